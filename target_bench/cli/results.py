@@ -217,6 +217,8 @@ def notes_on(result: "Result") -> Iterator[str]:
             yield f"{_of(counts.tied, counts.asked)} have tables of equal score"
         if counts.unlabelled:
             yield f"{_of(counts.unlabelled, counts.asked)} have no gold table"
+        if counts.unanswerable:
+            yield f"{_of(counts.unanswerable, counts.asked)} have no answer in any table"
         if counts.empty_queries:
             yield f"{_of(counts.empty_queries, counts.asked)} have no text"
         return
@@ -224,6 +226,7 @@ def notes_on(result: "Result") -> Iterator[str]:
         (answers.truncated, "were answered from tables cut short"),
         (answers.cut, "have an answer cut at the largest number of tokens"),
         (answers.unlabelled, "have no reference"),
+        (answers.unanswerable, "have no answer in any table"),
     ):
         if n:
             yield f"{_of(n, answers.asked)} {what}"

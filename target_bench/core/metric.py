@@ -142,7 +142,8 @@ class MetricSpec:
         """The values that it can have, in words."""
         if self.scale != "unbounded":
             return f"0 to {self.top:.4g}"
-        return "up to 0" if self.highest == 0 and self.higher_is_better else "0 and up"
+        bounded = (self.highest is not None and self.at_k) or self.highest == 0
+        return f"up to {self.highest:g}" if bounded and self.higher_is_better else "0 and up"
 
     def text(self, value: float | None, signed: bool = False) -> str:
         """Print a value with the decimals of the metric; a dash for NaN and None."""
@@ -254,11 +255,14 @@ class Metric(ABC, Generic[ExamplesT]):
             then counts for nothing, and swapping a row with another system's makes sense.
         reads_outputs: whether it reads what a system gave (``metric_function.Outputs``), and not
             the examples that a task makes of it.
+        of_unanswerable: whether it is over the queries that no table answers too, which other
+            metrics leave out.
     """
 
     spec: MetricSpec
     of_rows: bool = False
     reads_outputs: bool = False
+    of_unanswerable: bool = False
 
     @property
     def name(self) -> str:
@@ -479,6 +483,7 @@ class Counts:
         empty_queries: queries whose text is empty.
         tied: scored rankings in which tables of equal score were put in the order of the corpus.
         unlabelled: queries without gold tables, which are in no score.
+        unanswerable: queries that no table answers, which are in the scores of abstention alone.
     """
 
     asked: int
@@ -490,9 +495,10 @@ class Counts:
     empty_queries: int
     tied: int = 0
     unlabelled: int = 0
+    unanswerable: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return field name -> value; ``unlabelled`` only where there are any."""
+        """Return field name -> value; the last two only where there are any."""
         return _denominators(self)
 
 
@@ -514,6 +520,7 @@ class AnswerCounts:
         cost: of all answers, in the currency of the price table; None without one.
         unlabelled: queries without a reference answer. They are in no score, unless no query has
             one and the task has metrics that need none.
+        unanswerable: queries that no table answers and the task scores as such.
     """
 
     asked: int
@@ -526,20 +533,20 @@ class AnswerCounts:
     output_tokens: int | None
     cost: float | None
     unlabelled: int = 0
+    unanswerable: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return field name -> value; ``unlabelled`` only where there are any."""
+        """Return field name -> value; the last two only where there are any."""
         return _denominators(self)
 
 
 def _denominators(counts: Counts | AnswerCounts) -> dict[str, Any]:
-    record = asdict(counts)
-    if not counts.unlabelled:
-        del record["unlabelled"]
-    return record
+    optional = ("unlabelled", "unanswerable")
+    return {name: n for name, n in asdict(counts).items() if n or name not in optional}
 
 
-# Synthetic questions are scored apart from those of people, and corrected gold beside the published
+# Synthetic questions are scored apart from those of people, those without an answer apart from the
+# others, and corrected gold beside the published
 
 
 class OnPart(Metric[Any]):
@@ -563,6 +570,7 @@ class OnPart(Metric[Any]):
         self.spec = metric.spec.over(metric.name + mark)
         self.reads_outputs = metric.reads_outputs
         self.of_rows = metric.of_rows
+        self.of_unanswerable = metric.of_unanswerable
         self._metric = metric
         self._part = part
         self._mark, self._says = mark, says
@@ -615,6 +623,16 @@ class OnPart(Metric[Any]):
 def _in_part(statistics: NDArray[np.float64]) -> NDArray[np.bool_]:
     inside: NDArray[np.bool_] = np.asarray(statistics.any(axis=1), dtype=np.bool_)
     return inside
+
+
+def of_answerable(
+    metrics: Sequence[Metric[Any]], queries: Sequence[Query]
+) -> Sequence[Metric[Any]]:
+    """Return each metric over the queries that have an answer, but for metrics of abstention."""
+    answerable = np.array([not query.unanswerable for query in queries], dtype=np.bool_)
+    if answerable.all():
+        return metrics
+    return [metric if metric.of_unanswerable else OnPart(metric, answerable) for metric in metrics]
 
 
 def of_each_origin(

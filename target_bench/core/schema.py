@@ -125,7 +125,8 @@ class Query:
     Attributes:
         id: unique within the split.
         text: what the retriever and the generator see.
-        gold: the tables that answer it; none where they are not known or not needed.
+        gold: the tables that answer it; none where they are not known or not needed, and where
+            ``unanswerable`` in its metadata says that there is none.
         answer: the reference: accepted text(s), a label or SQL; empty if there is none.
         database_id: the database the query belongs to, where there are databases.
         metadata: all else the source says (difficulty, evidence, highlighted cells, ...).
@@ -147,6 +148,11 @@ class Query:
     def synthetic(self) -> bool:
         """Whether a program or a model wrote it: ``synthetic`` in its metadata says by what."""
         return bool(self.metadata.get("synthetic"))
+
+    @property
+    def unanswerable(self) -> bool:
+        """Whether no table answers it: ``unanswerable`` in its metadata, and no gold table."""
+        return not self.gold and bool(self.metadata.get("unanswerable"))
 
     def _repr_html_(self) -> str:
         from target_bench.core.html_view import query_html

@@ -1,14 +1,16 @@
 """Metrics of rankings, each a ratio of two sums over queries.
 
-The rank at which a gold table stands decides every value; scores never enter. A query that failed
-or got nothing counts with value 0, and is left out of ``set_size``. Besides the usual metrics there
-are those
+The rank at which a gold table stands decides every value; scores enter as confidences alone. A
+query that failed or got nothing counts with value 0, and is left out of ``set_size``. Besides the
+usual metrics there are those
 
 * of databases, where the tables are in several;
 * of the set of tables that a retriever chose to return (by returning fewer than it was asked for),
   and of the columns in it;
 * of both parts, where passages of text complete tables: a query has in its metadata, as
   ``passages``, the gold tables that are passages, any of which will do;
+* of queries that no table answers, and of how well the scores of a ranking say that it is wrong
+  (``metrics.abstention``);
 * for pools: a query has in its metadata, as ``not_relevant``, the tables that people judged and
   found not relevant; with the gold tables these are all that were judged.
 
@@ -26,7 +28,8 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import RANKINGS, Metric, MetricDefinition, MetricSpec, by_name, mean
-from target_bench.core.schema import Query, TableId
+from target_bench.core.schema import Query, Retrieval, TableId
+from target_bench.metrics import abstention
 
 Floats = NDArray[np.float64]
 Column = tuple[TableId, str]
@@ -91,6 +94,8 @@ class JudgedRankings:
             for a query without a pool. None where nothing is known.
         columns: (n, depth) how many gold columns the table at each rank has; and (n,) their number,
             0 where they are not known. None where they are not to be measured.
+        abstention: which queries no table answers, and which failed: (n,) each; and (n, 3) the
+            confidences of ``abstention.CONFIDENCES``. None where they are not to be measured.
         gains: (n, width) the grade of the table at each rank; and (n, depth) the grades of the gold
             tables, the highest first. None where all gold tables are equally relevant.
         passages: (n, width) which of the gold tables met are passages; and (n,) how many gold
@@ -107,6 +112,7 @@ class JudgedRankings:
     columns: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
     gains: tuple[Floats, Floats] | None = None
     passages: tuple[NDArray[np.bool_], NDArray[np.int32]] | None = None
+    abstention: tuple[NDArray[np.bool_], NDArray[np.bool_], Floats] | None = None
 
     def hits(self, k: int) -> Floats:
         """Return (n,) numbers of gold tables among the first k."""
@@ -211,6 +217,22 @@ def labelled_tables(query: Query) -> frozenset[TableId]:
     return frozenset([*query.gold, *named])
 
 
+def with_abstention(
+    judged: JudgedRankings, retrievals: Sequence[Retrieval], queries: Sequence[Query]
+) -> JudgedRankings:
+    """Return the same rankings, with what says when to trust them.
+
+    Args:
+        judged: the rankings.
+        retrievals: the same rankings with their scores.
+        queries: the queries, in the same order.
+    """
+    unanswerable = np.array([query.unanswerable for query in queries], dtype=np.bool_)
+    failed = np.array([retrieval.error is not None for retrieval in retrievals], dtype=np.bool_)
+    known = [abstention.confidences(retrieval.scores[: judged.depth]) for retrieval in retrievals]
+    return replace(judged, abstention=(unanswerable, failed, np.array(known, dtype=np.float64)))
+
+
 def with_labels(
     judged: JudgedRankings, rankings: Sequence[Sequence[TableId]], queries: Iterable[Query]
 ) -> JudgedRankings:
@@ -287,7 +309,7 @@ def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], wanted: dict[Hash
             row[rank] = wanted.pop(table)
 
 
-Statistics = Callable[[JudgedRankings, int], tuple[Floats, Floats]]
+Statistics = Callable[[JudgedRankings, int], tuple[Floats, ...]]
 """(judged, cutoff or depth) -> numerators and denominators, one each a query."""
 
 
@@ -358,6 +380,74 @@ class MeanOverSome(RetrievalMetric):
         return int((statistics[:, 1] > 0).sum())
 
 
+class OfUnanswerable(MeanOverSome):
+    """A ratio over the queries with and without an answer: all that enter one of its sums."""
+
+    of_unanswerable = True
+
+    def value(self, totals: Floats) -> Floats:
+        """Return the ratio; 0 where there is nothing to divide by."""
+        return ratio(totals[..., 0], totals[..., 1])
+
+    def per_query(self, statistics: Floats) -> Floats:
+        """Return (n,) the ratio of each query; NaN where it does not enter."""
+        return np.where(statistics[:, 1] > 0, self.value(statistics), np.nan)
+
+
+class AbstentionCurve(RetrievalMetric):
+    """The area under an abstention curve; (n, 3) statistics: 1, value, rank of the confidence."""
+
+    of_rows = True
+    of_unanswerable = True
+
+    def value(self, totals: Floats) -> Floats:
+        """Return the area of (n, 3) rows; NaN where all values are equal."""
+        rows = totals[totals[:, 0] > 0]
+        return abstention.nauc(rows[:, 2], rows[:, 1])
+
+    def weights(self, statistics: Floats) -> Floats:
+        """Return 1 for each query that counts."""
+        return statistics[:, 0]
+
+    def counted(self, statistics: Floats) -> int:
+        """Return the number of queries that count."""
+        return int(statistics[:, 0].sum())
+
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
+        """Return the area of the worst order of the queries, and 1."""
+        values = statistics[statistics[:, 0] > 0, 1]
+        return float(np.nan_to_num(abstention.nauc(-values, values))), 1.0
+
+    def without(self, total: Floats, rows: Floats) -> Floats:  # noqa: ARG002 (the contract's)
+        """Return (n,) the areas without each of some rows."""
+        return abstention.nauc(rows[:, 2], rows[:, 1], each=True)
+
+
+class FalseRetrieval(RetrievalMetric):
+    """1 less an area under a ROC curve; (n, 3) statistics: unanswerable, recall, confidence."""
+
+    of_rows = True
+    of_unanswerable = True
+
+    def value(self, totals: Floats) -> Floats:
+        """Return the chance of (n, 3) rows; NaN where there is no query of one kind."""
+        return abstention.chance_above(totals[:, 0] > 0, totals[:, 1], totals[:, 2])
+
+    def weights(self, statistics: Floats) -> Floats:
+        """Return the weight of each query among those of its kind."""
+        sums = statistics[:, :2].sum(axis=0)
+        weights: Floats = (statistics[:, :2] / np.where(sums > 0, sums, 1)).sum(axis=1)
+        return weights
+
+    def counted(self, statistics: Floats) -> int:
+        """Return the number of unanswerable queries, and of those that found a gold table."""
+        return int((statistics[:, :2] > 0).any(axis=1).sum())
+
+    def without(self, total: Floats, rows: Floats) -> Floats:  # noqa: ARG002 (the contract's)
+        """Return (n,) the chances without each of some rows."""
+        return abstention.chance_above(rows[:, 0] > 0, rows[:, 1], rows[:, 2], each=True)
+
+
 def parse(name: str) -> RetrievalMetric:
     """Read the metric that prints as ``name``.
 
@@ -383,6 +473,8 @@ def metrics_at(
     columns: bool = False,
     pools: bool = False,
     passages: bool = False,
+    confidence: bool = False,
+    unanswerable: bool = False,
 ) -> list[RetrievalMetric]:
     """List the metrics: at every cutoff, or over rankings as deep as the largest one.
 
@@ -393,12 +485,21 @@ def metrics_at(
         columns: those about gold columns.
         pools: those for queries with a pool of judged tables.
         passages: those for tables that passages complete.
+        confidence: those of confidences.
+        unanswerable: those for queries of which some have no answer.
     """
     ks = sorted(set(cutoffs))
     needed = {_DATABASES: databases, _SETS: sets, _COLUMNS: columns, _POOLS: pools, (): True}
-    needed[_PASSAGES] = passages
+    needed |= {_PASSAGES: passages, _CONFIDENCE: confidence, _UNANSWERABLE: unanswerable}
     metrics: list[Any] = []
-    for group in (((), _DATABASES, _PASSAGES), (_SETS,), (_COLUMNS,), (_POOLS,)):
+    for group in (
+        ((), _DATABASES, _PASSAGES),
+        (_SETS,),
+        (_COLUMNS,),
+        (_POOLS,),
+        (_UNANSWERABLE,),
+        (_CONFIDENCE,),
+    ):
         definitions = [
             d for d in DEFINITIONS.values() if d.spec.needs in group and needed[d.spec.needs]
         ]
@@ -556,11 +657,59 @@ def _recall_of_both(judged: JudgedRankings, k: int) -> Floats:
     return both
 
 
+def _abstention(judged: JudgedRankings) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Floats]:
+    if judged.abstention is None:
+        raise ConfigError(
+            "measures of abstention need --task retrieval:abstention=true, or queries that are "
+            "unanswerable"
+        )
+    return judged.abstention
+
+
+def _chosen_none(judged: JudgedRankings) -> tuple[Floats, Floats]:
+    """Return (n,) for which queries no table was returned, and which have no answer, as 0 and 1."""
+    unanswerable, failed, _ = _abstention(judged)
+    chosen = (judged.returned == 0) & ~failed
+    return chosen.astype(np.float64), unanswerable.astype(np.float64)
+
+
+def _none_precision(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
+    chosen, unanswerable = _chosen_none(judged)
+    return chosen * unanswerable, chosen
+
+
+def _none_recall(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
+    chosen, unanswerable = _chosen_none(judged)
+    return chosen * unanswerable, unanswerable
+
+
+def _none_f1(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
+    chosen, unanswerable = _chosen_none(judged)
+    return 2 * chosen * unanswerable, chosen + unanswerable
+
+
+def _curve_of(values: Callable[[JudgedRankings, int], Floats], confidence: int) -> Statistics:
+    def rows(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+        known = _abstention(judged)[2][:, confidence]
+        return np.ones(len(known)), values(judged, k), abstention.ranks(known)
+
+    return rows
+
+
+def _false_retrieval(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    unanswerable, failed, known = _abstention(judged)
+    confidence = np.where(judged.returned > 0, known[:, 0], -np.inf)
+    confidence[failed] = np.inf  # a query that failed counts as wrong, whatever would be right
+    return unanswerable.astype(np.float64), _recall(judged, k), abstention.ranks(confidence)
+
+
 _DATABASES = ("tables that are in databases",)
 _SETS = ("the setting sets=true of the task",)
 _COLUMNS = ("the setting columns=true of the task", "gold columns")
 _PASSAGES = ("queries that name the passages among their gold tables (passages)",)
 _POOLS = ("queries with judged tables that are not relevant (not_relevant)",)
+_UNANSWERABLE = ("queries that no table answers",)
+_CONFIDENCE = ("queries that no table answers, or the setting abstention=true of the task",)
 
 
 def _define(
@@ -582,8 +731,30 @@ def _mean(
     values: Callable[[JudgedRankings, int], Floats],
     **more: Any,
 ) -> MetricDefinition:
-    return _define(name, label, description, _over_all(values), **more)
+    return _define(name, label, description, _over_all(values), MeanOverSome, **more)
 
+
+_NAUC = [
+    _define(
+        f"nauc_{name}[{confidence}]",
+        f"nAUC {label} ({confidence})",
+        f"area under the abstention curve of {name} by the {what}, 0 for chance, 1 at best",
+        _curve_of(values, place),
+        AbstentionCurve,
+        source="Gisserot-Boukhlef et al. 2024; MTEB",
+        scale="unbounded",
+        highest=1.0,
+        needs=_CONFIDENCE,
+    )
+    for name, label, values in (("recall", "R", _recall), ("ndcg", "nDCG", _ndcg))
+    for place, (confidence, what) in enumerate(
+        zip(
+            abstention.CONFIDENCES,
+            ("best score", "standard deviation of scores", "best score less the second best"),
+            strict=True,
+        )
+    )
+]
 
 DEFINITIONS = by_name(
     _mean("recall", "R", "mean over queries of gold tables found / gold tables", _recall, rank=1),
@@ -760,5 +931,43 @@ DEFINITIONS = by_name(
         source="Buckley & Voorhees 2004",
         needs=_POOLS,
     ),
+    _define(
+        "none_precision",
+        "none P",
+        "unanswerable queries without a table returned / queries without a table returned",
+        _none_precision,
+        OfUnanswerable,
+        at_k=False,
+        needs=_UNANSWERABLE,
+    ),
+    _define(
+        "none_recall",
+        "none R",
+        "unanswerable queries without a table returned / unanswerable queries",
+        _none_recall,
+        OfUnanswerable,
+        at_k=False,
+        needs=_UNANSWERABLE,
+    ),
+    _define(
+        "none_f1",
+        "none F1",
+        "harmonic mean of none_precision and none_recall",
+        _none_f1,
+        OfUnanswerable,
+        at_k=False,
+        needs=_UNANSWERABLE,
+    ),
+    _define(
+        "false_retrieval",
+        "false",
+        "chance that the best score of an unanswerable query is above that of a query with gold "
+        "tables in the first k (1 - ROC AUC)",
+        _false_retrieval,
+        FalseRetrieval,
+        higher_is_better=False,
+        needs=_UNANSWERABLE,
+    ),
+    *_NAUC,
 )
 """Every metric of rankings, in the order of lists."""

@@ -343,7 +343,8 @@ def queries_fingerprint(queries: Sequence[Query]) -> str:
     metadata; both are computed again whenever a ranking is reused.
     """
     written: dict[str, list[Any]] = {
-        query.id: ["synthetic"] * bool(query.metadata.get("synthetic")) for query in queries
+        query.id: ["synthetic"] * query.synthetic + ["unanswerable"] * query.unanswerable
+        for query in queries
     }
     for query in queries:
         if GRADES in query.metadata:

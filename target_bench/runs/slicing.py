@@ -338,7 +338,7 @@ def contributions(
     statistics: Floats,
     *,
     summed: bool,
-    synthetic: bool,
+    in_parts: bool,
 ) -> Measured:
     """Return the statistics of the queries for a metric, seen to give its score.
 
@@ -349,14 +349,14 @@ def contributions(
         values: (n,) the value of each query alone.
         statistics: (n, m) what each query contributes.
         summed: whether statistics are stored, which are more than the values.
-        synthetic: whether the run has synthetic questions, which are scored apart.
+        in_parts: whether some queries are in some metrics alone: synthetic or unanswerable ones.
 
     Raises:
         MissingPluginError: the metric is more than a mean, and its plug-in is not installed.
         StoreError: what is stored does not give the score.
     """
     known = named(metric)
-    if known is not None and (synthetic or marks_of(metric)):
+    if known is not None and (in_parts or marks_of(metric)):
         known = OnPart(known, mark=marks_of(metric))
     value = known.value if known is not None and summed else mean
     measured = Measured(metric, values, statistics, value, known, spec_of(metric, score))

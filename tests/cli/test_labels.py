@@ -58,7 +58,7 @@ def test_a_stored_run_and_the_questions_that_are_left(inside: Inside) -> None:
     assert "3 of 4 questions" in printed.out
     assert "the pool is of one retriever" in printed.out
     more = [
-        {"query_id": "q5", "query": "xylophones", "table_id": None},
+        {"query_id": "q5", "query": "xylophones", "table_id": []},
         {"query_id": "q6", "query": "Heat", "table_id": "films", "not_relevant": ["prices"]},
     ]
     with Path("shop/queries.jsonl").open("a") as file:

@@ -1,6 +1,7 @@
 """The declarations of metrics: complete, read back as they are printed, and found by name."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -40,6 +41,7 @@ QUERIES = [
     )
     for name in FORMATS
 ]
+QUERIES.append(replace(QUERIES[0], gold=(), metadata={**QUERIES[0].metadata, "unanswerable": True}))
 
 EVERYTHING: dict[str, dict[str, Any]] = {
     "text_to_sql": {"repeats": 3},

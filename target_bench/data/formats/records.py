@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
@@ -112,9 +113,10 @@ GoldOf = Callable[[str, str, str], Sequence[TableId]]
 def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None) -> Query:
     """Return a query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
 
-    ``table_id`` is a gold table or a list of them (null or empty for none), ``database_id``
+    ``table_id`` is a gold table or a list of them (empty if none is known), ``database_id``
     (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
-    there is becomes metadata. ``synthetic`` is false where a text says so (``no``, ``0``). With
+    there is becomes metadata. ``synthetic`` and ``unanswerable`` are false where a text says so
+    (``no``, ``0``). With
     ``gold_of``, ``table_id`` may be left out where the answer is SQL.
 
     Raises:
@@ -151,8 +153,9 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
         for name, value in record.items()
         if name not in _FIELDS and value is not None
     }
-    if str(metadata.get("synthetic", "")).strip().lower() in _NO:
-        metadata["synthetic"] = False
+    for name in ("synthetic", "unanswerable"):
+        if str(metadata.get(name, "")).strip().lower() in _NO:
+            metadata[name] = False
     return Query(
         id=query_id,
         text=text,
@@ -245,10 +248,21 @@ def queries_of(
     database_id: str = "0",
     gold_of: GoldOf | None = None,
 ) -> Iterator[Query]:
-    """Yield the queries of a file of JSON lines or CSV that belong to a split (default: test)."""
+    """Yield the queries of a file of JSON lines or CSV that belong to a split (default: test).
+
+    In JSON lines, ``table_id: null`` without an answer says that no table answers the query.
+    """
+    is_json = not path.name.removesuffix(".gz").endswith(".csv")
     for place, record in _records(release, path):
         if split_of(record, place) == split:
-            yield query(record, place, database_id, gold_of)
+            made = query(record, place, database_id, gold_of)
+            if (
+                is_json
+                and record.get("table_id", "") is None
+                and not (made.gold or any(made.answer))
+            ):
+                made = replace(made, metadata={"unanswerable": True, **made.metadata})
+            yield made
 
 
 def splits_of(release: Release, path: Path) -> list[str]:

@@ -23,6 +23,8 @@ from target_bench.core.metric import (
     OnPart,
     Score,
     ScoresByName,
+    of_answerable,
+    of_each_origin,
     of_mean,
     score_of,
 )
@@ -126,7 +128,7 @@ def score_rankings(
     by_query = {retrieval.query_id: retrieval for retrieval in retrievals}
     scored = scorable(task, dataset)
     ids = [query.id for query in scored.queries]
-    counts = _counts(queries, retrievals, min(depth, len(dataset.corpus)), len(queries) - len(ids))
+    counts = _counts(queries, retrievals, min(depth, len(dataset.corpus)), scored.queries)
     if not ids:
         return Scored((), {}, {}, {}, counts)
     outputs = Outputs(scored, Predictions(by_query, depth=depth))
@@ -214,7 +216,8 @@ def score_answers(
     values = _computed(computed, examples, ids, outputs)
     read = scored_task.parsed(examples) or [True] * len(ids)
     unlabelled = sum(not has_reference(scored_task, query) for query in dataset.queries)
-    counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)
+    unanswerable = sum(query.unanswerable for query in scored.queries)
+    counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled, unanswerable)
     ordered = values._replace(scores=in_order(values.scores, scored.queries))
     report = {**scored_task.report(scored, examples)}
     if scored_task.view.slices:
@@ -231,17 +234,15 @@ def metrics_of(
 ) -> Sequence[Metric[Any]]:
     """List the metrics of a task, and more that were asked for; none without queries.
 
-    Those over synthetic questions stand apart.
+    Those over synthetic questions stand apart; queries that no table answers are in metrics of
+    abstention alone.
     """
     check_names(more)
     metrics = [metric_of(each) for each in task.metrics(queries, ks)] if queries else []
     if more and queries:
         metrics = [*metrics, *added_metrics(more, task, metrics, ks)]
-    if not any(query.metadata.get("synthetic") for query in queries):
-        return metrics
-    from target_bench.core.metric import of_each_origin
-
-    return of_each_origin(metrics, queries)
+    parts = of_answerable(metrics, queries)
+    return of_each_origin(parts, queries) if any(q.synthetic for q in queries) else parts
 
 
 def aligned(
@@ -412,7 +413,7 @@ def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
 
 
 def _counts(
-    queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int, unlabelled: int
+    queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int, scored: Sequence[Query]
 ) -> Counts:
     """Return the denominators of rankings that may hold ``k`` tables."""
     answered = [retrieval for retrieval in retrievals if retrieval.error is None]
@@ -425,12 +426,16 @@ def _counts(
         resorted=sum(1 for retrieval in answered if retrieval.resorted),
         empty_queries=sum(1 for query in queries if not query.text.strip()),
         tied=sum(1 for retrieval in answered if retrieval.tied),
-        unlabelled=unlabelled,
+        unlabelled=len(queries) - len(scored),
+        unanswerable=sum(query.unanswerable for query in scored),
     )
 
 
 def _answer_counts(
-    answers: Mapping[str, Answered], parsed: Mapping[str, object | None], unlabelled: int
+    answers: Mapping[str, Answered],
+    parsed: Mapping[str, object | None],
+    unlabelled: int,
+    unanswerable: int = 0,
 ) -> AnswerCounts:
     """Return the denominators of answers, and what they took.
 
@@ -439,6 +444,7 @@ def _answer_counts(
         parsed: query id -> what was read in its answer, of those that are scored; None where
             nothing was.
         unlabelled: how many have no reference.
+        unanswerable: how many are scored as without an answer.
     """
     generations = [answered.generation for answered in answers.values()]
     given = [generation for generation in generations if generation.error is None]
@@ -454,6 +460,7 @@ def _answer_counts(
         output_tokens=_sum(generation.output_tokens for generation in generations),
         cost=_sum(generation.cost for generation in generations),
         unlabelled=unlabelled,
+        unanswerable=unanswerable,
     )
 
 

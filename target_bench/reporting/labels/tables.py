@@ -64,7 +64,11 @@ def to_label(dataset: Dataset, every: bool = False) -> list[Query]:
     Raises:
         ConfigError: there is none.
     """
-    queries = [q for q in dataset.queries if every or not q.gold or NOT_RELEVANT in q.metadata]
+    queries = [
+        q
+        for q in dataset.queries
+        if every or not (q.gold or q.unanswerable) or NOT_RELEVANT in q.metadata
+    ]
     if not queries:
         why = "every question has gold tables already; --all asks about them, too"
         if not dataset.queries:

@@ -295,3 +295,22 @@ def test_no_folder(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").touch()
     with pytest.raises(DataError, match=r"a\.pdf: expected a folder, or a database file ending in"):
         corpora.load(tmp_path / "a.pdf")
+
+
+def test_no_table_answers_a_query(tmp_path: Path) -> None:
+    """Null says so, and so does a field of its own; an empty list says that nothing is known."""
+    golds: list[Record] = [
+        {"table_id": None},
+        {"table_id": []},
+        {"table_id": None, "answer": "5"},
+        {"table_id": [], "unanswerable": "yes"},
+        {"table_id": None, "unanswerable": "no"},
+        {"table_id": "a", "unanswerable": True},
+    ]
+    queries = [{"query_id": i, "query": "?", **gold} for i, gold in enumerate(golds)]
+    write_own(tmp_path, {"a.csv": CSV}, queries)
+    found = corpora.load(tmp_path).queries
+    assert [query.unanswerable for query in found] == [True, False, False, True, False, False]
+    (tmp_path / "queries.jsonl").unlink()
+    (tmp_path / "queries.csv").write_text("query,table_id,unanswerable\n?,a,\n?,,\n?,,true\n")
+    assert [q.unanswerable for q in corpora.load(tmp_path).queries] == [False, False, True]

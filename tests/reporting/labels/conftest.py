@@ -36,7 +36,7 @@ def write_shop(folder: Path, gold: dict[str, list[str]] | None = None, **more: A
         {
             "query_id": name,
             "query": text,
-            "table_id": (gold or {}).get(name),
+            "table_id": (gold or {}).get(name, []),
             "length": "long" if len(text) > 22 else "short",
             **more,
         }
