@@ -42,6 +42,7 @@ from target_bench.core.task import Task
 from target_bench.core.task_names import task_class, task_text
 from target_bench.core.user_code import described, message, place
 from target_bench.data import distractors as mixing
+from target_bench.data import unanswerable
 from target_bench.data.cache import (
     QUERIES,
     TABLES,
@@ -119,6 +120,7 @@ def load(
     """
     if isinstance(distractors, str | Path):
         raise ConfigError(f"distractors={str(distractors)!r}: expected a list of texts")
+    draw: unanswerable.Draw | None = None
     if isinstance(corpus, Dataset):
         if split not in (None, corpus.split):
             raise ConfigError(
@@ -130,11 +132,14 @@ def load(
         raise ConfigError(_no_corpus(corpus))
     else:
         plugin = loader(corpus)
+        _, draw = unanswerable.of_spec(str(corpus))
         split = split_of(plugin, split)
         folder = folder_of(plugin, data_dir, split, observer=observer)
         dataset = read(plugin, folder, split, gold_missing)
     for spec in distractors:
         dataset = _mixed(dataset, spec, data_dir, observer)
+    if draw is not None:
+        dataset = unanswerable.without_answers(dataset, draw)
     return dataset if gold_corrections is None else with_corrections(dataset, gold_corrections)
 
 
@@ -330,12 +335,15 @@ def loader(name: str | Path) -> CorpusLoader:
     Args:
         name: a registered name, ``module:Class`` or ``path/file.py:Class``; or the path of a
             folder or database file of your own, written with a separator, as in ``./tables``; a
-            folder may have settings, as in ``./tables:skip_bad=true``.
+            folder may have settings, as in ``./tables:skip_bad=true``. Questions that are left
+            without an answer (``data.unanswerable``) are drawn by ``load``.
 
     Raises:
         ConfigError: the name is unknown.
         DataError: there is nothing readable at the path.
     """
+    if isinstance(name, str):
+        name, _ = unanswerable.of_spec(name)
     if is_path(name):
         from target_bench.data.formats import detect
 

@@ -368,8 +368,11 @@ _PECULIAR: Mapping[str, Callable[[Table], bool]] = {
 
 
 def is_peculiarity(note: str) -> bool:
-    """Whether a note says what tables are like, and not that anything is damaged or left out."""
-    return note.partition(" tables ")[2] in _PECULIAR
+    """Whether a note says what tables are like, and not that anything is damaged or left out.
+
+    What was to be left out is no damage either.
+    """
+    return note.startswith("unanswerable=") or note.partition(" tables ")[2] in _PECULIAR
 
 
 def has_title(table: Table) -> bool:

@@ -68,6 +68,7 @@ def test_sizes_of_validation(name: str, alias: str, n_tables: int, n_queries: in
                 "questions without a gold table that is here, which are not scored: 1 (bq396",
             ],
         ),
+        ("ehrsql", 27, 3_578, 5_528, []),
         ("wtq", 2_108, 4_344, 4_344, []),
         ("infotabs", 2_719, 1_800, 1_800, []),
         ("infotabs:language=af", 2_719, 1_800, 1_800, []),
