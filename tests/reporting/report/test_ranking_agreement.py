@@ -67,14 +67,18 @@ def test_short_rankings() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three tables, three questions, the last with a gold table in ``labelled``."""
     folder = tmp_path_factory.mktemp("unlabelled")
-    for name, gold in (("own", []), ("labelled", "t3")):
+    for name, gold in (("own", None), ("labelled", "t3")):
         (folder / name).mkdir()
         for i, words in enumerate(("red apple", "green pear", "red and green plum"), start=1):
             (folder / name / f"t{i}.csv").write_text(f"fruit,n\n{words},{i}\n")
         questions = ("which apple is red", "the green fruit", "plum")
         with (folder / name / "queries.jsonl").open("w") as file:
             for i, text in enumerate(questions, start=1):
-                record = {"query_id": f"q{i}", "query": text, "table_id": gold if i == 3 else []}
+                record = {
+                    "query_id": f"q{i}",
+                    "query": text,
+                    "table_id": [gold] if gold and i == 3 else [],
+                }
                 file.write(json.dumps(record) + "\n")
     return folder
 
