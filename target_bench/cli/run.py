@@ -205,18 +205,20 @@ def _pairs(options: Options, wanted: list[str]) -> list[tuple[str, str | list[st
         pairs.append((RANKING_TASK, list(wanted)))
     for name in wanted if every or answered else ():
         served = [task for task in loader(name).info.tasks if task != RANKING_TASK]
-        fitting = _fitting(name, served, options) if is_path(name) else served
-        pairs += [(task, name) for task in fitting]
-        left_out = ", ".join(task for task in served if task not in fitting)
-        if left_out:
-            typer.echo(visible(f"{name} has no references for {left_out}"), err=True)
+        reasons = _unfit(name, served, options) if is_path(name) else {}
+        pairs += [(task, name) for task in served if task not in reasons]
+        if lacking := [task for task, reason in reasons.items() if not reason]:
+            typer.echo(visible(f"{name} has no references for {', '.join(lacking)}"), err=True)
+        for task, reason in reasons.items():
+            if reason:
+                typer.echo(visible(f"{name}, {task}: {reason}"), err=True)
     if not pairs:
         raise ConfigError(f"{', '.join(wanted)}: no question has a reference that a task can score")
     return pairs
 
 
-def _fitting(name: str, tasks: Sequence[str], options: Options) -> list[str]:
-    """Return the tasks that can score the references of a corpus of the user's own.
+def _unfit(name: str, tasks: Sequence[str], options: Options) -> dict[str, str]:
+    """Return task -> why it cannot score a corpus of the user's own; "": it has no references.
 
     A description of a table is longer than an answer, which any text would be.
     """
@@ -227,18 +229,19 @@ def _fitting(name: str, tasks: Sequence[str], options: Options) -> list[str]:
     from target_bench.metrics.scores import have_short_answers
 
     dataset = load(name, options.split, data_dir=options.data_dir)
-    fitting = []
+    reasons = {}
     for task in tasks:
         made = make_task(task)
         try:
             answered = scorable(made, of_task(dataset, made)).queries
-        except (ConfigError, DataError):
+        except (ConfigError, DataError) as error:
+            reasons[task] = str(error)
             continue
         queries = [query for query in answered if has_reference(made, query)]
         described = made.source == "given" and made.answer == "text"
-        if queries and not (described and have_short_answers(queries)):
-            fitting.append(task)
-    return fitting
+        if not queries or (described and have_short_answers(queries)):
+            reasons[task] = ""
+    return reasons
 
 
 ALL = "all"

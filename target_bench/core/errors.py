@@ -88,12 +88,29 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], aliases: Iterable[str] = ()) -> str:
-    """Return the message for an unknown name: near misses, also among aliases, then the list."""
+    """Return the message for an unknown name: near misses, also among aliases, then a list.
+
+    Of a long list, the closest names and what prints all of it.
+    """
+    from difflib import SequenceMatcher
+
     known = list(dict.fromkeys(known))
     hint = did_you_mean(name, (*known, *aliases))
     if name.endswith(".py"):
         hint = f" To name a class in a file write {name}:Class."
-    listing = ", ".join(known) or "none"
-    if kind == "metric":  # too many to print
-        return f"unknown metric {name!r}.{hint} All are listed by: target-bench list metrics."
-    return f"unknown {kind} {name!r}.{hint} Known: {listing}."
+    if kind in _LISTED and len(known) > _MOST_LISTED:
+        listing = f"All are listed by: target-bench list {_LISTED[kind]}"
+    else:
+        alike = sorted(known, key=lambda other: -SequenceMatcher(None, name, other).ratio())
+        more = len(known) - _MOST_LISTED
+        shown = [*alike[:_MOST_LISTED], f"and {more} more"] if more > 0 else known
+        listing = f"Known: {', '.join(shown) or 'none'}"
+    return f"unknown {kind} {name!r}.{hint} {listing}."
+
+
+_MOST_LISTED = 16
+_LISTED = {
+    **{kind: f"{kind}s" for kind in ("task", "retriever", "generator", "encoder", "metric")},
+    **{"corpus": "corpora", "index": "indexes"},
+}
+"""Kind of plug-in -> what ``target-bench list`` calls them."""

@@ -142,8 +142,10 @@ class MetricSpec:
         """The values that it can have, in words."""
         if self.scale != "unbounded":
             return f"0 to {self.top:.4g}"
+        if not self.higher_is_better:
+            return "0 and up"
         bounded = (self.highest is not None and self.at_k) or self.highest == 0
-        return f"up to {self.highest:g}" if bounded and self.higher_is_better else "0 and up"
+        return f"up to {self.highest:g}" if bounded else "unbounded"
 
     def text(self, value: float | None, signed: bool = False) -> str:
         """Print a value with the decimals of the metric; a dash for NaN and None."""

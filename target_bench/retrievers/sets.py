@@ -164,7 +164,7 @@ class Sets(Retriever):
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the sets of several queries, each with its ``top_k`` best tables at most."""
-        if not len(self._ids) or not queries:
+        if not len(self._ids) or not queries or top_k < 1:
             return [[] for _ in queries]
         return Ranked(self._ids, *stacked([self._best(e, top_k) for e in self.evidence(queries)]))
 

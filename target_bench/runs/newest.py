@@ -81,6 +81,7 @@ def newest_runs(
 def _is_readable(run: Result) -> bool:
     try:
         run.retrieval.manifest  # noqa: B018 (whether it, and that of the run, can be read)
+        run.all_scores  # noqa: B018 (the same)
     except StoreError:
         return False
     return True

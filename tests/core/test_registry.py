@@ -150,12 +150,12 @@ def test_a_constructor_does_not_end_the_program(tmp_path: Path) -> None:
             [
                 "unknown retriever 'bm26'",
                 "Did you mean bm25 or bm25f?",
-                "Known: bm25, bm25f, tfidf",
+                "All are listed by: target-bench list retrievers.",
             ],
         ),
         ("bm25+", ["unknown retriever 'bm25+'", "Did you mean bm25 or bm25f?"]),
         ("tf-idff", ["unknown retriever 'tf-idff'", "Did you mean tfidf?"]),
-        ("xyzzy", ["unknown retriever 'xyzzy'. Known: bm25"]),
+        ("xyzzy", ["unknown retriever 'xyzzy'. All are listed"]),
         ("bm25:kl=1", ["retriever bm25: unknown setting 'kl'", "Did you mean k1", "stopwords"]),
         (
             "dense:encoder=minilm:max_tokens=64,device=cpu",

@@ -65,6 +65,7 @@ def test_share_and_k() -> None:
         assert kept == [pair for pair in every if pair[1] >= share * every[0][1]]
     assert ask(built("sets:encoder=none,share=0", shop()), question, 2)[0] == every[:2]
     assert ask(built("sets:encoder=none", shop()), ["unheard-of", ""], 5) == [[], []]
+    assert ask(built("sets:encoder=none", shop()), question, 0) == [[]]
 
 
 def test_weights_are_never_of_the_tables_that_are_asked_about(

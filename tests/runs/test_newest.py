@@ -91,9 +91,10 @@ def test_what_runs_must_share_is_for_the_caller_to_say(tmp_path: Path) -> None:
     assert "3 runs with distractors none." in str(left_out)
 
 
-def test_a_run_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", ["manifest.json", "scores.json"])
+def test_a_run_that_cannot_be_read_is_left_out(tmp_path: Path, file: str) -> None:
     whole, damaged = _run(tmp_path, "bm25", "tfidf", **TINY)
-    (damaged / "manifest.json").write_text("{", encoding="utf-8")
+    (damaged / file).write_text("{", encoding="utf-8")
     folders, left_out = newest_runs(tmp_path)
     assert folders == [whole]
     assert "Left out: 1 run that cannot be read (runs fsck)." in str(left_out)
