@@ -126,18 +126,22 @@ def estimate(metric: Bounded, statistics: Floats) -> ScoreEstimate:
         weights = np.ones(len(statistics))
     counted = weights > 0
     n = int(counted.sum())
-    influence = np.zeros(len(statistics))
+    influence, alone = np.zeros(len(statistics)), n == 0
     if np.isnan(value) or not n:
         return ScoreEstimate(value, np.nan, np.nan, influence, np.nan, np.nan)
     if n > 1:
         moved = (n - 1) * (value - metric.without(total, statistics[counted]))
+        alone = bool(np.isnan(moved).any())  # without one of the queries there is no score
+        moved = np.nan_to_num(moved)
         influence[counted] = moved - moved.mean()
     lowest, highest = metric.bounds(statistics)
     lowest, highest = min(lowest, value), max(highest, value)
     span, effective = highest - lowest, float(weights.sum() ** 2 / (weights**2).sum())
     place = (value - lowest) / span
     variance = float((influence[counted] ** 2).mean()) / span**2
-    if variance <= _CONSTANT or not 0 < place < 1:
+    if alone:
+        low, high = 0.0, 1.0
+    elif variance <= _CONSTANT or not 0 < place < 1:
         reach = _reach_of(effective)
         low, high = place - place * reach, place + (1 - place) * reach
     else:

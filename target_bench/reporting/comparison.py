@@ -567,6 +567,7 @@ def _cells(row: Row, spec: MetricSpec, sliced: bool) -> list[str]:
 
 def _difference_cells(difference: Difference, spec: MetricSpec) -> list[str]:
     bounds = difference.effect_low, difference.effect_high
+    counts = difference.wins, difference.ties, difference.losses
     has_bounds = None not in bounds and bounds != (0, 0)
     return [
         f"{spec.text(difference.value, signed=True)}{difference.marker}",
@@ -574,5 +575,5 @@ def _difference_cells(difference: Difference, spec: MetricSpec) -> list[str]:
         "" if difference.p_corrected is None else p_text(difference.p_corrected),
         "" if difference.effect is None else f"{difference.effect:+.2f}",
         "{:+.2f} to {:+.2f}".format(*bounds) if has_bounds else "",
-        f"{difference.wins}/{difference.ties}/{difference.losses}",
+        "{}/{}/{}".format(*counts) if any(counts) else "",  # a metric of rows has no value of each
     ]

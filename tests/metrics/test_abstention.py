@@ -183,3 +183,12 @@ def test_swaps_of_two_scales() -> None:
         for c in (confidence[1], 40 + np.exp(confidence[1]))
     )
     assert plain == scaled
+
+
+def test_interval_where_one_query_alone_is_answered() -> None:
+    """Without it there is no score, so nothing is known of how far the score would move."""
+    chance, statistics = parse("false_retrieval@1"), np.array([[0, 1, 0.9], [1, 0, 0.5], [1, 0, 0]])
+    tied = statistics * [1, 1, 0] + [0, 0, 0.5]
+    assert stats.interval(chance, tied) == (0, 1)
+    low, high = stats.interval_of_difference(chance, tied, statistics)
+    assert low < 0 < 0.5 < high

@@ -21,8 +21,9 @@ from target_bench.reporting.report.summary import outcome_metric
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import by_property, partition
 
-RETRIEVED = ("first", "found", "partly", "missed", "failed", "unlabelled")
-"""All gold tables at the top; all of them somewhere; some; none; no ranking; no gold table."""
+RETRIEVED = ("first", "found", "partly", "missed", "failed", "unlabelled", "unanswerable")
+"""All gold tables at the top; all of them somewhere; some; none; no ranking; no gold table is known;
+no table answers the query."""
 
 QUERIES_PER_BLOCK = 64
 TABLES_PER_BLOCK = 16
@@ -77,7 +78,7 @@ def outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     answers = [] if run.answers is None else queries
     return Outcomes(
         [run.tables[query.id].gold_ranks for query in queries],
-        [retrieved(query.gold, run.tables[query.id]) for query in queries],
+        [retrieved(query, run.tables[query.id]) for query in queries],
         [
             answered(
                 float(run.values[metric][i]) if metric else float("nan"),
@@ -89,13 +90,13 @@ def outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     )
 
 
-def retrieved(gold: Sequence[TableId], shown: ShownTables) -> str:
+def retrieved(query: Query, shown: ShownTables) -> str:
     """Return the outcome of a ranking, one of ``RETRIEVED``."""
-    n_gold, ranks = len(set(gold)), shown.gold_ranks
+    n_gold, ranks = len(set(query.gold)), shown.gold_ranks
     if shown.error is not None:
         return "failed"
     if not n_gold:
-        return "unlabelled"
+        return "unanswerable" if query.unanswerable else "unlabelled"
     if len(ranks) == n_gold:
         return "first" if ranks[-1] == n_gold else "found"
     return "partly" if ranks else "missed"

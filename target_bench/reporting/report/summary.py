@@ -96,15 +96,19 @@ def best_first(runs: Sequence[ReportRun]) -> list[int]:
 
 
 def unlabelled(runs: Sequence[ReportRun]) -> str:
-    """Say how many queries have no reference, and what that means; empty where all have one."""
+    """Say how many queries have no reference or no answer, and what that means; empty if none."""
     n, n_queries = max((run.run.n_unlabelled, run.run.n_queries) for run in runs)
+    none = max((run.run.answer_counts or run.run.counts).unanswerable for run in runs)
+    told = f"No table answers {none:,} of {n_queries:,} queries: only scores of abstention and "
+    told = f"{told}refusal are over these." if none else ""
     if not n:
-        return ""
+        return told
     if n == n_queries and any(run.run.scores for run in runs):
         return "No query has a reference: the scores are of metrics that need none."
     if n == n_queries:
         return _WITHOUT_REFERENCES if runs[0].answers is not None else _WITHOUT_GOLD
-    return f"{n:,} of {n_queries:,} queries have no reference; scores are over the others."
+    others = f"{n:,} of {n_queries:,} queries have no reference; scores are over the others."
+    return f"{others} {told}".rstrip()
 
 
 _WITHOUT_REFERENCES = "These are predictions without scores: no query has a reference."

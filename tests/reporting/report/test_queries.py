@@ -33,12 +33,15 @@ def test_where_gold_stands(
 ) -> None:
     shown = shown_tables(gold, tables, depth=1)
     assert shown.gold_ranks[:1] == ((first,) if first else ())
-    assert retrieved(gold, shown) == outcome
+    assert retrieved(Query("q", "?", tuple(gold)), shown) == outcome
     assert (shown.tables, shown.n) == (tuple(tables[:1]), len(tables))
 
 
-def test_a_failed_ranking() -> None:
-    assert retrieved([A], shown_tables([A], [], error="raised")) == "failed"
+def test_without_a_ranking_or_gold_table() -> None:
+    failed = shown_tables([A], [], error="raised")
+    assert retrieved(Query("q", "?", (A,)), failed) == "failed"
+    for known, outcome in ({}, "unlabelled"), ({"unanswerable": True}, "unanswerable"):
+        assert retrieved(Query("q", "?", (), metadata=known), shown_tables([], [A])) == outcome
 
 
 @pytest.mark.parametrize(
