@@ -961,8 +961,8 @@ DEFINITIONS = by_name(
     _define(
         "false_retrieval",
         "false",
-        "of pairs of an unanswerable query and one with a gold table in the first k, the share where "
-        "the unanswerable one has the higher best score; weighted by recall@k (1 - ROC AUC)",
+        "of pairs of an unanswerable query and one with a gold table in the first k, the share "
+        "where the unanswerable one has the higher best score; weighted by recall@k (1 - ROC AUC)",
         _false_retrieval,
         FalseRetrieval,
         higher_is_better=False,

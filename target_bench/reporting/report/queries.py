@@ -22,7 +22,7 @@ from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import by_property, partition
 
 RETRIEVED = ("first", "found", "partly", "missed", "failed", "unlabelled", "unanswerable")
-"""All gold tables at the top; all of them somewhere; some; none; no ranking; no gold table is known;
+"""All gold tables at the top; all of them somewhere; some; none; no ranking; no gold table known;
 no table answers the query."""
 
 QUERIES_PER_BLOCK = 64
