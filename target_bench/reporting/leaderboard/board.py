@@ -78,7 +78,7 @@ def for_boards(entry: Entry, ids: dict[str, list[str]]) -> Entry:
     for run in entry.runs:
         key = f"{run.corpus_fingerprint} {run.queries_fingerprint}"
         shared = ids.setdefault(key, run.query_ids)
-        tested = {*ranking_metrics(run.scores), *answer_metrics(run.scores)}
+        tested = {*ranking_metrics(run.scores), *answer_metrics(run.scores), *OF_SETS}
         values = {n: x.astype(np.float32) for n, x in run.per_query.items() if n in tested}
         query_ids = shared if shared == run.query_ids else run.query_ids
         runs.append(run.model_copy(update={"query_ids": query_ids, "per_query": values}))
@@ -239,7 +239,8 @@ class _Task:
         best = spec.merit(cells[order[0]]["value"])
         for system, cell in cells.items():
             cell["best"] = len(cells) > 1 and spec.merit(cell["value"]) == best
-            cell["ranks"] = tests.ranks[system]
+            if system in tests.ranks:
+                cell["ranks"] = tests.ranks[system]
             if system in tests.against_best:
                 cell["p"] = tests.against_best[system]
         column = {
@@ -358,8 +359,8 @@ class ColumnTests(NamedTuple):
 
     Attributes:
         against_best: system -> p-value against the first one, corrected for all that were tested.
-        ranks: system -> the first and the last rank that it shares with the systems that it cannot
-            be told apart from.
+        ranks: system -> the first and the last rank, among those tested, that it shares with the
+            systems between the same two ends.
     """
 
     against_best: dict[Any, float]
@@ -370,9 +371,9 @@ def column_tests(order: Sequence[Any], values: Mapping[Any, Vector]) -> ColumnTe
     """Test each system against the first, and each against the next one.
 
     Two families of paired randomisation tests, each corrected by itself (Holm). Ranks end between
-    neighbours with p < ``LEVEL``; systems between two such ends share all the ranks there. A pair
-    that cannot be tested, because a score is no mean over queries or over other ones, is not told
-    apart.
+    neighbours with p < ``LEVEL``; systems between two such ends share all the ranks there. What
+    cannot be tested, because a score is no mean over queries or over other ones than the first, has
+    neither; a first that cannot be tested leaves nothing to test against.
 
     Args:
         order: the systems, best first.
@@ -384,30 +385,22 @@ def column_tests(order: Sequence[Any], values: Mapping[Any, Vector]) -> ColumnTe
         for system in order
         if system in values and (np.isnan(values[system]) == np.isnan(values[first])).all()
     ]
-    against = [(i, 0) for i in range(1, len(tested))] if tested[:1] == list(order[:1]) else []
-    places = {system: i for i, system in enumerate(tested)}
-    neighbours = [
-        (places[one], places[other])
-        for one, other in pairwise(order)
-        if one in places and other in places
-    ]
-    p_values: list[float] = []
-    if against or neighbours:
-        matrix = np.stack([values[system] for system in tested])
-        matrix = matrix[:, ~np.isnan(matrix[0])]
-        draws = max(RESAMPLES, round(len(tested) / _SMALLEST))
-        p_values = randomization_tests(matrix, [*against, *neighbours], draws)
+    if len(tested) < 2:
+        return ColumnTests({}, {})
+    against = [(i, 0) for i in range(1, len(tested))] if tested[0] == order[0] else []
+    neighbours = list(pairwise(range(len(tested))))
+    matrix = np.stack([values[system] for system in tested])
+    matrix = matrix[:, ~np.isnan(matrix[0])]
+    draws = max(RESAMPLES, round(len(tested) / _SMALLEST))
+    p_values = randomization_tests(matrix, [*against, *neighbours], draws)
     best_p = holm(p_values[: len(against)])
     next_p = holm(p_values[len(against) :])
-    apart = {tested[j] for (_, j), p in zip(neighbours, next_p, strict=True) if p < LEVEL}
-    groups: list[list[Any]] = []
-    for system in order:
-        if not groups or system in apart:
-            groups.append([])
-        groups[-1].append(system)
-    ranks: dict[Any, tuple[int, int]] = {}
-    for group in groups:
-        ranks |= dict.fromkeys(group, (len(ranks) + 1, len(ranks) + len(group)))
+    ends = [i for (_, i), p in zip(neighbours, next_p, strict=True) if p < LEVEL]
+    ranks = {
+        system: (start + 1, end)
+        for start, end in pairwise([0, *ends, len(tested)])
+        for system in tested[start:end]
+    }
     return ColumnTests({tested[i]: p for (i, _), p in zip(against, best_p, strict=True)}, ranks)
 
 

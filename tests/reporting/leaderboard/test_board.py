@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Score
-from target_bench.reporting.leaderboard.board import boards, column_tests, mean_score
+from target_bench.reporting.leaderboard.board import boards, column_tests, for_boards, mean_score
 from target_bench.reporting.leaderboard.entry import Entry
 from tests.reporting.leaderboard.small import (
     answers,
@@ -98,12 +98,22 @@ def test_neighbours_that_are_told_apart_end_a_group_of_ranks() -> None:
     assert sorted(tests.against_best.values()) == pytest.approx(holm)
 
 
-def test_a_system_whose_score_is_no_mean_is_not_told_apart() -> None:
+def test_a_system_whose_score_is_no_mean_has_no_ranks() -> None:
     ones, zeros = np.ones(30, np.float32), np.zeros(30, np.float32)
     tests = column_tests(["a", "bleu", "b"], {"a": ones, "b": zeros})
-    assert tests.ranks == dict.fromkeys(("a", "bleu", "b"), (1, 3))
-    assert column_tests(["a", "b"], {"a": ones, "b": zeros}).ranks == {"a": (1, 1), "b": (2, 2)}
-    assert column_tests(["a"], {}).ranks == {"a": (1, 1)}
+    assert tests.ranks == {"a": (1, 1), "b": (2, 2)}
+    assert column_tests(["bleu", "a", "b"], {"a": ones, "b": zeros}).against_best == {}
+    assert column_tests(["a", "b"], {"a": ones}) == ({}, {})
+
+
+def test_metrics_of_sets_are_tested() -> None:
+    systems = []
+    for name, share in (("far", 0.2), ("near", 0.9)):
+        values = {"recall@10": found(share), "complete_recall": found(share)}
+        run = retrieval(share, scores=scores(values), per_query=values)
+        systems.append(for_boards(entry(name, run), {}))
+    cells = _cells(_board(*systems), "alpha test", "complete_recall")
+    assert {name: cell["ranks"] for name, cell in cells.items()} == {"Near": (1, 1), "Far": (2, 2)}
 
 
 def test_answers_have_a_board_with_a_row_for_each_generator() -> None:
