@@ -31,6 +31,7 @@ from benchmarks.released_tables import answers_of
 from target_bench import TARGET, load
 from target_bench.core.errors import DataError
 from target_bench.reporting.leaderboard import entry
+from target_bench.reporting.leaderboard.board import for_boards
 from target_bench.reporting.leaderboard.documents import Card
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.pack import pack
@@ -89,7 +90,7 @@ def files_of(system: Mapping[str, Any]) -> list[Path]:
 
 
 def scored(name: str, system: Mapping[str, Any]) -> Entry:
-    """Return the entry of a system, verified.
+    """Return the entry of a system, verified, with no more than the board needs.
 
     Raises:
         DataError: a file is not there, or is another than the one that was published.
@@ -100,7 +101,13 @@ def scored(name: str, system: Mapping[str, Any]) -> Entry:
         verification = verify(pack(folders, _card(system), path), data_dir=_data())
     if verification.entry is None:
         raise DataError(f"{name}: {verification.findings[0].message}")
-    return verification.entry
+    return compact(verification.entry)
+
+
+def compact(verified: Entry) -> Entry:
+    """Return an entry with the values of queries that the board tests, and without given tables."""
+    kept = for_boards(verified, {})
+    return kept.model_copy(update={"runs": [run for run in kept.runs if not run.basis]})
 
 
 def scores_of(name: str, system: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -113,7 +120,7 @@ def differing(name: str, system: Mapping[str, Any]) -> Iterator[str]:
     """Say in a line for each score that the entry of a system has otherwise."""
     made = scores_of(name, system)
     for run in entry.read(FOLDER / f"{name}{entry.SUFFIX}").runs:
-        for metric, score in run.scores.items() if not run.basis else ():
+        for metric, score in run.scores.items():
             now = made[run.corpus].get(metric, nan)
             both_nan = isnan(score.value) and isnan(now)  # over no query
             if not both_nan and not abs(score.value - now) < 1e-9:
