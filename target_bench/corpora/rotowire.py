@@ -7,7 +7,7 @@ from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.reading import read_tables
-from target_bench.tables.text_table_lines import AtLeast, as_table, lines
+from target_bench.tables.text_table_lines import are_of_size, as_table, lines, smallest_size
 
 _INSTRUCTION = (
     "Write two tables in Markdown: after the line `Team:` a row for each team, after the line "
@@ -42,7 +42,7 @@ class RotoWire(CorpusLoader):
 
     def __init__(self, at_least: str = "1x1") -> None:
         self.at_least = at_least
-        self._smallest = AtLeast(at_least)
+        self._smallest = smallest_size(at_least)
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield the Team and the Player table of each line, as far as it has them."""
@@ -62,7 +62,7 @@ class RotoWire(CorpusLoader):
     ) -> Iterator[tuple[int, str, str, tuple[AnswerTable, ...]]]:
         for number, place, text, data in lines(release, "rotowire", split):
             tables = _read(place, data)
-            if self._smallest.holds(tables):
+            if are_of_size(tables, self._smallest):
                 yield number, text, data, tables
 
 

@@ -13,7 +13,7 @@ from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.tables.answer_tables import TableFormat
 from target_bench.tables.reading import read_tables
-from target_bench.tables.text_table_lines import AtLeast, as_table
+from target_bench.tables.text_table_lines import are_of_size, as_table, smallest_size
 
 _KINDS: dict[str, TableFormat] = {"table": "text", "html": "html", "latex": "latex"}
 
@@ -43,7 +43,7 @@ class StrucBench(CorpusLoader):
 
     def __init__(self, at_least: str = "1x1") -> None:
         self.at_least = at_least
-        self._smallest = AtLeast(at_least)
+        self._smallest = smallest_size(at_least)
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield every table of every output."""
@@ -67,7 +67,7 @@ class StrucBench(CorpusLoader):
     def _records(self, release: Release, split: str) -> Iterator[tuple[Any, ...]]:
         for place, name, kind, record in _records(release, split):
             tables = _read(place, kind, record)
-            if self._smallest.holds(tables):
+            if are_of_size(tables, self._smallest):
                 yield place, name, kind, record, tables
 
 

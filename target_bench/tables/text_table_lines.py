@@ -35,22 +35,19 @@ def lines(release: Release, name: str, split: str) -> Iterator[tuple[int, str, s
         yield number, f"{paths[1]}, line {number + 1}", text.strip(), tables.strip()
 
 
-class AtLeast:
-    """The smallest tables of a corpus, as Struc-Bench takes those from 3 x 3 on.
-
-    Args:
-        size: rows and columns, headers included, as in ``3x3``.
+def smallest_size(at_least: str) -> tuple[int, int]:
+    """Return the rows and columns, headers included, that ``3x3`` says.
 
     Raises:
         ConfigError: it is not written so.
     """
+    match = re.fullmatch(r"(\d+)x(\d+)", at_least)
+    if match is None:
+        raise ConfigError(f"at_least={at_least!r}: expected rows x columns, as in at_least=3x3")
+    return int(match[1]), int(match[2])
 
-    def __init__(self, size: str) -> None:
-        match = re.fullmatch(r"(\d+)x(\d+)", size)
-        if match is None:
-            raise ConfigError(f"at_least={size!r}: expected rows x columns, as in at_least=3x3")
-        self._rows, self._columns = int(match[1]), int(match[2])
 
-    def holds(self, tables: Sequence[AnswerTable]) -> bool:
-        """Return whether all tables of a text are of this size at least."""
-        return all(len(t.rows) >= self._rows and t.width >= self._columns for t in tables)
+def are_of_size(tables: Sequence[AnswerTable], smallest: tuple[int, int]) -> bool:
+    """Return whether all tables of a text have as many rows and columns as ``smallest_size``."""
+    rows, columns = smallest
+    return all(len(t.rows) >= rows and t.width >= columns for t in tables)

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from target_bench import corpora
+from target_bench.core import registry
 from target_bench.core.errors import DataError, PluginError
-from target_bench.data.load import read_tables
+from target_bench.data import cache
+from target_bench.data.load import loader, read_tables
 from tests.builders import write_release
 from tests.data.cached import entries
 
@@ -44,6 +46,12 @@ class Other(Shop):
         for table in super().tables(release, split):
             yield Table(table.id, ["other"], [[1]])
 """
+
+
+@pytest.mark.parametrize("name", registry.BUILT_IN["corpus"])
+def test_every_corpus_of_this_package_can_be_cached(name: str) -> None:
+    """Its settings have a hash."""
+    assert cache._code(loader(name), "test", cache.TABLES) is not None
 
 
 @pytest.fixture
