@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,7 @@ from target_bench.cli.command_line import (
 from target_bench.cli.output import print_as
 from target_bench.cli.plugins import bounds_of
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, unknown_name
 from target_bench.core.text_tables import (
     Column,
     TextTable,
@@ -73,8 +74,31 @@ class PluginDescription:
     below: Callable[[], None] | None = None
 
 
+def _kind(word: str) -> str:
+    """Return a word that is a kind of what can be described.
+
+    Raises:
+        ConfigError: it is none; the message says what to write of a path, a run or a name.
+    """
+    from target_bench.data.load import is_path
+
+    kinds = get_args(Described)
+    if word in kinds:
+        return word
+    if word in ("run", "runs"):
+        raise ConfigError("a run is shown by: target-bench runs show RUN")
+    named = [kind for kind in kinds if registry.is_known(kind, word.partition(":")[0])]
+    if is_path(word) or (not named and Path(word).exists()):
+        path = word if is_path(word) else f"./{word}"
+        raise ConfigError(f"name the kind: target-bench describe corpus {shlex.quote(path)}")
+    if named:
+        write = " or ".join(f"target-bench describe {kind} {word}" for kind in named)
+        raise ConfigError(f"name the kind: {write}")
+    raise ConfigError(unknown_name("kind", word, kinds))
+
+
 def describe(
-    kind: Annotated[Described, argument()],
+    kind: Annotated[str, argument(f"One of {', '.join(get_args(Described))}.", parser=_kind)],
     name: Annotated[
         str, argument("A name, module:Class or file.py:Class; of a corpus also a path.")
     ],
@@ -453,7 +477,7 @@ def _plugin(kind: registry.Kind, name: str) -> PluginDescription:
     return PluginDescription(facts, text=_read_docstring(plugin)[0], settings=_settings(plugin))
 
 
-DESCRIPTIONS: Mapping[Described, Callable[[str], PluginDescription]] = {
+DESCRIPTIONS: Mapping[str, Callable[[str], PluginDescription]] = {
     "task": _task,
     "metric": _metric,
     "retriever": lambda name: _plugin("retriever", name),

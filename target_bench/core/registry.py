@@ -221,7 +221,13 @@ def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
     if target in also:
         raise ConfigError(f"the {kind} {target} has no settings")
     aliases = [a for n in names(kind) for a in _aliases(n)] if kind == "task" else []
-    raise ConfigError(unknown_name(kind, target, [*names(kind), *also], aliases))
+    message = unknown_name(kind, target, [*names(kind), *also], aliases)
+    others = [
+        f" {target} is a{'n' * (other[0] in 'ei')} {other}."
+        for other in _GROUPS
+        if other != kind and is_known(other, target)
+    ]
+    raise ConfigError("".join([message, *others]))
 
 
 def is_known(kind: Kind, name: str) -> bool:

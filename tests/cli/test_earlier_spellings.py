@@ -75,6 +75,22 @@ def test_every_plug_in_is_listed_and_described(inside: Inside, kind: registry.Ki
             assert inside.good("describe", kind, name)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("./shop", "target-bench describe corpus ./shop"),
+        ("run bm25", "target-bench runs show RUN"),
+        ("bm25", "target-bench describe retriever bm25"),
+        ("retreiver bm25", "Did you mean retriever?"),
+        ("task totto", "totto is a corpus."),
+        ("corpus bm25", "bm25 is a retriever."),
+        ("metric minilm", "minilm is an encoder."),
+    ],
+)
+def test_a_name_of_another_kind(inside: Inside, words: str, told: str) -> None:
+    assert told in inside.bad(2, "describe", *words.split())
+
+
 def test_a_task_is_described(inside: Inside) -> None:
     """By any of its names: what it is about, and each setting with type, default and meaning."""
     text = inside.good("describe", "task", "Text to SQL")
