@@ -49,7 +49,7 @@ def search(
             "--retriever",
         ),
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="How many tables.", min=1)] = 5,
+    k: Annotated[int, typer.Option("--top-k", "-k", help="How many tables.", min=1)] = 5,
     split: Split = None,
     data_dir: DataDir = None,
     offline: Offline = False,

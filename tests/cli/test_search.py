@@ -12,7 +12,7 @@ from tests.data.workbooks import write_workbook
 
 def test_in_the_terminal(inside: Inside) -> None:
     both = ("--retriever", "bm25", "--retriever", "tfidf")
-    side = inside.good("search", "mini", "Olympics in 1964", *both, "-k", "2")
+    side = inside.good("search", "mini", "Olympics in 1964", *both, "--top-k", "2")
     assert side.splitlines()[0].split() == ["rank", "bm25", "tfidf"]
     found = json.loads(inside.good("search", "mini", "Olympics in 1964", *both, "--json"))
     assert list(found) == ["bm25", "tfidf"]
