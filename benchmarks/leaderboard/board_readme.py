@@ -90,7 +90,8 @@ def _theirs(entries: Sequence[Entry]) -> Iterable[Sequence[str]]:
     for run, one in sorted(runs, key=lambda pair: (pair[0].task, pair[0].corpus, pair[0].split)):
         metrics = _OF_SETS if run.sets else answer_metrics(run.scores)[:3]
         scores = {name: run.scores[name] for name in metrics}
-        texts = (f"{spec_of(n, s).label} {spec_of(n, s).text(s.value)}" for n, s in scores.items())
+        specs = {name: spec_of(name, score) for name, score in scores.items()}
+        texts = (f"{s.label} {scores[n].value:.{s.digits}f}" for n, s in specs.items())
         source = one.card.predictions
         yield (
             f"{corpus_title(run.corpus)} {run.split}",

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, By, argument, option
+from target_bench.cli.command_line import AsJson, By, PrintedAs, argument, option
 from target_bench.cli.compare import Qrels, RunsIn, Slices
-from target_bench.cli.output import print_json
+from target_bench.cli.output import print_as
 from target_bench.core.errors import ConfigError, StoreError, reason
 from target_bench.harness.options import RUNS
 
@@ -54,6 +54,7 @@ def gate(
     out: RunsIn = RUNS,
     qrels: Qrels = None,
     as_json: AsJson = False,
+    printed_as: PrintedAs = "text",
 ) -> None:
     """Check the rules, write the files, print the table."""
     if context.args:
@@ -67,7 +68,7 @@ def gate(
             raise ConfigError("--update checks nothing: leave out --fail-on")
         _update(Path(baseline), run, out)
         return
-    from target_bench.core.text_tables import print_tables, say, say_wrapped
+    from target_bench.core.text_tables import say, say_wrapped
     from target_bench.reporting.gate import gate as checked
     from target_bench.runs.find import find
 
@@ -85,12 +86,11 @@ def gate(
         _write(junit, outcome.junit())
     if markdown is not None:
         _write(markdown, outcome.markdown().encode())
-    if as_json:
-        print_json(outcome.to_json())
-    else:
+    form = "json" if as_json else printed_as
+    if form in ("text", "markdown"):
         say_wrapped(outcome.sentence)
         say("")
-        print_tables(outcome.table())
+    print_as(form, outcome.to_json(), outcome.to_records(), [outcome.table()])
     if outcome.failed:
         raise typer.Exit(FAILED)
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -101,6 +102,9 @@ def show(
         bool,
         typer.Option("--config", help="Print its options alone, as run --config reads them."),
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print all metrics and entries.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the content of a run folder."""
@@ -118,7 +122,7 @@ def show(
     if as_json:
         print_json(document | ({"by": slices_to_json(slices)} if slices else {}))
     else:
-        _show(document)
+        _show(document, verbose)
         print_tables(*(slice_table(name, [(document["run"], slices)]) for name in slices))
     if problems:
         raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
@@ -138,23 +142,41 @@ def _show_config(run: str, out: Path) -> None:
     typer.echo(f"# {name}: target-bench run --config FILE makes it again\n{options}", nl=False)
 
 
-def _show(document: dict[str, Any]) -> None:
-    """Print the state of a run and its scores first, then what is recorded of it."""
+def _show(document: dict[str, Any], verbose: bool) -> None:
+    """Print the state of a run and its scores first, then what is recorded of it.
+
+    Unless ``verbose``: the main metrics, the identity, and the first entries of other parts.
+    """
+    from target_bench.metrics.scores import main_metrics
+
     scores = document.pop("scores")
+    shown = list(scores) if verbose or not scores else main_metrics(scores)
     parts = {name: part for name, part in document.items() if isinstance(part, dict)}
     for name, value in document.items():
         if name not in parts:
             say_wrapped(f"{name}: {value}", "  ")
     if scores:
-        rows = [[name, *_score(**s)] for name, s in scores.items()]
+        rows = [[name, *_score(name, scores[name])] for name in shown]
         columns = [Column(name, right=name != "metric") for name in _SCORE_COLUMNS]
         say("")
         print_tables(TextTable(columns, rows))
     for name, part in parts.items():
         say(f"\n{name}:")
-        for path, value in part.items():
-            known = path if path.startswith("metrics: ") else f"{path}: {_cell(value)}"
+        # The table above names the metrics; in full they are long.
+        entries = [path for path in part if verbose or not path.startswith("metrics: ")]
+        whole = verbose or name == "identity" or len(entries) <= _ENTRIES
+        most = len(entries) if whole else _ENTRIES - 1
+        for path in entries[:most]:
+            known = path if path.startswith("metrics: ") else f"{path}: {_cell(part[path])}"
             say_wrapped(f"  {known}", "    ")
+        if entries[most:]:
+            say(f"  and {len(entries) - most} more")
+    if not verbose:
+        say("\n--verbose prints all metrics and entries.")
+
+
+_ENTRIES = 12
+"""Lines of a part that are printed."""
 
 
 @app.command("diff", help="The differences of two runs: identity, environment, scores.")
@@ -350,16 +372,19 @@ def _headline(run: Listed) -> str:
         return str(run["state"])
     if run["metric"] is None:
         return "no reference"
-    score = "–" if run["score"] is None else f"{run['score']:.{run['digits']}f}"
-    return f"{run['metric']} {score}"
+    from target_bench.metrics.scores import spec_of
+
+    spec = replace(spec_of(run["metric"]), digits=run["digits"])
+    return f"{run['metric']} {spec.text(run['score'])}"
 
 
-def _score(
-    value: float | None, low: float | None, high: float | None, n: int, **_: Any
-) -> tuple[str, str, str]:
+def _score(name: str, score: Mapping[str, Any]) -> tuple[str, str, str]:
     """Value, interval and number of queries; a score over no query has neither of the first."""
-    bounds = "" if low is None or high is None else f"{low:.4f}–{high:.4f}"
-    return "–" if value is None else f"{value:.4f}", bounds, f"{n:,}"
+    from target_bench.metrics.scores import spec_of
+
+    spec, bounds = spec_of(name, score), (score["low"], score["high"])
+    shown = "" if None in bounds else spec.interval(*bounds)
+    return spec.text(score["value"]), shown, f"{score['n']:,}"
 
 
 def _cell(value: Any) -> str:

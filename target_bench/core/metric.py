@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Query
 
@@ -148,10 +149,17 @@ class MetricSpec:
         return f"up to {self.highest:g}" if bounded else "unbounded"
 
     def text(self, value: float | None, signed: bool = False) -> str:
-        """Print a value with the decimals of the metric; a dash for NaN and None."""
+        """Print a value with the decimals of the metric, a share as ``.797``; a dash for none."""
         if value is None or value != value:
             return "–"
-        return f"{value:{'+' if signed else ''}.{self.digits}f}"
+        return self._as_share(f"{value:{'+' if signed else ''}.{self.digits}f}")
+
+    def interval(self, low: float, high: float, between: str = "–", sign: str = "") -> str:
+        """Print the bounds of a value as ``text`` prints it; see ``text_tables.interval``."""
+        return self._as_share(text_tables.interval(low, high, self.digits, between, sign))
+
+    def _as_share(self, numbers: str) -> str:
+        return re.sub(r"\b0\.", ".", numbers) if self.scale == "share" else numbers
 
     def merit(self, value: float) -> float:
         """Turn a value into a number that is higher for the better one."""

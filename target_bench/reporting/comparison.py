@@ -26,7 +26,8 @@ TESTS: Mapping[TestName, str] = {"randomization": "randomisation", "bootstrap": 
 """The paired tests, as a sentence names them."""
 
 _NAMED = 4
-_FIELDS = {"value": "difference", "low": "difference_low", "high": "difference_high"}
+FIELDS_OF_DIFFERENCE = {"value": "difference", "low": "difference_low", "high": "difference_high"}
+"""What fields of a difference are called beside those of a score, where not as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,8 @@ class Row:
         """
         record = self.to_json()
         differs = record.pop("difference") or dict.fromkeys(Difference.__dataclass_fields__)
-        return record | {_FIELDS.get(name, name): value for name, value in differs.items()}
+        names = FIELDS_OF_DIFFERENCE
+        return record | {names.get(name, name): value for name, value in differs.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,7 +562,7 @@ def _cells(row: Row, spec: MetricSpec, sliced: bool) -> list[str]:
     cells += [
         row.run,
         spec.text(row.score),
-        "" if isnan(row.low) else text_tables.interval(row.low, row.high, spec.digits),
+        "" if isnan(row.low) else spec.interval(row.low, row.high),
     ]
     return cells + (_difference_cells(row.difference, spec) if row.difference else [""] * 6)
 
@@ -571,7 +573,7 @@ def _difference_cells(difference: Difference, spec: MetricSpec) -> list[str]:
     has_bounds = None not in bounds and bounds != (0, 0)
     return [
         f"{spec.text(difference.value, signed=True)}{difference.marker}",
-        text_tables.interval(difference.low, difference.high, spec.digits, " to ", "+"),
+        spec.interval(difference.low, difference.high, " to ", "+"),
         "" if difference.p_corrected is None else p_text(difference.p_corrected),
         "" if difference.effect is None else f"{difference.effect:+.2f}",
         "{:+.2f} to {:+.2f}".format(*bounds) if has_bounds else "",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, mean, of_mean, score_of
-from target_bench.core.text_tables import Column, TextTable, interval, p_text
+from target_bench.core.text_tables import Column, TextTable, p_text
 from target_bench.metrics import stats
 from target_bench.reporting import plots
 from target_bench.reporting.compare import leading_metric
@@ -756,13 +756,12 @@ def _numbers(conclusion: Conclusion, row: TestedScore) -> list[str]:
     score = [text(row.score), _bounds(conclusion, row)]
     if difference is None:
         return [*score, "best", "", ""]
-    digits = conclusion.spec.digits
-    bounds = interval(difference.low, difference.high, digits, " to ", "+")
+    bounds = conclusion.spec.interval(difference.low, difference.high, " to ", "+")
     return [*score, text(difference.value, signed=True), bounds, p_text(difference.p)]
 
 
 def _bounds(conclusion: Conclusion, row: TestedScore) -> str:
-    return interval(row.low, row.high, conclusion.spec.digits)
+    return conclusion.spec.interval(row.low, row.high)
 
 
 def _draw_grid(conclusion: Conclusion, path: Path) -> None:

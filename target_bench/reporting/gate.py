@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, stored_name
-from target_bench.core.text_tables import Column, TextTable, counted, interval, markdown, p_text
+from target_bench.core.text_tables import Column, TextTable, counted, markdown, p_text
 from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import (
@@ -19,7 +19,7 @@ from target_bench.reporting.compare import (
     leading_metric,
     named_runs,
 )
-from target_bench.reporting.comparison import Comparison, Difference, power
+from target_bench.reporting.comparison import FIELDS_OF_DIFFERENCE, Comparison, Difference, power
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.find import find
 from target_bench.runs.result import read_run
@@ -137,6 +137,15 @@ class Gate:
             "checks": [check.to_json() for check in self.checks],
             "notes": list(self.notes),
         }
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a record without nesting for each check, as ``gate --format csv`` prints it."""
+        names, records = FIELDS_OF_DIFFERENCE, []
+        for check in self.checks:
+            record = check.to_json()
+            differs = record.pop("difference")
+            records.append(record | {names.get(name, name): x for name, x in differs.items()})
+        return records
 
     def table(self) -> TextTable:
         """Return one line per check, as the terminal and Markdown show them."""
@@ -416,7 +425,7 @@ def _cells(check: RuleCheck, sliced: bool) -> list[str]:
 
 
 def _bounds(difference: Difference, spec: MetricSpec) -> str:
-    return interval(difference.low, difference.high, spec.digits, " to ", "+")
+    return spec.interval(difference.low, difference.high, " to ", "+")
 
 
 def _listed(checks: Sequence[RuleCheck]) -> str:

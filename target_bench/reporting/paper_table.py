@@ -307,7 +307,7 @@ def _parts(table: PaperTable, metric: str, corpus: str, method: str) -> tuple[st
     if row is None:
         return "", "", ""
     marker = row.difference.marker if row.difference is not None else ""
-    bounds = "" if row.low != row.low else text_tables.interval(row.low, row.high, spec.digits)
+    bounds = "" if row.low != row.low else spec.interval(row.low, row.high)
     return spec.text(row.score), marker, bounds
 
 

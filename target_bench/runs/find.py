@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.text_tables import counted
 from target_bench.runs.manifest import Command, key_of, read_manifest
 
 _NAME = re.compile(r"(.*-)?[0-9a-f]{12}")
@@ -78,7 +79,8 @@ def find(name: str | Path, root: Path) -> Path:
     if once:
         names = sorted(once)
         more = f"\n  and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-        listed = "".join(f"\n  {other}" for other in names[:_LISTED])
+        facts = {folder.name: "" if beginning else _facts(folder) for folder in folders}
+        listed = "".join(f"\n  {other}{facts[other]}" for other in names[:_LISTED])
         how = "begin so; write more" if beginning else "are called so; write the id"
         raise ConfigError(f"{name}: {len(once)} runs {how} of the one that you mean:{listed}{more}")
     if Path(name).name and len(Path(name).name) < LEAST:
@@ -93,6 +95,13 @@ def find(name: str | Path, root: Path) -> Path:
         + "".join(f". Did you mean {text!r}?" for text in near)
         + f"{' See' if near else '; see'} target-bench runs list --out {root}"
     )
+
+
+def _facts(folder: Path) -> str:
+    """Return what tells runs of a name apart, beside task and corpus, which their folders name."""
+    manifest = read_manifest(folder)
+    asked = "" if manifest.queries is None else f" of {counted(manifest.queries, 'question')}"
+    return f"{asked}, {(manifest.started or '')[:16].replace('T', ' ')}"
 
 
 def labelled(name: str, root: Path) -> list[Path]:

@@ -1264,12 +1264,9 @@ def score_cell(name: str, score: Score | None) -> str:
     if score is None or isnan(score.value):
         return "" if score is None else "–"
     spec = spec_of(name, score)
-    value, bounds = spec.text(score.value), ""
-    if not isnan(score.low) and not isnan(score.high):
-        bounds = f"\n[{text_tables.interval(score.low, score.high, spec.digits, ', ')}]"
-    if spec.scale == "share":  # .797 [.751, .837]
-        value, bounds = value.removeprefix("0"), bounds.replace("[0.", "[.").replace(" 0.", " .")
-    return value + bounds
+    if isnan(score.low) or isnan(score.high):
+        return spec.text(score.value)
+    return f"{spec.text(score.value)}\n[{spec.interval(score.low, score.high, ', ')}]"
 
 
 def data_frame(table: "pyarrow.Table") -> "pandas.DataFrame":

@@ -1,5 +1,6 @@
 """``target-bench gate``, and the workflow in its page."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -28,6 +29,15 @@ def test_update_and_check(inside: Inside, runs: Runs, tmp_path: Path) -> None:
     assert page.read_text().startswith("### target-bench gate: failed\n")
     printed = inside(*command, "--run", runs.tfidf, "--json")
     assert (printed.code, json.loads(printed.out)["failed"]) == (1, True)
+    table = inside(*command, "--run", runs.tfidf, "--format", "csv").out
+    (row,) = csv.DictReader(table.splitlines())
+    assert (row["rule"], row["verdict"], float(row["difference"]) < 0) == (
+        *("recall@10<-0.01", "failed"),
+        True,
+    )
+    in_markdown = inside(*command, "--run", runs.tfidf, "--format", "markdown").out
+    assert in_markdown.startswith("The gate failed")
+    assert "| recall@10" in in_markdown
 
 
 def test_a_pattern_that_matches_several_runs(inside: Inside, runs: Runs) -> None:

@@ -44,7 +44,7 @@ def test_lines_where_there_is_no_terminal() -> None:
         "[1/3] begins: one [x]",
         "[2/3] begins: two",
         "mind this",
-        "[1/3] done in 1.2 s: one [x]: recall@10 0.500",
+        "[1/3] done in 1.2 s: one [x]: recall@10 .500",
         "[2/3] failed: two: no luck",
         "all",
     ]

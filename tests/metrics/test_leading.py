@@ -31,7 +31,7 @@ def _scores(*values: float) -> dict[str, float]:
         (  # recall@1 ties as well, and so does recall@5
             [(0.5, 0.8, 0.9, 0.7), (0.5, 0.8, 0.9, 0.71)],
             "mrr",
-            "recall@10 is 0.900 for both runs; mrr decides",
+            "recall@10 is .900 for both runs; mrr decides",
         ),
         ([(0.5, 0.8, 1.0, 0.7), (0.5, 0.8, 1.0, 0.7)], "recall@10", None),  # equal in all
         (  # two are perfect in all, and one is not at 1

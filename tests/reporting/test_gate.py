@@ -76,7 +76,7 @@ def test_verdicts(runs: Runs, baseline: Path) -> None:
     assert found.failed
     assert "The gate failed: recall@10<-0.01 of task=text_to_sql. " in found.sentence
     assert "question_answering lies beyond its limit, but" in found.sentence
-    assert "recall@10: 144 or 57 queries are likely to show differences from 0.0" in found.shown[0]
+    assert "recall@10: 144 or 57 queries are likely to show differences from .0" in found.shown[0]
     assert found.shown[0] in found.markdown()
     both = gate(
         baseline, runs.tfidf, ["recall@10<-0.01", "mrr<-0.01"], slices=["task=question_answering"]
@@ -139,12 +139,12 @@ def test_documents(runs: Runs, baseline: Path) -> None:
     record = json.loads(json.dumps(found.to_json()))
     assert [one["verdict"] for one in record["checks"]] == ["failed", "passed"]
     assert record["checks"][0]["reason"] == (
-        "0.988 to 0.936, a difference of -0.051 (-0.083 to -0.026) over 280 queries, p < .001"
+        ".988 to .936, a difference of -.051 (-.083 to -.026) over 280 queries, p < .001"
     )
     suite = ElementTree.fromstring(found.junit())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     assert [case.find("failure") is None for case in suite] == [False, True]
-    assert r"| recall@10\<-0.01 | 0.988 | 0.936 | -0.051 |" in found.markdown()
+    assert r"| recall@10\<-0.01 | .988 | .936 | -.051 |" in found.markdown()
 
 
 def test_junit_of_a_slice_with_control_characters(runs: Runs, baseline: Path) -> None:

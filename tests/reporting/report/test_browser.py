@@ -182,7 +182,7 @@ def test_words_of_the_question_are_marked(page: "Page", mini_report: Path) -> No
 def test_significance_in_the_summary(page: "Page") -> None:
     """A sentence, a mark in the table, and the differences with their p-values."""
     said = page.locator("#summary .finding").inner_text()
-    assert said.startswith("bm25 has the best recall@10, 0.988; the difference from every other is")
+    assert said.startswith("bm25 has the best recall@10, .988; the difference from every other is")
     rows = page.locator("#summary .differences tbody tr").all_inner_texts()
     assert [row.split("\t")[0] for row in rows] == ["tfidf", "random"]
     assert all("< .001" in row for row in rows)
