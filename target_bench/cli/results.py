@@ -119,6 +119,11 @@ def _what_it_reaches(best: "Result", metric: str) -> str:
     from target_bench.metrics.scores import ranking_metrics
     from target_bench.runs.result import score_cell
 
+    if not best.scores[metric].n:
+        return (
+            "No question has an answer in any table: null in table_id says so, [] that its tables "
+            "are not known."
+        )
     synthetic = "synthetic " * metric.endswith(SYNTHETIC)
     n = counted(best.scores[metric].n, f"{synthetic}question")
     recall = [name for name in ranking_metrics(best.scores) if name.startswith("recall@")]

@@ -20,11 +20,11 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import DataError, did_you_mean
+from target_bench.core.errors import ConfigError, DataError, did_you_mean
 from target_bench.core.release import Release, field
 from target_bench.core.schema import (
     Corpus,
@@ -33,11 +33,13 @@ from target_bench.core.schema import (
     GoldMissing,
     MissingGold,
     Query,
+    Table,
     TableId,
 )
 from target_bench.core.text_tables import counted
 from target_bench.data.formats.records import identifier
-from target_bench.data.near_copies import GoldTables
+from target_bench.data.near_copies import GoldTables, cells_of, jaccard
+from target_bench.data.unanswerable import PartOfCorpus
 
 FIELDS = ("query", "old", "new", "source", "reason")
 
@@ -51,9 +53,15 @@ def with_corrections(dataset: Dataset, file: str | Path, in_part: bool = False) 
         in_part: whether the dataset may have a part of its queries: rows on others are left out.
 
     Raises:
+        ConfigError: tables of the dataset were left out.
         DataError: the file cannot be read, or a row is not on a query and tables of this dataset
             and its gold; the message names file, line, field and value.
     """
+    if isinstance(dataset.corpus, PartOfCorpus):
+        raise ConfigError(
+            f"gold corrections {file}: they are for all tables of a corpus, and unanswerable=SHARE "
+            "leaves some out; give one of the two"
+        )
     release = Release(Path(file).parent, "")
     queries = {query.id: query for query in dataset.queries}
     where = f"{dataset.info.name} {dataset.split}"
@@ -86,19 +94,20 @@ def with_corrections(dataset: Dataset, file: str | Path, in_part: bool = False) 
 
 
 def corrected(dataset: Dataset) -> Dataset:
-    """Return the dataset with the corrected gold tables in place of the published ones.
-
-    Raises:
-        DataError: a corrected query has graded gold tables.
-    """
+    """Return the dataset with the corrected gold tables in place of the published ones."""
     if dataset.corrections is None:
         return dataset
     gold = dataset.corrections.gold
-    queries = tuple(
-        replace(query, gold=gold[query.id]) if query.id in gold else query
-        for query in dataset.queries
-    )
-    return replace(dataset, queries=queries, corrections=None)
+    queries = (_corrected(q, gold[q.id]) if q.id in gold else q for q in dataset.queries)
+    return replace(dataset, queries=tuple(queries), corrections=None)
+
+
+def _corrected(query: Query, gold: tuple[TableId, ...]) -> Query:
+    metadata = {**query.metadata, "unanswerable": not gold}
+    if "passages" in metadata:  # those gold tables that are passages
+        names = {table_id.table_id for table_id in gold}
+        metadata["passages"] = [name for name in metadata["passages"] if str(name) in names]
+    return replace(query, gold=gold, metadata=metadata)
 
 
 def _rows(release: Release, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -198,8 +207,9 @@ def settle_missing(
 ) -> tuple[Sequence[Query], MissingGold | None, list[str]]:
     """Do what was chosen with the queries whose gold tables are not among the tables.
 
-    A table is likely to be the one now that is most like it (``near_copies``), or where its content
-    is not known any more, the one of the most similar name in its database.
+    A table is likely to be the one now that is most like it (``near_copies``) and no other table
+    that was there before, or where its content is not known any more, the one of the most similar
+    name in its database.
 
     Args:
         queries: the queries.
@@ -263,17 +273,29 @@ def likely_tables(
     nearest: dict[TableId, tuple[TableId, float | None]] = {}
     if former is not None and known:
         wanted = GoldTables(former[table_id] for table_id in known)
-        alike = ((table.id, wanted.nearest(table)) for table in corpus)
-        copies = [(near[1], near[0], table_id) for table_id, near in alike if near is not None]
+        copies = [
+            (near[1], near[0], table.id)
+            for table in corpus
+            if (near := wanted.nearest(table)) and not _is_itself(table, former, near[1])
+        ]
         # Of equally similar tables one that was not there before, then the first.
         copies.sort(key=lambda copy: (-copy[0], copy[2] in former))
         for similarity, gone, table_id in copies:
             nearest.setdefault(gone, (table_id, similarity))
     for gone in missing:
         names = [t.table_id for t in corpus.ids if t.database_id == gone.database_id]
-        if gone not in known and (close := get_close_matches(gone.table_id, names, 1)):
+        close = get_close_matches(gone.table_id, names, 2) if gone not in known else []
+        likeness = [SequenceMatcher(a=name, b=gone.table_id).ratio() for name in close]
+        if close and likeness[1:] != likeness[:1]:  # two that are as like it tell nothing
             nearest[gone] = TableId(gone.database_id, close[0]), None
     return nearest
+
+
+def _is_itself(table: Table, former: Corpus, similarity: float) -> bool:
+    """Whether a table is more like the one of its name before than like one that is gone."""
+    if table.id not in former:
+        return False
+    return jaccard(cells_of(table), cells_of(former[table.id])) > similarity
 
 
 def _told(gone: TableId, likely: tuple[TableId, float | None] | None) -> str:

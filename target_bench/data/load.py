@@ -157,6 +157,11 @@ def _mixed(
 ) -> Dataset:
     """Add distractors to the tables of a dataset; queries and gold tables stay as they are."""
     spec = mixing.parse(text)
+    if unanswerable.of_spec(spec.corpus)[1] is not None:
+        raise ConfigError(
+            f"distractors {text!r}: {' and '.join(unanswerable.SETTINGS)} are for the corpus that "
+            "is asked about"
+        )
     try:
         plugin = loader(spec.corpus)
     except ConfigError as error:

@@ -22,7 +22,7 @@ from target_bench.data.tables import Digest, HashedCorpus, digests_of
 _SHARE, _SEED = SETTINGS = ("unanswerable", "unanswerable_seed")
 """What any corpus takes."""
 
-_OF_GOLD = ("grades", "gold_columns", "not_relevant")
+_OF_GOLD = ("grades", "gold_columns", "not_relevant", "passages")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,9 @@ def of_spec(spec: str) -> tuple[str, Draw | None]:
     if _SHARE not in rest:
         return spec, None
     settings = parse_settings(rest, spec)
-    share, seed = settings.get(_SHARE), settings.get(_SEED, 0)
+    if _SHARE not in settings:
+        raise ConfigError(f"{spec!r}: {_SEED} needs {_SHARE}, as {_SHARE}=0.2,{_SEED}=1")
+    share, seed = settings[_SHARE], settings.get(_SEED, 0)
     if type(share) is not float or not 0 < share < 1:
         raise ConfigError(
             f"{spec!r}: {_SHARE}={share!r} should be a share of the questions between 0 and 1, as "
@@ -132,19 +134,19 @@ class PartOfCorpus(HashedCorpus):
     """Some tables of a corpus, in its order.
 
     Args:
-        base: the corpus.
+        base: the corpus, all of it.
         ids: the tables.
     """
 
     def __init__(self, base: Corpus, ids: Sequence[TableId]) -> None:
-        self._base = base
+        self.base = base
         self._ids = tuple(ids)
 
     def __iter__(self) -> Iterator[Table]:
-        return (table for table in self._base if table.id in self.positions)
+        return (table for table in self.base if table.id in self.positions)
 
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        return self._base[self._ids[self.positions[table_id]]]
+        return self.base[self._ids[self.positions[table_id]]]
 
     @property
     def ids(self) -> Sequence[TableId]:
@@ -154,5 +156,5 @@ class PartOfCorpus(HashedCorpus):
     @cached_property
     def digests(self) -> Sequence[Digest]:
         """One a table, in corpus order."""
-        digests = dict(zip(self._base.ids, digests_of(self._base), strict=True))
+        digests = dict(zip(self.base.ids, digests_of(self.base), strict=True))
         return [digests[table_id] for table_id in self._ids]

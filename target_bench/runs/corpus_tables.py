@@ -1,6 +1,7 @@
 """The tables that a run ranked, as hashes in its folder, and what changed in them since.
 
-``corpus.jsonl`` has a line for each table, distractors left out: database, table, and a text of 24
+``corpus.jsonl`` has a line for each table of the corpus, without distractors and with those that
+were left out (``data.unanswerable``): database, table, and a text of 24
 letters with 6 bytes each of the hash of its header, its content (header and rows) and its context
 (title, keys, ...). That is some 60 bytes a table: 8 kB for mini, 120 kB for WTQ's 2,108 tables.
 """
@@ -17,6 +18,7 @@ from target_bench.core.files import atomic_write, parse_json
 from target_bench.core.schema import Corpus, TableId
 from target_bench.data.distractors import MixedCorpus
 from target_bench.data.tables import digests_of, header_digests
+from target_bench.data.unanswerable import PartOfCorpus
 
 FILE = "corpus.jsonl"
 
@@ -94,7 +96,7 @@ def changes_since(folder: Path, corpus: Corpus) -> TableChanges:
 
 def _hashed(corpus: Corpus) -> Iterator[tuple[TableId, str]]:
     """Yield each table with the text of its hashes, in corpus order."""
-    while isinstance(corpus, MixedCorpus):
+    while isinstance(corpus, MixedCorpus | PartOfCorpus):
         corpus = corpus.base
     hashes = zip(corpus.ids, header_digests(corpus), digests_of(corpus), strict=True)
     for table_id, header, digest in hashes:

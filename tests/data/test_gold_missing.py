@@ -111,3 +111,22 @@ def test_it_is_the_run_of_files_that_were_edited(shop: Path, tmp_path: Path) -> 
     assert not by_hand.missing_gold
     (other,) = evaluate("tfidf", shop, out=tmp_path, top_k=3)
     assert compare([by_hand, other], ["recall@3"]).rows[0].n == N + 1
+
+
+def test_another_table_is_not_taken_for_one_that_is_gone(shop: Path) -> None:
+    """One that is as it was is another table, however alike; one with new rows may be it."""
+    season = "name,place\n" + "".join(f"city{i},lake{i}\n" for i in range(9))
+    (shop / "season_1.csv").write_text(season + "Bern,Wohlensee\n")
+    (shop / "season_2.csv").write_text(season + "Quito,Laguna\n")
+    path = shop / "queries.jsonl"
+    before = path.read_text()
+    path.write_text(before.replace('"table_0"', '"season_1"'))
+    load(shop)
+    (shop / "season_1.csv").unlink()
+    with pytest.raises(DataError, match=r"season_1 \(no table is like it\)"):
+        load(shop)
+    (shop / "season_1.csv").write_text(season + "Bern,Wohlensee\n")
+    load(shop)
+    (shop / "season_1.csv").replace(shop / "season_2.csv")
+    with pytest.raises(DataError, match=r"season_1 \(now likely season_2, 100% of the cells\)"):
+        load(shop)

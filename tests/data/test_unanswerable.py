@@ -10,6 +10,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.corpora import load
 from target_bench.data.near_copies import GoldTables
 from target_bench.data.unanswerable import of_spec
+from target_bench.runs.corpus_tables import changes_since
 from tests.builders import Record
 from tests.data.written import write_own
 
@@ -63,6 +64,32 @@ def test_shared_tables_and_copies(tmp_path: Path) -> None:
 def test_bad_share(setting: str) -> None:
     with pytest.raises(ConfigError, match="should be a share of the questions between 0 and 1"):
         load(f"mini:{setting}")
+
+
+def test_where_it_cannot_be_drawn(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unanswerable_seed needs unanswerable"):
+        load("mini:unanswerable_seed=1")
+    with pytest.raises(ConfigError, match="are for the corpus that is asked about"):
+        load("mini", distractors=["mini:unanswerable=0.2,split=train"])
+    with pytest.raises(ConfigError, match="unanswerable=SHARE leaves some out"):
+        load("mini:unanswerable=0.2", gold_corrections=tmp_path / "fix.csv")
+
+
+@pytest.mark.filterwarnings("ignore:.*are left without an answer")
+def test_what_a_query_says_of_its_gold_goes_with_it(tmp_path: Path) -> None:
+    """Passages among the gold tables are named no more; a run keeps hashes of all tables."""
+    tables = {f"{name}.csv": f"{name},{name}{name}\n{name}1,{name}2\n" for name in "abcd"}
+    write_own(
+        tmp_path / "own",
+        tables,
+        [{"query_id": n, "query": n, "table_id": n, "passages": [n]} for n in "abcd"],
+    )
+    spec = f"{tmp_path}/own:unanswerable=0.5"
+    (run,) = evaluate("bm25", spec, task="retrieval", top_k=1, out=tmp_path / "runs")
+    assert run.counts.unanswerable == 2
+    assert run.scores["recall[passages]@1"].n == 2
+    changes = changes_since(run.folder, load(tmp_path / "own").corpus)
+    assert (changes.then, changes.now, changes.added) == (4, 4, ())
 
 
 @pytest.mark.parametrize(

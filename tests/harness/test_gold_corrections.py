@@ -52,7 +52,7 @@ def numbers(result: Result, mark: str = "") -> dict[str, tuple[float, float, flo
     }
 
 
-@pytest.mark.filterwarnings("ignore:edited test. 1 of 12 queries has no gold table")
+@pytest.mark.filterwarnings("ignore:edited test. 1 of 12 queries has no answer in any table")
 @pytest.mark.parametrize("changed", [OTHER, {"q0": ["t0", "t3"], "q1": None, "q2": "t9"}])
 def test_as_if_the_files_were_edited(tmp_path: Path, changed: dict[str, Any]) -> None:
     corpus = folder(tmp_path / "shop")

@@ -143,6 +143,12 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
     by_sql = gold_of is not None and record.get("table_id") is None and answer
     nothing: list[str] = []
     names = nothing if by_sql else read(lambda: _table_ids(record, place), nothing)
+    unanswerable = str(record.get("unanswerable") or "no").strip().lower() not in _NO
+    if unanswerable and (names or any(answer)):
+        faults.append(
+            f"{place}: field 'unanswerable' says that no table answers the query, and field "
+            f"{'table_id' if names else 'answer'!r} is given. Remove one of the two."
+        )
     if faults:
         raise DataError("\n".join(faults))
     gold = tuple(TableId(where, name) for name in names)

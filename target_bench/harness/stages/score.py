@@ -133,10 +133,9 @@ def score_rankings(
         return Scored((), {}, {}, {}, counts)
     outputs = Outputs(scored, Predictions(by_query, depth=depth))
     examples = task.examples(*outputs)
-    chosen_metrics = metrics_of(task, scored.queries, ks, metrics)
-    values = _computed(chosen_metrics, examples, ids, outputs)
+    values = _computed(metrics_of(task, scored.queries, ks, metrics), examples, ids, outputs)
     if scored.corrections is not None:
-        _add_corrected(values, task, scored, outputs.predictions, chosen_metrics)
+        _add_corrected(values, task, scored, outputs.predictions, ks, metrics)
     return Scored(ids, *values, counts)
 
 
@@ -145,19 +144,20 @@ def _add_corrected(
     task: Task[Any],
     published: Dataset,
     predictions: Predictions,
-    metrics: Sequence[Metric[Any]],
+    ks: Sequence[int],
+    more: Sequence[MetricLike],
 ) -> None:
-    """Add the values by corrected gold; a query that no table answers now is in none of them."""
+    """Add the values by corrected gold, by which other queries may have no answer."""
     dataset = corrected(published)
-    labelled = np.array([has_reference(task, query) for query in dataset.queries], dtype=np.bool_)
-    says = f"gold:{published.corrections}"
-    by_it = [OnPart(metric, labelled, CORRECTED, says) for metric in metrics]
+    scored = np.array([has_reference(task, query) for query in dataset.queries], dtype=np.bool_)
+    metrics = metrics_of(task, dataset.queries, ks, more)
+    by_it = [OnPart(each, scored, CORRECTED, f"gold:{published.corrections}") for each in metrics]
     outputs = Outputs(dataset, predictions)
     ids = [query.id for query in dataset.queries]
-    more = _computed(by_it, task.examples(*outputs), ids, outputs)
-    values.scores.update(more.scores)
-    values.per_query.update(more.per_query)
-    values.statistics.update(more.statistics)
+    added = _computed(by_it, task.examples(*outputs), ids, outputs)
+    values.scores.update(added.scores)
+    values.per_query.update(added.per_query)
+    values.statistics.update(added.statistics)
 
 
 def score_answers(

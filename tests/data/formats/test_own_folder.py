@@ -305,12 +305,16 @@ def test_no_table_answers_a_query(tmp_path: Path) -> None:
         {"table_id": None, "answer": "5"},
         {"table_id": [], "unanswerable": "yes"},
         {"table_id": None, "unanswerable": "no"},
-        {"table_id": "a", "unanswerable": True},
+        {"table_id": "a", "unanswerable": False},
     ]
     queries = [{"query_id": i, "query": "?", **gold} for i, gold in enumerate(golds)]
     write_own(tmp_path, {"a.csv": CSV}, queries)
     found = corpora.load(tmp_path).queries
     assert [query.unanswerable for query in found] == [True, False, False, True, False, False]
     (tmp_path / "queries.jsonl").unlink()
-    (tmp_path / "queries.csv").write_text("query,table_id,unanswerable\n?,a,\n?,,\n?,,true\n")
+    file = tmp_path / "queries.csv"
+    file.write_text("query,table_id,unanswerable\n?,a,\n?,,\n?,,true\n")
     assert [q.unanswerable for q in corpora.load(tmp_path).queries] == [False, False, True]
+    file.write_text("query,table_id,unanswerable\n?,a,true\n")
+    with pytest.raises(DataError, match="no table answers the query, and field 'table_id' is"):
+        corpora.load(tmp_path)
