@@ -217,7 +217,9 @@ def test_the_page_of_the_documentation_is_of_the_declarations() -> None:
         )
         for spec in SPECS.values()
     }
-    ranked = sorted((s for s in SPECS.values() if s.rank), key=lambda spec: spec.rank or 0)
+    ranked = sorted(
+        (s for s in SPECS.values() if s.rank is not None), key=lambda spec: spec.rank or 0
+    )
     for listed, about_rankings in zip(ranks.split("* "), (False, True), strict=True):
         names = [s.name + "@k" * s.at_k for s in ranked if (s.of == "rankings") == about_rankings]
         assert re.findall(r"`(.*?)`", listed) == names

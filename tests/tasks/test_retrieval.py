@@ -11,6 +11,8 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Corpus, Dataset, TableId
 from target_bench.core.task_names import make_task
 from target_bench.data.load import load
+from target_bench.metrics.scores import headline
+from target_bench.runs.result import metrics_worth_a_column
 
 NEW = {"set_precision", "set_recall", "set_f1", "complete_recall", "set_size"}
 
@@ -68,6 +70,8 @@ def test_passages_of_a_query() -> None:
     scores = _scores(_with(**query, metadata={"passages": [second.table_id]}))
     names = [f"recall[{part}]@1" for part in ("tables", "passages", "both")]
     assert [scores[name].value for name in names] == [1, 0, 0]
+    assert headline(scores) == "recall[both]@5"
+    assert "recall[both]@5" in metrics_worth_a_column([scores], False, True)
     assert not set(names) & set(_scores(_with(**query, metadata={})))
     with pytest.raises(DataError, match="passages names 'Nowhere', which is none of its gold"):
         _scores(_with(**query, metadata={"passages": ["Nowhere"]}))
