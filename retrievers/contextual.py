@@ -66,14 +66,14 @@ class Contextual(Wrapper):
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have a sentence written for each table, and the retriever index both."""
-        asked = [self.prompt.replace("{{ table }}", self._write(table)) for table in corpus]
+        prompts = [self.prompt.replace("{{ table }}", self._write(table)) for table in corpus]
         requests: dict[str, GenerationRequest] = {}
-        for table_id, prompt in zip(corpus.ids, asked, strict=True):
+        for table_id, prompt in zip(corpus.ids, prompts, strict=True):
             message = Message("user", prompt)
             request = GenerationRequest("/".join(table_id), "table_context", (message,), prompt)
             requests.setdefault(prompt, request)
         answers = ask_generator(self._generator, list(requests.values()), record="contexts")
-        written = [answers[requests[prompt].query_id] for prompt in asked]
+        written = [answers[requests[prompt].query_id] for prompt in prompts]
         self._sentences = ["" if a.error else " ".join(a.text.split()) for a in written]
         self._problem = next(
             (a.error or "an empty answer" for a in written if not a.text.strip()), ""
@@ -96,10 +96,10 @@ class Contextual(Wrapper):
         """Return the retriever's rankings."""
         if not len(self._inner.ids):
             return [[] for _ in queries]
-        found, ids = self._inner.candidates(list(queries), top_k), self._inner.ids
-        if found.scores is not None:
-            return Ranked(ids, found.rows, found.scores)
-        return [[ids[place] for place in row if place >= 0] for row in found.rows.tolist()]
+        candidates, ids = self._inner.candidates(list(queries), top_k), self._inner.ids
+        if candidates.scores is not None:
+            return Ranked(ids, candidates.rows, candidates.scores)
+        return [[ids[place] for place in row if place >= 0] for row in candidates.rows.tolist()]
 
     def notes(self) -> Sequence[str]:
         """Return the notes of the retriever, and how many tables have no sentence."""

@@ -104,8 +104,8 @@ class Listwise(Wrapper):
 
     def notes(self) -> Sequence[str]:
         """Return the notes of the retriever, and how many answers were no ranking."""
-        asked, without = self._counts
-        own = f"{without:,} of {asked:,} answers have no ranking, the first: {self._problem:.200}"
+        n_answers, without = self._counts
+        own = f"{without:,} of {n_answers:,} answers have no ranking, the first: {self._problem:.200}"
         return [*super().notes(), *([own] if without else [])]
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
@@ -137,9 +137,9 @@ class Listwise(Wrapper):
         for query, window in windows.items():
             answer = answers[query + mark]
             text = answer.text
-            named = re.findall(r"\[(\d+)\]", text) or re.findall(r"\d+", text)
-            places = dict.fromkeys(int(number) - 1 for number in named)
-            order = [place for place in places if 0 <= place < len(window)]
+            numbers = re.findall(r"\[0*(\d+)\]", text) or re.findall(r"\d+", text)
+            places = {str(n + 1): n for n in range(len(window))}
+            order = [places[number] for number in dict.fromkeys(numbers) if number in places]
             self._counts[0] += 1
             if not order:
                 self._counts[1] += 1

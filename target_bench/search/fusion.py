@@ -128,7 +128,7 @@ def expanded(
         As ``Fusion.fused``.
     """
     numbers = {text: number for number, text in enumerate(dict.fromkeys(chain(*texts)))}
-    found = retriever.candidates(list(numbers), depth)
+    candidates = retriever.candidates(list(numbers), depth)
     counts = np.array([len(group) - 1 for group in texts])[:, None]
     own = np.where(counts, weight, 1.0)
     share = (1.0 - own) / np.maximum(counts, 1)
@@ -136,8 +136,8 @@ def expanded(
     rankings = []
     for place in range(len(weights)):  # who has no such text gets its first again, with weight 0
         chosen = [numbers[group[place if place < len(group) else 0]] for group in texts]
-        scores = None if found.scores is None else found.scores[chosen]
-        rankings.append(Candidates(found.rows[chosen], scores, found.label))
+        scores = None if candidates.scores is None else candidates.scores[chosen]
+        rankings.append(Candidates(candidates.rows[chosen], scores, candidates.label))
     return fusion.fused(rankings, weights, depth, len(retriever.ids), k)
 
 

@@ -38,6 +38,7 @@ FIRST = ["twin1", "twin2", "rowless", "rivers", "fruit"]
         ("[3] > [1] > [2] > [5] > [4]", [2, 0, 1, 4, 3]),
         ("Of 4 tables: [2] > [2] > [9] > [0]", [1, 0, 2, 3, 4]),  # the others keep their order
         ("4, 1", [3, 0, 1, 2, 4]),
+        (f"[{'9' * 5000}] > [02]", [1, 0, 2, 3, 4]),  # more digits than int() reads
         ("I cannot tell.", [0, 1, 2, 3, 4]),
     ],
 )
