@@ -104,8 +104,8 @@ class Listwise(Wrapper):
 
     def notes(self) -> Sequence[str]:
         """Return the notes of the retriever, and how many answers were no ranking."""
-        n_answers, without = self._counts
-        own = f"{without:,} of {n_answers:,} answers have no ranking, the first: {self._problem:.200}"
+        n, without = self._counts
+        own = f"{without:,} of {n:,} answers have no ranking, the first: {self._problem:.200}"
         return [*super().notes(), *([own] if without else [])]
 
     def retrieve(self, query: str, top_k: int) -> Ranking:

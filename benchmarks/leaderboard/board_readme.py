@@ -44,14 +44,16 @@ def readme(folder: Path) -> str:
     """
     ours = [entry.read(path) for path in sorted(folder.glob(f"*{entry.SUFFIX}"))]
     theirs = [entry.read(path) for path in sorted(folder.glob(f"theirs/*{entry.SUFFIX}"))]
-    baselines = [one for one in ours if not one.runs[0].sets]
+    baselines = [submitted for submitted in ours if not submitted.runs[0].sets]
     paper = read_reported(folder / "target-paper.reported.json")
     methods = {system.name: system for system in paper.systems}
     reproduced = json.loads((folder / "reproduced.json").read_text(encoding="utf-8"))
     text = (folder / "README.in.md").read_text(encoding="utf-8")
     for name, part in {
         "baselines": _table(_baselines(baselines)),
-        "theirs": _table(_theirs([one for one in ours if one.runs[0].sets] + theirs)),
+        "theirs": _table(
+            _theirs([submitted for submitted in ours if submitted.runs[0].sets] + theirs)
+        ),
         "sizes": _sizes(folder),
         "reproductions": _table(_reproductions(methods, reproduced)),
         "settings": _table(_settings(reproduced)),
@@ -69,14 +71,14 @@ def _baselines(entries: Sequence[Entry]) -> Iterable[Sequence[str]]:
         "chosen or trained on",
         "verdict",
     )
-    for one in sorted(entries, key=_mean_recall, reverse=True):
-        runs = {run.corpus: run for run in one.runs}
+    for submitted in sorted(entries, key=_mean_recall, reverse=True):
+        runs = {run.corpus: run for run in submitted.runs}
         yield (
-            f"`{one.id}`",
+            f"`{submitted.id}`",
             *(_both(runs[corpus], metric) for corpus, _, metric in CORPORA),
-            _count(one.card.parameters),
-            _trained(one),
-            one.verdict,
+            _count(submitted.card.parameters),
+            _trained(submitted),
+            submitted.verdict,
         )
 
 
@@ -86,34 +88,36 @@ _OF_SETS = ("complete_recall", "set_recall", "set_precision", "set_size")
 def _theirs(entries: Sequence[Entry]) -> Iterable[Sequence[str]]:
     """Yield a row for each run of systems of others, and of ours that choose sets of tables."""
     yield ("data", "system", "scores", "questions", "predictions")
-    runs = [(run, one) for one in entries for run in one.runs if not run.basis]
-    for run, one in sorted(runs, key=lambda pair: (pair[0].task, pair[0].corpus, pair[0].split)):
+    runs = [(run, submitted) for submitted in entries for run in submitted.runs if not run.basis]
+    for run, submitted in sorted(
+        runs, key=lambda pair: (pair[0].task, pair[0].corpus, pair[0].split)
+    ):
         metrics = _OF_SETS if run.sets else answer_metrics(run.scores)[:3]
         scores = {name: run.scores[name] for name in metrics}
         specs = {name: spec_of(name, score) for name, score in scores.items()}
         texts = (f"{s.label} {scores[n].value:.{s.digits}f}" for n, s in specs.items())
-        source = one.card.predictions
+        source = submitted.card.predictions
         yield (
             f"{corpus_title(run.corpus)} {run.split}",
-            one.card.name,
+            submitted.card.name,
             ", ".join(texts),
             f"{max(score.n for score in scores.values()):,}",
             f"[published]({source})" if source else "ours",
         )
 
 
-def _trained(one: Entry) -> str:
+def _trained(submitted: Entry) -> str:
     """The corpora that something was chosen or trained on."""
-    said = one.card.training_data
-    known = [corpus_title(corpus) for corpus, _, _ in CORPORA if said[corpus] == "yes"]
-    unknown = [corpus_title(corpus) for corpus, _, _ in CORPORA if said[corpus] == "unknown"]
+    trained_on = submitted.card.training_data
+    known = [corpus_title(corpus) for corpus, _, _ in CORPORA if trained_on[corpus] == "yes"]
+    unknown = [corpus_title(corpus) for corpus, _, _ in CORPORA if trained_on[corpus] == "unknown"]
     if unknown:
         known.append(f"unknown: {', '.join(unknown)}")
     return ", ".join(known) or "none of them"
 
 
-def _mean_recall(one: Entry) -> float:
-    return sum(run.scores["recall@10"].value for run in one.runs if run.corpus in _SCORED)
+def _mean_recall(submitted: Entry) -> float:
+    return sum(run.scores["recall@10"].value for run in submitted.runs if run.corpus in _SCORED)
 
 
 def _both(run: RunEntry, metric: str) -> str:
@@ -180,8 +184,8 @@ def _figure(system: ReportedSystem, corpus: str) -> float:
 
 def _settings(reproduced: Mapping[str, Any]) -> Iterable[Sequence[str]]:
     yield ("name", "`--retriever`")
-    for name, one in reproduced.items():
-        yield (f"`{name}`", f"`'{one['retriever']}'`")
+    for name, setting in reproduced.items():
+        yield (f"`{name}`", f"`'{setting['retriever']}'`")
 
 
 def _sizes(folder: Path) -> str:

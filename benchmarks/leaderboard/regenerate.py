@@ -95,7 +95,7 @@ def _submitted(name: str, work: Path) -> Path:
     for corpus, split, _ in CORPORA:
         if corpus not in SETS.get(name, (corpus,)):
             continue
-        target = TARGET((task, corpus), out=work, observer=_Said())
+        target = TARGET((task, corpus), out=work, observer=_PrintedOnce())
         result = target.run(REPRODUCTIONS.get(name, name), split, CUTOFFS)[0]
         again = "there already" if result.reused else f"{sum(result.seconds.values()):.0f} s"
         print(f"{name} on {corpus} {split}: {result.folder.name} ({again})", flush=True)
@@ -107,14 +107,19 @@ def _submitted(name: str, work: Path) -> Path:
 
 def _verified(name: str, path: Path) -> str:
     """The verdict; scores are kept."""
-    found = verify(path, against=None if name in REPRODUCTIONS else HERE, observer=_Said())
-    findings = (f"\n  {one.level}: {one.check}: {one.message}" for one in found.findings)
-    print(f"{name}: {found.verdict}", *findings, flush=True)
-    if found.entry is not None and name in REPRODUCTIONS:
-        _keep(name, found.entry)
-    elif found.entry is not None:
-        found.entry.write(HERE / f"{name}.entry.json")
-    return found.verdict
+    verification = verify(
+        path, against=None if name in REPRODUCTIONS else HERE, observer=_PrintedOnce()
+    )
+    findings = (
+        f"\n  {finding.level}: {finding.check}: {finding.message}"
+        for finding in verification.findings
+    )
+    print(f"{name}: {verification.verdict}", *findings, flush=True)
+    if verification.entry is not None and name in REPRODUCTIONS:
+        _keep(name, verification.entry)
+    elif verification.entry is not None:
+        verification.entry.write(HERE / f"{name}.entry.json")
+    return verification.verdict
 
 
 def _keep(name: str, entry: Entry) -> None:
@@ -142,24 +147,24 @@ def _keep(name: str, entry: Entry) -> None:
 def _ranges(spec: str) -> dict[str, Any]:
     scoring: Literal["bm25", "tfidf"] = "bm25" if "scoring=bm25" in spec else "tfidf"
     fields: tuple[Field, ...] = ("header",) if "fields=[header]" in spec else ("id", "header")
-    found = {}
+    ranges = {}
     for corpus, split, metric in CORPORA:
         retriever = TargetFormula(scoring, fields)
         k = int(metric.rpartition("@")[2])
         low_high = retriever.range_of_ties(corpora.load(corpus, split), k, "[db]" in metric)
-        found[corpus] = [round(share, 6) for share in low_high]
-    return found
+        ranges[corpus] = [round(share, 6) for share in low_high]
+    return ranges
 
 
-class _Said(Observer):
+class _PrintedOnce(Observer):
     """Prints each warning once."""
 
-    said: ClassVar[set[str]] = set()
+    printed: ClassVar[set[str]] = set()
 
     def warning(self, message: str) -> None:
-        if message not in self.said:
+        if message not in self.printed:
             print(f"  {message}", file=sys.stderr, flush=True)
-            self.said.add(message)
+            self.printed.add(message)
 
 
 if __name__ == "__main__":

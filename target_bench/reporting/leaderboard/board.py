@@ -38,6 +38,9 @@ _SMALLEST = (
 FIRST_DATABASE = "recall[db]@1"
 """The share of queries whose first table is of the gold database: the one cutoff that is shown."""
 
+RECALLS = ("recall[both]", "recall")
+"""Metrics of which the page shows one cutoff at a time."""
+
 OF_SETS = ("complete_recall", "set_precision", "set_f1", "set_size")
 """Metrics of retrievers that choose how many tables they return."""
 
@@ -195,7 +198,7 @@ class _Task:
         scores: dict[str, Score] = {}
         for run in runs:
             scores |= run.scores
-        recall = [n for n in ranking_metrics(scores) if n.partition("@")[0] == "recall"]
+        recall = [n for n in ranking_metrics(scores) if n.partition("@")[0] in RECALLS]
         if not self.ranks:
             return [*answer_metrics(scores), *recall]
         others = [n for n in ranking_metrics(scores) if not n.startswith("recall")]
@@ -245,7 +248,7 @@ class _Task:
                 cell["p"] = tests.against_best[system]
         column = {
             **head, "metric": metric, "label": spec.label_at(cutoff or None), "kind": "score",
-            "k": int(cutoff) if family == "recall" and cutoff else None, "digits": spec.digits,
+            "k": int(cutoff) if family in RECALLS and cutoff else None, "digits": spec.digits,
             "lower": not spec.higher_is_better, "cells": cells,
         }  # fmt: skip
         self.columns.insert(len(self.columns) if place is None else place, column)

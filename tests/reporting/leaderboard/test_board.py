@@ -106,13 +106,14 @@ def test_a_system_whose_score_is_no_mean_has_no_ranks() -> None:
     assert column_tests(["a", "b"], {"a": ones}) == ({}, {})
 
 
-def test_metrics_of_sets_are_tested() -> None:
+@pytest.mark.parametrize("metric", ["complete_recall", "recall[both]@10"])
+def test_metrics_beside_recall_are_tested(metric: str) -> None:
     systems = []
     for name, share in (("far", 0.2), ("near", 0.9)):
-        values = {"recall@10": found(share), "complete_recall": found(share)}
+        values = {"recall@10": found(share), metric: found(share)}
         run = retrieval(share, scores=scores(values), per_query=values)
         systems.append(for_boards(entry(name, run), {}))
-    cells = _cells(_board(*systems), "alpha test", "complete_recall")
+    cells = _cells(_board(*systems), "alpha test", metric)
     assert {name: cell["ranks"] for name, cell in cells.items()} == {"Near": (1, 1), "Far": (2, 2)}
 
 
