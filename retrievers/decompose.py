@@ -70,6 +70,7 @@ class Decompose(QueryExpansion):
         return self.prompt.replace("{{ n }}", n).replace("{{ query }}", query)
 
     def texts_in(self, answer: str, query: str) -> list[str]:  # noqa: ARG002 (the base's argument)
-        """Return the first different lines of an answer that have a letter or a digit."""
+        """Return the first different lines of an answer with a word, without introductions."""
         lines = (_BULLET.sub("", line).strip() for line in answer.splitlines())
-        return list(dict.fromkeys(line for line in lines if re.search(r"\w", line)))[: self.n_parts]
+        parts = (line for line in lines if re.search(r"\w", line) and not line.endswith(":"))
+        return list(dict.fromkeys(parts))[: self.n_parts]

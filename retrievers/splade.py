@@ -19,6 +19,7 @@ from target_bench.plugin_tools import (
     best_cosines,
     quietly,
     readable,
+    saved_modules,
 )
 
 
@@ -164,7 +165,13 @@ class _SparseModel(LocalModel):
         return SparseEncoder(source, device=self.place, **settings)
 
     def prepared(self, model: Any) -> Any:
-        """Return the model with its limit set."""
+        """Return the model with its limit set; a dense one would get a layer of random weights."""
+        added = "SparseAutoEncoder"  # the library's, where a model has no sparse part of its own
+        loaded = any(type(module).__name__ == added for module in model)
+        if loaded and not any(name.endswith(added) for name in saved_modules(self.weights)):
+            raise ConfigError(
+                f"model={self.model}: it is no SparseEncoder; name one, or use dense:encoder=..."
+            )
         if self._max_tokens is not None:
             model.max_seq_length = self._max_tokens
         return model.eval()

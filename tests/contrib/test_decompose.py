@@ -23,7 +23,9 @@ def decomposing(folder: Path, answers: dict[str, str], **settings: Any) -> Any:
 
 def test_each_part_finds_its_table(tmp_path: Path) -> None:
     query = "which is longer, what flows through Lyon or what the king drank"
-    answers = {query: "1. Rhône length?\n\n- Løvenskiold king\n2) Rhône length?\n***\nplum"}
+    answers = {
+        query: "Here they are:\n1. Rhône length?\n\n- Løvenskiold king\n2) Rhône length?\n***\nplum"
+    }
     retriever = decomposing(tmp_path, answers, n_parts=2, weight=0.0)
     assert names(ask(retriever, [query])[0])[:2] == ["rivers", "kings"]
     assert set(names(ask(retriever, [query])[0])) == {

@@ -11,7 +11,7 @@ from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.registry import create
 from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
-from tests.retrievers.models import sparse_encoder
+from tests.retrievers.models import cross_encoder, encoder_of, sparse_encoder
 from tests.retrievers.tables import (
     QUERIES,
     TABLES,
@@ -53,6 +53,13 @@ def test_batches_and_saving_change_nothing(spec: str, tmp_path: Path) -> None:
     for query, ranking in zip(QUERIES, ask(retriever, k=100), strict=True):
         assert dict(ask(retriever, [query], 100)[0]) == pytest.approx(dict(ranking), rel=1e-5)
     saving_changes_nothing(spec, tmp_path / "index")
+
+
+def test_a_dense_model_is_none(tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    model = encoder_of(cross_encoder(tmp_path / "dense"))
+    with pytest.raises(ConfigError, match=f"model={model}: it is no SparseEncoder"):
+        built(f"splade:device=cpu,model={model}")
 
 
 def test_cut_texts_are_counted_and_bad_settings_named(spec: str) -> None:
