@@ -80,7 +80,7 @@ def test_export_of_data_of_ones_own(inside: Inside, tmp_path: Path) -> None:
     assert (tmp_path / "b" / "run.trec").read_text(encoding="utf-8") == run_file
 
     (tmp_path / "moved" / "tables" / "mini 0.csv").write_text("a,b\n9,9\n", encoding="utf-8")
-    assert "fingerprint" in inside.bad(
+    assert "other tables" in inside.bad(
         2, "runs", "export", folder, "-o", "b", "--corpus", "./moved"
     )
 

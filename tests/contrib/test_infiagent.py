@@ -48,7 +48,7 @@ def test_questions_about_messy_files(tmp_path: Path) -> None:
     assert query.answer == "@mean_fare[34.65] @n[3]"
     assert query.metadata["constraints"] == "Round to two decimals."
     notes = " ".join(dataset.notes)
-    assert "1 files are not UTF-8 and are read as Latin-1" in notes
+    assert "files are not UTF-8 and are read as Latin-1: 1 (the first" in notes
     assert "old ships.csv, line 3: 1 cells under 2 columns" in notes
 
 

@@ -94,7 +94,7 @@ def test_highlights_that_cannot_be_used_are_counted(
     dataset = _loaded(folder, RECORD, {**RECORD, "highlighted_cells": cells, "example_id": 1})
     assert [q.metadata.get("highlights") for q in dataset.queries] == [None, fault]
     (note,) = (note for note in dataset.notes if "highlighted" in note)
-    assert note.startswith(f"1 queries whose highlighted cells cannot be used: {fault}")
+    assert note.startswith(f"queries whose highlighted cells cannot be used: {fault}: 1 (the first")
     assert "line 2" in note
 
 

@@ -16,7 +16,7 @@ def test_a_link_to_a_folder_would_be_left_out(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     (folder / "tables" / "b").symlink_to(tmp_path / "more")
     (folder / "tables" / "c.csv").symlink_to("gone.csv")
-    (folder / "tables" / "d.csv").touch()
+    (folder / "tables" / "d.csv").write_bytes(b"PK\x03\x04")
     with pytest.raises(DataError, match=r"b: a link to a folder, which is not searched") as caught:
         corpora.load(folder)
     assert str(caught.value).startswith("3 files cannot be read")
