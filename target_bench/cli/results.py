@@ -96,6 +96,9 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
         known or systems, key=lambda result: spec_of(metric).merit(result.scores[metric].value)
     )
     yield _what_it_reaches(best, metric)
+    counts = best.answer_counts or best.counts
+    if counts.unanswerable:
+        yield f"No table answers {counted(counts.unanswerable, 'more question')}."
     golden = [result for result in results if result.reads_gold and metric in result.scores]
     values = {result.label: result.scores[metric].value for result in golden}
     above = upper_bounds(values, best.scores[metric].value, spec_of(metric))
@@ -222,8 +225,6 @@ def notes_on(result: "Result") -> Iterator[str]:
             yield f"{_of(counts.tied, counts.asked)} have tables of equal score"
         if counts.unlabelled:
             yield f"{_of(counts.unlabelled, counts.asked)} have no gold table"
-        if counts.unanswerable:
-            yield f"{_of(counts.unanswerable, counts.asked)} have no answer in any table"
         if counts.empty_queries:
             yield f"{_of(counts.empty_queries, counts.asked)} have no text"
         return
@@ -231,7 +232,6 @@ def notes_on(result: "Result") -> Iterator[str]:
         (answers.truncated, "were answered from tables cut short"),
         (answers.cut, "have an answer cut at the largest number of tokens"),
         (answers.unlabelled, "have no reference"),
-        (answers.unanswerable, "have no answer in any table"),
     ):
         if n:
             yield f"{_of(n, answers.asked)} {what}"

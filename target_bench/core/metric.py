@@ -152,7 +152,7 @@ class MetricSpec:
         """Print a value with the decimals of the metric, a share as ``.797``; a dash for none."""
         if value is None or value != value:
             return "–"
-        return self._as_share(f"{value:{'+' if signed else ''}.{self.digits}f}")
+        return self._as_share(f"{value:{'+' if signed else ''}z.{self.digits}f}")
 
     def interval(self, low: float, high: float, between: str = "–", sign: str = "") -> str:
         """Print the bounds of a value as ``text`` prints it; see ``text_tables.interval``."""

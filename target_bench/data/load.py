@@ -764,7 +764,8 @@ def _database_notes(
         notes.append(
             f"{len(missing)} of {len(n_queries)} databases are not here ({_some(missing)}): their "
             f"{sum(n_tables[name] for name in missing)} tables are known by their schema alone, "
-            f"and the {sum(n_queries[name] for name in missing)} queries on them cannot be run"
+            f"and SQL for the {sum(n_queries[name] for name in missing):,} queries on them cannot "
+            "be run"
         )
     damaged: dict[str, DataError] = {}
     empty = []

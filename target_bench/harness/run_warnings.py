@@ -15,8 +15,8 @@ def too_deep(dataset: Dataset, depth: int) -> str:
     """Write the warning that rankings hold fewer tables than asked for."""
     return (
         f"top_k={depth} is more than the {counted(len(dataset.corpus), 'table')} of "
-        f"{dataset.info.name} {dataset.split}: a ranking holds all of them at most, "
-        f"and recall@{depth} is 1 for a retriever that lists them all; a smaller --top-k tells more"
+        f"{dataset.info.name} {dataset.split}, so recall@{depth} is 1 for a retriever that lists "
+        "them all; a smaller --top-k tells more"
     )
 
 

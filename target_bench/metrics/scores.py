@@ -30,6 +30,7 @@ from target_bench.core.metric import (
 )
 from target_bench.core.metric_function import MetricLike, metric_of
 from target_bench.core.schema import Query
+from target_bench.core.text_tables import counted
 
 _EQUAL = 1e-9  # scores that are as close are equal: sums in another order differ by less
 
@@ -291,7 +292,7 @@ def leading(
     chosen = free[0] if free else first
     if chosen == first or first not in known:
         return first, None
-    lists_all = f"the cutoff of {first} takes in every table"
+    lists_all = f"{first} takes in all {counted(n_tables or 0, 'table')}"
     why = lists_all if first in every_table else _why_saturated(first, groups)
     return chosen, f"{why}; {chosen} decides"
 

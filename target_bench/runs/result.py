@@ -1155,7 +1155,10 @@ def metrics_worth_a_column(
         ends = [*of_people[:1], *of_people[1:][-1:], *synthetic[:1], *synthetic[1:][-1:]]
         at_k = [n for n in names if n.startswith(("column_recall@", "judged@"))]
         sets = [n for n in names if n in _OF_SETS or (n in at_k and not n.endswith(CORRECTED))]
-        sets += [n for n in names if n.startswith(_AT_ONE_CUTOFF) and not _is_deeper(n, names)]
+        # Both say much the same; nAUC alone is there where all questions have an answer.
+        confidence = "false_retrieval@" if "none_f1" in names else "nauc_recall[max]@"
+        at_one = ("recall[both]@", confidence)
+        sets += [n for n in names if n.startswith(at_one) and not _is_deeper(n, names)]
         twice = ends or ranked[:_IN_A_TABLE]
         main = [*twice, *sets]
     main = [*main, *(f"{name}{CORRECTED}" for name in twice if f"{name}{CORRECTED}" in scores)]
@@ -1163,7 +1166,6 @@ def metrics_worth_a_column(
 
 
 _OF_SETS = ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size", "none_f1")
-_AT_ONE_CUTOFF = ("recall[both]@", "false_retrieval@", "nauc_recall[max]@")
 
 
 def _is_deeper(name: str, others: Sequence[str]) -> bool:

@@ -238,5 +238,7 @@ def test_generator(inside: Inside, name: str) -> None:
 
 
 def test_what_it_yields_is_read_no_further_than_it_has_to_be(inside: Inside) -> None:
-    message = inside.bad(3, "search", "mini", "a question", "--retriever", "own.py:YieldsForEver")
-    assert "returned more than 5 tables where at most 5 were asked for" in message
+    message = inside.bad(
+        3, "search", "mini", "a question", "--top-k", "2", "--retriever", "own.py:YieldsForEver"
+    )
+    assert "returned more than 2 tables where at most 2 were asked for" in message

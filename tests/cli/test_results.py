@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from target_bench.metrics.scores import spec_of
 from tests.cli.inside import Inside
 
 
@@ -57,4 +58,21 @@ def test_a_cutoff_that_lists_every_table_decides_nothing(inside: Inside, tmp_pat
     run = inside("run", "./rivers", "--retriever", "bm25", "--retriever", "random")
     shown = run.out.splitlines()
     assert shown[0].startswith("bm25 finds the right table first for 80% of 15 questions")
-    assert "the cutoff of recall@10 takes in every table; recall@1 decides." in shown
+    assert "recall@10 takes in all 3 tables; recall@1 decides." in shown
+
+
+def test_questions_without_an_answer_have_a_sentence_and_two_columns(inside: Inside) -> None:
+    named = ("--retriever", "bm25", "--retriever", "random")
+    run = inside("run", "mini:unanswerable=0.2", *named, "--top-k", "1,10", "--notes")
+    shown = run.out.splitlines()
+    assert "over 192 questions" in shown[0]
+    assert shown[1] == "No table answers 88 more questions."
+    heading = next(line for line in shown if line.startswith(" retriever"))
+    names = ["R@1", "R@10", "none_f1", "false_retrieval@10"]
+    assert heading.replace(" [95%]", "").split() == ["retriever", *names, "ms/query"]
+    assert not any("no answer" in line for line in shown)
+
+
+def test_a_score_that_rounds_to_zero_has_no_sign() -> None:
+    spec = spec_of("nauc_recall[max]@10")
+    assert (spec.text(-0.0001), spec.text(-0.0001, signed=True)) == ("0.000", "+0.000")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.inside import Inside
 
-WHY = "the cutoff of recall@10 takes in every table; recall@1 decides"
+WHY = "recall@10 takes in all 8 tables; recall@1 decides"
 
 
 @pytest.fixture

@@ -53,13 +53,13 @@ def test_a_saturated_metric_does_not_lead(
 def test_a_cutoff_that_lists_every_table_does_not_lead() -> None:
     """One retriever alone returns short rankings, so that nothing is saturated."""
     runs = [_scores(0.5, 0.8, 1, 0.7), _scores(0.4, 0.7, 0.9, 0.6)]
-    lists_all = "the cutoff of recall@10 takes in every table; recall@1 decides"
+    lists_all = "recall@10 takes in all 7 tables; recall@1 decides"
     assert leading(runs, n_tables=7) == ("recall@1", lists_all)
     assert leading(runs, n_tables=11) == leading(runs) == ("recall@10", None)
     assert leading(runs[:1], n_tables=7) == ("recall@10", None)  # nothing to decide
     assert leading(runs, n_tables=1) == (
         "mrr",
-        "the cutoff of recall@10 takes in every table; mrr decides",
+        "recall@10 takes in all 1 table; mrr decides",
     )
 
 

@@ -29,7 +29,7 @@ def test_sizes(bird: Dataset) -> None:
     assert difficulty == {"simple": 925, "moderate": 464, "challenging": 145}
     assert bird.notes[0] == "53 of 75 tables have no rows"
     assert bird.notes[1].startswith("8 of 11 databases are not here (california_schools, ")
-    assert bird.notes[1].endswith("and the 1102 queries on them cannot be run")
+    assert bird.notes[1].endswith("and SQL for the 1,102 queries on them cannot be run")
 
 
 def test_mini_dev() -> None:
