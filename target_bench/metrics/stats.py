@@ -106,7 +106,8 @@ class ScoreEstimate:
         high: upper bound.
         influence: (n,) by how much each query moves the score, times n; 0 where it does not count.
         span: the length of the metric's scale.
-        effective: how many queries of equal weight there are in effect.
+        effective: how many queries of equal weight there are in effect; NaN where the score hangs
+            on one query, without which there is none: then its interval is the whole scale.
     """
 
     value: float
@@ -126,22 +127,20 @@ def estimate(metric: Bounded, statistics: Floats) -> ScoreEstimate:
         weights = np.ones(len(statistics))
     counted = weights > 0
     n = int(counted.sum())
-    influence, alone = np.zeros(len(statistics)), n == 0
+    influence = np.zeros(len(statistics))
     if np.isnan(value) or not n:
         return ScoreEstimate(value, np.nan, np.nan, influence, np.nan, np.nan)
-    if n > 1:
-        moved = (n - 1) * (value - metric.without(total, statistics[counted]))
-        alone = bool(np.isnan(moved).any())  # without one of the queries there is no score
-        moved = np.nan_to_num(moved)
-        influence[counted] = moved - moved.mean()
     lowest, highest = metric.bounds(statistics)
     lowest, highest = min(lowest, value), max(highest, value)
+    if n > 1:
+        moved = (n - 1) * (value - metric.without(total, statistics[counted]))
+        if np.isnan(moved).any():
+            return ScoreEstimate(value, lowest, highest, influence, highest - lowest, np.nan)
+        influence[counted] = moved - moved.mean()
     span, effective = highest - lowest, float(weights.sum() ** 2 / (weights**2).sum())
     place = (value - lowest) / span
     variance = float((influence[counted] ** 2).mean()) / span**2
-    if alone:
-        low, high = 0.0, 1.0
-    elif variance <= _CONSTANT or not 0 < place < 1:
+    if variance <= _CONSTANT or not 0 < place < 1:
         reach = _reach_of(effective)
         low, high = place - place * reach, place + (1 - place) * reach
     else:
@@ -732,5 +731,6 @@ def detectable(metric: Bounded, first: Floats, second: Floats) -> float | None:
         return None
     apart = (mine.influence - theirs.influence)[counted] + mine.value - theirs.value
     share = float((first != second).any(axis=1)[counted].mean())
-    size = sqrt(float((apart**2).mean()) / share) if share else 0.0
+    known = share and not np.isnan(mine.effective + theirs.effective)
+    size = sqrt(float((apart**2).mean()) / share) if known else 0.0
     return detectable_with(n, share, size or max(mine.span, theirs.span))
