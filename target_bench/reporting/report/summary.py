@@ -29,7 +29,14 @@ from target_bench.reporting.comparison import (
 )
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.reporting.web import count, milliseconds, score, seconds
-from target_bench.runs.slicing import MissingPluginError, Partition, by_name, by_property, partition
+from target_bench.runs.slicing import (
+    MissingPluginError,
+    Partition,
+    by_name,
+    by_property,
+    part_score,
+    partition,
+)
 from target_bench.runs.times import LATENCY, left_out_note
 
 _LARGEST_SLICES = 12
@@ -336,8 +343,7 @@ def _part_scores(
     except MissingPluginError:
         return [float("nan")] * len(parts)
     places = np.array([part_of[query_id] for query_id in result.query_ids])
-    totals = [measured.statistics[places == part].sum(axis=0) for part in parts]
-    return [float(measured.value(total)) if total.any() else float("nan") for total in totals]
+    return [part_score(measured, places == part, None).value for part in parts]
 
 
 def queries_and_times(runs: Sequence[ReportRun]) -> tuple[list[tuple[str, list[str]]], list[str]]:
