@@ -56,6 +56,11 @@ class Column:
         """Label of a cell in a block of lines."""
         return self.name.replace("\n", "") if self.label is None else self.label
 
+    @property
+    def heading(self) -> str:
+        """What stands above it in Markdown and LaTeX, where no other column says what it is of."""
+        return " ".join((self.shown_label if self.below else self.name).split())
+
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
@@ -142,7 +147,7 @@ def markdown(tables: Iterable[TextTable]) -> str:
     """Return tables as pipe tables of Markdown, each below its title, with its note."""
     blocks = []
     for table in tables:
-        header = [_one_line(c.shown_label if c.below else c.name) for c in table.columns]
+        header = [_one_line(column.heading) for column in table.columns]
         rows = [list(map(_one_line, row)) for row in table.rows]
         right = [column.right for column in table.columns]
         blocks += [f"**{visible(table.title)}**"] if table.title else []

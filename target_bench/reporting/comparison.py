@@ -524,7 +524,7 @@ def latex(comparison: Comparison) -> str:
     """Print the tables of the terminal as ``tabular`` environments for the package booktabs."""
     lines = []
     for table in _tables(comparison):
-        heads = [column.shown_label for column in table.columns]
+        heads = [column.heading for column in table.columns]
         rows = ([" ".join(cell.split()) for cell in row] for row in table.rows)
         lines += [
             latex_comment(table.title),

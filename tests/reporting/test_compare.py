@@ -106,6 +106,8 @@ def test_default_family_is_the_headline_metric(runs: Runs) -> None:
     for form in (markdown, latex):
         assert form.count("not tested · retrieval, mini test") == 1
         assert "recall@10 is tested. Name metrics" in form
+    assert "| run | R@1 [95%] | mrr [95%] |" in markdown
+    assert r"run & R@1 [95\%] & mrr [95\%] \\" in latex
     tested_table, others = text.split("not tested · retrieval, mini test")
     assert "R@1" not in tested_table
     assert others.split()[:5] == ["run", "R@1", "[95%]", "mrr", "[95%]"]
