@@ -358,9 +358,9 @@ def legend(comparison: Comparison) -> list[str]:
         )
     if comparison.by_gold:
         flips = sum(each.flips for each in comparison.by_gold)
+        n = sum({each.slice: each.of_all for each in comparison.by_gold}.values())
         lines.append(
-            f"Gold: {comparison.corrections} corrects "
-            f"{counted(comparison.by_gold[0].of_all, 'query')}; of "
+            f"Gold: {comparison.corrections} corrects {counted(n, 'query')}; of "
             f"{counted(len(comparison.by_gold), 'verdict')} {flips or 'none'} "
             f"{'change' if flips > 1 else 'changes'}."
         )

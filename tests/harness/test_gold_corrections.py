@@ -151,6 +151,9 @@ def test_verdicts_that_change(tmp_path: Path) -> None:
     assert corrected.rows[1].difference == by_gold.corrected
     part = compare(runs, ["recall@1"], slices=["contested=false"])
     assert part.rows[0].n == 1
+    by_part = compare(runs, ["recall@1"], by=["contested"])
+    assert "fix.jsonl@" in str(by_part)
+    assert " corrects 11 queries; of 2 verdicts" in str(by_part)
     third = evaluate("tfidf", corpus, out=out, top_k=1)
     noted = compare([*runs, *third], ["recall@1"])
     assert not noted.by_gold
