@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from target_bench.core.errors import ConfigError, StoreError, reason
+from target_bench.core.errors import ConfigError, DataError, StoreError, reason
 from target_bench.core.files import atomic_write, parse_json
 from target_bench.core.text_tables import counted
 from target_bench.runs.find import find
@@ -122,6 +122,8 @@ def opened_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
                 raise
             problem, _, _ = str(error).replace(str(folder), folder.name).partition("; ")
             raise StoreError(f"{path}: damaged ({problem}); {again}") from error
+        except DataError as error:
+            raise DataError(str(error).replace(str(folder), str(path))) from error
 
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, StoreError)
