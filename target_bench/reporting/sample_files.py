@@ -19,6 +19,7 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import parse_json
+from target_bench.core.text_tables import counted
 from target_bench.metrics import retrieval
 
 Floats = NDArray[np.float64]
@@ -59,6 +61,7 @@ class SampleScores:
         ids: (n,) what the harness calls its samples.
         values: metric -> (n,) its value of every sample; NaN where it has none.
         left_out: the metrics that are no number a sample.
+        repeated: how many samples have the id of an earlier one.
     """
 
     path: Path
@@ -67,6 +70,7 @@ class SampleScores:
     ids: tuple[str, ...]
     values: Mapping[str, Floats]
     left_out: tuple[str, ...] = ()
+    repeated: int = 0
 
 
 def read_sample_files(
@@ -122,6 +126,12 @@ def on_common_samples(runs: Sequence[SampleScores]) -> tuple[list[SampleScores],
             notes.append(f"{run.name} has {len(run.ids) - len(order):,} samples that not all have")
     if notes:
         notes = [f"over the {len(order):,} samples that all runs have: {'; '.join(notes)}"]
+    notes += [
+        f"{counted(run.repeated, 'sample')} of {run.name} with the id of an earlier one: samples "
+        "of one id are paired in the order in which they stand in the files"
+        for run in runs
+        if run.repeated
+    ]
     return kept, notes
 
 
@@ -239,11 +249,11 @@ def _inspect(path: Path, log: Mapping[str, Any]) -> SampleScores:
     scores: _Table = defaultdict(dict)
     for reduction in log.get("reductions") or ():
         for sample in reduction["samples"]:
-            _add_inspect(scores, sample["sample_id"], reduction["scorer"], sample["value"])
+            _add_inspect(path, scores, sample["sample_id"], reduction["scorer"], sample["value"])
     if not scores:
         for sample in log["samples"] or ():
             for scorer, score in (sample.get("scores") or {}).items():
-                _add_inspect(scores, sample["id"], scorer, score["value"])
+                _add_inspect(path, scores, sample["id"], scorer, score["value"])
     if log.get("status") not in ("success", None):
         raise DataError(
             f"{path}: this evaluation ended with the status {log['status']!r}, so samples are "
@@ -252,11 +262,11 @@ def _inspect(path: Path, log: Mapping[str, Any]) -> SampleScores:
     return _made(path, str(log["eval"]["model"]), str(log["eval"]["task"]), scores)
 
 
-def _add_inspect(scores: "_Table", sample: Any, scorer: str, value: Any) -> None:
+def _add_inspect(path: Path, scores: "_Table", sample: Any, scorer: str, value: Any) -> None:
     parts = {f"{scorer}/{k}": v for k, v in value.items()} if isinstance(value, Mapping) else {}
     for metric, part in (parts or {scorer: value}).items():
         word = part if isinstance(part, str) else ""
-        scores[str(sample)][metric] = _INSPECT_WORDS.get(word, part)
+        _add(path, scores, sample, {metric: _INSPECT_WORDS.get(word, part)})
 
 
 _INSPECT_WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "no": 0.0}
@@ -289,7 +299,7 @@ def _lm_eval(path: Path, records: Sequence[Mapping[str, Any]]) -> SampleScores:
         rule = record.get("filter", "none")
         for metric in record["metrics"]:
             name = metric if rule == "none" else f"{metric},{rule}"
-            scores[str(record["doc_id"])][name] = record[metric]
+            _add(path, scores, record["doc_id"], {name: record[metric]})
     named = re.fullmatch(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.:-]+", path.stem)
     return _made(path, path.resolve().parent.name, named[1] if named else path.stem, scores)
 
@@ -303,11 +313,8 @@ def _promptfoo(path: Path, results: Sequence[Mapping[str, Any]]) -> Iterator[Sam
             (provider.get("label") or provider["id"], prompts[result["promptId"]]),
             defaultdict(dict),
         )
-        run[str(result["testIdx"])] |= {
-            "success": result["success"],
-            "score": result["score"],
-            **(result.get("namedScores") or {}),
-        }
+        found = {"success": result["success"], "score": result["score"]}
+        _add(path, run, result["testIdx"], {**found, **(result.get("namedScores") or {})})
     several = len({prompt for _, prompt in runs}) > 1
     for (provider, prompt), scores in runs.items():
         yield _made(path, f"{provider}: {prompt}" if several else provider, "", scores)
@@ -315,11 +322,12 @@ def _promptfoo(path: Path, results: Sequence[Mapping[str, Any]]) -> Iterator[Sam
 
 def _deepeval(path: Path, cases: Sequence[Mapping[str, Any]]) -> SampleScores:
     scores: _Table = defaultdict(dict)
-    for case, name in zip(cases, _distinct(str(case["name"]) for case in cases), strict=True):
+    names, repeated = _distinct(str(case["name"]) for case in cases)
+    for case, name in zip(cases, names, strict=True):
         scores[name]["success"] = case.get("success")
         for metric in case.get("metricsData") or ():
             scores[name][metric["name"]] = metric.get("score")
-    return _made(path, path.stem, "", scores)
+    return replace(_made(path, path.stem, "", scores), repeated=repeated)
 
 
 def _of_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> SampleScores:
@@ -331,7 +339,7 @@ def _of_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> SampleScores:
             f"{path}: no column names the samples; call one {', '.join(_ID_COLUMNS[:-1])} or "
             f"{_ID_COLUMNS[-1]} (columns: {', '.join(map(str, columns[:10]))})"
         )
-    ids = _distinct(str(row.get(id_column)) for row in rows)
+    ids, repeated = _distinct(str(row.get(id_column)) for row in rows)
     scores: _Table = {
         name: {
             metric: _number_in(row.get(metric))
@@ -348,7 +356,7 @@ def _of_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> SampleScores:
         and not any(isinstance(row.get(metric), str) for row in scores.values())
     ]
     kept = {name: {m: row.get(m) for m in numbers} for name, row in scores.items()}
-    return _made(path, path.stem, "", kept)
+    return replace(_made(path, path.stem, "", kept), repeated=repeated)
 
 
 def _number_in(cell: Any) -> Any:
@@ -468,12 +476,30 @@ _Table = dict[str, dict[str, Any]]
 """Sample -> metric -> value."""
 
 
+def _add(path: Path, scores: _Table, sample: Any, values: Mapping[str, Any]) -> None:
+    """Add the values of a sample.
+
+    Raises:
+        DataError: it has one of them already, as of a sample that was asked again.
+    """
+    given = scores[str(sample)]
+    if twice := given.keys() & values.keys():
+        raise DataError(
+            f"{path}: the sample {sample!r} has {min(twice)} twice; write each sample once"
+        )
+    given.update(values)
+
+
 def _made(path: Path, name: str, task: str, scores: _Table) -> SampleScores:
     """Make arrays of a table; bools are 0 and 1, missing values NaN.
 
     Raises:
-        DataError: no metric is a number a sample.
+        DataError: no metric is a number a sample, or a number is infinite.
     """
+    for sample, row in scores.items():
+        for metric, value in row.items():
+            if isinstance(value, float) and isinf(value):
+                raise DataError(f"{path}: {metric} of the sample {sample!r} is not finite: {value}")
     metrics = list(dict.fromkeys(metric for row in scores.values() for metric in row))
     values, left_out = {}, []
     for metric in metrics:
@@ -491,11 +517,11 @@ def _made(path: Path, name: str, task: str, scores: _Table) -> SampleScores:
     return SampleScores(path, name, task, tuple(scores), values, tuple(left_out))
 
 
-def _distinct(names: Iterable[str]) -> list[str]:
-    """Return names of which those that come again are numbered: a, b, a (2)."""
+def _distinct(names: Iterable[str]) -> tuple[list[str], int]:
+    """Return names of which those that come again are numbered: a, b, a (2); and how many do."""
     seen: dict[str, int] = defaultdict(int)
     out = []
     for name in names:
         seen[name] += 1
         out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return out
+    return out, len(out) - len(seen)

@@ -160,6 +160,11 @@ BROKEN = {
     ),
     "cases.json": ('{"testCases": [{"success": true}]}', "not as its harness writes it .*name"),
     "lacking.jsonl": ('{"doc_id": 1, "metrics": ["acc"]}\n{"doc_id": 2}\n', "not as its .*acc"),
+    "twice.jsonl": (
+        '{"doc_id": 1, "metrics": ["acc"], "acc": 1}\n' * 2,
+        "the sample 1 has acc twice",
+    ),
+    "endless.csv": ("id,s\na,1\nb,inf\n", "s of the sample 'b' is not finite: inf"),
     "large.jsonl": (f'{{"id": 1, "s": 1{"0" * 400}}}\n{{"id": 2, "s": 1}}', "too large"),
 }
 
@@ -212,6 +217,15 @@ def test_a_metric_is_over_the_samples_on_which_all_runs_have_a_value(tmp_path: P
         ("s", 2, 0.5),
     ]
     assert any("over the 2 samples" in note for note in comparison.notes)
+
+
+def test_samples_of_one_id_are_paired_in_their_order_and_said(tmp_path: Path) -> None:
+    for name, scores in {"a": (1, 0, 1), "b": (1, 1, 1)}.items():
+        lines = [f"{i},{score}\n" for i, score in zip("xyx", scores, strict=True)]
+        (tmp_path / f"{name}.csv").write_text("".join(["id,s\n", *lines]))
+    comparison = compare([tmp_path / "a.csv", tmp_path / "b.csv"])
+    assert comparison.rows[1].n == 3
+    assert "1 sample of a with the id of an earlier one: samples of one id" in comparison.notes[0]
 
 
 def test_separators_of_lines_inside_texts(tmp_path: Path) -> None:
