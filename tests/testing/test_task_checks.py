@@ -15,17 +15,10 @@ from target_bench.tasks.question_answering import QuestionAnswering
 from target_bench.testing import CheckError, check_task, task_checks
 from tests.cli.inside import Inside
 
-NOT_KEPT = {
-    "table_to_text": {
-        "bounds": "the recall of PARENT counts what a table holds and its reference leaves out",
-        "prompts": "the query is for retrieval; the prompt names the cells to tell",
-    }
-}
-
 
 @pytest.mark.parametrize("task", [*registry.BUILT_IN["task"], "sql:engine=duckdb"])
 def test_built_in_tasks_keep_the_contract(task: str) -> None:
-    assert check_task(task, skip=NOT_KEPT.get(task)).failed == ()
+    assert check_task(task).failed == ()
 
 
 class Named(QuestionAnswering):
