@@ -14,6 +14,7 @@ from target_bench.cli.command_line import (
     Offline,
     SkipBad,
     Split,
+    TerminalObserver,
     Yes,
     argument,
     option,
@@ -69,10 +70,11 @@ def search(
     named = dict.fromkeys(retrievers or ["bm25"])
     dataset = load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir=data_dir)
     confirm = announced if yes else agreed
-    rankings = {
-        name: TableSearch(dataset, name, indexes=indexes, confirm=confirm).search(question, k)
-        for name in named
-    }
+    with TerminalObserver():  # prints warnings
+        rankings = {
+            name: TableSearch(dataset, name, indexes=indexes, confirm=confirm).search(question, k)
+            for name in named
+        }
     language = language_in(dataset.corpus, "auto")
     match = partial(matching_rows, question=question, language=language)
     if as_json:

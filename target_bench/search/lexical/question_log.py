@@ -5,6 +5,7 @@ rarity of BM25 then takes them for what a question is about. The log corrects th
 tables that a term is taken to be in: ``max(n, 2 N (k - 1) / M)`` for a term in k of M questions.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -14,6 +15,10 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.files import parse_json, sha256_of
+from target_bench.core.text_tables import counted
+
+_ENOUGH = 25
+"""Questions from which on a log shows which words most of them have (docs/retrievers.md)."""
 
 _WEIGHT = 2.0
 _FIELDS = ("query", "question", "text")
@@ -73,13 +78,19 @@ class QuestionLog:
         n_tables: int,
         terms_of: Callable[[str], Iterable[str]],
     ) -> NDArray[np.int64]:
-        """Return (terms,) in how many tables a term is taken to be at least.
+        """Return (terms,) in how many tables a term is taken to be at least; warn of a short log.
 
         Args:
             vocabulary: term -> its number.
             n_tables: in the corpus.
             terms_of: question -> its terms.
         """
+        if len(self.questions) < _ENOUGH:
+            warnings.warn(
+                f"log={self.path}: {counted(len(self.questions), 'question')} may not show which "
+                f"words most questions have; {_ENOUGH} are enough",
+                stacklevel=1,
+            )
         questions_with = Counter(
             term for question in self.questions for term in {*terms_of(question)}
         )

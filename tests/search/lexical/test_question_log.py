@@ -30,11 +30,13 @@ def log(tmp_path: Path) -> Path:
 
 def test_counts(log: Path) -> None:
     vocabulary = {"acme": 0, "fuel": 1, "of": 2}
-    least = QuestionLog(log).least_counts(vocabulary, 4, str.split)
+    with pytest.warns(UserWarning, match=r"log\.txt: 4 questions may not show .* 25 are enough"):
+        least = QuestionLog(log).least_counts(vocabulary, 4, str.split)
     # acme: in 3 of 4 questions, 2 * 4 * (3 - 1) / 4 = 4; fuel: in 1, which is no repetition.
     assert least.tolist() == [4, 0, 4]
 
 
+@pytest.mark.filterwarnings("ignore:log=")
 @pytest.mark.parametrize("name", ["bm25", "rows", "best"])
 def test_what_all_questions_say_counts_little(name: str, log: Path, tmp_path: Path) -> None:
     settings = {"encoder": "lsa", "cosine": 0.0} if name == "best" else {}
@@ -57,6 +59,7 @@ def test_what_all_questions_say_counts_little(name: str, log: Path, tmp_path: Pa
     assert _scored(again.retrieve(question, 4)) == _scored(corrected.retrieve(question, 4))
 
 
+@pytest.mark.filterwarnings("ignore:log=")
 def test_a_run_takes_it(log: Path, tmp_path: Path) -> None:
     results = evaluate(["bm25", f"bm25:log={log}"], "mini", out=tmp_path / "runs")
     assert len({result.folder for result in results}) == 2
