@@ -532,37 +532,49 @@ def _value_text(value: Any) -> str:
     return str(value)
 
 
+_WRITTEN_TYPES = (bool, int, float, dict, Path)
+
+
 def _type_text(annotation: Any) -> str:
-    """Return a type hint in words that settings are written in: ``sqlite | duckdb``, ``float``."""
+    """Return a type hint in words that settings are written in: ``sqlite | duckdb``, ``float``.
+
+    Objects, which Python alone can give, are left out.
+    """
     if annotation is inspect.Parameter.empty or isinstance(annotation, str):
         return "" if annotation is inspect.Parameter.empty else str(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return " | ".join(map(_value_text, arguments))
     if origin in (Union, UnionType):
-        return " | ".join(map(_type_text, arguments))
+        return " | ".join(filter(None, map(_type_text, arguments)))
     if origin is Annotated:
         return _type_text(arguments[0])
     if annotation is NoneType:
         return "null"
     if origin is not None and arguments:
         name = getattr(origin, "__name__", str(origin))
-        inner = ", ".join(_type_text(each) for each in arguments if each is not Ellipsis)
-        return f"list of {inner}" if name in ("Sequence", "list", "tuple") else f"{name}[{inner}]"
-    return "text" if annotation is str else getattr(annotation, "__name__", str(annotation))
+        inner = [_type_text(each) for each in arguments if each is not Ellipsis]
+        if name in ("Mapping", "dict"):
+            return f"{{name: {inner[1] or 'value'}}}"
+        if name in ("Sequence", "list", "tuple"):
+            return f"list of {inner[0]}" if inner[0] else "list"
+        return ""
+    if annotation is str:
+        return "text"
+    return annotation.__name__ if annotation in _WRITTEN_TYPES else ""
 
 
 _ARGUMENT = re.compile(r" {4}\*{0,2}(\w+): *(.*)")
 
 
 def _read_docstring(plugin: Any) -> tuple[str, dict[str, str]]:
-    """Return the docstring without arguments and errors, and argument -> its meaning."""
+    """Return the docstring without arguments, attributes and errors, and argument -> meaning."""
     kept: list[str] = []
     meanings: dict[str, str] = {}
     section = name = ""
     for line in inspect.cleandoc(plugin.__doc__ or "").replace("``", "`").splitlines():
         if line and not line.startswith(" "):
-            section = line if line in ("Args:", "Raises:") else ""
+            section = line if line in ("Args:", "Attributes:", "Raises:") else ""
         start = _ARGUMENT.fullmatch(line) if section == "Args:" else None
         if start:
             name = start[1]

@@ -34,11 +34,10 @@ class Extractive(Generator):
     when the best row holds all its numbers, and all of its words that any row of the table holds;
     else it is False: it speaks of another row. Where next to nothing matches, the answer is "Not
     Enough Information". A question to a database is answered with SQL that selects what it names
-    from one table (``target_bench.sql.baseline``). Highlighted cells are put into a
-    sentence (``target_bench.models.cell_sentences``). Where the answer is a table, it holds
+    from one table. Highlighted cells are put into a sentence. Where the answer is a table, it holds
     the rows of the best row's table that share as much with the question, under the columns that
     the question names and whose cells it does not hold already; without any table it is made of
-    the sentences of the text (``target_bench.models.sentence_tables``).
+    the sentences of the text.
 
     Args:
         tables: how many of the retrieved tables to look at.

@@ -22,8 +22,8 @@ class LlamaIndex(WrappedModel):
 
     Needs: extra llama-index; a model of yours.
 
-    A failed answer has an ``error`` that begins with its kind: see
-    ``models.remote.failures``, and ``raised`` for all else. Trying again is left to the
+    A failed answer has an ``error`` that begins with its kind, as ``rate_limit``
+    or ``timeout``, and ``raised`` for all else. Trying again is left to the
     model (``max_retries``). It is asked in threads; ``concurrency=1`` suits one that bears none.
 
     Args:

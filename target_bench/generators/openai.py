@@ -26,8 +26,8 @@ class OpenAI(RemoteGenerator):
     Needs: extra openai; a server.
 
     An answer that was recorded is not asked for again, in this run or any other; its ``cost`` is
-    then what it did cost. A failed one has an ``error`` that begins with its kind: see
-    ``models.remote.failures``. A wrong key, model or address ends the run if no request has
+    then what it did cost. A failed one has an ``error`` that begins with its kind, as
+    ``rate_limit`` or ``timeout``. A wrong key, model or address ends the run if no request has
     been answered yet.
 
     Args:

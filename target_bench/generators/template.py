@@ -8,9 +8,9 @@ from target_bench.models.cell_sentences import sentence
 class Template(Generator):
     """Says what the highlighted cells of the first table say, without any model.
 
-    "In Theatre credits, Colin Hanlon had year 2015, show The 12 and role Pete."
-    (``target_bench.models.cell_sentences``). A table without highlighted cells is named by its
-    title. Without a table, or without titles, the query itself is the answer.
+    "In Theatre credits, Colin Hanlon had year 2015, show The 12 and role Pete." A table without
+    highlighted cells is named by its title. Without a table, or without titles, the query itself is
+    the answer.
     """
 
     VERSION = "2"

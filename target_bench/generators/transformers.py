@@ -51,8 +51,8 @@ class Transformers(Generator):
         device: as PyTorch names it; ``auto`` is the GPU if there is one.
         dtype: of the weights; ``auto`` is that of the model's file.
         batch_size: how many prompts are answered at once; halved where memory does not suffice.
-        max_new_tokens: of an answer at most; default: what its kind needs (``NEW_TOKENS``): 128,
-            of SQL 512, of tables 1,024.
+        max_new_tokens: of an answer at most; default: what its kind needs: 128, of SQL 512, of
+            tables 1,024.
         context_tokens: of prompt and answer together at most, or of the prompt of an encoder;
             default: what the model declares.
         template: further variables of the chat template, as in {enable_thinking: false}.

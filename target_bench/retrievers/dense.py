@@ -27,8 +27,8 @@ class Dense(Retriever):
     Needs: extra dense and MiniLM (download), or another encoder.
 
     Args:
-        encoder: what turns texts into vectors: a name with settings, or an ``Encoder``.
-        index: what searches them: a name with settings, or a ``VectorIndex``.
+        encoder: what turns texts into vectors: a name with settings, or an object.
+        index: what searches them: a name with settings, or an object.
         fields: what of a table is written.
         rows: how many rows of each table: a number, ``all``, or ``auto``, which is all of a web
             table and the first 1,000 of a table in a database.

@@ -24,8 +24,8 @@ class Hybrid(Retriever):
     Needs: extra dense and MiniLM (download), or other retrievers.
 
     Every part gives its ``depth`` best tables, and all tables of any part are ranked. What a part
-    gives to a table that is not among its own is described at ``Fusion``: the score of its last
-    table if its list is full, else 0 (or its last score if negative); with ``rrf``, nothing.
+    gives to a table that is not among its own: the score of its last table if its list is full,
+    else 0 (or its last score if negative); with ``rrf``, nothing.
 
     The weights of the default parts were chosen on the validation splits of FeTaQA and TabFact.
 

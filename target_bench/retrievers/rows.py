@@ -54,11 +54,14 @@ _CELLS = 4_000_000
 class Rows(Retriever):
     """A weighted sum of lexical evidence, the best row of a table included.
 
-    See ``evidence.KINDS`` for the kinds of evidence. The weights are learned: they give the
-    gold tables of the validation splits of FeTaQA and TabFact the largest likelihood (a softmax
-    over the candidates of each query, together with the cosine of ``best``, both corpora counting
-    the same), without the 67 tables of FeTaQA that its test split has, too.
-    ``benchmarks/best_offline.py --fit`` learns them again.
+    Kinds of evidence: ``title`` and ``all`` (BM25 of title, section and header, and of all words),
+    ``numbers`` by their value, ``title_phrases`` and ``phrases`` (pairs of words that stand
+    together in the title, or in a cell alone), ``cells`` that the query names in full, and ``row``,
+    the row with the largest sum of these. The weights are learned: they give the gold tables of the
+    validation splits of FeTaQA and TabFact the largest likelihood (a softmax over the candidates of
+    each query, together with the cosine of ``best``, both corpora counting the same), without the
+    67 tables of FeTaQA that its test split has, too. ``benchmarks/best_offline.py --fit`` learns
+    them again.
 
     Args:
         weights: kind -> weight, for those to change; a kind of weight 0 is not used.
@@ -150,7 +153,7 @@ class Best(Rows):
     being a share of what the query says, a long query that is met in full and a short one give the
     cosine the same room. All tables are scored; there are no candidates.
 
-    Trained on: the weights on the validation splits of FeTaQA and TabFact, see ``Rows``.
+    Trained on: the weights on the validation splits of FeTaQA and TabFact, see ``rows``.
 
     Args:
         encoder: turns texts into vectors: as written on the command line, or an object. The

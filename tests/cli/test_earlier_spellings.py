@@ -1,6 +1,7 @@
 """Spellings of earlier versions are answered with those of today."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,14 @@ def test_every_plug_in_is_listed_and_described(inside: Inside, kind: registry.Ki
 )
 def test_a_name_of_another_kind(inside: Inside, words: str, told: str) -> None:
     assert told in inside.bad(2, "describe", *words.split())
+
+
+def test_no_settings_type_or_text_is_internal(inside: Inside) -> None:
+    """Of plug-ins with objects for settings, maps, attributes and names of this package."""
+    for name in ("retriever dense", "encoder minilm", "generator extractive", "generator replay"):
+        text = inside.good("describe", *name.split())
+        assert not re.search(r"\bAny\b|\(object|target_bench\.|Attributes:|Transformers`", text)
+    assert "({name: float} | null)" in inside.good("describe", "retriever", "rows")
 
 
 def test_a_task_is_described(inside: Inside) -> None:

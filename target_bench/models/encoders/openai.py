@@ -39,8 +39,8 @@ class OpenAIEmbeddings(Encoder):
 
     Needs: extra openai; a server.
 
-    Vectors are those of the server, unchanged. ``models.embedding_cache`` records them as
-    they come, so that no text is sent twice. Nothing tells what weights a server has: if it puts
+    Vectors are those of the server, unchanged. They are recorded as they come, so that no
+    text is sent twice. Nothing tells what weights a server has: if it puts
     others under the same name, clear the cache
     (``target-bench data cache clear --only embeddings``).
 

@@ -310,10 +310,10 @@ class MiniLM(SentenceTransformers):
     network is never asked; else of the hub's cache on this machine, or of the hub.
 
     Args:
-        max_tokens: as for ``SentenceTransformers``; up to 512.
-        batch_size: as for ``SentenceTransformers``.
-        device: as for ``SentenceTransformers``.
-        dtype: as for ``SentenceTransformers``.
+        max_tokens: as for ``sentence-transformers``; up to 512.
+        batch_size: as for ``sentence-transformers``.
+        device: as for ``sentence-transformers``.
+        dtype: as for ``sentence-transformers``.
     """
 
     def __init__(
