@@ -233,7 +233,9 @@ def _corpus(
     rows = sum(len(table.rows) for table in corpus) / n if n else 0.0
     columns = sum(len(table.header) for table in corpus) / n if n else 0.0
     copies = n - len(set(corpus.groups))
-    language = recognised_in(corpus) or "en"
+    recognised = recognised_in(corpus)
+    language = recognised or "en"
+    unanswerable = sum(query.unanswerable for query in dataset.queries)
     plugin = loader(name)
     unread = plugin.unread() if isinstance(plugin, TableFolder) else {}
     facts = {
@@ -272,6 +274,12 @@ def _corpus(
                 say(f"  {path}")
 
     shown = {"copies": of_copies if copies else ""}
+    if unanswerable:
+        shown["queries"] = f"{len(dataset.queries):,}, of which no table answers {unanswerable:,}"
+    if recognised is None:
+        shown["language"] = f"not recognised; read as {facts['language']}"
+    if is_path(name):
+        shown["citation"] = ""  # it is the user's own
     return PluginDescription(facts, shown, notes=dataset.notes, below=below)
 
 

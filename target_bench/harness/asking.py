@@ -52,7 +52,7 @@ SEVERAL_DATABASES = "questions that tables of several databases answer"
 UNANSWERED = "questions that their own table was not found to answer"
 OTHER_DIFFICULTY = "questions of another difficulty"
 REPEATED = "questions in nearly the words of another one about the table"
-NO_QUESTION = "tables about which no template can ask"
+NO_QUESTION = "tables about which no template can ask; a model (--generator) may"
 
 
 @dataclass(frozen=True)

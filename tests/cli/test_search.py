@@ -67,6 +67,20 @@ def test_every_file_that_is_not_read_is_listed(tmp_path: Path, inside: Inside) -
     assert "is for a corpus" in inside.bad(2, "describe", "task", "qa", "--verbose")
 
 
+def test_describe_says_what_is_not_answered_and_not_recognised(
+    tmp_path: Path, inside: Inside
+) -> None:
+    (tmp_path / "a.csv").write_text("city,mayor\nOslo,Ann\n")
+    asked = '{"query_id": "1", "query": "mayor of Oslo", "table_id": "a"}'
+    (tmp_path / "queries.jsonl").write_text(
+        asked + '\n{"query_id": "2", "query": "rent in Rome", "table_id": null}\n'
+    )
+    shown = inside.good("describe", "corpus", str(tmp_path)).splitlines()
+    assert "queries: 2, of which no table answers 1" in shown
+    assert "language: not recognised; read as English (en)" in shown
+    assert "citation: your own" not in shown
+
+
 def test_an_empty_file_is_left_out_and_said(tmp_path: Path, inside: Inside) -> None:
     (tmp_path / "a.csv").write_text("city,mayor\nOslo,Ann\n")
     (tmp_path / "b.csv").write_text("")

@@ -261,7 +261,8 @@ def phrase(
     v, w = (*values, "", "")[:2]
     text = template.format(a=said[0], b=said[-1], v=v, w=w)
     if not set(words(ask.topic)) <= set(words(text)):
-        start = "for {}, {}" if english and rng.random() < _AS_FOR else "{}: {}"
+        as_for = english and rng.random() < _AS_FOR and words(ask.topic)[0] not in _PREPOSITIONS
+        start = "for {}, {}" if as_for else "{}: {}"
         text = start.format(ask.topic, text)
     opened = "¿" if text.startswith("¿") else ""
     text = text.removeprefix("¿")
@@ -269,6 +270,7 @@ def phrase(
 
 
 _AS_FOR = 0.5
+_PREPOSITIONS = frozenset(("at", "by", "for", "from", "in", "of", "on", "since", "until", "with"))
 _AND: Mapping[Language, str] = {"en": " and ", "de": " und ", "fr": " et ", "es": " y "}
 _QUESTION_MARKS: Mapping[Language, str] = {"fr": "\u00a0?"}
 
