@@ -64,10 +64,10 @@ class Spider2Lite(CorpusLoader):
             database = field(record, "db", str, place)
             if database.lower() not in there.databases:
                 release.remark(_NO_DATABASE, place, f"{name} ({database})")
-            wanted = gold.get(name, gold.get(name.removeprefix("sf_")))
-            if wanted is None:
+            tables = gold.get(name, gold.get(name.removeprefix("sf_")))
+            if tables is None:
                 release.remark("questions without a line of gold tables", place, name)
-            named = {table.lower(): there.find(database, table.lower()) for table in wanted or ()}
+            named = {table.lower(): there.find(database, table.lower()) for table in tables or ()}
             gold_ids = tuple(dict.fromkeys(table_id for table_id in named.values() if table_id))
             if None in named.values() and database.lower() in there.databases:
                 release.remark(_UNRESOLVED if gold_ids else _NONE_RESOLVED, place, name)

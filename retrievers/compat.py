@@ -194,17 +194,17 @@ def _converter(target: object) -> Callable[[list[list[Any]]], Any]:
     Raises:
         ConfigError: it expects something unheard of.
     """
-    wanted = str(getattr(target, "expected_corpus_format", "nested array")).lower()
+    layout = str(getattr(target, "expected_corpus_format", "nested array")).lower()
     forms: tuple[tuple[tuple[str, ...], Callable[[list[list[Any]]], Any]], ...] = (
         (("array", "list"), lambda array: array),
         (("dataframe", "pandas", "df"), _frame),
         (("json", "dict"), _records),
     )
     for words, convert in forms:
-        if any(word in wanted for word in words):
+        if any(word in layout for word in words):
             return convert
     raise ConfigError(
-        f"{_class_name(target)}: expected_corpus_format={wanted!r} is none of nested array, "
+        f"{_class_name(target)}: expected_corpus_format={layout!r} is none of nested array, "
         "dataframe, dictionary"
     )
 

@@ -303,10 +303,10 @@ def with_passages(
     return replace(judged, passages=(met & (judged.matched > 0), in_all))
 
 
-def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], wanted: dict[Hashable, int]) -> None:
+def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], gold: dict[Hashable, int]) -> None:
     for rank, table in enumerate(ranking):
-        if table in wanted:
-            row[rank] = wanted.pop(table)
+        if table in gold:
+            row[rank] = gold.pop(table)
 
 
 Statistics = Callable[[JudgedRankings, int], tuple[Floats, ...]]

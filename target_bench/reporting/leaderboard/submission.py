@@ -200,20 +200,20 @@ def _run(archive: Archive, name: str) -> RunDocument:
 
 def _check_files(runs: tuple[RunDocument, ...], names: set[str]) -> None:
     """See that each run has its predictions and nothing else, and that answers have rankings."""
-    wanted = {"card.json"}
+    expected = {"card.json"}
     for place, run in enumerate(runs):
         predictions = "retrieval.jsonl" if run.generator is None else "generations.jsonl"
-        wanted |= {f"runs/{place}/run.json", f"runs/{place}/{predictions}"}
+        expected |= {f"runs/{place}/run.json", f"runs/{place}/{predictions}"}
         if run.generator is not None:
-            wanted |= {f"runs/{place}/{JUDGEMENTS.file}"} & names
+            expected |= {f"runs/{place}/{JUDGEMENTS.file}"} & names
         if run.retrieval is not None and (
             run.retrieval >= len(runs) or not _fits(run, runs[run.retrieval])
         ):
             raise RefusedError(
                 f"run {place} names run {run.retrieval} as its retrieval, which is none"
             )
-    if wanted != names:
-        raise RefusedError(f"{min(wanted ^ names)} is missing or superfluous")
+    if expected != names:
+        raise RefusedError(f"{min(expected ^ names)} is missing or superfluous")
 
 
 def _fits(run: RunDocument, rankings: RunDocument) -> bool:

@@ -329,14 +329,14 @@ def _library() -> Any:
     return faiss
 
 
-def _on_gpu(faiss: Any, wanted: bool | None) -> bool:
-    if wanted is False:
+def _on_gpu(faiss: Any, required: bool | None) -> bool:
+    if required is False:
         return False
     built_for_it = hasattr(faiss, "StandardGpuResources")
-    if wanted and not built_for_it:
+    if required and not built_for_it:
         raise MissingExtraError("faiss-gpu-cu12", "gpu", "the index faiss-flat with gpu=true")
     n_gpus = faiss.get_num_gpus() if built_for_it else 0
-    if wanted and not n_gpus:
+    if required and not n_gpus:
         raise ConfigError("gpu=true: FAISS sees no GPU here; set gpu=false, or see nvidia-smi")
     return n_gpus > 0
 
