@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from target_bench import evaluate
 from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.schema import TableId
 from target_bench.data.load import read
+from target_bench.reporting.leaderboard.pack import pack
+from target_bench.reporting.leaderboard.verify import verify
 from tests.builders import Record, write_release
+from tests.reporting.leaderboard.conftest import card
 
 LOADER = registry.create("corpus", "ehrsql")
 SCHEMAS = [
@@ -54,3 +58,14 @@ def test_tables_that_are_not_there(tmp_path: Path) -> None:
     folder = _release(tmp_path, {**QUESTION, "query": "select 1 from visits"})
     with pytest.raises(DataError, match="question 1: query reads other tables than those of mimic"):
         read(LOADER, folder, "test")
+
+
+@pytest.mark.filterwarnings("ignore:ehrsql test. 4 of 4 tables have no rows")
+def test_a_submission_is_verified_with_its_measures_of_abstention(tmp_path: Path) -> None:
+    """They read the scores of tables, which are packed with the rankings."""
+    _release(tmp_path / "ehrsql", *({**QUESTION, "id": f"{i}"} for i in range(3)), IMPOSSIBLE)
+    (run,) = evaluate("bm25", "ehrsql", top_k=4, data_dir=tmp_path, out=tmp_path / "runs")
+    assert run["false_retrieval@4"].value == 0
+    about = card().model_copy(update={"training_data": {"ehrsql": "no"}})
+    packed = pack([run.folder], about, tmp_path / "a.tbs.zip")
+    assert verify(packed, data_dir=tmp_path).verdict == "accepted"

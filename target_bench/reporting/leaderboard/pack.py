@@ -249,7 +249,10 @@ def _only(names: Sequence[str], record: Mapping[str, Any] | None) -> dict[str, A
 def _predictions(run: Result) -> dict[str, bytes]:
     """Return rankings, or answers with the judgements that cannot be made again."""
     if not run.has_answers:
-        return {"retrieval.jsonl": _lines(run, map(_ranking, run.rankings.values()))}
+        scored = bool(run.counts.unanswerable)
+        return {
+            "retrieval.jsonl": _lines(run, (_ranking(r, scored) for r in run.rankings.values()))
+        }
     answers = run.answers.values()
     total = sum(len(answered.generation.text) for answered in answers)
     if total > LONGEST_ANSWERS:
@@ -269,10 +272,11 @@ def _predictions(run: Result) -> dict[str, bytes]:
     return files
 
 
-def _ranking(retrieval: Retrieval) -> dict[str, Any]:
+def _ranking(retrieval: Retrieval, scored: bool) -> dict[str, Any]:
     line = RankingLine(
         query_id=retrieval.query_id,
         tables=[list(table) for table in retrieval.tables],
+        scores=list(retrieval.scores) if scored else [],
         error=_kind(retrieval.error),
         resorted=retrieval.resorted,
         tied=retrieval.tied,

@@ -97,6 +97,8 @@ class Submission:
                 error = f"rankings of more than {depth} tables"
             elif len(set(ids)) < len(ids):
                 error = "rankings with a table twice"
+            elif len(line.scores) not in (0, len(ids)):
+                error = "rankings with other numbers of scores than of tables"
             elif not all(table in tables for table in ids):
                 error = "rankings with tables that are not there"
             if error is not None and error != line.error:
@@ -104,7 +106,10 @@ class Submission:
             ranking = Retrieval(line.query_id, (), error=error)
             if error is None:
                 ranked = tuple(tables[table] for table in ids)
-                ranking = Retrieval(line.query_id, ranked, resorted=line.resorted, tied=line.tied)
+                scores = tuple(line.scores)
+                ranking = Retrieval(
+                    line.query_id, ranked, scores, resorted=line.resorted, tied=line.tied
+                )
             predictions.add(line.query_id, ranking, known)
         return predictions
 
