@@ -22,8 +22,13 @@ RETRIEVERS = (
     "joins",
     "adaptive",
     "adaptive:rule=share",
+    "chunks:retriever=bm25",
     "within-database",
     "sets:encoder=none",
+    "dense:encoder=minilm",
+    "hybrid",
+    "best",
+    "sets",
     "random",
     "oracle",
 )
@@ -77,7 +82,7 @@ def _table(corpus: str) -> Iterator[str]:
 
 
 def _serves(retriever: str, corpus: str) -> bool:
-    return corpus == "ehrsql" or retriever not in ("within-database", "sets:encoder=none")
+    return corpus == "ehrsql" or retriever not in ("within-database", "sets:encoder=none", "sets")
 
 
 if __name__ == "__main__":
