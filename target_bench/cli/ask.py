@@ -86,7 +86,7 @@ def ask(
     from target_bench.harness import asking
     from target_bench.harness.questions import templates
 
-    wanted = asking.checked_difficulty(difficulty)
+    checked_difficulty = asking.checked_difficulty(difficulty)
     if language not in (*templates.LANGUAGES, "auto"):
         raise ConfigError(
             f"--language {language}: templates ask in {', '.join(templates.LANGUAGES)}; a model "
@@ -104,7 +104,7 @@ def ask(
             dataset,
             n,
             seed,
-            wanted,
+            checked_difficulty,
             generator,
             language=cast("AnyLanguage", language),
             confirm=announced if yes else agreed,

@@ -428,7 +428,7 @@ def rated(
     people = len({name for by_rater in ratings.values() for name in by_rater})
     say(f"{agreement['answers']:,} answers rated by {people}")
     if other:
-        _print_compared(compared, [one.folder.name for one in runs])
+        _print_compared(compared, [run.folder.name for run in runs])
         return
     for name, mean in agreement["means"].items():
         say(f"{name}: mean {mean:.2f}")

@@ -65,8 +65,8 @@ def records_of(results: "Sequence[Result]") -> list[dict[str, Any]]:
         run = {name: getattr(result, name) for name in names} | {"name": result.label}
         for metric, score in result.all_scores.items():
             numbers = score.to_json()
-            wanted = {name: numbers[name] for name in ("value", "low", "high", "n")}
-            records.append({**run, "metric": metric, **wanted})
+            value = {name: numbers[name] for name in ("value", "low", "high", "n")}
+            records.append({**run, "metric": metric, **value})
     return records
 
 
@@ -148,8 +148,8 @@ def _what_it_reaches(best: "Result", metric: str) -> str:
         return f"{best.label} finds the right table {_depth(k)} for {_percent(share)} of {n}{more}."
     (share, k), *deeper = shares
     more = "".join(f" and {_percent(share)} {_depth(k)}" for share, k in deeper)
-    found = f"{best.label} finds {_percent(share)} of the right tables {_depth(k)}{more}"
-    return f"On average over {n}, {found}."
+    share_found = f"{best.label} finds {_percent(share)} of the right tables {_depth(k)}{more}"
+    return f"On average over {n}, {share_found}."
 
 
 def _percent(share: float) -> str:

@@ -133,12 +133,12 @@ def run(
     from target_bench.harness.stages.generate import ANSWER_MODES
 
     options, written = _with_config(given_options(context), config)
-    wanted = _wanted_corpora(corpus, options.corpora)
+    names = _corpora(corpus, options.corpora)
     if skip_bad:
         from target_bench.data.own_data import skipping_bad
 
-        wanted = [skipping_bad(name) for name in wanted]
-    pairs = _pairs(options, wanted)
+        names = [skipping_bad(name) for name in names]
+    pairs = _pairs(options, names)
     _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)
     with _reported(
@@ -331,7 +331,7 @@ def score(
             )
         _score_stored(stored, task, options, shown, by or (), confirm)
         return
-    pairs = [(task or RANKING_TASK, _wanted_corpora(corpus, options.corpora))]
+    pairs = [(task or RANKING_TASK, _corpora(corpus, options.corpora))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
     with _reported(
@@ -366,17 +366,17 @@ def _stored(name: str, out: Path) -> Path | None:
     return find(name, out) if is_name(name, out) else None
 
 
-def _wanted_corpora(corpus: str | None, corpora: Iterable[str]) -> list[str]:
+def _corpora(corpus: str | None, corpora: Iterable[str]) -> list[str]:
     """Return the corpora of the command line, the argument first.
 
     Raises:
         ConfigError: there is none.
     """
-    wanted = [*([corpus] if corpus else []), *corpora]
-    if not wanted:
+    names = [*([corpus] if corpus else []), *corpora]
+    if not names:
         known = ", ".join(registry.names("corpus"))
         raise ConfigError(f"name a corpus, as in: target-bench run mini (known: {known})")
-    return wanted
+    return names
 
 
 @contextmanager

@@ -122,9 +122,9 @@ def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     """
     folder = Path(folder).resolve()
     load = _hook(retriever, "load")
-    wanted = _record(retriever, corpus)
+    expected = _record(retriever, corpus)
     record = _read(folder)
-    differing = _differences(record, wanted)
+    differing = _differences(record, expected)
     if differing:
         raise DataError(
             f"{folder}: the index is of something else. {'; '.join(differing)}. "

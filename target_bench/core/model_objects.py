@@ -83,9 +83,9 @@ class Foreign:
         if isinstance(candidate, self._kinds):
             return candidate
         what = candidate.__name__ if isclass(candidate) else f"a {type(candidate).__name__}"
-        wanted = " or ".join(kind.__name__ for kind in self._kinds)
+        kinds = " or ".join(kind.__name__ for kind in self._kinds)
         raise ConfigError(
-            f"{self._setting}: {what} is no {wanted} object; pass one, or name one or a function "
+            f"{self._setting}: {what} is no {kinds} object; pass one, or name one or a function "
             f"that gives one, as in {self._setting}=my_module:make"
         )
 

@@ -242,11 +242,11 @@ def canonical(kind: Kind, name: str) -> str:
     """
     if _find_exact(kind, name):
         return name
-    wanted = normalise(name)
+    plain = normalise(name)
     known = [*names(kind), *UNLISTED.get(kind, ())]
-    registered = next((short for short in known if normalise(short) == wanted), None)
+    registered = next((short for short in known if normalise(short) == plain), None)
     if registered is None and kind == "task":
-        registered = next((short for short in known if wanted in _other_names(short)), None)
+        registered = next((short for short in known if plain in _other_names(short)), None)
     return registered or name
 
 
@@ -455,14 +455,16 @@ def unmet_requirements() -> list[str]:
     for needed in declared:
         if needed.marker and not needed.marker.evaluate({"extra": ""}):
             continue
-        wanted = f"{needed.name}{needed.specifier}"
+        requirement = f"{needed.name}{needed.specifier}"
         try:
             installed = version(needed.name)
         except PackageNotFoundError:
-            faults.append(f"target-bench needs {wanted}, which is not installed.")
+            faults.append(f"target-bench needs {requirement}, which is not installed.")
             continue
         if not needed.specifier.contains(installed, prereleases=True):
-            faults.append(f"{needed.name} {installed} is installed; target-bench needs {wanted}.")
+            faults.append(
+                f"{needed.name} {installed} is installed; target-bench needs {requirement}."
+            )
     return faults
 
 

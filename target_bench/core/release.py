@@ -91,11 +91,11 @@ class Release:
             path = self.find(name)
             if path:
                 return path
-        wanted = " or ".join(names)
+        listed = " or ".join(names)
         advice = f"Download it from {self.source} and put it there."
         if Path(self.source).exists():  # data of a user's own
             advice = "Write it; docs/data.md shows its form."
-        raise DataError(f"no {wanted} (nor .gz, .zip) in the folder {self.folder}: {advice}")
+        raise DataError(f"no {listed} (nor .gz, .zip) in the folder {self.folder}: {advice}")
 
     def matching(self, pattern: str, dead: bool = False) -> list[Path]:
         """Return the files that match a glob pattern, in the order of their paths.

@@ -222,8 +222,10 @@ class MixedCorpus(HashedCorpus):
         self, drawn: Iterable[int], gold: Collection[TableId]
     ) -> dict[int, tuple[TableId, float]]:
         """Return drawn near-copy, by its place in the source -> gold table and similarity."""
-        wanted = GoldTables(self.base[table_id] for table_id in self.base.ids if table_id in gold)
-        nearest = ((i, wanted.nearest(self._source[self._source.ids[i]])) for i in drawn)
+        gold_tables = GoldTables(
+            self.base[table_id] for table_id in self.base.ids if table_id in gold
+        )
+        nearest = ((i, gold_tables.nearest(self._source[self._source.ids[i]])) for i in drawn)
         return {i: copy for i, copy in nearest if copy is not None}
 
     def _reasons(self) -> dict[str, int]:

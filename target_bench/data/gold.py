@@ -228,16 +228,16 @@ def settle_missing(
     if not of_table:
         return queries, None, []
     likely = likely_tables(list(of_table), corpus, former)
-    told = [_told(gold, likely.get(gold)) for gold in list(of_table)[:_NAMED]]
+    named = [_told(gold, likely.get(gold)) for gold in list(of_table)[:_NAMED]]
     if len(of_table) > _NAMED:
-        told.append(f"{len(of_table) - _NAMED} more")
-    asked = [query for query in queries if not of_table.keys().isdisjoint(query.gold)]
-    what = f"{counted(len(of_table), 'gold table')} of {counted(len(asked), 'query')}"
+        named.append(f"{len(of_table) - _NAMED} more")
+    affected = [query for query in queries if not of_table.keys().isdisjoint(query.gold)]
+    what = f"{counted(len(of_table), 'gold table')} of {counted(len(affected), 'query')}"
     if choice == "stop":
-        first = next(gold for gold in asked[0].gold if gold in of_table)
+        first = next(gold for gold in affected[0].gold if gold in of_table)
         raise DataError(
-            f"{where}: query {asked[0].id!r} has gold table {first}, which is not among the "
-            f"{len(corpus)} tables. {what} missing: {'; '.join(told)}. Correct the queries, or "
+            f"{where}: query {affected[0].id!r} has gold table {first}, which is not among the "
+            f"{len(corpus)} tables. {what} missing: {'; '.join(named)}. Correct the queries, or "
             "leave them out (--gold-missing drop), or take the likely tables (--gold-missing map)."
         )
     taken = {
@@ -255,10 +255,9 @@ def settle_missing(
             mapped += 1
     dropped = len(queries) - len(kept)
     if not kept:
-        raise DataError(f"{where}: the gold tables of all queries are missing: {'; '.join(told)}")
-    note = (
-        f"{what} missing ({'; '.join(told)}): {counted(dropped, 'query')} left out, {mapped} mapped"
-    )
+        raise DataError(f"{where}: all queries lack their gold tables: {'; '.join(named)}")
+    done = f"{counted(dropped, 'query')} left out, {mapped} mapped"
+    note = f"{what} missing ({'; '.join(named)}): {done}"
     return kept, MissingGold(taken, dropped, mapped), [note]
 
 
@@ -272,11 +271,11 @@ def likely_tables(
     known = [table_id for table_id in missing if former is not None and table_id in former]
     nearest: dict[TableId, tuple[TableId, float | None]] = {}
     if former is not None and known:
-        wanted = GoldTables(former[table_id] for table_id in known)
+        former_tables = GoldTables(former[table_id] for table_id in known)
         copies = [
             (near[1], near[0], table.id)
             for table in corpus
-            if (near := wanted.nearest(table)) and not _is_itself(table, former, near[1])
+            if (near := former_tables.nearest(table)) and not _is_itself(table, former, near[1])
         ]
         # Of equally similar tables one that was not there before, then the first.
         copies.sort(key=lambda copy: (-copy[0], copy[2] in former))

@@ -305,8 +305,8 @@ def stop_words(language: Language, name: StopWords = "en_plus") -> frozenset[str
 
     if name == "none":
         return frozenset()
-    wanted = name.upper() if language == "en" else WORDS_OF[language][1]
-    return frozenset(getattr(stopwords, f"STOPWORDS_{wanted}") if wanted else ())
+    list_name = name.upper() if language == "en" else WORDS_OF[language][1]
+    return frozenset(getattr(stopwords, f"STOPWORDS_{list_name}") if list_name else ())
 
 
 def folded(text: str) -> str:

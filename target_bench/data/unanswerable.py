@@ -116,8 +116,8 @@ def _near_copies(corpus: Corpus, gold: set[TableId], left_out: set[TableId]) -> 
     """Return the tables besides those left out that nearly are one of some tables."""
     if not gold:
         return set()
-    wanted = GoldTables(corpus[table] for table in corpus.ids if table in gold)
-    return {t.id for t in corpus if t.id not in left_out and wanted.nearest(t) is not None}
+    gold_tables = GoldTables(corpus[table] for table in corpus.ids if table in gold)
+    return {t.id for t in corpus if t.id not in left_out and gold_tables.nearest(t) is not None}
 
 
 def _without(query: Query) -> Query:

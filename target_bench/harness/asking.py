@@ -150,16 +150,16 @@ def ask(
         )
     observer = observer or Observer()
     code = language_in(tables_of_corpus, language)
-    told = code if language != "auto" else recognised_in(tables_of_corpus) or code
+    recognised = code if language != "auto" else recognised_in(tables_of_corpus) or code
     if generator is not None:
         writer: _Templates | _Model = _Model(generator, confirm, observer)
-    elif told in templates.LANGUAGES:
+    elif recognised in templates.LANGUAGES:
         writer = _Templates(seed, code)
     else:
         known = ", ".join(map(language_name, templates.LANGUAGES))
         raise ConfigError(
-            f"the tables are in {language_name(told)}, and templates ask in {known}. Let a model "
-            "write the questions (--generator), or name a language (--language en)"
+            f"the tables are in {language_name(recognised)}, and templates ask in {known}. Let a "
+            "model write the questions (--generator), or name a language (--language en)"
         )
     maker = _QuestionMaker(tables_of_corpus, seed, difficulty, writer, code, observer)
     return maker.questions(number, tables)
@@ -176,11 +176,11 @@ def separation(dataset: Dataset, queries: Sequence[Query]) -> dict[str, Score]:
         dataset: the tables.
         queries: the questions.
     """
-    asked = replace(dataset, queries=tuple(queries))
+    synthetic = replace(dataset, queries=tuple(queries))
     with TemporaryDirectory() as folder:
         results = evaluate(
             list(PROBES.values()),
-            asked,
+            synthetic,
             name=list(PROBES),
             top_k=1,
             out=folder,
@@ -357,17 +357,17 @@ class _QuestionMaker:
 
     def _chosen(self, table: TableId, questions: Sequence[Query]) -> Iterator[Query]:
         """Yield questions of the wanted difficulty that repeat none about the table."""
-        wanted: str = self._difficulty
-        if wanted == MIXED:
+        difficulty: str = self._difficulty
+        if difficulty == MIXED:
             rng = _rng(self._seed, "difficulty", *table)
-            wanted = rng.choices(list(_SHARES), list(_SHARES.values()))[0]
+            difficulty = rng.choices(list(_SHARES), list(_SHARES.values()))[0]
         shapes = self._shapes[table]
 
         def is_late(query: Query) -> tuple[bool, int]:
-            return query.metadata["difficulty"] != wanted, shapes[_shape(query)]
+            return query.metadata["difficulty"] != difficulty, shapes[_shape(query)]
 
         for query in sorted(questions, key=is_late):
-            if query.metadata["difficulty"] != wanted and self._difficulty != MIXED:
+            if query.metadata["difficulty"] != difficulty and self._difficulty != MIXED:
                 self._dropped[OTHER_DIFFICULTY] += 1
             elif is_repeated(query.text, self._asked[table]):
                 self._dropped[REPEATED] += 1

@@ -120,7 +120,7 @@ def chance_above(
     if each:
         pairs = pairs - weight * above_it - unanswerable * below_it
         total, n = total - weight, n - unanswerable
-    of = total * n
-    chances: Floats = np.full(np.shape(of), np.nan)
-    np.divide(pairs, of, out=chances, where=of > _EQUAL)
+    n_pairs = total * n
+    chances: Floats = np.full(np.shape(n_pairs), np.nan)
+    np.divide(pairs, n_pairs, out=chances, where=n_pairs > _EQUAL)
     return chances

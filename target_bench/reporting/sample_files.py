@@ -313,8 +313,8 @@ def _promptfoo(path: Path, results: Sequence[Mapping[str, Any]]) -> Iterator[Sam
             (provider.get("label") or provider["id"], prompts[result["promptId"]]),
             defaultdict(dict),
         )
-        found = {"success": result["success"], "score": result["score"]}
-        _add(path, run, result["testIdx"], {**found, **(result.get("namedScores") or {})})
+        values = {"success": result["success"], "score": result["score"]}
+        _add(path, run, result["testIdx"], {**values, **(result.get("namedScores") or {})})
     several = len({prompt for _, prompt in runs}) > 1
     for (provider, prompt), scores in runs.items():
         yield _made(path, f"{provider}: {prompt}" if several else provider, "", scores)

@@ -389,8 +389,8 @@ class _RankBM25Index:
 
     def _scores(self, query: list[str]) -> NDArray[np.float64]:
         """Return the weighted sum, 0 for tables that share no term (``plus`` scores those too)."""
-        wanted = set(query)
-        shared = [not wanted.isdisjoint(terms) for terms in self._terms]
+        terms_of_query = set(query)
+        shared = [not terms_of_query.isdisjoint(terms) for terms in self._terms]
         scores: NDArray[np.float64] = np.zeros(len(self._terms))
         for weight, model in self._models:
             scores += weight * model.get_scores(query)

@@ -139,8 +139,8 @@ class LangChainRetriever(WrappedRetriever):
         values = np.array(scores)
         seen = {"similarity"} if rises(-values) else set()
         seen |= {"distance"} if rises(values) else set()
-        wanted = self._direction if self.scores == "auto" else self.scores
-        if len(seen) == 2 or (seen and wanted and wanted not in seen):
+        declared = self._direction if self.scores == "auto" else self.scores
+        if len(seen) == 2 or (seen and declared and declared not in seen):
             raise PluginError(
                 f"{store} gave scores that {'rise and fall' if len(seen) == 2 else 'run'} against "
                 f"its order, best first (scores={self.scores}); say what they are with "
@@ -148,4 +148,4 @@ class LangChainRetriever(WrappedRetriever):
             )
         if seen:
             self._direction = "distance" if "distance" in seen else "similarity"
-        return -1 if (wanted or self._direction) == "distance" else 1
+        return -1 if (declared or self._direction) == "distance" else 1

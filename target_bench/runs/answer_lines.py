@@ -30,16 +30,16 @@ def export_answer_lines(run: Result, dataset: Dataset, out: Path) -> tuple[Path,
     answers = run.answers
     if not answers:
         raise ConfigError(f"{run.folder}: is a run of rankings; --format lines is for answers")
-    asked = [answers[query.id].generation for query in dataset.queries if query.id in answers]
-    if len(asked) < len(answers):
+    generations = [answers[query.id].generation for query in dataset.queries if query.id in answers]
+    if len(generations) < len(answers):
         raise StoreError(
-            f"{run.folder}: {len(answers) - len(asked):,} of {len(answers):,} answers are of no "
-            f"query of {dataset.info.name} {dataset.split}; name the data of the run with "
+            f"{run.folder}: {len(answers) - len(generations):,} of {len(answers):,} answers are of "
+            f"no query of {dataset.info.name} {dataset.split}; name the data of the run with "
             "--data-dir or --corpus"
         )
     lines = [
         "" if answer.error is not None else " ".join(without_reasoning(answer.text).split())
-        for answer in asked
+        for answer in generations
     ]
     path = out / "answers.txt"
     write_file(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"), "-o")

@@ -100,8 +100,8 @@ def find(name: str | Path, root: Path) -> Path:
 def _facts(folder: Path) -> str:
     """Return what tells runs of a name apart, beside task and corpus, which their folders name."""
     manifest = read_manifest(folder)
-    asked = "" if manifest.queries is None else f" of {counted(manifest.queries, 'question')}"
-    return f"{asked}, {(manifest.started or '')[:16].replace('T', ' ')}"
+    of_queries = "" if manifest.queries is None else f" of {counted(manifest.queries, 'question')}"
+    return f"{of_queries}, {(manifest.started or '')[:16].replace('T', ' ')}"
 
 
 def labelled(name: str, root: Path) -> list[Path]:

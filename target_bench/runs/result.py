@@ -1031,13 +1031,13 @@ def _data_apart(run: Result, other: Result) -> str:
 
 def data_options(run: Result) -> dict[str, Any]:
     """Return option -> value of what a run is of."""
-    asked = run.asked
+    options = run.asked
     return {
         "task": run.task,
         "corpus": run.corpus,
         "split": run.split,
         "queries": run.manifest.queries,
-        **{name: getattr(asked, name) for name in ("distractors", "about", "database", "limit")},
+        **{name: getattr(options, name) for name in ("distractors", "about", "database", "limit")},
     }
 
 

@@ -99,8 +99,8 @@ class RetrieverCase:
             expected: one per query; default: ``rankings``, those of the ordinary tables.
             queries: the queries.
         """
-        wanted = self.rankings if expected is None else expected
-        for query, ranking, other in zip(queries, rankings, wanted, strict=True):
+        expected_rankings = self.rankings if expected is None else expected
+        for query, ranking, other in zip(queries, rankings, expected_rankings, strict=True):
             same = [a == b for a, b in zip(ranking.tables, other.tables, strict=False)]
             start = same.index(False) if False in same else 0
             expect(

@@ -124,9 +124,9 @@ def _is_fit(ask: Ask, solution: TableAnswer) -> bool:
         return solution.answer != ("1",)
     if ask.kind == "comparison":
         return True
-    said = set(words(ask.names))
+    named = set(words(ask.names))
     return len(solution.answer) <= ask.n_asked and not all(
-        set(words(value)) <= said for value in solution.answer
+        set(words(value)) <= named for value in solution.answer
     )
 
 
@@ -250,16 +250,16 @@ def phrase(
         used: template -> how often it was drawn; it is counted here.
     """
     english = language == "en"
-    said = [names[column] for column in ask.columns]
+    column_names = [names[column] for column in ask.columns]
     values = list(ask.values)
-    if ask.kind == "lookup" and len(said) > ask.n_asked:
-        pairs = zip(said[ask.n_asked :], values, strict=True)
+    if ask.kind == "lookup" and len(column_names) > ask.n_asked:
+        pairs = zip(column_names[ask.n_asked :], values, strict=True)
         values = [_AND[language].join(_with_column(*pair, english) for pair in pairs)]
-    way = _english_way(ask, view, said) if english else _way(ask)
+    way = _english_way(ask, view, column_names) if english else _way(ask)
     template = min(_TEMPLATES[language][way], key=lambda text: (used[text], rng.random()))
     used[template] += 1
     v, w = (*values, "", "")[:2]
-    text = template.format(a=said[0], b=said[-1], v=v, w=w)
+    text = template.format(a=column_names[0], b=column_names[-1], v=v, w=w)
     if not set(words(ask.topic)) <= set(words(text)):
         as_for = english and rng.random() < _AS_FOR and words(ask.topic)[0] not in _PREPOSITIONS
         start = "for {}, {}" if as_for else "{}: {}"

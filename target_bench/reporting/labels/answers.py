@@ -161,8 +161,8 @@ def rating_items(
     random.Random(seed).shuffle(queries)  # noqa: S311 (no secret)
     drawn = queries[:sample]
     if criteria == "side-by-side" or (criteria == "abilities" and len(runs) == 2):
-        asked = ABILITIES if criteria == "abilities" else ()
-        return [_pair(query, runs, seed, asked) for query in drawn]
+        criteria_rated = ABILITIES if criteria == "abilities" else ()
+        return [_pair(query, runs, seed, criteria_rated) for query in drawn]
     items = [_item(query, run, dataset.corpus, criteria) for run in runs for query in drawn]
     if len(runs) > 1:
         random.Random(seed).shuffle(items)  # noqa: S311
@@ -191,8 +191,8 @@ def _item(query: Query, run: ReportRun, corpus: Corpus, rated: CriteriaName) -> 
     references = _references(query)
     texts = (("answer", _answer(run, query)), *references)
     if rated != "totto":
-        asked = ABILITIES if rated == "abilities" else (CONTENT, FORMAT, *ERRORS)
-        return Item(key, query.text, asked, texts)
+        criteria_rated = ABILITIES if rated == "abilities" else (CONTENT, FORMAT, *ERRORS)
+        return Item(key, query.text, criteria_rated, texts)
     given = run.tables[query.id].tables if run.is_given else ()
     ids = (given or query.gold)[:MOST_TABLES]
     tables = tuple(_table(query, corpus, table_id) for table_id in ids)

@@ -106,16 +106,16 @@ def unlabelled(runs: Sequence[ReportRun]) -> str:
     """Say how many queries have no reference or no answer, and what that means; empty if none."""
     n, n_queries = max((run.run.n_unlabelled, run.run.n_queries) for run in runs)
     none = max((run.run.answer_counts or run.run.counts).unanswerable for run in runs)
-    told = f"No table answers {none:,} of {n_queries:,} queries: only scores of abstention and "
-    told = f"{told}refusal are over these." if none else ""
+    sentence = f"No table answers {none:,} of {n_queries:,} queries: only scores of abstention and "
+    sentence = f"{sentence}refusal are over these." if none else ""
     if not n:
-        return told
+        return sentence
     if n == n_queries and any(run.run.scores for run in runs):
         return "No query has a reference: the scores are of metrics that need none."
     if n == n_queries:
         return _WITHOUT_REFERENCES if runs[0].answers is not None else _WITHOUT_GOLD
     others = f"{n:,} of {n_queries:,} queries have no reference; scores are over the others."
-    return f"{others} {told}".rstrip()
+    return f"{others} {sentence}".rstrip()
 
 
 _WITHOUT_REFERENCES = "These are predictions without scores: no query has a reference."
