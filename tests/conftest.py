@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from target_bench.core import settings as plugin_settings
+from target_bench.core import credentials
 
 pytest_plugins = ["tests.browser", "tests.once"]
 
@@ -60,10 +60,10 @@ def pytest_collection() -> Generator[None, None, None]:
 @pytest.fixture(autouse=True)
 def _own_secrets() -> Iterator[None]:
     """Credentials that a test gives to a plug-in mask nothing in the tests after it."""
-    before = set(plugin_settings._noted)
+    before = set(credentials._noted)
     yield
-    plugin_settings._noted.clear()
-    plugin_settings._noted.update(before)
+    credentials._noted.clear()
+    credentials._noted.update(before)
 
 
 _searched: list[int] = []

@@ -20,11 +20,12 @@ from typer.core import TyperCommand, TyperGroup
 
 from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS, MOVED_OUT
 from target_bench.core import registry
+from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import SchemaScope
 from target_bench.core.schema import GoldMissing, OnError, TableFormat
-from target_bench.core.settings import option_info, without_secrets
+from target_bench.core.settings import option_info
 from target_bench.core.text_tables import visible, wrapped
 from target_bench.core.user_code import described, place
 from target_bench.core.version import __version__

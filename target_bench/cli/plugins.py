@@ -21,8 +21,8 @@ from target_bench.cli.command_line import (
 from target_bench.cli.output import ask_for_consent, print_as, print_json
 from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS
+from target_bench.core.credentials import masked_settings, without_secrets
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
-from target_bench.core.settings import masked_settings, without_secrets
 from target_bench.core.text_tables import say_wrapped
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
+from target_bench.core.credentials import without_secrets
 from target_bench.core.observer import Observer
-from target_bench.core.settings import without_secrets
 from target_bench.core.text_tables import visible
 from target_bench.metrics.scores import headline, spec_of
 

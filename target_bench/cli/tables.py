@@ -94,7 +94,7 @@ def _judged(
     generator: str, yes: bool, reference: "AnswerTable", prediction: "AnswerTable"
 ) -> "TableComparison":
     from target_bench.core import registry
-    from target_bench.core.settings import masked_settings
+    from target_bench.core.credentials import masked_settings
     from target_bench.harness.stages.consent import Estimate
     from target_bench.models.comparison_judge import REQUESTS, compared_by_model
 

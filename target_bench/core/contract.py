@@ -27,6 +27,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import (
     PASSED_ON,
     ConfigError,
@@ -52,7 +53,6 @@ from target_bench.core.schema import (
     Retrieval,
     TableId,
 )
-from target_bench.core.settings import without_secrets
 from target_bench.core.user_code import described, message, place, shown, whole_traceback
 
 T = TypeVar("T")

@@ -27,10 +27,10 @@ from typing import Any
 
 from target_bench import contrib
 from target_bench.core.contract import constructor_arguments
+from target_bench.core.credentials import masked, note_secrets
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
 from target_bench.core.registry import DISTRIBUTION, class_name, installed_version, is_own_code
-from target_bench.core.settings import masked, note_secrets
 from target_bench.core.version import __version__
 
 PACKAGE = Path(__file__).parents[1]

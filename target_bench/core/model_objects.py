@@ -13,10 +13,10 @@ from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from target_bench.core import registry
 from target_bench.core.contract import constructor_arguments
+from target_bench.core.credentials import is_secret, without_secrets
 from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
 from target_bench.core.identity import code_hash
 from target_bench.core.registry import class_name, installed_version
-from target_bench.core.settings import is_secret, without_secrets
 from target_bench.core.user_code import described, place
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from target_bench.core.credentials import without_secrets
 from target_bench.core.schema import Generation
-from target_bench.core.settings import without_secrets
 
 
 class Observer:

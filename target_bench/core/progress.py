@@ -4,8 +4,8 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from target_bench.core.credentials import without_secrets
 from target_bench.core.observer import Observer
-from target_bench.core.settings import without_secrets
 from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:

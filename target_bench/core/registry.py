@@ -19,6 +19,7 @@ from target_bench import contrib
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
 from target_bench.core.built_in import METRIC_MODULES, REPLACED, UNLISTED
 from target_bench.core.built_in import Kind as Kind
+from target_bench.core.credentials import masked, masked_settings, note_secrets, without_secrets
 from target_bench.core.errors import (
     PASSED_ON,
     ConfigError,
@@ -27,13 +28,7 @@ from target_bench.core.errors import (
     unknown_name,
 )
 from target_bench.core.plugin_files import FILE_MODULE
-from target_bench.core.settings import (
-    masked,
-    masked_settings,
-    note_secrets,
-    parse_settings,
-    without_secrets,
-)
+from target_bench.core.settings import parse_settings
 from target_bench.core.user_code import described, place
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from target_bench.core import registry
+from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import (
     ConfigError,
     DataError,
@@ -43,7 +44,6 @@ from target_bench.core.files import (
     unsealed,
 )
 from target_bench.core.observer import Observer
-from target_bench.core.settings import without_secrets
 from target_bench.data import sources
 from target_bench.data.sources import SOURCES, GitHubFiles, HubFiles
 

@@ -13,11 +13,12 @@ from typing import Any, Literal
 
 from target_bench.core import registry
 from target_bench.core.contract import ask_if_paid, plugin_errors
+from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import SYNTHETIC, Score
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Generation, Query, TableId
-from target_bench.core.settings import masked_settings, whole
+from target_bench.core.settings import whole
 from target_bench.data.languages import AnyLanguage, Language, language_name
 from target_bench.data.load import load
 from target_bench.data.table_text import language_in, recognised_in

@@ -19,6 +19,7 @@ from typing import Any, Unpack
 
 from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.contract import errors_of
+from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.metric import Counts
 from target_bench.core.metric_function import MetricLike, is_read_by, metric_of
@@ -26,7 +27,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.progress import default_observer
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset, Retrieval, own_copy
-from target_bench.core.settings import masked_settings, texts
+from target_bench.core.settings import texts
 from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task
 from target_bench.data.load import CorpusLike, Loader, once, tasks_and_corpora

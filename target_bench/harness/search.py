@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core import contract
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
+from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
-from target_bench.core.settings import masked_settings, named, whole_number
+from target_bench.core.settings import named, whole_number
 from target_bench.data.languages import Language
 from target_bench.data.load import load
 from target_bench.data.own_data import file_of

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from target_bench.core.cache_use import note as note_cached
+    from target_bench.core.credentials import looks_secret, without_secrets
     from target_bench.core.identity import plugin_identity
     from target_bench.core.ranking import Ranking, best_cosines
     from target_bench.core.registry import part
     from target_bench.core.release import decode, field, texts
     from target_bench.core.schema import Field, Format, RowLimit
-    from target_bench.core.settings import looks_secret, without_secrets
     from target_bench.data.formats.csv_files import csv_grid
     from target_bench.data.table_text import cell_text, first_rows
     from target_bench.data.tables import MemoryCorpus
@@ -54,7 +54,7 @@ _HOME = {
     "decode": "core.release",
     "field": "core.release",
     "first_rows": "data.table_text",
-    "looks_secret": "core.settings",
+    "looks_secret": "core.credentials",
     "minilm_model": "models.encoders.sentence_transformers",
     "note_cached": "core.cache_use:note",
     "part": "core.registry",
@@ -63,7 +63,7 @@ _HOME = {
     "readable": "models.encoders.encoder_checks",
     "saved_modules": "models.encoders.weights:module_types",
     "texts": "core.release",
-    "without_secrets": "core.settings",
+    "without_secrets": "core.credentials",
 }
 """Name -> its module, and what it is called there if that is another name."""
 

@@ -17,10 +17,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import StoreError, reason
 from target_bench.core.files import DamageError, parse_json, unsealed
 from target_bench.core.schema import GoldMissing, Query
-from target_bench.core.settings import without_secrets
 from target_bench.core.user_code import described
 from target_bench.metrics.retrieval import GRADES, grades_of
 

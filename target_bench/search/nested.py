@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from target_bench.core import contract, ranking, registry
 from target_bench.core.contract import Retriever
+from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Query, TableId
-from target_bench.core.settings import masked_settings
 
 
 @dataclass(frozen=True, slots=True)

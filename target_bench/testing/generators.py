@@ -10,10 +10,10 @@ from unittest import SkipTest
 
 from target_bench.core import registry
 from target_bench.core.contract import Generator, constructor_arguments, generation_fault
+from target_bench.core.credentials import is_secret, looks_secret
 from target_bench.core.errors import ANY_ERROR, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message, Table
-from target_bench.core.settings import is_secret, looks_secret
 from target_bench.data.table_text import Serializer
 from target_bench.testing import samples
 from target_bench.testing.checks import (

@@ -16,6 +16,7 @@ from target_bench.core.contract import (
     plugin_errors,
     yielded,
 )
+from target_bench.core.credentials import answer_without_secrets, masked_settings, without_secrets
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
 from target_bench.core.identity import (
     made_with_others,
@@ -26,12 +27,7 @@ from target_bench.core.identity import (
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
-from target_bench.core.settings import (
-    answer_without_secrets,
-    masked_settings,
-    named,
-    without_secrets,
-)
+from target_bench.core.settings import named
 from target_bench.core.task import Task, has_reference
 from target_bench.core.user_code import shown
 from target_bench.harness.stages.consent import Confirm, Estimate, of_generator

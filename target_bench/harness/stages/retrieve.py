@@ -11,6 +11,7 @@ from typing import Any
 from target_bench.core import cache_use, contract, ranking
 from target_bench.core.built_in import BOUNDS
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
+from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, StoreError
 from target_bench.core.identity import (
     is_bound,
@@ -22,7 +23,6 @@ from target_bench.core.identity import (
 )
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
-from target_bench.core.settings import masked_settings
 from target_bench.core.user_code import described, place, split_place
 from target_bench.data.load import Loaded
 from target_bench.harness.options import Options

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from target_bench.core import registry, user_code
+from target_bench.core.credentials import masked, masked_settings, without_secrets
 from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
-from target_bench.core.settings import masked, masked_settings, without_secrets
 from target_bench.core.task_names import task_class
 from target_bench.harness.options import EXTRACTIVE, OPTIONS, Options, options_read
 from target_bench.harness.sweeps.specs import spec_text, takes

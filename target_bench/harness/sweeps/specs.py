@@ -7,8 +7,9 @@ from inspect import signature
 from typing import Any
 
 from target_bench.core import registry
+from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError
-from target_bench.core.settings import masked_settings, parse_settings
+from target_bench.core.settings import parse_settings
 
 _PLAIN = re.compile(r"[\w./@+-]+(:[\w./@+-]+)*")
 

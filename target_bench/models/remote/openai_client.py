@@ -17,9 +17,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from target_bench.core.credentials import is_secret, looks_secret, may_be_a_word
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.files import parse_json
-from target_bench.core.settings import is_secret, looks_secret, may_be_a_word
 from target_bench.models.remote.failures import (
     Failure,
     error_with_status_200,

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from target_bench.core.contract import Generator
+from target_bench.core.credentials import may_be_a_word, without_secrets
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.model_objects import Foreign
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.core.settings import may_be_a_word, without_secrets
 from target_bench.core.user_code import place, whole_traceback
 from target_bench.models.remote.answer_cache import (
     AnswerCache,

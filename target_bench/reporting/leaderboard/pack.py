@@ -16,12 +16,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from target_bench.core import registry
+from target_bench.core.credentials import is_secret, without_secrets
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.identity import reads_gold
 from target_bench.core.metric import CORRECTED, SYNTHETIC
 from target_bench.core.registry import installed_version
 from target_bench.core.schema import Generation, Retrieval
-from target_bench.core.settings import is_secret, without_secrets
 from target_bench.core.task_names import make_task
 from target_bench.data.load import is_path
 from target_bench.reporting.leaderboard import archive

@@ -7,10 +7,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from target_bench.core.errors import ConfigError
-from target_bench.core.identity import plugin_identity
-from target_bench.core.registry import create
-from target_bench.core.settings import (
+from target_bench.core.credentials import (
     answer_without_secrets,
     is_secret,
     looks_secret,
@@ -19,6 +16,9 @@ from target_bench.core.settings import (
     note_secrets,
     without_secrets,
 )
+from target_bench.core.errors import ConfigError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.registry import create
 
 
 @pytest.mark.parametrize(
