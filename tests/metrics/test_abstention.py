@@ -142,12 +142,14 @@ def test_by_hand() -> None:
     assert scored.scores["false_retrieval@1"].value == 0.25
 
 
-def test_no_answer_needs_no_setting_and_confidence_does() -> None:
-    plain = evaluate("bm25", "mini", task="retrieval", top_k=5)["bm25"]
+def test_no_answer_needs_no_setting_and_confidence_does(tmp_path: Any) -> None:
+    plain = evaluate("bm25", "mini", task="retrieval", top_k=5, out=tmp_path)["bm25"]
     assert not any("nauc" in name or "none" in name for name in plain.scores)
-    asked = evaluate("bm25", "mini", task="retrieval:abstention=true", top_k=5)["bm25"]
-    assert "nauc_ndcg[diff1]@5" in asked.scores
-    assert "none_f1" not in asked.scores
+    confident = evaluate("bm25", "mini", task="retrieval:abstention=true", top_k=5, out=tmp_path)[
+        "bm25"
+    ]
+    assert "nauc_ndcg[diff1]@5" in confident.scores
+    assert "none_f1" not in confident.scores
     with pytest.raises(ConfigError, match="abstention=true"):
         parse("nauc_recall[max]@1").statistics(_judged())
 
