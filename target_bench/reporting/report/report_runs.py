@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -158,19 +159,22 @@ def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
     Raises:
         StoreError: a folder holds no run.
     """
-    sets: dict[tuple[str, str], list[Path]] = {}
+    sets: dict[tuple[str, ...], list[Path]] = {}
+    names: dict[tuple[str, ...], str] = {}
     for run in _without_basis([read_run(folder) for folder in folders]):
         rankings = run.retrieval
+        data = tuple(str(getattr(rankings.identity, part)) for part in _SAME)
+        sets.setdefault(data, []).append(run.folder)
         n = rankings.manifest.queries
         words = [Path(rankings.corpus).name[-_LONGEST_NAME:], rankings.split]
+        # Rankings may have been made for another task that asks the same queries.
         words += [rankings.asked.about or "", "" if n is None else f"{n} queries"]
         name = re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(filter(None, words))).strip("-")
-        data = "-".join(f"{getattr(rankings.identity, part):.12}" for part in _SAME[2:])
-        sets.setdefault((name, data), []).append(run.folder)
-    names = [name for name, _ in sets]
+        names.setdefault(data, name)
+    n_of_name = Counter(names.values())
     return {
-        f"{name}-{data}" if names.count(name) > 1 else name: paths
-        for (name, data), paths in sets.items()
+        name if n_of_name[name] == 1 else f"{name}-{data[2]:.12}-{data[3]:.12}": sets[data]
+        for data, name in names.items()
     }
 
 
