@@ -84,11 +84,6 @@ def systems() -> dict[str, dict[str, Any]]:
     }
 
 
-def files_of(system: Mapping[str, Any]) -> list[Path]:
-    """Return the files of predictions, which may not be there."""
-    return [_data() / run["file"] for run in system["runs"]]
-
-
 def scored(name: str, system: Mapping[str, Any]) -> Entry:
     """Return the entry of a system, verified, with no more than the board needs.
 
