@@ -16,7 +16,6 @@ from target_bench import (
     Retriever,
     Serializer,
     Table,
-    TextKind,
     Vectors,
 )
 from target_bench.plugin_tools import (
@@ -29,10 +28,6 @@ from target_bench.plugin_tools import (
     first_rows,
 )
 
-_FATE: Mapping[TextKind, str] = {
-    "table": "texts of tables, which score 0",
-    "query": "queries, which find nothing",
-}
 _QUERIES = 64  # that are compared with all vectors at a time
 _CELLS = 4_000_000  # scores of vectors that are held at a time
 
@@ -83,7 +78,7 @@ class MultiVector(Retriever):
         self._context = Serializer(tuple(context)) if context else None
         self._whole = Serializer(tuple(whole) or (*context, "header"), rows="auto")
         Serializer(("rows",), rows=rows)  # checks rows
-        self._encoding = Encoding(encoder, cache, fate=_FATE)
+        self._encoding = Encoding(encoder, cache)
         self._n_cut = 0
 
     def parts(self) -> Mapping[str, object]:

@@ -25,7 +25,6 @@ from target_bench import (
     Retriever,
     Serializer,
     Table,
-    TextKind,
     Vectors,
 )
 from target_bench.plugin_tools import (
@@ -79,11 +78,6 @@ class _Summary:
 
 
 Schema = Literal["columns", "original", "none"]
-
-_FATE: Mapping[TextKind, str] = {
-    "table": "tables, which are never found",
-    "query": "queries, which find nothing",
-}
 
 
 class TableSummaries(Retriever):
@@ -139,7 +133,7 @@ class TableSummaries(Retriever):
         self.schema = schema
         self._shown = Serializer(fields, format, rows)
         self._generator = check_generator(part("generator", generator))
-        self._encoding = Encoding(encoder, unit=False, fate=_FATE)
+        self._encoding = Encoding(encoder, unit=False)
         self._notes: list[str] = []
 
     def config(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from target_bench.core.files import parse_json, sha256_of, sync
 from target_bench.core.identity import made_with_others, plugin_identity, used_packages
 from target_bench.core.schema import Corpus
 
-FORMAT = 4
+FORMAT = 5
 """The version of the layout and of identities; a folder of another version is refused."""
 
 _INDEX = "index.json"

@@ -80,14 +80,8 @@ class Encoder(ABC):
         """
         return None
 
-    def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: B027 (optional)
-        """Count ``n`` texts whose recorded vectors are used, ``n_cut`` of them of cut texts.
-
-        For ``notes``. Default: nothing.
-        """
-
     def notes(self) -> Sequence[str]:
-        """Return notes for the user about the texts encoded so far: how many were cut short, ..."""
+        """Return notes for the user about the texts encoded so far. Default: nothing."""
         return ()
 
     def save(self, folder: Path) -> None:  # noqa: B027 (optional)

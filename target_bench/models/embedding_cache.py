@@ -61,7 +61,7 @@ def encoded(
     *,
     cache: bool = True,
     warn: Warn = warnings.warn,
-) -> Vectors:
+) -> tuple[Vectors, int]:
     """Return the vectors of texts: recorded ones from disk, the others from the encoder.
 
     Each distinct text is encoded once and recorded for all runs. Texts are encoded longest first,
@@ -80,8 +80,8 @@ def encoded(
         warn: gets messages about damaged files.
 
     Returns:
-        (n, d) vectors in the order of the texts; equal texts have equal vectors. Without any text
-        d is 0.
+        (n, d) vectors in the order of the texts; equal texts have equal vectors; without any text
+        d is 0. And how many different texts were longer than the encoder reads.
 
     Raises:
         PluginError: the encoder does not give a matrix with one row per text, or gives numbers that
@@ -89,19 +89,15 @@ def encoded(
         StoreError: vectors cannot be recorded; those recorded before are kept.
     """
     if not texts:
-        return np.zeros((0, 0), np.float32)
+        return np.zeros((0, 0), np.float32), 0
     keys = [text_key(text) for text in texts]
     distinct = dict(zip(keys, texts, strict=True))
     store = _store(encoder, kind) if cache and not cache_use.is_off() else None
-    if store is None:
-        texts_once = list(distinct.values())
-        vectors = _checked(encoder.encode(texts_once, kind), texts_once, encoder)
-    else:
-        vectors = _recorded(store, encoder, distinct, kind, warn)
+    vectors, n_cut = _vectors_of(distinct, encoder, kind, store, warn)
     if len(distinct) == len(keys):
-        return vectors
+        return vectors, n_cut
     places = dict(zip(distinct, range(len(distinct)), strict=True))
-    return vectors[[places[key] for key in keys]]
+    return vectors[[places[key] for key in keys]], n_cut
 
 
 def text_key(text: str) -> bytes:
@@ -109,52 +105,62 @@ def text_key(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _recorded(
-    store: "EmbeddingStore",
-    encoder: Encoder,
+def _vectors_of(
     distinct: Mapping[bytes, str],
+    encoder: Encoder,
     kind: TextKind,
+    store: "EmbeddingStore | None",
     warn: Warn,
-) -> Vectors:
+) -> tuple[Vectors, int]:
+    """Return the vectors of different texts, and how many of these were cut."""
     keys, texts = list(distinct), list(distinct.values())
-    known, vectors, n_cut = store.read(keys, warn)
-    if known.any():
-        encoder.add_recorded(kind, int(known.sum()), n_cut)
-        cache_use.found("embedding cache", store, [keys[i] for i in np.flatnonzero(known)])
+    known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((0, 0), np.float32), 0
+    if store is not None:
+        known, vectors, n_cut = store.read(keys, warn)
+        if known.any():
+            cache_use.found("embedding cache", store, [keys[i] for i in np.flatnonzero(known)])
+        if known.all():
+            return vectors, n_cut
+        store.check_writable()  # before texts are encoded for hours
     missing = np.flatnonzero(~known)
-    if not missing.size:
-        return vectors
-    store.check_writable()  # before texts are encoded for hours
-    for some, made, *cut in _parts(encoder, [texts[i] for i in missing], kind):
+    for some, made, *cut in _parts(encoder, [texts[i] for i in missing], kind, store is not None):
         places = missing[some]
+        n_cut += sum(cut[0]) if cut else 0
         part = _checked(made, [texts[i] for i in places], encoder)
-        part = store.append([keys[i] for i in places], part, *cut)
+        if store is not None:
+            part = store.append([keys[i] for i in places], part, *cut)
+            cache_use.made(store, [keys[i] for i in places])
         if not vectors.shape[1]:
             vectors = np.zeros((len(keys), part.shape[1]), np.float32)
-        cache_use.made(store, [keys[i] for i in places])
+        if part.shape[1] != vectors.shape[1]:
+            raise PluginError(
+                f"{_name(encoder)} gave vectors of {vectors.shape[1]} and of {part.shape[1]} "
+                "dimensions"
+            )
         vectors[places] = part
         known[places] = True
     if not known.all():
         text = texts[int(np.argmin(known))]
         raise PluginError(f"{_name(encoder)} made no vector of the text {_beginning(text)}")
-    return vectors
+    return vectors, n_cut
 
 
-def _parts(encoder: Encoder, texts: Sequence[str], kind: TextKind) -> Iterator[tuple[Any, ...]]:
+def _parts(
+    encoder: Encoder, texts: Sequence[str], kind: TextKind, in_chunks: bool
+) -> Iterator[tuple[Any, ...]]:
     """Yield places of texts, their vectors and perhaps flags, longest texts first."""
     order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
     ordered = [texts[place] for place in order]
     own = getattr(encoder, "encode_parts", None)  # optional
-    for some, *made in own(ordered, kind) if callable(own) else _chunks(encoder, ordered, kind):
-        yield [order[place] for place in some], *made
-
-
-def _chunks(
-    encoder: Encoder, texts: Sequence[str], kind: TextKind
-) -> Iterator[tuple[Sequence[int], Any]]:
-    for start in range(0, len(texts), CHUNK):
-        chunk = texts[start : start + CHUNK]
-        yield range(start, start + len(chunk)), encoder.encode(chunk, kind)
+    if callable(own):
+        for places, *made in own(ordered, kind):
+            yield [order[place] for place in places], *made
+    elif in_chunks:
+        for start in range(0, len(texts), CHUNK):
+            end = start + CHUNK
+            yield order[start:end], encoder.encode(ordered[start:end], kind)
+    else:
+        yield range(len(texts)), encoder.encode(texts, kind)
 
 
 def _checked(made: Any, texts: Sequence[str], encoder: Encoder) -> Vectors:
@@ -173,7 +179,8 @@ def _checked(made: Any, texts: Sequence[str], encoder: Encoder) -> Vectors:
         text = texts[int(np.argmin(finite))]
         raise PluginError(
             f"{_name(encoder)} gave a vector with NaN or infinity for {len(texts) - finite.sum()} "
-            f"of {len(texts)} texts, the first one {_beginning(text)}"
+            f"of {len(texts)} texts, the first one {_beginning(text)}: the weights are broken, or "
+            "their numbers are too large for float16 (try dtype=float32)"
         )
     return vectors
 

@@ -21,7 +21,6 @@ from target_bench.core.ranking import (
 )
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, RowLimit
-from target_bench.core.vectors import TextKind
 from target_bench.data.languages import AnyLanguage
 from target_bench.data.row_chunks import RowChunks
 from target_bench.data.table_text import Serializer, language_in
@@ -42,10 +41,6 @@ WEIGHTS: Mapping[str, float] = {
 }
 """How much each kind of evidence counts, the cosine counting 1."""
 
-_FATE: Mapping[TextKind, str] = {
-    "table": "tables, of which words alone speak",
-    "query": "queries, which are ranked by words alone",
-}
 
 _CELLS = 4_000_000
 """Scores of rows held at a time."""
@@ -192,7 +187,7 @@ class Best(Rows):
         if not 0 <= cosine < float("inf"):
             raise ConfigError(f"cosine={cosine}: a weight is a number from 0")
         self._write = Serializer(rows=rows)
-        self._encoding = Encoding(encoder, cache, fate=_FATE)
+        self._encoding = Encoding(encoder, cache)
 
     def parts(self) -> Mapping[str, object]:
         """Return the encoder."""

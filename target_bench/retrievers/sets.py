@@ -16,7 +16,6 @@ from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import SINGLE, Ranked, Ranking, blocks, graded, stacked, top_k
 from target_bench.core.schema import Corpus, RowLimit, Table
-from target_bench.core.vectors import TextKind
 from target_bench.models.encoders.retriever_encoding import Encoding
 from target_bench.models.set_sizes import by_share
 from target_bench.search.join_keys import join_weights
@@ -37,10 +36,6 @@ WEIGHTS_FILE = "sets_weights.json"
 WEIGHTS = ("spider+bird", "bird", "spider")
 """What weights were learned from, in the order of preference."""
 
-_FATE: Mapping[TextKind, str] = {
-    "table": "tables, of which words alone speak",
-    "query": "queries or phrases, of which words alone speak",
-}
 _CELLS = 2_000_000
 """Numbers of evidence held at a time, and of cosines of phrases with columns."""
 _LARGEST = 64.0
@@ -97,7 +92,7 @@ class Sets(Retriever):
             raise ConfigError(f"share={share}: a share of the first probability, from 0 to 1")
         if weights not in ("auto", *WEIGHTS):
             raise ConfigError(f"weights={weights}: expected auto, {', '.join(WEIGHTS)}")
-        self._encoding = None if encoder in ("none", None) else Encoding(encoder, cache, fate=_FATE)
+        self._encoding = None if encoder in ("none", None) else Encoding(encoder, cache)
 
     def parts(self) -> Mapping[str, object]:
         """Return the encoder, if there is one."""

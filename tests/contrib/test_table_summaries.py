@@ -155,10 +155,10 @@ def test_a_query_or_a_table_without_a_vector() -> None:
     retriever = TableSummaries(Writer(), Blind("query"))
     retriever.embed_corpus(corpus())
     assert ask(retriever, ["x"], 3)[0] == []
-    assert any("for 1 queries, which find nothing" in note for note in retriever.notes())
+    assert any("zeros for 1 queries" in note for note in retriever.notes())
     retriever = TableSummaries(Writer(), Blind("table"))
     retriever.embed_corpus(corpus())
-    assert any("for 8 tables, which are never found" in note for note in retriever.notes())
+    assert any("zeros for 8 table texts" in note for note in retriever.notes())
     assert list(retriever.retrieve_batch(["x"], 3)) == [[]]
 
 

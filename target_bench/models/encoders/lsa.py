@@ -67,15 +67,13 @@ class LSAEncoder(Encoder):
         ngrams = NGrams(analyzer, ngram, sublinear, smooth_idf)
         self._space = SingularSpace(ngrams, dims, seed, iterations)
         self._ready = False
-        self._queries = self._unknown = 0
 
     def fit(self, texts: Iterable[str]) -> None:
         """Decompose the TF-IDF matrix of the texts of the corpus."""
         self._space.fit(list(texts))
         self._ready = True
-        self._queries = self._unknown = 0
 
-    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:  # noqa: ARG002 (both alike)
         """Return the (n, d) vectors of the texts, in their order.
 
         Raises:
@@ -86,20 +84,7 @@ class LSAEncoder(Encoder):
         if not self._space.has_words or not texts:
             dims = self._space.width if self._space.has_words else 1
             return np.zeros((len(texts), dims), dtype=np.float32)
-        points, known = self._space.places(texts)
-        if kind == "query":
-            self._queries += len(texts)
-            self._unknown += len(texts) - int(known.sum())
-        return points.astype(np.float32)
-
-    def notes(self) -> Sequence[str]:
-        """Return how many queries have no word of the corpus."""
-        if not self._unknown:
-            return ()
-        return (
-            f"{self._unknown:,} of {self._queries:,} queries have no word of the corpus: their "
-            "vectors are zero",
-        )
+        return self._space.places(texts)[0].astype(np.float32)
 
     def save(self, folder: Path) -> None:
         """Write axes, the vocabulary and its weights."""
@@ -109,4 +94,3 @@ class LSAEncoder(Encoder):
         """Read the files that ``save`` wrote, in place of ``fit``."""
         self._space.load(folder)
         self._ready = True
-        self._queries = self._unknown = 0

@@ -60,15 +60,15 @@ class Model2Vec(LocalModel, LimitedEncoder):
         self.model = model
         self.max_tokens = max_tokens
         self.commit = commit
-        super().__init__()
 
-    def _vectors(
+    def vectors_and_cut(
         self,
         texts: list[str],
         kind: TextKind,  # noqa: ARG002 (queries and tables are treated alike)
     ) -> tuple[Vectors, NDArray[np.bool_]]:
+        """Return the (n, d) vectors of readable texts, and (n,) which of them were cut."""
         model = self.loaded
-        limit = self._limit()
+        limit = self.max_tokens or model.max_length
         if not texts:
             return np.zeros((0, model.dim), dtype=np.float32), np.zeros(0, dtype=bool)
         counter = _CountingTokenizer(model.tokenizer)
@@ -92,12 +92,6 @@ class Model2Vec(LocalModel, LimitedEncoder):
         if isinstance(self.weights, Path):
             settings["model"] = f"sha256:{revision(self.weights)}"
         return settings
-
-    def _limit(self) -> int | None:
-        if self.max_tokens is not None or "loaded" not in vars(self):
-            return self.max_tokens
-        limit: int | None = self.loaded.max_length
-        return limit
 
     @cached_property
     def loaded(self) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.encoders.encoder_checks import all_numbers, readable
+from target_bench.models.encoders.encoder_checks import readable
 from target_bench.models.encoders.weights import quietly
 
 
@@ -43,7 +43,7 @@ class MTEBModel(Encoder):
         """Return the (n, d) vectors of the texts, in their order.
 
         Raises:
-            ConfigError: there is no such model, it has no vectors, or one holds NaN.
+            ConfigError: there is no such model, or it has no vectors.
         """
         from datasets import Dataset
         from mteb.abstasks.task_metadata import TaskMetadata
@@ -64,8 +64,7 @@ class MTEBModel(Encoder):
                 batch_size=self.batch_size,
                 show_progress_bar=False,
             )
-        array = np.asarray(vectors, dtype=np.float32).reshape(len(read), -1)
-        return all_numbers(array, read, kind, f"model={self.model}")
+        return np.asarray(vectors, dtype=np.float32).reshape(len(read), -1)
 
     def revision(self) -> str | None:
         """Return the commit of the weights; None where MTEB's registry names none."""

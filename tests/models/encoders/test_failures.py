@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.models.embedding_cache import encoded
 from target_bench.models.encoders.sentence_transformers import MiniLM, SentenceTransformers
 from tests.models.encoders.minilm import FOLDER, library
 
@@ -73,7 +74,7 @@ def test_no_memory_for_a_single_text(encoder: MiniLM, monkeypatch: pytest.Monkey
         encoder.encode(TEXTS, "table")
 
 
-def test_nan_is_an_error_that_names_model_and_text(
+def test_nan_is_an_error_that_names_encoder_and_text(
     encoder: MiniLM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forward = library().forward
@@ -85,8 +86,8 @@ def test_nan_is_an_error_that_names_model_and_text(
 
     encoder.encode(["a"], "query")
     _with_forward(monkeypatch, run)
-    with pytest.raises(ConfigError, match=r"model=.*1 of 2 vectors of queries.*'longer text'"):
-        encoder.encode(["short", "longer text"], "query")
+    with pytest.raises(PluginError, match=r"MiniLM gave .* 1 of 2 texts.*'longer text'.*float16"):
+        encoded(encoder, ["short", "longer text"], "query", cache=False)
 
 
 def _copied(tmp_path: Path) -> Path:

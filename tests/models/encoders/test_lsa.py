@@ -36,14 +36,6 @@ def test_cosines_are_the_scores_of_the_retriever(dims: int) -> None:
             assert row[corpus().positions[table_id]] == pytest.approx(score, abs=1e-6)
 
 
-def test_queries_without_a_known_word_are_said() -> None:
-    encoder = _fitted()
-    encoder.encode(["", "unheard-of"], "table")
-    assert not encoder.notes()
-    encoder.encode(["Fruit prices", "unheard-of"], "query")
-    assert encoder.notes() == ("1 of 2 queries have no word of the corpus: their vectors are zero",)
-
-
 @pytest.mark.parametrize("texts", [TEXTS, ["", "the of"], []])
 def test_saving_changes_nothing(tmp_path: Path, texts: list[str]) -> None:
     encoder = _fitted(texts)

@@ -60,18 +60,12 @@ def test_vectors_are_those_of_the_library(tmp_path: Path, settings: dict[str, An
 
 def test_cut_texts_are_counted(folder: Path) -> None:
     encoder = Model2Vec(str(folder))
-    assert not encoder.notes()
-    encoder.encode(["w1 " * 10, "w1 " * 11, "w10 " * 500], "table")
-    encoder.encode(["w1"], "query")
-    assert encoder.notes() == [
-        "2 of 3 table texts are longer than the model's limit of 10 tokens and were cut"
-    ]
+    _, cut = encoder.vectors_and_cut(["w1 " * 10, "w1 " * 11, "w10 " * 500], "table")
+    assert cut.tolist() == [False, True, True]
     lower = Model2Vec(str(folder), max_tokens=2)
-    found = lower.encode(["w1 w2 w3", "w1 w2"], "query")
-    assert np.array_equal(found[0], found[1])
-    assert lower.notes() == [
-        "1 of 2 queries is longer than the model's limit of 2 tokens and was cut"
-    ]
+    vectors, cut = lower.vectors_and_cut(["w1 w2 w3", "w1 w2"], "query")
+    assert np.array_equal(vectors[0], vectors[1])
+    assert cut.tolist() == [True, False]
 
 
 def test_the_identity_is_of_the_content(folder: Path, tmp_path: Path) -> None:

