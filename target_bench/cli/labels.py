@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from target_bench.core.schema import Dataset, Query
     from target_bench.reporting.labels.form import Item
-    from target_bench.reporting.labels.tables import CollectedLabels
     from target_bench.runs.result import Result
 
 HELP = "Labels from people: gold tables, reviews of questions, ratings of answers."
@@ -93,9 +92,6 @@ def form(
             "them. If any are marked synthetic, of those only.",
         ),
     ] = False,
-    every: Annotated[
-        bool, typer.Option("--all", help="Ask about questions with gold tables, too.")
-    ] = False,
     sample: Sample = None,
     seed: Seed = 0,
     rows: Annotated[
@@ -131,7 +127,7 @@ def form(
     name = skipping_bad(corpus) if skip_bad else corpus
     dataset = of_task(load(name, split, data_dir=data_dir), RANKING_TASK)
     say_notes(dataset.notes, False, corpus)
-    possible = tables.to_review(dataset) if review else tables.to_label(dataset, every)
+    possible = tables.to_review(dataset) if review else tables.to_label(dataset)
     drawn = tables.shuffled(possible, seed)[:sample]
     items = tables.review_items(drawn, dataset.corpus, rows) if review else []
     n_questions, to_judge = len(drawn), ""
@@ -242,34 +238,35 @@ def read(
 ) -> None:
     """Check, merge, print, write."""
     from target_bench.core.errors import ConfigError
+    from target_bench.data.highlights import HIGHLIGHTED
     from target_bench.data.load import load
     from target_bench.data.own_data import skipping_bad
-    from target_bench.reporting.labels import cells, tables
+    from target_bench.reporting.labels import tables
+    from target_bench.reporting.labels.agreement import cell_agreement
     from target_bench.reporting.labels.form import read_records
 
     if out is not None:
         tables.check_place(out)
     name = skipping_bad(corpus) if skip_bad else corpus
     dataset = load(name, split, data_dir=data_dir)
-    if cells.hold_cells(read_records(files)):
+    if all(HIGHLIGHTED in record for record in read_records(files)):
         if out is not None:
             raise ConfigError(
                 f"-o {out}: agreement on highlighted cells is printed; no file has it"
             )
-        agreement = cells.cell_agreement(files, dataset)
+        agreement = cell_agreement(files, dataset)
         print_json(agreement) if as_json else _print_cell_agreement(agreement)
         return
-    collected = tables.collect(files, dataset)
-    if as_json:
-        print_json(collected.to_json())
-    else:
-        _print_collected(collected)
+    labels = tables.read_labels(files, dataset)
+    merged = tables.merge(labels, dataset)
+    summary = tables.summary(labels, merged)
+    print_json(summary) if as_json else _print_summary(summary)
     if out is None:
         folder = Path(corpus.partition(":")[0])
         place = str(folder / "queries.jsonl") if folder.is_dir() else "labels.qrels"
         typer.echo(f"Nothing is written without -o, as in -o {shlex.quote(place)}", err=True)
         return
-    tables.write_labels(out, dataset, collected.by_query, _other_splits(name, dataset))
+    tables.write_labels(out, dataset, merged, _other_splits(name, dataset))
     typer.echo(f"{out}: written", err=True)
 
 
@@ -296,14 +293,13 @@ MOST_SHOWN = 20
 """Disagreements that are printed."""
 
 
-def _print_collected(collected: "CollectedLabels") -> None:
-    record = collected.to_json()
-    people = counted(len(record["annotators"]), "annotator")
-    states = ", ".join(f"{n:,} {state}" for state, n in sorted(record["questions"].items()))
-    say(f"{len(collected.by_query):,} questions from {people}: {states}")
-    if record["judged"]:
-        say(f"{record['judged']:,} tables judged, {record['relevant']:,} of them relevant")
-    if without := record["without_relevant"]:
+def _print_summary(summary: "Mapping[str, Any]") -> None:
+    people, questions = counted(len(summary["annotators"]), "annotator"), summary["questions"]
+    states = ", ".join(f"{n:,} {state}" for state, n in sorted(questions.items()))
+    say(f"{sum(questions.values()):,} questions from {people}: {states}")
+    if summary["judged"]:
+        say(f"{summary['judged']:,} tables judged, {summary['relevant']:,} of them relevant")
+    if without := summary["without_relevant"]:
         say(f"{len(without):,} questions have no relevant table; they count in no score")
     agreement = [
         [
@@ -314,7 +310,7 @@ def _print_collected(collected: "CollectedLabels") -> None:
             "–" if pair["kappa"] is None else f"{pair['kappa']:.2f}",
             "" if pair["interval"] is None else "{:.2f} to {:.2f}".format(*pair["interval"]),
         ]
-        for pair in record["agreement"]
+        for pair in summary["agreement"]
     ]
     columns = [Column("annotators"), Column("judged")]
     columns += [Column(name, right=True) for name in ("n", "same", "kappa", "95%")]
@@ -324,7 +320,7 @@ def _print_collected(collected: "CollectedLabels") -> None:
             str(TableId(*line["table"])) if line["table"] else "the question",
             "; ".join(f"{reply}: {', '.join(names)}" for reply, names in line["said"].items()),
         ]
-        for line in record["disagreements"]
+        for line in summary["disagreements"]
     ]
     more = f"and {len(disagreements) - MOST_SHOWN:,} more (--json lists all)"
     tables = [
@@ -369,8 +365,8 @@ def rate(
     offline: Offline = False,
 ) -> None:
     """Open the runs, load their data, write the file."""
-    from target_bench.reporting.labels.answers import RATE_HELP, rating_items
     from target_bench.reporting.labels.form import write_form
+    from target_bench.reporting.labels.ratings import RATE_HELP, rating_items
     from target_bench.runs.find import find
 
     check_output(out, "-o", "form.html")
@@ -403,7 +399,7 @@ def rated(
     as_json: AsJson = False,
 ) -> None:
     """Check the files, correlate or compare, print."""
-    from target_bench.reporting.labels.answers import (
+    from target_bench.reporting.labels.ratings import (
         compare_ratings,
         rating_agreement,
         read_ratings,

@@ -88,7 +88,7 @@ def test_review_of_questions(inside: Inside) -> None:
     records = [json.loads(line) for line in Path("shop/queries.jsonl").read_text().splitlines()]
     assert [(r["query_id"], r["split"]) for r in records][-1] == ("q1", "rejected")
     assert sum(r.get("reviewed", False) for r in records) == 3
-    both = ("--review", "--retriever", "bm25", "-o", "f.jsonl", "--all")
+    both = ("--review", "--retriever", "bm25", "-o", "f.jsonl")
     assert "tables to judge" in inside("labels", "form", "./shop", *both).out
     order = [json.loads(line)["query_id"] for line in Path("f.jsonl").read_text().splitlines()]
     assert order == sorted(order, key=list(dict.fromkeys(order)).index), "by question"

@@ -56,19 +56,8 @@ class Criterion:
         raise ValueError(f"{self.name}: expected one of {listed}, found {value!r:.40}")
 
 
-@dataclass(frozen=True, slots=True)
-class ShownTable:
-    """A table, or a part of it.
-
-    Attributes:
-        title: above it.
-        rows: its cells; None for rows that are left out.
-        marked: row and column, in ``rows``, of cells that stand out.
-    """
-
-    title: str
-    rows: Sequence[Sequence[GridCell] | None]
-    marked: Sequence[tuple[int, int]] = ()
+ShownTable = dict[str, Any]
+"""A table as ``shown_table`` cuts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +83,7 @@ class Item:
 
 def write_form(
     out: Path, items: Sequence[Item], heading: str, explained: str, form: FormFormat | None = None
-) -> Path:
+) -> None:
     """Write a form about items, in their order.
 
     Args:
@@ -112,22 +101,33 @@ def write_form(
     """
     if not items:
         raise ConfigError("there is nothing to ask people about")
-    form = form or {".jsonl": "jsonl", ".csv": "csv"}.get(out.suffix, "html")  # type: ignore[assignment]
-    if form == "html":
-        text = _html(items, heading, explained)
-    elif form == "jsonl":
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in map(_row, items))
-    elif form == "csv":
+    if form == "jsonl" or (form is None and out.suffix == ".jsonl"):
+        text = "".join(json.dumps(_row(item), ensure_ascii=False) + "\n" for item in items)
+    elif form == "csv" or (form is None and out.suffix == ".csv"):
         text = _csv([_row(item) for item in items])
     elif form == "label-studio":
-        criteria = _all_criteria(items)
-        template = environment(_FOLDER).get_template("label_studio.xml.j2")
-        write_text(out.with_suffix(".xml"), template.render(help=explained, criteria=criteria))
-        text = json.dumps([_label_studio_task(item) for item in items], indent=1)
-    else:
+        write_text(
+            out.with_suffix(".xml"),
+            _rendered("label_studio.xml.j2", help=explained, criteria=_all_criteria(items)),
+        )
+        tasks = [
+            {**i.key, "asked": i.asked, "html": _rendered("item.html.j2", item=i)} for i in items
+        ]
+        text = json.dumps([{"data": task} for task in tasks], indent=1)
+    elif form == "argilla":
         text = json.dumps([_argilla_record(n, item) for n, item in enumerate(items)], indent=1)
+    else:
+        content = [asdict(item) for item in items]
+        # The key names the draft that the browser keeps: another form has another one.
+        key = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
+        text = _rendered(
+            "form.html.j2",
+            **page_parts(_FOLDER, ["form.js"], "form.css"),
+            heading=heading,
+            explained=explained,
+            form={"key": key, "items": content},
+        )
     write_text(out, text)
-    return out
 
 
 def read_records(paths: Sequence[Path]) -> list[dict[str, Any]]:
@@ -147,7 +147,7 @@ def read_records(paths: Sequence[Path]) -> list[dict[str, Any]]:
     records = []
     for path in paths:
         lines = _read(path)
-        if not lines or not all(isinstance(record, dict) for record in lines):
+        if not (isinstance(lines, list) and lines and all(isinstance(r, dict) for r in lines)):
             raise DataError(f"{path}: expected records of a form: a list of objects, or lines")
         for record in (flat for line in lines for flat in _from_argilla(line)):
             name = record.get("annotator")
@@ -178,6 +178,10 @@ def shown_table(
         rows: all rows, header rows first.
         places: the rows that are shown, in order.
         marked: row and column of cells that stand out.
+
+    Returns:
+        ``title``; ``rows``: their cells, None in place of rows that are left out; ``marked``: row
+        and column, in these rows.
     """
     cells: list[Sequence[GridCell] | None] = []
     shown: dict[int, int] = {}
@@ -189,29 +193,15 @@ def shown_table(
     if places and places[-1] + 1 < len(rows):
         cells.append(None)
     marks = [(shown[row], column) for row, column in marked if row in shown]
-    return ShownTable(_cut(title), cells, marks)
+    return {"title": _cut(title), "rows": cells, "marked": marks}
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= CELL else f"{text[:CELL]}…"
 
 
-def _html(items: Sequence[Item], heading: str, explained: str) -> str:
-    content = [asdict(item) for item in items]
-    return (
-        environment(_FOLDER)
-        .get_template("form.html.j2")
-        .render(
-            **page_parts(_FOLDER, ["form.js"], "form.css"),
-            heading=heading,
-            explained=explained,
-            form={
-                # Names the draft that the browser keeps: another form has another one.
-                "key": hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12],
-                "items": content,
-            },
-        )
-    )
+def _rendered(template: str, **values: Any) -> str:
+    return environment(_FOLDER).get_template(template).render(**values)
 
 
 def _row(item: Item) -> dict[str, Any]:
@@ -227,11 +217,11 @@ def _row(item: Item) -> dict[str, Any]:
 def _markdown(table: ShownTable) -> str:
     cells = [
         [c.text.replace("|", "\\|").replace("\n", " ") for c in row] if row else ["…"]
-        for row in table.rows
+        for row in table["rows"]
     ]
     lines = [f"| {' | '.join(row)} |" for row in cells]
     rule = f"|{'---|' * len(cells[0])}" if cells else ""
-    return "\n".join([table.title, *lines[:1], rule, *lines[1:]])
+    return "\n".join([table["title"], *lines[:1], rule, *lines[1:]])
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
@@ -247,11 +237,6 @@ def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
         quoted = {k: f"'{v}" if str(v).startswith(_FORMULA) else v for k, v in row.items()}
         writer.writerow(quoted)
     return text.getvalue()
-
-
-def _label_studio_task(item: Item) -> dict[str, Any]:
-    html = environment(_FOLDER).get_template("item.html.j2").render(item=item)
-    return {"data": {**item.key, "asked": item.asked, "html": html}}
 
 
 def _all_criteria(items: Sequence[Item]) -> list[Criterion]:
@@ -284,30 +269,22 @@ def _from_argilla(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**record["metadata"], **replies, "annotator": user}
 
 
-def _read(path: Path) -> list[Any]:
+def _read(path: Path) -> Any:
     try:
         if path.stat().st_size > LARGEST:
             raise DataError(f"{path}: has more than {LARGEST:,} bytes; a file of labels is smaller")
         text = path.read_bytes().decode("utf-8-sig")
         if path.suffix == ".csv":
-            return _rows_of_csv(text)
+            csv.field_size_limit(LARGEST)  # tables are long fields
+            rows = csv.DictReader(io.StringIO(text, newline=""), restval="")
+            return [{k: _unquoted(v) for k, v in row.items() if k is not None} for row in rows]
         if path.suffix == ".jsonl":
             return [parse_json(line) for line in text.split("\n") if line.strip()]
-        records = parse_json(text)
+        return parse_json(text)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, csv.Error) as error:
         raise DataError(f"{path}: is not what a form saves ({error})") from error
-    return records if isinstance(records, list) else []
-
-
-def _rows_of_csv(text: str) -> list[dict[str, str]]:
-    before = csv.field_size_limit(LARGEST)  # tables are long fields
-    try:
-        rows = csv.DictReader(io.StringIO(text, newline=""), restval="")
-        return [{k: _unquoted(v) for k, v in row.items() if k is not None} for row in rows]
-    finally:
-        csv.field_size_limit(before)
 
 
 def _unquoted(text: str) -> str:

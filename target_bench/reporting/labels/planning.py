@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import SYNTHETIC
 from target_bench.metrics.stats import LEVEL, detectable_with, queries_needed
 from target_bench.runs.differences import labels
@@ -53,36 +53,22 @@ def plan(runs: Sequence[Result], effects: Sequence[float] = EFFECTS) -> list[dic
     wrong = [effect for effect in effects if not 0 < effect <= 1]
     if wrong:
         raise ConfigError(f"--effect {wrong[0]:g}: a difference of recall is above 0 and up to 1")
-    baseline, *others = zip(labels(runs), runs, strict=True)
+    baseline, (baseline_name, *names) = runs[0], labels(runs)
     plans = []
-    for name, run in others:
-        shared = _shared(run, baseline[1])
-        cutoffs = {*run.retrieval.identity.top_k} & {*baseline[1].retrieval.identity.top_k}
+    for name, run in zip(names, runs[1:], strict=True):
+        check_same_data(
+            [run.retrieval, baseline.retrieval],
+            ["corpus_fingerprint"],
+            "Plan for runs on the same tables.",
+        )
+        shared = [query_id for query_id in baseline.rankings if query_id in run.rankings]
+        if not shared:
+            raise DataError(f"{run.folder} and {baseline.folder} have no question in common")
+        cutoffs = {*run.retrieval.identity.top_k} & {*baseline.retrieval.identity.top_k}
         for k in sorted(cutoffs):
-            record = {"run": name, "baseline": baseline[0], "k": k, "questions": len(shared)}
-            plans.append(record | _planned(run, baseline[1], k, shared, effects))
+            record = {"run": name, "baseline": baseline_name, "k": k, "questions": len(shared)}
+            plans.append(record | _planned(run, baseline, k, shared, effects))
     return plans
-
-
-def _shared(run: Result, baseline: Result) -> list[str]:
-    """Return the questions that both ranked.
-
-    Raises:
-        DataError: the runs are of other tables, or share no question.
-        StoreError: a finished run lacks rankings.
-    """
-    rankings = [run.retrieval, baseline.retrieval]
-    check_same_data(rankings, ["corpus_fingerprint"], "Plan for runs on the same tables.")
-    for ranking in rankings:
-        if ranking.is_scored and len(ranking.rankings) < ranking.counts.asked:
-            raise StoreError(
-                f"{ranking.folder / 'retrieval.jsonl'}: has {len(ranking.rankings):,} of the "
-                f"{ranking.counts.asked:,} rankings that were scored; run the same command again"
-            )
-    shared = [query_id for query_id in baseline.rankings if query_id in run.rankings]
-    if not shared:
-        raise DataError(f"{run.folder} and {baseline.folder} have no question in common")
-    return shared
 
 
 def _planned(
@@ -101,10 +87,11 @@ def _planned(
     # A pilot without any difference says nothing of their size.
     can_plan = mean_square != 0
     detectable = detectable_with(len(shared), share, size) if can_plan else None
-    needed = {
-        effect: queries_needed(effect, share, size) if can_plan and effect <= most else None
-        for effect in effects
-    }
+    needed = []
+    for effect in effects:
+        n = queries_needed(effect, share, size) if can_plan and effect <= most else None
+        to_label = None if n is None else ceil(n * most)
+        needed.append({"difference": effect, "questions": n, "to_label": to_label})
     return {
         "differing": differing,
         "share": most,
@@ -113,14 +100,7 @@ def _planned(
         "labelled": len(pilot),
         "mean_square": mean_square,
         "detectable": None if detectable is None or detectable > most else detectable,
-        "needed": [
-            {
-                "difference": effect,
-                "questions": n,
-                "to_label": None if n is None else ceil(n * most),
-            }
-            for effect, n in needed.items()
-        ],
+        "needed": needed,
     }
 
 

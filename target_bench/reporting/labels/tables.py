@@ -1,23 +1,20 @@
-"""Gold tables from people: pools of rankings, the replies about them, and queries with these."""
+"""Gold tables from people: pools of rankings, the labels of them, and queries with these."""
 
 import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, TypeVar
-
-import numpy as np
+from typing import Any, NamedTuple, TypeVar
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.schema import Corpus, Dataset, Query, TableId
+from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
 from target_bench.data.own_data import record_of
 from target_bench.data.table_text import WORDS, cell_text, grid_rows
 from target_bench.metrics.retrieval import NOT_RELEVANT, labelled_tables
-from target_bench.reporting.labels.cells import kappa_interval
+from target_bench.reporting.labels.agreement import pair_agreement
 from target_bench.reporting.labels.form import (
     Criterion,
     Item,
@@ -51,26 +48,20 @@ REVIEW_HELP = (
 )
 
 
-# Out: pools, and the items of a form about them
+# Out: the items of a form
 
 
-def to_label(dataset: Dataset, every: bool = False) -> list[Query]:
-    """Return the questions without gold tables, or with those of earlier pools.
-
-    Args:
-        dataset: all questions.
-        every: return those with gold tables of another origin, too.
+def to_label(dataset: Dataset) -> list[Query]:
+    """Return the questions without gold tables, and those with labels of earlier pools.
 
     Raises:
         ConfigError: there is none.
     """
     queries = [
-        q
-        for q in dataset.queries
-        if every or not (q.gold or q.unanswerable) or NOT_RELEVANT in q.metadata
+        q for q in dataset.queries if not (q.gold or q.unanswerable) or NOT_RELEVANT in q.metadata
     ]
     if not queries:
-        why = "every question has gold tables already; --all asks about them, too"
+        why = "every question has gold tables already; --review with --retriever asks about them"
         if not dataset.queries:
             why = "there are no questions; write some into queries.jsonl, or use `target-bench ask`"
         raise ConfigError(f"{dataset.info.name} {dataset.split}: {why}")
@@ -102,13 +93,7 @@ def shuffled(values: Sequence[T], seed: int | str) -> list[T]:
 def pooled(
     queries: Sequence[Query], runs: Sequence[Result], depth: int, seed: int = 0
 ) -> dict[str, tuple[TableId, ...]]:
-    """Pool the first tables of rankings (Spärck Jones & van Rijsbergen 1975).
-
-    Args:
-        queries: the questions.
-        runs: whose rankings are pooled.
-        depth: how many tables of each ranking are taken.
-        seed: of the order of the tables.
+    """Pool the first ``depth`` tables of rankings (Spärck Jones & van Rijsbergen 1975).
 
     Returns:
         Query id -> the tables that were not judged before, in random order; no entry where no
@@ -159,7 +144,7 @@ def pool_items(
             {"query_id": query.id, "database_id": table.database_id, "table_id": table.table_id},
             query.text,
             (RELEVANCE,),
-            tables=(_shown(query, corpus, table, rows),),
+            tables=(_shown(query, corpus[table], rows),),
         )
         for query in queries
         for table in pools.get(query.id, ())
@@ -174,24 +159,23 @@ def review_items(queries: Sequence[Query], corpus: Corpus, rows: int = 20) -> li
             query.text,
             (REVIEW,),
             tuple(("answer", answer) for answer in query.references if answer),
-            tuple(_shown(query, corpus, table, rows) for table in dict.fromkeys(query.gold)),
+            tuple(_shown(query, corpus[table], rows) for table in dict.fromkeys(query.gold)),
             editable=True,
         )
         for query in queries
     ]
 
 
-def _shown(query: Query, corpus: Corpus, table_id: TableId, most: int) -> ShownTable:
-    table = corpus[table_id]
+def _shown(query: Query, table: Table, most: int) -> ShownTable:
     rows = grid_rows(table)
     query_words = _words(query.text)
     common = [len(query_words & _words(" ".join(cell.text for cell in row))) for row in rows]
     later = sorted(range(most + 1, len(rows)), key=lambda i: -common[i])
     with_words = [i for i in later[:most] if common[i]]
-    marked = list(_evidence(query, table.header, table.rows))
+    marked = list(_evidence(query, table))
     places = {*range(min(most + 1, len(rows))), *with_words, *(row for row, _ in marked)}
     titles = (str(table.context.get(name) or "") for name in ("title", "section_title"))
-    title = " – ".join(filter(None, titles)) or str(table_id)
+    title = " – ".join(filter(None, titles)) or str(table.id)
     return shown_table(title, rows, sorted(places), marked)
 
 
@@ -199,24 +183,38 @@ def _words(text: str) -> set[str]:
     return {token for token in re.findall(WORDS, text.lower()) if len(token) > 2}
 
 
-def _evidence(
-    query: Query, header: Sequence[str], rows: Sequence[Sequence[Any]]
-) -> Iterator[tuple[int, int]]:
-    """Yield places, the header being row 0, of the cells that a synthetic question is made from."""
-    given = query.metadata.get("cells")
-    for cell in given if query.synthetic and isinstance(given, list | tuple) else ():
-        row = cell.get("row") if isinstance(cell, dict) else None
-        if not (isinstance(row, int) and 1 <= row <= len(rows)) or cell.get("column") not in header:
-            continue
-        column = list(header).index(cell["column"])
-        if cell_text(rows[row - 1][column]) == cell.get("value"):
-            yield row, column
+def _evidence(query: Query, table: Table) -> Iterator[tuple[int, int]]:
+    """Yield places, the header being row 0, of the cells that a synthetic question is made from.
+
+    A cell that its table does not hold is left out: a question may have another gold table too.
+    """
+    given = query.metadata.get("cells") if query.synthetic else None
+    places = {
+        (str(i), name, cell_text(value)): (i, j)
+        for i, row in enumerate(table.rows if given else (), start=1)
+        for j, (name, value) in enumerate(zip(table.header, row, strict=False))
+    }
+    for cell in given if isinstance(given, list | tuple) else ():
+        if isinstance(cell, dict):
+            row, column, value = (str(cell.get(name)) for name in ("row", "column", "value"))
+            if (row, column, value) in places:
+                yield places[row, column, value]
 
 
-# In: the replies
+# In: the labels
 
 
-State = Literal["labelled", "rejected", "disputed", "unfinished"]
+class Label(NamedTuple):
+    """What a person says of a table for a question, or with ``table`` None of the question.
+
+    ``reply`` is None where it is left open, and ``text`` the question as the person edited it.
+    """
+
+    annotator: str
+    query_id: str
+    table: TableId | None
+    reply: str | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +232,7 @@ class MergedLabels:
         reviewed: whether anybody accepted the question itself.
     """
 
-    state: State
+    state: str
     text: str | None
     relevant: tuple[TableId, ...]
     not_relevant: tuple[TableId, ...]
@@ -242,107 +240,8 @@ class MergedLabels:
     reviewed: bool
 
 
-Replies = dict[TableId | None, str | int | None]
-"""Table, or None for the question itself -> reply; None of one that is open."""
-
-
-@dataclass(frozen=True, slots=True)
-class CollectedLabels:
-    """The labels of all people.
-
-    Attributes:
-        replies: annotator -> query id -> replies.
-        by_query: query id -> what they say together.
-    """
-
-    replies: Mapping[str, Mapping[str, Replies]]
-    by_query: Mapping[str, MergedLabels]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the document that ``target-bench labels read --json`` prints.
-
-        ``agreement`` has a record of each pair of people and of what both judged (``tables`` or
-        ``questions``), "cannot say" left out: how many (``n``), the share on which they agree
-        (``same``), Cohen's ``kappa`` (1960; None where both always say the same one thing) and its
-        95% ``interval`` by the jackknife over questions (None for one question).
-        """
-        merged = self.by_query.values()
-        relevant = sum(len(labels.relevant) for labels in merged)
-        pairs = [
-            _agreement(self.replies, first, second, judged)
-            for first, second in combinations(self.replies, 2)
-            for judged in _JUDGED
-        ]
-        return {
-            "annotators": list(self.replies),
-            "questions": dict(Counter(labels.state for labels in merged)),
-            "judged": relevant + sum(len(labels.not_relevant) for labels in merged),
-            "relevant": relevant,
-            "without_relevant": [
-                query_id
-                for query_id, labels in self.by_query.items()
-                if labels.state == "labelled" and labels.not_relevant and not labels.relevant
-            ],
-            "agreement": [pair for pair in pairs if pair is not None],
-            "disagreements": [
-                {
-                    "query_id": query_id,
-                    "table": table and list(table),
-                    "said": self._said(query_id, table),
-                }
-                for query_id, labels in self.by_query.items()
-                for table in (*labels.disputed, *([None] if labels.state == "disputed" else []))
-            ],
-        }
-
-    def _said(self, query_id: str, table: TableId | None) -> dict[str, list[str]]:
-        """Return reply -> who gave it."""
-        names: dict[str, list[str]] = {}
-        for name, given in self.replies.items():
-            if (reply := given.get(query_id, {}).get(table)) is not None:
-                names.setdefault(str(reply), []).append(name)
-        return names
-
-
-_JUDGED = {"tables": ("relevant", "not relevant"), "questions": ("accepted", "rejected")}
-
-
-def _agreement(
-    replies: Mapping[str, Mapping[str, Replies]], first: str, second: str, judged: str
-) -> dict[str, Any] | None:
-    other = replies[second]
-    both = [
-        (query_id, reply, other[query_id][table])
-        for query_id, given in replies[first].items()
-        for table, reply in given.items()
-        if reply in _JUDGED[judged] and other.get(query_id, {}).get(table) in _JUDGED[judged]
-    ]
-    if not both:
-        return None
-    query_ids, labels, other_labels = map(np.array, zip(*both, strict=True))
-    kappa = _kappa(labels, other_labels)
-    others = [query_ids != name for name in {*query_ids.tolist()}]
-    bounds = kappa_interval(kappa, [_kappa(labels[kept], other_labels[kept]) for kept in others])
-    return {
-        "annotators": [first, second],
-        "what": judged,
-        "n": len(both),
-        "same": float((labels == other_labels).mean()),
-        "kappa": kappa,
-        "interval": bounds,
-    }
-
-
-def _kappa(first: Any, second: Any) -> float | None:
-    if len({*first.tolist(), *second.tolist()}) < 2:
-        return None
-    from sklearn.metrics import cohen_kappa_score
-
-    return float(cohen_kappa_score(first, second))
-
-
-def collect(files: Sequence[Path], dataset: Dataset) -> CollectedLabels:
-    """Read the replies about the tables or questions of a dataset.
+def read_labels(files: Sequence[Path], dataset: Dataset) -> list[Label]:
+    """Read the labels of the tables or questions of a dataset.
 
     Args:
         files: as for ``read_records``.
@@ -353,46 +252,32 @@ def collect(files: Sequence[Path], dataset: Dataset) -> CollectedLabels:
             unknown; a question has other words now; or one person judged a table twice.
     """
     queries = {query.id: query for query in dataset.queries}
-    replies: dict[str, dict[str, Replies]] = {}
-    edits: dict[str, set[str]] = {}
+    labels: dict[tuple[str, str, TableId | None], Label] = {}
     for record in read_records(files):
-        query, table, reply = _checked(record, queries, dataset.corpus)
-        judged = replies.setdefault(record["annotator"], {}).setdefault(query.id, {})
-        if judged.get(table) is not None:
+        label = _label(record, queries, dataset.corpus)
+        earlier = labels.get(label[:3])
+        if earlier is not None and earlier.reply is not None:
             raise DataError(
-                f"{record['file']}: {record['annotator']!r:.60} judged {table or 'the question'} "
-                f"of {query.id!r:.60} twice; keep one of the files, or give each person a name"
+                f"{record['file']}: {label.annotator!r:.60} judged {label.table or 'the question'} "
+                f"of {label.query_id!r:.60} twice; keep one of the files, or give each person a "
+                "name"
             )
-        judged[table] = reply
-        if table is None and reply == "accepted":
-            edits.setdefault(query.id, set()).add(record.get("text") or query.text)
-    by_query = {
-        query.id: _merged(people, edits.get(query.id, set()), query.text)
-        for query in dataset.queries
-        if (people := [by_id[query.id] for by_id in replies.values() if query.id in by_id])
-    }
-    if not any(
-        reply is not None
-        for judged in replies.values()
-        for by_table in judged.values()
-        for reply in by_table.values()
-    ):
+        labels[label[:3]] = label
+    if all(label.reply is None for label in labels.values()):
         raise DataError(f"{', '.join(map(str, files))}: nothing is labelled")
-    return CollectedLabels(replies, by_query)
+    return list(labels.values())
 
 
-def _checked(
-    record: Mapping[str, Any], queries: Mapping[str, Query], corpus: Corpus
-) -> tuple[Query, TableId | None, str | int | None]:
-    name, path = record.get("query_id"), record["file"]
-    query = queries.get(str(name))
+def _label(record: Mapping[str, Any], queries: Mapping[str, Query], corpus: Corpus) -> Label:
+    path, query = record["file"], queries.get(str(record.get("query_id")))
     if query is None:
         raise DataError(
-            f"{path}: query_id: {name!r:.60} is not among the questions of the corpus; name the "
-            "corpus and the split that the form was written for"
+            f"{path}: query_id: {record.get('query_id')!r:.60} is not among the questions of the "
+            "corpus; name the corpus and the split that the form was written for"
         )
-    shown = record.get("asked")
-    if shown not in (None, "", query.text) and query.text != record.get("text"):
+    text = str(record.get("text") or "").strip() or query.text
+    shown = record.get("asked") or query.text
+    if query.text not in (shown, record.get("text")):
         raise DataError(
             f"{path}: {query.id!r:.60}: the form asked {shown!r:.80}, and the corpus has "
             f"{query.text!r:.80}; write a new form, as labels are for the words that were shown"
@@ -403,43 +288,96 @@ def _checked(
         criterion = RELEVANCE
         if table not in corpus:
             raise DataError(f"{path}: table_id: there is no table {str(table)!r:.80} in the corpus")
-    text = record.get("text")
-    if text is not None and not (isinstance(text, str) and text.strip()):
-        raise DataError(f"{path}: {query.id!r:.60}: text: expected a question, found {text!r:.60}")
     try:
-        return query, table, criterion.reply(record.get(criterion.name))
+        reply = criterion.reply(record.get(criterion.name))
     except ValueError as error:
         raise DataError(f"{path}: {query.id!r:.60}: {error}") from error
+    return Label(record["annotator"], query.id, table, None if reply is None else str(reply), text)
 
 
-def _merged(people: Sequence[Replies], texts: set[str], text: str) -> MergedLabels:
-    votes: dict[TableId, Counter[str | int | None]] = {}
-    verdicts: Counter[str | int | None] = Counter()
-    for replies in people:
-        for table, reply in replies.items():
-            if table is not None:
-                votes.setdefault(table, Counter())[reply] += 1
-        # Who judges the tables of a question accepts it.
-        verdicts[replies.get(None) or ("accepted" if any(replies.values()) else None)] += 1
-    balance = {
-        table: counts["relevant"] - counts["not relevant"] for table, counts in votes.items()
-    }
+def merge(labels: Iterable[Label], dataset: Dataset) -> dict[str, MergedLabels]:
+    """Return query id -> what people together say of it, of the queries with labels."""
+    by_query: dict[str, list[Label]] = {}
+    for label in labels:
+        by_query.setdefault(label.query_id, []).append(label)
+    return {q.id: _merged(by_query[q.id], q.text) for q in dataset.queries if q.id in by_query}
+
+
+def _merged(labels: Sequence[Label], text: str) -> MergedLabels:
+    votes: dict[TableId, Counter[str | None]] = {}
+    verdicts: dict[str, str] = {}
+    for label in labels:
+        if label.table is not None:
+            votes.setdefault(label.table, Counter())[label.reply] += 1
+        if label.reply and (label.table is None or label.annotator not in verdicts):
+            # Who judges the tables of a question accepts it.
+            verdicts[label.annotator] = label.reply if label.table is None else "accepted"
+    said = Counter(verdicts.values())
+    accepted, rejected = said["accepted"], said["rejected"]
+    texts = {label.text for label in labels if label.table is None and label.reply == "accepted"}
     is_open = any(not (counts.keys() - {None}) for counts in votes.values())
-    accepted, rejected = verdicts["accepted"], verdicts["rejected"]
-    state: State = "unfinished" if is_open or not accepted else "labelled"
     if rejected > accepted:
         state = "rejected"
     elif rejected == accepted != 0 or len(texts) > 1:
         state = "disputed"
-    edited = next(iter(texts)) if len(texts) == 1 else text
+    else:
+        state = "unfinished" if is_open or not accepted else "labelled"
+    balance = {
+        table: counts["relevant"] - counts["not relevant"] for table, counts in votes.items()
+    }
     return MergedLabels(
         state=state,
-        text=None if edited == text else edited,
+        text=texts.pop() if len(texts) == 1 and texts != {text} else None,
         relevant=tuple(table for table, n in balance.items() if n > 0),
         not_relevant=tuple(table for table, n in balance.items() if n < 0),
         disputed=tuple(t for t, n in balance.items() if n == 0 and votes[t]["relevant"]),
-        reviewed=bool(texts),
+        reviewed=any(label.table is None and label.reply == "accepted" for label in labels),
     )
+
+
+def summary(labels: Sequence[Label], merged: Mapping[str, MergedLabels]) -> dict[str, Any]:
+    """Return the document that ``target-bench labels read --json`` prints.
+
+    ``agreement`` has the records of ``pair_agreement``, "cannot say" left out, of ``tables`` and
+    of ``questions`` (``what``).
+    """
+    relevant = sum(len(of_query.relevant) for of_query in merged.values())
+    annotators = list(dict.fromkeys(label.annotator for label in labels))
+    agreement = []
+    for what, replies in (
+        ("tables", ("relevant", "not relevant")),
+        ("questions", ("accepted", "rejected")),
+    ):
+        by_annotator: dict[str, dict[tuple[str, TableId | None], str]] = {
+            name: {} for name in annotators
+        }
+        for label in labels:
+            if label.reply in replies:
+                by_annotator[label.annotator][label.query_id, label.table] = label.reply
+        agreement += [{"what": what, **record} for record in pair_agreement(by_annotator)]
+    disagreements = []
+    for query_id, of_query in merged.items():
+        for table in (*of_query.disputed, *([None] if of_query.state == "disputed" else [])):
+            said: dict[str, list[str]] = {}
+            for label in labels:
+                if (label.query_id, label.table) == (query_id, table) and label.reply:
+                    said.setdefault(label.reply, []).append(label.annotator)
+            disagreements.append(
+                {"query_id": query_id, "table": table and list(table), "said": said}
+            )
+    return {
+        "annotators": annotators,
+        "questions": dict(Counter(of_query.state for of_query in merged.values())),
+        "judged": relevant + sum(len(of_query.not_relevant) for of_query in merged.values()),
+        "relevant": relevant,
+        "without_relevant": [
+            query_id
+            for query_id, of_query in merged.items()
+            if of_query.state == "labelled" and of_query.not_relevant and not of_query.relevant
+        ],
+        "agreement": agreement,
+        "disagreements": disagreements,
+    }
 
 
 def check_place(path: Path) -> None:
@@ -473,11 +411,9 @@ def write_labels(
         other_splits: split -> its queries, which are written as they are.
 
     Raises:
-        ConfigError: the file has another suffix than ``.jsonl`` and ``.qrels``.
         DataError: gold tables of a query are in several databases, which JSON lines cannot hold.
         StoreError: the file cannot be written.
     """
-    check_place(path)
     kept: list[Query] = []
     rejected: list[Query] = []
     for query in dataset.queries:

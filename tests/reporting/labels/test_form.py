@@ -15,7 +15,6 @@ from target_bench.core.schema import Dataset
 from target_bench.reporting.labels.form import (
     Criterion,
     Item,
-    ShownTable,
     read_records,
     shown_table,
     write_form,
@@ -51,7 +50,7 @@ def _hostile() -> list[Item]:
             text,
             (MARK,),
             (("answer", text),),
-            (ShownTable(text, [[GridCell(text)], None, [GridCell(text)]], [(0, 0)]),),
+            (shown_table(text, [[GridCell(text)]] * 3, [0, 2], [(0, 0)]),),
             editable=True,
         )
         for text in (*HOSTILE, "__proto__", "=1+1", "-2", "'quoted")
@@ -63,7 +62,8 @@ def test_tables_are_judged_with_keys_kept_saved_and_loaded(
 ) -> None:
     pools = pooled(shop.queries, shop_runs, 3)
     items = pool_items(shop.queries, pools, shop.corpus)
-    page = _ready(open_page(write_form(tmp_path / "form.html", items, "h", "e"), viewport=PHONE))
+    write_form(tmp_path / "form.html", items, "h", "e")
+    page = _ready(open_page(tmp_path / "form.html", viewport=PHONE))
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert page.locator("#progress").inner_text() == f"0 of {len(items)} items done"
     tables = pools[shop.queries[0].id]
@@ -96,7 +96,8 @@ def test_tables_are_judged_with_keys_kept_saved_and_loaded(
 
 def test_hostile_texts_stay_text(tmp_path: Path, open_page: OpenPage) -> None:
     items = _hostile()
-    page = _ready(open_page(write_form(tmp_path / "form.html", items, HOSTILE[0], HOSTILE[1])))
+    write_form(tmp_path / "form.html", items, HOSTILE[0], HOSTILE[1])
+    page = _ready(open_page(tmp_path / "form.html"))
     assert page.title() == HOSTILE[0]
     for _ in items:
         page.keyboard.press("2")
@@ -109,7 +110,8 @@ def test_hostile_texts_stay_text(tmp_path: Path, open_page: OpenPage) -> None:
 
 @pytest.mark.parametrize("name", ["form.jsonl", "form.csv"])
 def test_lines_are_filled_in_and_read(name: str, tmp_path: Path) -> None:
-    path = write_form(tmp_path / name, items := _hostile(), "h", "e")
+    path, items = tmp_path / name, _hostile()
+    write_form(path, items, "h", "e")
     if name.endswith(".csv"):
         with path.open(newline="", encoding="utf-8") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
@@ -155,10 +157,9 @@ def test_argilla(tmp_path: Path) -> None:
 def test_a_large_table_is_cut() -> None:
     rows = [[GridCell("x" * 400), *[GridCell("y")] * 99] for _ in range(9)]
     table = shown_table("t", rows, [0, 1, 5], [(5, 1), (7, 0)])
-    assert [row is None for row in table.rows] == [False, False, True, False, True]
-    assert table.marked == [(3, 1)]
-    assert table.rows[0] is not None
-    assert (len(table.rows[0]), len(table.rows[0][0].text)) == (60, 301)
+    assert [row is None for row in table["rows"]] == [False, False, True, False, True]
+    assert table["marked"] == [(3, 1)]
+    assert (len(table["rows"][0]), len(table["rows"][0][0].text)) == (60, 301)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from target_bench.cli.labels import print_plans
-from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, TableId
 from target_bench.harness.target import TARGET
 from target_bench.metrics.stats import queries_needed
@@ -78,14 +78,6 @@ def test_faults(shop_runs: list[Result], tmp_path: Path) -> None:
     other = read_run(only(mini.run("random", top_k=1, limit=2)).folder)
     with pytest.raises(DataError, match="are of different tables"):
         plan([shop_runs[0], other])
-
-
-def test_a_finished_run_that_lost_rankings(shop: Dataset, tmp_path: Path) -> None:
-    runs = _runs(shop, tmp_path)
-    path = runs[1].folder / "retrieval.jsonl"
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
-    with pytest.raises(StoreError, match=r"retrieval\.jsonl: has 2 of the 4 rankings"):
-        plan([runs[0], read_run(runs[1].folder)])
 
 
 def test_a_pilot_is_of_questions_that_both_ranked(shop: Dataset, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from scipy.stats import pearsonr
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.harness.target import TARGET
-from target_bench.reporting.labels.answers import (
+from target_bench.reporting.labels.ratings import (
     compare_ratings,
     rating_agreement,
     rating_items,
@@ -36,7 +36,7 @@ def test_a_form_asks_the_four_axes_of_totto(described: Result) -> None:
         information = [f"information_{number}" for number in range(1, n + 1)]
         assert names == ["fluency", "faithfulness", "covered_cells", *information]
         (table,) = item.tables
-        assert len(table.marked) == item.key["cells"] == len(item.criteria[2].options) - 1
+        assert len(table["marked"]) == item.key["cells"] == len(item.criteria[2].options) - 1
         hidden = repr(item).lower()
         assert not [word for word in ("template", described.folder.name) if word in hidden]
     again = [item.key for item in rating_items([described.folder], sample=4)]

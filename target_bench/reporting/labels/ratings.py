@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -31,78 +31,83 @@ from target_bench.runs.result import Result
 
 CriteriaName = Literal["totto", "struc-bench", "abilities", "side-by-side"]
 
+_TEN = tuple((n, str(n)) for n in range(1, 11))
+_NO_YES = ((0, "no"), (1, "yes"))
 
-def _numbers(first: int, last: int) -> tuple[tuple[int, str], ...]:
-    return tuple((n, str(n)) for n in range(first, last + 1))
-
-
-CONTENT = Criterion(
-    "content",
-    "How similar is the content to that of the reference? 1: nothing is the same, 10: all cells "
-    "hold the same.",
-    _numbers(1, 10),
-)
-FORMAT = Criterion(
-    "format",
-    "How similar is the format: rows, columns, their order, the way it is written? 1: not at all, "
-    "10: the same.",
-    _numbers(1, 10),
-)
-ERRORS = tuple(
-    Criterion(name, question, ((0, "no"), (1, "yes")))
-    for name, question in (
-        ("element", "Does a cell hold another value than in the reference, or none?"),
-        ("element_format", "Is a right value written in another form: unit, date, decimals?"),
-        ("structure", "Are tables, rows or columns missing, or are there others?"),
-        ("structure_naming", "Do tables, rows or columns have other names?"),
-    )
-)
-"""Struc-Bench's types of errors."""
 ABILITIES = tuple(
-    Criterion(name, question, _numbers(1, 10))
-    for name, question in (
-        ("coverage", "Coverage: how much of what the reference holds is there? 10: all."),
-        ("formatting", "Formatting: how well is it written as was asked? 10: without a fault."),
-        (
-            "reasoning",
-            "Reasoning: how well is put together what the text does not say in one place, each "
-            "value where it belongs? 10: all of it.",
-        ),
-        (
-            "comprehension",
-            "Comprehension: how well are text and instruction understood, in tables, rows and "
-            "columns? 10: fully.",
-        ),
-        ("pragmatics", "Pragmatics: how useful is it as it is? 10: nothing has to be changed."),
-        ("hallucination", "Hallucination: how much is not made up? 10: nothing is made up."),
+    Criterion(question.partition(":")[0].lower(), question, _TEN)
+    for question in (
+        "Coverage: how much of what the reference holds is there? 10: all.",
+        "Formatting: how well is it written as was asked? 10: without a fault.",
+        "Reasoning: how well is put together what the text does not say in one place, each value "
+        "where it belongs? 10: all of it.",
+        "Comprehension: how well are text and instruction understood, in tables, rows and columns? "
+        "10: fully.",
+        "Pragmatics: how useful is it as it is? 10: nothing has to be changed.",
+        "Hallucination: how much is not made up? 10: nothing is made up.",
     )
 )
-"""The dimensions of Struc-Bench's ability map."""
-FLUENCY = Criterion(
-    "fluency",
-    "Is the sentence grammatical and natural?",
-    ((0, "not fluent"), (1, "mostly fluent"), (2, "fluent")),
+"""The dimensions of Struc-Bench's ability map (Tang et al. 2024)."""
+STRUC_BENCH = (
+    Criterion(
+        "content",
+        "How similar is the content to that of the reference? 1: nothing is the same, 10: all "
+        "cells hold the same.",
+        _TEN,
+    ),
+    Criterion(
+        "format",
+        "How similar is the format: rows, columns, their order, the way it is written? 1: not at "
+        "all, 10: the same.",
+        _TEN,
+    ),
+    Criterion("element", "Does a cell hold another value than in the reference, or none?", _NO_YES),
+    Criterion(
+        "element_format",
+        "Is a right value written in another form: unit, date, decimals?",
+        _NO_YES,
+    ),
+    Criterion("structure", "Are tables, rows or columns missing, or are there others?", _NO_YES),
+    Criterion("structure_naming", "Do tables, rows or columns have other names?", _NO_YES),
 )
-FAITHFULNESS = Criterion(
-    "faithfulness",
-    "Is everything that it says supported by the table or by a reference?",
-    ((0, "no"), (1, "yes")),
-)
+"""Content, format and types of errors of Struc-Bench."""
 BETTER = Criterion(
     "better", "Which answer is better?", (("A", "A"), ("B", "B"), ("tie", "neither"))
 )
 
 
-def _covered(cells: int) -> Criterion:
-    question = f"How many of the {cells} highlighted cells does it cover?"
-    return Criterion("covered_cells", question, _numbers(0, cells))
+def _totto(cells: int, information: Iterable[str]) -> tuple[Criterion, ...]:
+    """Return the four axes of ToTTo's raters (Parikh et al. 2020).
 
-
-def _information(name: str) -> Criterion:
-    """Return the question about the reference, or about the second one: ``information_2``."""
-    number = name.removeprefix("information").replace("_", " ")
-    question = f"Does it say strictly more or less than the reference{number}?"
-    return Criterion(name, question, ((-1, "less"), (0, "neither"), (1, "more")))
+    Args:
+        cells: how many cells are highlighted.
+        information: ``information``, or ``information_1`` and so on, of each reference.
+    """
+    covered = tuple((n, str(n)) for n in range(cells + 1))
+    return (
+        Criterion(
+            "fluency",
+            "Is the sentence grammatical and natural?",
+            ((0, "not fluent"), (1, "mostly fluent"), (2, "fluent")),
+        ),
+        Criterion(
+            "faithfulness",
+            "Is everything that it says supported by the table or by a reference?",
+            _NO_YES,
+        ),
+        Criterion(
+            "covered_cells", f"How many of the {cells} highlighted cells does it cover?", covered
+        ),
+        *(
+            Criterion(
+                name,
+                "Does it say strictly more or less than the "
+                f"{name.replace('information', 'reference').replace('_', ' ')}?",
+                ((-1, "less"), (0, "neither"), (1, "more")),
+            )
+            for name in information
+        ),
+    )
 
 
 _INFORMATION = re.compile(r"information(_\d+)?")
@@ -191,15 +196,13 @@ def _item(query: Query, run: ReportRun, corpus: Corpus, rated: CriteriaName) -> 
     references = _references(query)
     texts = (("answer", _answer(run, query)), *references)
     if rated != "totto":
-        criteria_rated = ABILITIES if rated == "abilities" else (CONTENT, FORMAT, *ERRORS)
-        return Item(key, query.text, criteria_rated, texts)
+        return Item(key, query.text, ABILITIES if rated == "abilities" else STRUC_BENCH, texts)
     given = run.tables[query.id].tables if run.is_given else ()
     ids = (given or query.gold)[:MOST_TABLES]
     tables = tuple(_table(query, corpus, table_id) for table_id in ids)
-    cells = sum(len(table.marked) for table in tables)
-    names = [label.replace("reference", "information").replace(" ", "_") for label, _ in references]
-    criteria = (FLUENCY, FAITHFULNESS, _covered(cells), *map(_information, names))
-    return Item({**key, "cells": cells}, query.text, criteria, texts, tables)
+    cells = sum(len(table["marked"]) for table in tables)
+    names = [name.replace("reference", "information").replace(" ", "_") for name, _ in references]
+    return Item({**key, "cells": cells}, query.text, _totto(cells, names), texts, tables)
 
 
 def _references(query: Query) -> tuple[tuple[str, str], ...]:
@@ -224,7 +227,7 @@ def _table(query: Query, corpus: Corpus, table_id: TableId) -> ShownTable:
     return shown_table(" · ".join(str(part) for part in titles if part), rows, places, marked)
 
 
-Ratings = Mapping[str, Mapping[str, Mapping[str, float]]]
+Ratings = dict[str, dict[str, dict[str, float]]]
 """Criterion -> annotator -> query id -> rating."""
 
 SHARES = ("fluent", "less", "neutral", "more")
@@ -248,7 +251,7 @@ def read_ratings(files: Sequence[Path], runs: Sequence[Result]) -> list[Ratings]
     Raises:
         DataError: a record is of another run or query, or a rating is not possible.
     """
-    ratings: list[dict[str, dict[str, dict[str, float]]]] = [{} for _ in runs]
+    ratings: list[Ratings] = [{} for _ in runs]
     places = {run.identity.key: place for place, run in enumerate(runs)}
     for record in read_records(files):
         query_id = str(record.get("query_id"))
@@ -275,15 +278,9 @@ def read_ratings(files: Sequence[Path], runs: Sequence[Result]) -> list[Ratings]
                     by_query[query_id] = value
         except ValueError as error:
             raise DataError(f"{place}: {error}") from error
-    kept = [_without_empty(of_run) for of_run in ratings]
-    if not any(kept):
+    if not any(ratings):
         raise DataError(f"{', '.join(map(str, files))}: no answer is rated")
-    return kept
-
-
-def _without_empty(ratings: Ratings) -> Ratings:
-    some = {name: {r: by for r, by in raters.items() if by} for name, raters in ratings.items()}
-    return {name: raters for name, raters in some.items() if raters}
+    return ratings
 
 
 def _rated_beside(record: Mapping[str, Any], key: str) -> dict[str, float]:
@@ -302,7 +299,8 @@ def _rated_beside(record: Mapping[str, Any], key: str) -> dict[str, float]:
 def _rated(record: Mapping[str, Any]) -> dict[str, float]:
     """Return criterion -> rating of a record, without what is left open."""
     cells = int(record.get("cells") or 0)
-    criteria = (FLUENCY, FAITHFULNESS, CONTENT, FORMAT, *ERRORS, *ABILITIES, _covered(cells))
+    information = list(filter(_INFORMATION.fullmatch, record))
+    criteria = (*_totto(cells, information), *STRUC_BENCH, *ABILITIES)
     replies = {each.name: each.reply(record.get(each.name)) for each in criteria}
     rated = {name: float(reply) for name, reply in replies.items() if reply is not None}
     rated |= {each.name: rated[each.name] / 10 for each in ABILITIES if each.name in rated}
@@ -310,10 +308,8 @@ def _rated(record: Mapping[str, Any]) -> dict[str, float]:
         rated["fluent"] = float(rated["fluency"] == 2)
     if "covered_cells" in rated:
         rated["coverage"] = rated.pop("covered_cells") / max(cells, 1)
-    names = filter(_INFORMATION.fullmatch, record)
-    compared = [_information(name).reply(record[name]) for name in names]
-    if known := [float(reply) for reply in compared if reply is not None]:
-        rated["information"] = sum(known) / len(known)
+    if known := [rated.pop(name) for name in information if name in rated]:
+        rated["information"] = fmean(known)
         for name, option in (("less", -1), ("neutral", 0), ("more", 1)):
             rated[name] = known.count(option) / len(known)
     return rated
@@ -330,20 +326,14 @@ def compare_ratings(first: Ratings, second: Ratings) -> list[dict[str, Any]]:
     """
     rows = []
     for criterion in [name for name in first if name in second]:
-        mine, theirs = (_means_of_queries(ratings[criterion]) for ratings in (first, second))
-        if not (ids := sorted(mine.keys() & theirs.keys())):
-            continue
-        values = [np.array([means[i] for i in ids]) for means in (mine, theirs)]
-        tested = compare(values[0], values[1])
-        row = {"criterion": criterion, "n": len(ids)}
-        row |= {"first": float(values[0].mean()), "second": float(values[1].mean())}
-        rows.append(row | {"difference": tested.difference, "p": tested.p})
+        means = [_means_of_queries(ratings[criterion]) for ratings in (first, second)]
+        if ids := sorted(means[0].keys() & means[1].keys()):
+            values = [np.array([mean[i] for i in ids]) for mean in means]
+            tested = compare(values[0], values[1])
+            row = {"criterion": criterion, "n": len(ids)}
+            row |= {"first": float(values[0].mean()), "second": float(values[1].mean())}
+            rows.append(row | {"difference": tested.difference, "p": tested.p})
     return rows
-
-
-def _means_of_queries(by_rater: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    ids = {query_id for rated in by_rater.values() for query_id in rated}
-    return {i: fmean(rated[i] for rated in by_rater.values() if i in rated) for i in ids}
 
 
 def rating_agreement(run: Result, ratings: Ratings) -> dict[str, Any]:
@@ -355,24 +345,32 @@ def rating_agreement(run: Result, ratings: Ratings) -> dict[str, Any]:
         ``answers`` (how many are rated), ``means`` (criterion -> mean), ``metrics`` and ``raters``:
         lists of (criterion, metric or pair of raters, ``Correlations``).
     """
-    ids = sorted(
-        {query_id for by in ratings.values() for rated in by.values() for query_id in rated}
-    )
-    places = {query_id: i for i, query_id in enumerate(run.query_ids)}
-    at = np.array([places.get(query_id, -1) for query_id in ids], dtype=np.intp)
-    means, metrics, raters = {}, [], []
+    by_criterion = {name: _means_of_queries(by_rater) for name, by_rater in ratings.items()}
+    ids = sorted({query_id for means in by_criterion.values() for query_id in means})
+    rows = {query_id: row for row, query_id in enumerate(run.query_ids)}
+    metrics, raters = [], []
     for criterion, by_rater in ratings.items():
-        table = np.array([[by.get(q, np.nan) for q in ids] for by in by_rater.values()])
-        n = (~np.isnan(table)).sum(axis=0)
-        mean = np.where(n > 0, np.nansum(table, axis=0) / np.maximum(n, 1), np.nan)
-        means[criterion] = float(np.nanmean(mean))
         if criterion in SHARES:
             continue
         for metric, values in run.per_query.items():
-            of_rated = np.where(at >= 0, values[at], np.nan)
-            metrics.append((criterion, metric, correlations(mean, of_rated)))
-        for (rater, first), (other_rater, second) in combinations(
-            zip(by_rater, table, strict=True), 2
-        ):
-            raters.append((criterion, f"{rater} and {other_rater}", correlations(first, second)))
-    return {"answers": len(ids), "means": means, "metrics": metrics, "raters": raters}
+            of_rated = [values[rows[i]] if i in rows else np.nan for i in ids]
+            means = _in_order(by_criterion[criterion], ids)
+            metrics.append((criterion, metric, correlations(means, of_rated)))
+        for (rater, rated), (other, other_rated) in combinations(by_rater.items(), 2):
+            both = correlations(_in_order(rated, ids), _in_order(other_rated, ids))
+            raters.append((criterion, f"{rater} and {other}", both))
+    return {
+        "answers": len(ids),
+        "means": {name: fmean(means.values()) for name, means in by_criterion.items()},
+        "metrics": metrics,
+        "raters": raters,
+    }
+
+
+def _means_of_queries(by_rater: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    ids = {query_id for rated in by_rater.values() for query_id in rated}
+    return {i: fmean(rated[i] for rated in by_rater.values() if i in rated) for i in ids}
+
+
+def _in_order(rated: Mapping[str, float], ids: Sequence[str]) -> list[float]:
+    return [rated.get(query_id, np.nan) for query_id in ids]

@@ -10,13 +10,13 @@ from sklearn.metrics import cohen_kappa_score
 
 from target_bench.core.errors import DataError
 from target_bench.data.load import load, of_task
-from target_bench.reporting.labels.cells import _kappa, _sums, cell_agreement
+from target_bench.reporting.labels.agreement import _fleiss_kappa, _sums, cell_agreement
 
 MINI = of_task(load("mini"), "table_to_text")
 
 
 def fleiss_kappa(counts: Any, n: int) -> float | None:
-    return _kappa(_sums(np.asarray(counts), n), n)
+    return _fleiss_kappa(_sums(np.asarray(counts), n), n)
 
 
 def test_fleiss_kappa() -> None:
@@ -60,7 +60,7 @@ def test_agreement_of_files(tmp_path: Path) -> None:
 def test_faults(tmp_path: Path) -> None:
     one = _file(tmp_path, "a.jsonl", lambda cells: cells)
     outside = _file(tmp_path, "b.jsonl", lambda _: [[0, 99]])
-    with pytest.raises(DataError, match="of two people at least"):
+    with pytest.raises(DataError, match="of two people or more"):
         cell_agreement([one], MINI)
     for wrong in (outside, _file(tmp_path, "b.jsonl", lambda _: None)):
         with pytest.raises(DataError, match=r"b\.jsonl: .* not all are cells of the table"):
