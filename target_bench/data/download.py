@@ -1,12 +1,10 @@
 """Data of corpora fetched by name on first use: pinned, verified byte by byte, used offline after.
 
-pooch fetches GitHub's files, huggingface_hub those of the hub; both take proxies from the
-environment and give a file its name when it is whole. A download lies in
-``<cache>/downloads/<corpus>-<pin>/``; other pins lie elsewhere. Every file is held against the size
-and hash of its pin (``sources``), on the hub against those that the hub states for the commit; then
-``source.json`` (sealed) records commits, files, sizes and SHA-256. Whatever reads the files
-compares them with it (``check``). A download that was interrupted goes on with the files that are
-missing.
+A download lies in ``<cache>/downloads/<corpus>-<pin>/``; other pins lie elsewhere. A file gets its
+name when it is whole, and is held against the size and hash of its pin (``sources``), on the hub
+against those that the hub states for the commit. Then ``source.json`` (sealed) records commits,
+files, sizes and SHA-256, with which whatever reads the files compares them (``check``). A download
+that was interrupted goes on with the files that are missing.
 """
 
 import hashlib
@@ -15,7 +13,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -103,13 +101,11 @@ def ready(name: str, split: str) -> Path | None:
     record = _recorded(folder)
     if record is None or split not in record.splits:
         return None
-    for path in record.splits[split]:
-        try:
-            if (folder / path).stat().st_size != record.files[path][0]:
-                return None
-        except OSError:
-            return None
-    return folder
+    try:
+        sizes = [(folder / path).stat().st_size for path in record.splits[split]]
+    except OSError:
+        return None
+    return folder if sizes == [record.files[path][0] for path in record.splits[split]] else None
 
 
 def check(folder: Path, files: Mapping[str, str]) -> None:
@@ -123,10 +119,8 @@ def check(folder: Path, files: Mapping[str, str]) -> None:
         DataError: one is not.
     """
     record = _recorded(folder)
-    if record is None:
-        return
-    for path, sha256 in files.items():
-        if path in record.files and record.files[path][1] != sha256:
+    for path, sha256 in files.items() if record else ():
+        if record and record.files.get(path, (0, sha256))[1] != sha256:
             raise DataError(
                 f"{folder / path}: damaged (not what was fetched). Fetch it again: target-bench "
                 f"data pull {record.name}"
@@ -148,15 +142,7 @@ def fetch(
         DataError: the server cannot be reached, or sends something else than it should.
         StoreError: the cache cannot be written.
     """
-    known = {registry.normalise(corpus): corpus for corpus in SOURCES}
-    if registry.normalise(name) not in known:
-        if registry.normalise(name) in registry.names("corpus"):
-            raise ConfigError(
-                f"{name} cannot be fetched; `target-bench describe corpus {name}` says where its "
-                f"files are from. What can be: {', '.join(SOURCES)}"
-            )
-        raise ConfigError(unknown_name("corpus to fetch", name, SOURCES))
-    name = known[registry.normalise(name)]
+    name = _fetchable(name)
     splits = tuple(splits or splits_of(name))
     for split in splits:
         if split not in splits_of(name):
@@ -169,23 +155,24 @@ def fetch(
             "set."
         )
     folder = _folder(name)
-    wanted: dict[str, _File] = {}
+    needed: dict[str, _File] = {}
     here: dict[str, tuple[int, str]] = {}  # path -> size, SHA-256
     lock = folder.with_name(f"{folder.name}.lock")
-    with _saying_what_is_here(folder, wanted, here), exclusive_lock(lock, _say_waiting):
+    with _saying_what_is_here(folder, needed, here), exclusive_lock(lock, _say_waiting):
         before = _recorded(folder) or Download(name, folder)
-        paths: dict[str, list[str]] = {}
-        for split in splits:
-            parts = [_listed(part, before) for part in SOURCES[name][split]]
-            wanted |= {file.path: file for files in parts for file in files}
-            paths[split] = [file.path for files in parts for file in files]
-        here |= _still_whole(folder, wanted.values())
-        missing = [file for path, file in wanted.items() if path not in here]
-        commits = {file.part.repository: file.commit for file in wanted.values()}
+        listed = {split: _files_of(SOURCES[name][split], before) for split in splits}
+        needed |= {file.path: file for files in listed.values() for file in files}
+        for file in needed.values():
+            try:
+                here[file.path] = _verified(folder / file.path, file)
+            except FileNotFoundError:
+                continue
+            except DataError as damage:
+                _say(f"{damage} It is fetched again.")
+        missing = [file for path, file in needed.items() if path not in here]
+        commits = {file.repository: file.commit for file in needed.values()}
         if missing:
-            origin = ", ".join(
-                f"{repository}@{commit[:7]}" for repository, commit in commits.items()
-            )
+            origin = ", ".join(f"{repository}@{c[:7]}" for repository, c in commits.items())
             size = sum(file.size or 0 for file in missing)
             _say(
                 f"{name} {', '.join(splits)}: fetching {len(missing):,} files, {_mb(size)}, of "
@@ -197,7 +184,7 @@ def fetch(
             name,
             folder,
             {**before.commits, **commits},
-            {**before.splits, **paths},
+            {**before.splits, **{s: [file.path for file in listed[s]] for s in splits}},
             {**before.files, **here},
             tuple(file.path for file in missing),
         )
@@ -205,19 +192,32 @@ def fetch(
     return done
 
 
-class _File(NamedTuple):
-    """A file on the web: where it is, its size (if known) and its SHA-256 or git blob id."""
+def _fetchable(name: str) -> str:
+    """Return the name of a corpus that can be fetched, as it is spelled here."""
+    known = {registry.normalise(corpus): corpus for corpus in SOURCES}
+    plain = registry.normalise(name)
+    if plain in known:
+        return known[plain]
+    if plain in registry.names("corpus"):
+        raise ConfigError(
+            f"{name} cannot be fetched; `target-bench describe corpus {name}` says where its "
+            f"files are from. What can be: {', '.join(SOURCES)}"
+        )
+    raise ConfigError(unknown_name("corpus to fetch", name, SOURCES))
 
-    part: GitHubFiles | HubFiles
+
+class _File(NamedTuple):
+    """A file on the web: its size, if that is known, and its SHA-256 or git blob id.
+
+    ``home`` is its folder in that of the corpus, of files of the hub; on GitHub it is empty.
+    """
+
+    repository: str
     commit: str
     name: str
     size: int | None
     hash: str
-
-    @property
-    def home(self) -> str:
-        """The folder of its repository in that of the corpus; GitHub's files need none."""
-        return "" if isinstance(self.part, GitHubFiles) else self.part.repository.split("/")[1]
+    home: str = ""
 
     @property
     def path(self) -> str:
@@ -227,22 +227,31 @@ class _File(NamedTuple):
     @property
     def url(self) -> str:
         """Its address."""
-        repository, path = self.part.repository, f"{self.commit}/{quote(self.name)}"
-        if isinstance(self.part, GitHubFiles):
-            server = os.environ.get(GITHUB_RAW, "https://raw.githubusercontent.com")
-            return f"{server.rstrip('/')}/{repository}/{path}"
-        return f"{os.environ.get(HUB, 'the hub')}/datasets/{repository}/resolve/{path}"
+        path = f"{self.commit}/{quote(self.name)}"
+        if self.home:
+            server = os.environ.get(HUB, "the hub")
+            return f"{server}/datasets/{self.repository}/resolve/{path}"
+        server = os.environ.get(GITHUB_RAW, "https://raw.githubusercontent.com")
+        return f"{server.rstrip('/')}/{self.repository}/{path}"
 
 
-def _listed(part: GitHubFiles | HubFiles, before: Download) -> list[_File]:
-    """Return the files of a part, with size and hash, at the commit that was fetched before."""
-    if isinstance(part, HubFiles):
-        return _listed_by_hub(part, before.commits.get(part.repository, part.revision))
-    repository = part.repository.rpartition("/")[2]
-    pins = (sources.PINS / f"{repository}.txt").read_text(encoding="utf-8").splitlines()
+def _files_of(parts: Sequence[GitHubFiles | HubFiles], before: Download) -> list[_File]:
+    """Return the files of a split, those of the hub at the commit that was fetched before."""
+    files: list[_File] = []
+    for part in parts:
+        if isinstance(part, GitHubFiles):
+            files += _pinned(part)
+        else:
+            files += _listed_by_hub(part, before.commits.get(part.repository, part.revision))
+    return files
+
+
+def _pinned(part: GitHubFiles) -> list[_File]:
+    pins = sources.PINS / f"{part.repository.rpartition('/')[2]}.txt"
+    lines = (line.split(" ", 2) for line in pins.read_text(encoding="utf-8").splitlines())
     return [
-        _File(part, part.commit, path, None if size == "-" else int(size), known_hash)
-        for known_hash, size, path in (line.split(" ", 2) for line in pins)
+        _File(part.repository, part.commit, path, None if size == "-" else int(size), known_hash)
+        for known_hash, size, path in lines
         if any(fnmatchcase(path, pattern) for pattern in part.patterns)
     ]
 
@@ -254,24 +263,22 @@ def _listed_by_hub(part: HubFiles, revision: str) -> list[_File]:
     place = f"{api.endpoint}/datasets/{part.repository}"
     with _explained(place):
         if revision != sources.MAIN and len(revision) < 40:  # the hub takes no abbreviation
-            commits = [
-                c.commit_id for c in api.list_repo_commits(part.repository, repo_type="dataset")
-            ]
-            whole = [commit for commit in commits if commit.startswith(revision)]
+            commits = api.list_repo_commits(part.repository, repo_type="dataset")
+            whole = [c.commit_id for c in commits if c.commit_id.startswith(revision)]
             if not whole:
                 raise DataError(f"{place}: the commit {revision} is not there. Report it, please.")
             revision = whole[0]
         answer = api.dataset_info(part.repository, revision=revision, files_metadata=True)
-        if revision not in (sources.MAIN, answer.sha):
-            raise DataError(f"{place}: answers with commit {answer.sha}, not {revision}")
-        files = [
-            _File(part, str(answer.sha), f.rfilename, f.lfs.size, f.lfs.sha256)
-            if f.lfs
-            else _File(part, str(answer.sha), f.rfilename, f.size, str(f.blob_id))
-            for f in answer.siblings or ()
-            if fnmatchcase(f.rfilename, part.pattern)
-            and not f.rfilename.startswith((".", "README"))
-        ]
+    if revision not in (sources.MAIN, answer.sha):
+        raise DataError(f"{place}: answers with commit {answer.sha}, not {revision}")
+    home = part.repository.split("/")[1]
+    files = [
+        _File(part.repository, str(answer.sha), f.rfilename, f.lfs.size, f.lfs.sha256, home)
+        if f.lfs
+        else _File(part.repository, str(answer.sha), f.rfilename, f.size, str(f.blob_id), home)
+        for f in answer.siblings or ()
+        if fnmatchcase(f.rfilename, part.pattern) and not f.rfilename.startswith((".", "README"))
+    ]
     if not files:
         raise DataError(f"{place}: has no {part.pattern} at commit {answer.sha}")
     for file in files:
@@ -280,25 +287,12 @@ def _listed_by_hub(part: HubFiles, revision: str) -> list[_File]:
     return files
 
 
-def _still_whole(folder: Path, files: Iterable[_File]) -> dict[str, tuple[int, str]]:
-    """Return size and SHA-256 of what an earlier download left; a damaged file is removed."""
-    whole = {}
-    for file in files:
-        path = folder / file.path
-        try:
-            whole[file.path] = _verified(path, file)
-        except FileNotFoundError:
-            continue
-        except DataError as fault:
-            _say(f"{fault} It is fetched again.")
-    return whole
-
-
 def _verified(path: Path, file: _File) -> tuple[int, str]:
     """Return size and SHA-256 of a file that is what it should be; another one is removed.
 
     Raises:
-        DataError: it is not; the message says the first difference.
+        FileNotFoundError: it is not there.
+        DataError: it is something else.
     """
     size = path.stat().st_size
     sha256 = hashlib.sha256()
@@ -322,10 +316,6 @@ class _StoppedError(Exception):
     """Another file failed, or the user interrupted."""
 
 
-_Count = Callable[[float | None], None]
-"""Is told how many bytes came; raises ``_StoppedError`` when nothing more is wanted."""
-
-
 def _fetch(
     folder: Path,
     missing: Sequence[_File],
@@ -342,13 +332,13 @@ def _fetch(
             raise _StoppedError
         received += int(n or 0)  # by several threads, so a few may be missed by the bar
 
+    save = (_hub_client if missing[0].home else _github_client)(folder, count)
+
     def fetch_one(file: _File) -> None:
         with _explained(file.url):
             save(file)
         here[file.path] = _verified(folder / file.path, file)
 
-    is_hub = isinstance(missing[0].part, HubFiles)
-    save = _with_hub_client(folder, count) if is_hub else _with_pooch(folder, missing, count)
     pool = ThreadPoolExecutor(_PARALLEL, "fetch")
     # Large files first: what is left at the end is short.
     pending = {pool.submit(fetch_one, f) for f in sorted(missing, key=lambda f: -(f.size or 0))}
@@ -365,8 +355,11 @@ def _fetch(
         observer.finished()
 
 
-def _with_pooch(folder: Path, files: Sequence[_File], count: _Count) -> Callable[[_File], object]:
-    import pooch
+_Count = Callable[[float | None], None]
+"""Is called with how many bytes came; raises ``_StoppedError`` when nothing more is needed."""
+
+
+def _github_client(folder: Path, count: _Count) -> Callable[[_File], object]:
     import requests
     from requests.adapters import HTTPAdapter
     from urllib3.util import Retry
@@ -380,35 +373,24 @@ def _with_pooch(folder: Path, files: Sequence[_File], count: _Count) -> Callable
         raise_on_status=False,
         respect_retry_after_header=False,  # it may ask to wait for hours
     )
-    # pooch's own downloader connects anew for each of the 1,696 files of TabFact.
     session = requests.Session()
     for scheme in ("http://", "https://"):
         session.mount(scheme, HTTPAdapter(pool_maxsize=_PARALLEL, max_retries=refused))
 
-    def download(url: str, path: str, _: object) -> None:
-        with (
-            session.get(url, stream=True, timeout=_TIMEOUT) as answer,
-            Path(path).open("wb") as out,
-        ):
+    def save(file: _File) -> None:
+        with session.get(file.url, stream=True, timeout=_TIMEOUT) as answer:
             answer.raise_for_status()
-            for block in answer.iter_content(_BLOCK):
-                count(len(block))
-                out.write(block)
+            atomic_write(folder / file.path, blocks(answer), durable=False)
 
-    for file in files:  # pooch's threads would fall over each other making them
-        (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
-    pooch.get_logger().setLevel(logging.ERROR)
-    fetcher = pooch.create(
-        folder,
-        base_url="",
-        registry={f.name: f"sha256:{f.hash}" if len(f.hash) == 64 else None for f in files},
-        urls={file.name: file.url for file in files},
-        retry_if_failed=1,
-    )
-    return lambda file: fetcher.fetch(file.name, downloader=download)
+    def blocks(answer: requests.Response) -> Iterator[bytes]:
+        for block in answer.iter_content(_BLOCK):
+            count(len(block))
+            yield block
+
+    return save
 
 
-def _with_hub_client(folder: Path, count: _Count) -> Callable[[_File], object]:
+def _hub_client(folder: Path, count: _Count) -> Callable[[_File], object]:
     from huggingface_hub import hf_hub_download
     from tqdm import tqdm
 
@@ -423,7 +405,7 @@ def _with_hub_client(folder: Path, count: _Count) -> Callable[[_File], object]:
 
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     return lambda file: hf_hub_download(
-        file.part.repository,
+        file.repository,
         file.name,
         repo_type="dataset",
         revision=file.commit,
@@ -441,9 +423,7 @@ def _explained(url: str) -> Iterator[None]:
     except (TargetBenchError, _StoppedError):
         raise
     except Exception as error:
-        if (isinstance(error, OSError) and error.filename) or getattr(
-            error, "errno", None
-        ) == ENOSPC:
+        if isinstance(error, OSError) and (error.filename or error.errno == ENOSPC):
             raise  # of the disk
         raise _refusal(without_secrets(url), error) from error
 
@@ -452,7 +432,6 @@ def _refusal(url: str, error: BaseException) -> TargetBenchError:
     causes = [error]
     while inner := causes[-1].__cause__ or causes[-1].__context__:
         causes.append(inner)
-    reason = " ".join(f"{type(error).__name__}: {causes[-1]}".split())  # some are of several lines
     responses = (getattr(cause, "response", None) for cause in causes)
     status = next((answer.status_code for answer in responses if answer is not None), None)
     if status in (401, 403):
@@ -462,29 +441,29 @@ def _refusal(url: str, error: BaseException) -> TargetBenchError:
         )
     if status is not None:
         return DataError(f"{url}: the server answered with status {status}. Try again later.")
+    reason = " ".join(f"{type(error).__name__}: {causes[-1]}".split())  # some are of several lines
     return DataError(
         without_secrets(
-            f"{url}: cannot be fetched ({reason}). Check the network and "
-            f"proxies (HTTPS_PROXY); ${GITHUB_RAW} and ${HUB} name other addresses. To get the "
-            "files by other means: target-bench run with --offline lists them, and where to put "
-            "them."
+            f"{url}: cannot be fetched ({reason}). Check the network and proxies (HTTPS_PROXY); "
+            f"${GITHUB_RAW} and ${HUB} name other addresses. To get the files by other means: "
+            "target-bench run with --offline lists them, and where to put them."
         )
     )
 
 
 @contextmanager
 def _saying_what_is_here(
-    folder: Path, wanted: Mapping[str, _File], here: Mapping[str, tuple[int, str]]
+    folder: Path, needed: Mapping[str, _File], here: Mapping[str, tuple[int, str]]
 ) -> Iterator[None]:
     """End errors with how much is here, and that the same command goes on."""
 
     def what_is_here() -> str:
-        if not wanted:  # what belongs to it is not known
+        if not needed:  # the files were not listed yet
             return ""
         size = sum(size for size, _ in here.values())
-        whole = sum(file.size or 0 for file in wanted.values())
+        whole = sum(file.size or 0 for file in needed.values())
         return (
-            f" {len(here):,} of {len(wanted):,} files ({_mb(size)} of {_mb(whole)}) are in "
+            f" {len(here):,} of {len(needed):,} files ({_mb(size)} of {_mb(whole)}) are in "
             f"{folder}; the same command goes on from there."
         )
 

@@ -94,7 +94,7 @@ def test_an_interrupt_ends_with_its_own_code(
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(download, "_with_pooch", lambda *_: interrupted)
+    monkeypatch.setattr(download, "_github_client", lambda *_: interrupted)
     for line in (["data", "pull", "ottqa"], ["run", "ottqa", "--retriever", "bm25"]):
         done = command(*line)
         assert done.exit_code == 130

@@ -1,7 +1,6 @@
 """Corpora fetched by name on first use, from a server on this machine with the real names."""
 
 import errno
-import shutil
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
 from target_bench.data import download, sources
 from target_bench.data.load import load
+from target_bench.data.sources import GitHubFiles
 from tests.data.file_server import Server, git_blob, server_in_use
 
 TABLE = "data/traindev_tables_tok/"
@@ -108,7 +108,7 @@ def test_an_interrupted_download_is_continued(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Ctrl-C after some files: what is verified stays, the rest is fetched by the same command."""
-    real = download._with_pooch
+    real = download._github_client
 
     def five_files(*arguments: Any) -> Any:
         save, saved = real(*arguments), []
@@ -122,14 +122,14 @@ def test_an_interrupted_download_is_continued(
         return interrupted
 
     monkeypatch.setattr(download, "_PARALLEL", 1)
-    monkeypatch.setattr(download, "_with_pooch", five_files)
+    monkeypatch.setattr(download, "_github_client", five_files)
     with pytest.raises(KeyboardInterrupt):
         load("ottqa")
     said = capsys.readouterr().err
     assert f"Interrupted. 5 of {N_OTTQA} files (0.0 MB of 0.0 MB) are in {tmp_path}" in said
     assert "the same command goes on from there" in said
     assert download.ready("ottqa", "validation") is None
-    monkeypatch.setattr(download, "_with_pooch", real)
+    monkeypatch.setattr(download, "_github_client", real)
     server.seen.clear()
     assert len(load("ottqa").corpus) == 20
     assert len(server.seen) == N_OTTQA - 5
@@ -237,10 +237,10 @@ def test_passwords_in_an_address_are_not_shown(
 
 
 def test_a_disk_that_fills_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(shutil, "move", full)  # pooch's last step
+    monkeypatch.setattr(download, "atomic_write", full)
     with pytest.raises(StoreError, match=r"No space left on device.*TARGET_BENCH_CACHE.*goes on"):
         load("ottqa")
 
@@ -278,7 +278,7 @@ def test_a_corpus_that_is_here_needs_no_client() -> None:
     code = (
         "import sys; from target_bench import corpora; corpora.load('mini');"
         "from target_bench.data import download; download.ready('ottqa', 'validation');"
-        "assert not {'requests', 'pooch', 'huggingface_hub'} & set(sys.modules)"
+        "assert not {'requests', 'huggingface_hub'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -288,7 +288,8 @@ def test_the_pins_that_are_shipped() -> None:
     counts = {}
     for name in ("fetaqa", "ottqa", "ottqa-passages", "tabfact"):
         for split, (part,) in sources.SOURCES[name].items():
-            files = download._listed(part, download.Download(name, Path()))
+            assert isinstance(part, GitHubFiles)
+            files = download._pinned(part)
             counts[name, split] = len(files)
             for file in files:
                 assert len(bytes.fromhex(file.hash)) in (20, 32)
