@@ -14,7 +14,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ _INDEX = "index.json"
 _DATA = "data"
 _PACKAGES = "packages"
 _ABANDONED = 24 * 3600  # seconds
+_AGAIN = "delete the folder and index again"
 
 
 def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
@@ -58,16 +59,19 @@ def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     save = _hook(retriever, "save")
     record = _record(retriever, corpus)
     _check_replaceable(folder, record)
+    whole = _sibling(folder)
+    data = whole / _DATA
     with _storing(folder):
-        _remove_left_behind(folder)
-        whole = _sibling(folder)
-        data = whole / _DATA
+        for left in folder.parent.glob(f".{glob.escape(folder.name)}.*"):  # by a killed process
+            if time.time() - left.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(left, ignore_errors=True)
         data.mkdir(parents=True)
     try:
         _call(retriever, "save", folder, lambda: save(data))
         with _storing(folder):
+            files = sorted(path for path in data.rglob("*") if path.is_file())
             record[_PACKAGES] = used_packages(retriever)
-            record["files"] = {name: sha256_of(path) for name, path in _files(data)}
+            record["files"] = {p.relative_to(data).as_posix(): sha256_of(p) for p in files}
             (whole / _INDEX).write_text(json.dumps(record, indent=2) + "\n", encoding="ascii")
             sync(whole)
             _put_in_place(whole, folder)
@@ -81,19 +85,15 @@ def check_savable(retriever: object, corpus: Corpus) -> None:
     Raises:
         ConfigError: the retriever lacks the methods, or cannot be identified.
     """
-    for name in ("save", "load"):
-        _hook(retriever, name)
+    _hook(retriever, "save")
+    _hook(retriever, "load")
     _record(retriever, corpus)
 
 
 def can_save(retriever: object) -> bool:
     """Return whether a retriever can save and load its index, and can be identified."""
-    try:
-        for name in ("save", "load"):
-            _hook(retriever, name)
-    except ConfigError:
-        return False
-    return plugin_identity(retriever)[1] is None
+    has_hooks = _hook_or_none(retriever, "save") and _hook_or_none(retriever, "load")
+    return bool(has_hooks) and plugin_identity(retriever)[1] is None
 
 
 def saved_bytes(folder: Path) -> int:
@@ -134,20 +134,23 @@ def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     changed = made_with_others(record.get(_PACKAGES, {}), used_packages(retriever))
     if changed is not None:
         warnings.warn(
-            f"{folder}: the index was {changed}. Should it not load, or find other tables, delete "
-            "the folder and index again",
+            f"{folder}: the index was {changed}. Should it not load, or rank otherwise, {_AGAIN}",
             stacklevel=2,
         )
     _call(retriever, "load", folder, lambda: load(folder / _DATA, corpus.handed_out()))
 
 
-def _hook(retriever: object, name: str) -> Callable[..., None]:
-    hook = getattr(retriever, name, None)
+def _hook_or_none(retriever: object, name: str) -> Callable[..., None] | None:
     inherited = getattr(type(retriever), name, None) is getattr(Retriever, name)
-    if inherited or not callable(hook):
+    hook = getattr(retriever, name, None)
+    return hook if callable(hook) and not inherited else None
+
+
+def _hook(retriever: object, name: str) -> Callable[..., None]:
+    hook = _hook_or_none(retriever, name)
+    if hook is None:
         raise ConfigError(_without_hooks(retriever))
-    method: Callable[..., None] = hook
-    return method
+    return hook
 
 
 def _without_hooks(retriever: object) -> str:
@@ -197,28 +200,24 @@ def _read(folder: Path) -> dict[str, Any]:
         what = "there is no index here" if folder.is_dir() else "there is no such folder"
         raise DataError(f"{folder}: {what} (no {_INDEX}); save one with save_index") from error
     except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read ({reason(error)}); {_AGAIN}") from error
+    version = record.get("format") if isinstance(record, dict) else None
+    if version != FORMAT:
         raise DataError(
-            f"{path}: cannot be read ({reason(error)}); delete the folder and index again"
-        ) from error
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        version = record.get("format") if isinstance(record, dict) else None
-        raise DataError(
-            f"{path}: format {version!r}, and this version of target-bench reads {FORMAT}; "
-            "delete the folder and index again"
+            f"{path}: format {version!r}, and this version of target-bench reads {FORMAT}; {_AGAIN}"
         )
-    return record
+    return dict(record)
 
 
 def _differences(
-    recorded: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = ""
+    recorded: Mapping[str, Any], expected: Mapping[str, Any], prefix: str = ""
 ) -> list[str]:
-    """Return a sentence for each entry in which an index differs from what is wanted."""
+    """Return a sentence for each entry in which an index differs from what is expected."""
     differing = []
-    for name in wanted:
-        ours, theirs = wanted[name], recorded.get(name)
+    for name in dict.fromkeys((*expected, *(sorted(recorded) if prefix else ()))):
+        ours, theirs = expected.get(name), recorded.get(name)
         if isinstance(ours, dict) and isinstance(theirs, dict):
-            missing = dict.fromkeys(sorted(theirs.keys() - ours.keys()))
-            differing += _differences(theirs, {**ours, **missing}, f"{prefix}{name}.")
+            differing += _differences(theirs, ours, f"{prefix}{name}.")
         elif ours != theirs:
             differing.append(f"{prefix}{name}: {theirs!r} there, {ours!r} here")
     return differing
@@ -227,19 +226,16 @@ def _differences(
 def _check_files(folder: Path, record: Mapping[str, Any]) -> None:
     recorded = record.get("files")
     if not isinstance(recorded, dict):
-        raise DataError(f"{folder / _INDEX}: lists no files; delete the folder and index again")
+        raise DataError(f"{folder / _INDEX}: lists no files; {_AGAIN}")
     paths = [folder / _DATA / name for name in recorded]
     for path in paths:
         if not path.is_file():
-            raise DataError(f"{path}: missing; delete the folder and index again")
+            raise DataError(f"{path}: missing; {_AGAIN}")
     with ThreadPoolExecutor() as threads:
         hashes = list(threads.map(sha256_of, paths))
     for path, sha256, digest in zip(paths, recorded.values(), hashes, strict=True):
         if digest != sha256:
-            raise DataError(
-                f"{path}: damaged (not the content that was saved); "
-                "delete the folder and index again"
-            )
+            raise DataError(f"{path}: damaged (not the content that was saved); {_AGAIN}")
 
 
 def _check_replaceable(folder: Path, record: Mapping[str, Any]) -> None:
@@ -257,39 +253,23 @@ def _check_replaceable(folder: Path, record: Mapping[str, Any]) -> None:
         )
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield name inside the folder, with slashes, and path of every file."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            yield path.relative_to(folder).as_posix(), path
-
-
 def _put_in_place(whole: Path, folder: Path) -> None:
-    """Rename a finished index to its name; an earlier one of this name is removed first."""
+    """Rename a finished index to its name; an earlier one of this name is removed."""
+    old = _sibling(folder)
     if folder.exists():
-        old = _sibling(folder)
         folder.replace(old)
-        try:
-            whole.replace(folder)
-        except OSError:
-            old.replace(folder)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    else:
+    try:
         whole.replace(folder)
+    except OSError:
+        if old.exists():
+            old.replace(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _sibling(folder: Path) -> Path:
     """Return a new name in the same place, so that renaming stays within one file system."""
     return folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
-
-
-def _remove_left_behind(folder: Path) -> None:
-    """Delete unfinished copies of this index that a killed process has left."""
-    for left in folder.parent.glob(f".{glob.escape(folder.name)}.*"):
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(left, ignore_errors=True)
 
 
 @contextmanager
