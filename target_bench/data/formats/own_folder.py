@@ -9,14 +9,10 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import Corpus, CorpusInfo, Query, Table, TableId
 from target_bench.core.text_tables import counted
-from target_bench.data.formats import records, spreadsheets
+from target_bench.data.formats import records
 from target_bench.data.formats.csv_files import FileSettings, FileTable
 from target_bench.data.formats.records import identifier
-from target_bench.data.formats.table_files import (
-    TABLE_SUFFIXES,
-    read_file,
-    suffix_of,
-)
+from target_bench.data.formats.table_files import read_file, suffix_of
 
 _RECORDS = "tables.jsonl"
 _OF_THE_FILE = ("table_id", "grid", "read")
@@ -51,8 +47,10 @@ class TableFolder(CorpusLoader):
     ) -> None:
         self.embedded = folder
         release = Release(folder, str(folder))
-        self.tables_alone = _queries(release) is None
-        self.info = info or records.info(folder, _splits(release))
+        queries = next(filter(None, map(release.find, records.FILES)), None)
+        self.tables_alone = queries is None
+        splits = records.splits_of(release, queries) if queries else []
+        self.info = info or records.info(folder, splits)
         self._settings = dict(settings or {})
         self._skip_bad = self._settings.pop("skip_bad", False)
         if not isinstance(self._skip_bad, bool):
@@ -81,9 +79,13 @@ class TableFolder(CorpusLoader):
         records_of = dict(_records(release))
         unused = set(records_of)
         places: dict[str, str] = {}
-        for name in _in_order(files, records_of):
+        named = (n for table_id in records_of for n in _file_names(table_id) if n in files)
+        for name in dict.fromkeys([*named, *sorted(files)]):
             try:
-                tables = self._read(release, files[name], records_of.get(name))
+                place, record = records_of.get(name, ("", {}))
+                own = field(record, "read", dict, place) if "read" in record else {}
+                settings = FileSettings.of(self._settings | own, f"{place}, field 'read'")
+                tables = read_file(release, files[name], settings)
             except DataError as error:
                 bad.append(str(error))
                 unused = {table_id for table_id in unused if name not in _file_names(table_id)}
@@ -107,7 +109,10 @@ class TableFolder(CorpusLoader):
             if table_id in unused
         ]
         self._report(release, bad)
-        release.notes += [_unread_note(kind, names) for kind, names in unread.items()]
+        for kind, names in unread.items():
+            more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+            named = f"{', '.join(names[:_MOST_NAMED])}{more}"
+            release.notes.append(f"{kind} are not read: {len(names):,} ({named})")
 
     def unread(self) -> Mapping[str, Sequence[str]]:
         """Return the kind of files -> the paths of those that are in the folder and are not read.
@@ -115,14 +120,6 @@ class TableFolder(CorpusLoader):
         Kinds are suffixes; files in a hidden folder count as that folder.
         """
         return _survey(Release(self.embedded or Path(), "")).unread
-
-    def _read(
-        self, release: Release, path: Path, listed: tuple[str, Mapping[str, Any]] | None
-    ) -> list[FileTable]:
-        place, record = listed or ("", {})
-        own = field(record, "read", dict, place) if "read" in record else {}
-        settings = FileSettings.of(self._settings | own, f"{place}, field 'read'")
-        return read_file(release, path, settings)
 
     def _report(self, release: Release, bad: list[str]) -> None:
         """Name what cannot be read, in a note (``skip_bad``) or in an error."""
@@ -132,20 +129,16 @@ class TableFolder(CorpusLoader):
             left_out = "\n  ".join(bad)
             release.notes.append(f"{counted(len(bad), 'file')} left out (skip_bad):\n  {left_out}")
             return
+        path = str(self.embedded)
+        path = path if "/" in path else f"./{path}"  # as it is named on the command line
         advice = (
-            f"To go on without such files, write {self._as_path}:skip_bad=true; run, search, ask, "
-            "describe and labels also take --skip-bad, and corpora.from_folder skip_bad=True."
+            f"To go on without such files, write {path}:skip_bad=true; run, search, ask, describe "
+            "and labels also take --skip-bad, and corpora.from_folder skip_bad=True."
         )
         if len(bad) == 1:
             raise DataError(f"{bad[0]}\n{advice}")
         named = "\n  ".join(bad)
         raise DataError(f"{len(bad)} files cannot be read:\n  {named}\n{advice}")
-
-    @property
-    def _as_path(self) -> str:
-        """The folder as it is named on the command line, with a separator."""
-        name = str(self.embedded)
-        return name if "/" in name else f"./{name}"
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the split; none if there is no file of queries.
@@ -200,24 +193,9 @@ def _table(
     return Table(TableId("0", table_id), table.header, table.rows, context, grid)
 
 
-def _in_order(files: Mapping[str, Path], table_ids: Iterable[str]) -> list[str]:
-    """Return the names of files in the order of the tables in ``tables.jsonl``, others after."""
-    named = (name for table_id in table_ids for name in _file_names(table_id) if name in files)
-    return list(dict.fromkeys([*named, *sorted(files)]))
-
-
 def _file_names(table_id: str) -> tuple[str, str]:
     """Return what the file of a table may be called: as the table, or without its sheet."""
     return table_id, table_id.rpartition("/")[0]
-
-
-def _splits(release: Release) -> list[str]:
-    path = _queries(release)
-    return records.splits_of(release, path) if path else []
-
-
-def _queries(release: Release) -> Path | None:
-    return next(filter(None, map(release.find, records.FILES)), None)
 
 
 def _records(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
@@ -233,13 +211,12 @@ def _records(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, An
 
 
 class _Survey(NamedTuple):
-    """What lies in a folder.
+    """What lies in a folder: every file is that of a table, a fault, or is not read.
 
     Attributes:
         files: path without suffix -> file of tables.
-        bad: faults: in ``tables/`` a file in no format that is read or a link to a folder; two
-            files that have the same name but for the suffix.
-        unread: kind -> paths of the files that are neither read nor named in a fault.
+        bad: faults: two files that have the same name but for the suffix.
+        unread: kind -> paths of the files that are not read.
     """
 
     files: dict[str, Path]
@@ -261,8 +238,6 @@ def _survey(release: Release) -> _Survey:
             unread["hidden files and folders"].add(hidden)
         elif not inside and (_is_about(name) or _is_of_run(path, base)):
             continue
-        elif suffix is None and inside and path.suffix.lower() != ".md":
-            bad.append(_no_table(path))
         elif suffix is None:
             unread[f"{path.suffix.lower() or 'other'} files"].add(shown)
         elif path.is_file() and not path.stat().st_size:
@@ -274,45 +249,21 @@ def _survey(release: Release) -> _Survey:
             )
         else:
             files[table_id] = path
-    links = [
-        path
-        for path in sorted(base.rglob("*"))
-        if path.is_symlink() and path.is_dir() and not _hidden(path.name)
-    ]
-    if not inside:
-        unread["links to folders"] |= set(map(release.relative, links))
-        return _Survey(files, bad, _sorted(unread))
-    bad += [
-        f"{path}: a link to a folder, which is not searched. Put its files there, or remove the "
-        "link."
-        for path in links
-    ]
-    for path in release.matching("*", dead=True):
-        if hidden := _hidden(path.name):
-            unread["hidden files and folders"].add(hidden)
-        elif not _is_about(path.name):
-            unread[f"{path.suffix.lower() or 'other'} files beside tables/"].add(path.name)
-    for path in release.folder.iterdir():
-        holds_runs = any((*path.glob("manifest.json"), *path.glob("*/manifest.json")))
-        if path.is_dir() and path != base and not _hidden(path.name) and not holds_runs:
-            unread["folders beside tables/"].add(f"{path.name}/")
-    return _Survey(files, bad, _sorted(unread))
+    for path in base.rglob("*"):
+        if path.is_symlink() and path.is_dir() and not _hidden(path.name):
+            unread["links to folders"].add(release.relative(path))
+    for path in release.folder.iterdir() if inside else ():
+        of_runs = any((*path.glob("manifest.json"), *path.glob("*/manifest.json")))
+        if path != base and not (_hidden(path.name) or _is_about(path.name) or of_runs):
+            unread["files and folders beside tables/"].add(path.name)
+    return _Survey(files, bad, {kind: sorted(unread[kind]) for kind in sorted(unread)})
 
 
-def _sorted(unread: Mapping[str, set[str]]) -> dict[str, list[str]]:
-    return {kind: sorted(names) for kind, names in sorted(unread.items()) if names}
-
-
-def _unread_note(kind: str, names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return f"{kind} are not read: {len(names):,} ({', '.join(names[:_MOST_NAMED])}{more})"
-
-
-def _no_table(path: Path) -> str:
-    known = ", ".join((*TABLE_SUFFIXES, *spreadsheets.SUFFIXES))
-    return (
-        f"{path}: tables/ holds {known} (.csv, .tsv and .jsonl also as .gz). Convert this file to "
-        "one of them, or move it elsewhere."
+def _is_about(name: str) -> bool:
+    """Return whether a file is of queries, or the list of tables."""
+    base = name.removesuffix(".gz")
+    return base in (_RECORDS, *records.FILES) or base.endswith(
+        tuple(f".{file}" for file in records.FILES)
     )
 
 
@@ -330,13 +281,3 @@ def _hidden(name: str) -> str:
     parts = name.split("/")
     first = next((i for i, part in enumerate(parts) if part.startswith((".", "~$"))), None)
     return "" if first is None else "/".join(parts[: first + 1])
-
-
-def _is_about(name: str) -> bool:
-    """Return whether a file is of queries, or the list of tables."""
-    base = name.removesuffix(".gz")
-    return (
-        base == _RECORDS
-        or base.endswith(tuple(f".{file}" for file in records.FILES))
-        or (base in records.FILES)
-    )
