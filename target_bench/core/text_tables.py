@@ -1,9 +1,8 @@
 """Tables as text: laid out for the width of the terminal, never cropped.
 
-A table is printed in the first of four layouts that fits: one line per row, intervals beside their
-scores; intervals below them; the longest names in a line above the rest of their rows; or, in a
-narrow terminal, a block of lines a row. Text that is not printed on a terminal has no width, so
-that one line per row always fits.
+A table is printed in the first of three layouts that fits: one line per row, intervals beside their
+scores; intervals below them; or, in a narrow terminal, a block of lines a row. Text that is not
+printed on a terminal has no width, so that one line per row always fits.
 
 On a terminal with colours, headings are bold, intervals faint, and marked cells green or red;
 ``NO_COLOR`` turns that off.
@@ -73,7 +72,6 @@ class TextTable:
         rules: numbers of rows that a line is drawn before.
         note: a sentence below the table, or None.
         marks: (row, column) -> how a cell is marked on a terminal with colours.
-        heads: what stands in a line above each row, in a layout for narrow terminals.
     """
 
     columns: Sequence[Column]
@@ -82,7 +80,6 @@ class TextTable:
     rules: frozenset[int] = frozenset()
     note: str | None = None
     marks: Mapping[tuple[int, int], Mark] = field(default_factory=dict)
-    heads: Sequence[str] = ()
 
 
 def best_rows(merits: Sequence[float]) -> list[int]:
@@ -335,14 +332,7 @@ def _layouts(table: TextTable) -> Iterator[TextTable]:
     if any(column.beside for column in table.columns):
         yield _side_by_side(table)
     yield table
-    stacked = _stacked(table)
-    yield stacked
-    if (
-        table.rows
-        and len(stacked.columns) > 2
-        and not any(column.prose for column in stacked.columns)
-    ):
-        yield _headed(stacked)
+    yield _stacked(table)
 
 
 def _side_by_side(table: TextTable) -> TextTable:
@@ -382,19 +372,6 @@ def _stacked(table: TextTable) -> TextTable:
     return replace(table, columns=columns, rows=rows, marks=marks)
 
 
-def _headed(table: TextTable) -> TextTable:
-    """Return the table with the longest names in a line above the rest of their row."""
-    names = [i for i, column in enumerate(table.columns) if not column.right]
-    at = max(names, key=lambda i: max(len(row[i]) for row in table.rows), default=0)
-    return replace(
-        table,
-        columns=[*table.columns[:at], *table.columns[at + 1 :]],
-        rows=[[*row[:at], *row[at + 1 :]] for row in table.rows],
-        heads=[row[at].replace("\n", " ") for row in table.rows],
-        marks={(row, i - (i > at)): mark for (row, i), mark in table.marks.items() if i != at},
-    )
-
-
 def _grid(table: TextTable, width: int | None, colours: bool = False) -> list[str] | None:
     """Return one line per row; None where that is wider than the terminal."""
     widths = _widths(table, width)
@@ -408,8 +385,6 @@ def _grid(table: TextTable, width: int | None, colours: bool = False) -> list[st
     for number, row in enumerate(table.rows):
         if number in table.rules:
             printed.append(rule)
-        if table.heads:
-            printed.append(_styled(table.heads[number], "heading" if colours else None))
         cells = map(_in_lines, row, table.columns, widths)
         marks = [table.marks.get((number, i)) if colours else None for i in range(len(row))]
         printed += _printed(list(cells), table.columns, widths, marks, faint)

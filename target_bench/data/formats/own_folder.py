@@ -79,8 +79,8 @@ class TableFolder(CorpusLoader):
         records_of = dict(_records(release))
         unused = set(records_of)
         places: dict[str, str] = {}
-        named = (n for table_id in records_of for n in _file_names(table_id) if n in files)
-        for name in dict.fromkeys([*named, *sorted(files)]):
+        listed = (n for table_id in records_of for n in _file_names(table_id) if n in files)
+        for name in dict.fromkeys([*listed, *sorted(files)]):
             try:
                 place, record = records_of.get(name, ("", {}))
                 own = field(record, "read", dict, place) if "read" in record else {}
