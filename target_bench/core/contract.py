@@ -18,7 +18,6 @@ from collections.abc import (
 )
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from math import isfinite, nan
 from pathlib import Path
@@ -99,14 +98,11 @@ def yielded(items: Iterable[T], name: str, during: str, advice: str = "") -> Ite
     with plugin_errors(name, during, advice):
         left = iter(items)
     while True:
-        try:
-            item = next(left)
-        except StopIteration:
-            return
-        except (*PASSED_ON, TargetBenchError):
-            raise
-        except BaseException as error:
-            raise plugin_error(error, name, during, advice) from error
+        with plugin_errors(name, during, advice):
+            try:
+                item = next(left)
+            except StopIteration:
+                return
         yield item
 
 
@@ -325,9 +321,14 @@ def check_attributes(kind: str, plugin: object) -> None:
         _check_parts(plugin, name)
 
 
+def parts_of(plugin: object) -> Mapping[str, object]:
+    """Return name -> plug-in of the parts of a plug-in; users' own may lack the method."""
+    own = getattr(plugin, "parts", None)
+    return own() if callable(own) else {}
+
+
 def _check_parts(plugin: object, name: str, depth: int = 0) -> None:
-    parts = getattr(plugin, "parts", None)
-    inner = parts() if callable(parts) else {}
+    inner = parts_of(plugin)
     if not isinstance(inner, Mapping):
         raise PluginError(f"{name}: its parts() returned {shown(inner)}; expected a dict")
     if depth > _DEEPEST:
@@ -387,15 +388,12 @@ def retrieve(
         reads_gold: give it whole queries, as its identity says that it is a bound.
     """
     questions: list[Any] = list(queries) if reads_gold else [query.text for query in queries]
-    answers = _batch_answers(retriever, questions, top_k) if _has_batch(retriever) else None
-    if answers is None:
-        ask = partial(_ask_one, retriever, top_k)
-        answers = list(_single_answers(ask, questions, stop))
-    checked: Sequence[CheckedRanking | Fault] | None = None
-    if isinstance(answers, Ranked):
-        checked = _from_arrays(answers, top_k, len(corpus))
-    if checked is None:
-        checked = _all_checked(answers, top_k, corpus.positions)
+    answers = _answers(retriever, questions, top_k, stop)
+    checked: Sequence[CheckedRanking | Fault] = ()
+    if isinstance(answers, Ranked) and (ranked := settled_arrays(answers, top_k, len(corpus))):
+        checked = listed(ranked, (ranked.rows >= 0).sum(axis=1).tolist())
+    else:  # of arrays with a fault, too: one by one, so that it is that of one query
+        checked = [_checked(answers, i, top_k, corpus.positions) for i in range(len(answers))]
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
 
 
@@ -411,12 +409,10 @@ def retrieval_of(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Ret
     Raises:
         DataError: it names a table that is not in the corpus, or one twice, or is not a ranking.
     """
-    checked = _checked(ranking, len(corpus), corpus.positions)
+    checked = _checked([ranking], 0, len(corpus), corpus.positions)
     if isinstance(checked, Fault):
         fault = str(checked).replace("returned", "holds", 1)
         raise DataError(f"query {query_id!r}: its ranking {fault}")
-    if checked.scores:
-        (checked,) = _in_order([checked])
     whole = _retrieval(query_id, checked, corpus)
     return replace(whole, tables=whole.tables[:top_k], scores=whole.scores[:top_k])
 
@@ -426,34 +422,33 @@ def _retrieval(query_id: str, checked: "CheckedRanking | Fault", corpus: Corpus)
         trace = checked.traceback and without_secrets(checked.traceback)
         return Retrieval(query_id, (), error=without_secrets(str(checked)), traceback=trace)
     tables = tuple(map(corpus.ids.__getitem__, checked.places))
-    return Retrieval(
-        query_id,
-        tables,
-        tuple(checked.scores),
-        resorted=checked.resorted,
-        tied=checked.tied,
-    )
+    scores = tuple(checked.scores)
+    return Retrieval(query_id, tables, scores, resorted=checked.resorted, tied=checked.tied)
 
 
-def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[CheckedRanking] | None:
-    """Return the rankings, or None if one is invalid: the general way then says which, and why."""
-    ranked = settled_arrays(answers, top_k, n_tables)
-    return None if ranked is None else listed(ranked, (ranked.rows >= 0).sum(axis=1).tolist())
-
-
-def _batch_answers(retriever: RetrieverLike, texts: list[Any], top_k: int) -> Sequence[Any] | None:
-    """Return the answer of the batch call, or None if it raises.
-
-    Single queries then show which one fails.
-    """
-    try:
-        return _ask(retriever, texts, top_k)
-    except Fault as fault:
-        return [fault] * len(texts)
-    except PASSED_ON:
-        raise
-    except BaseException:
-        return None
+def _answers(
+    retriever: RetrieverLike, questions: list[Any], top_k: int, stop: bool
+) -> Sequence[Any]:
+    """Return the ranking, or the fault, of each question; none after a fault with ``stop``."""
+    if _has_batch(retriever):
+        try:
+            return _ask(retriever, questions, top_k)
+        except Fault as fault:
+            return [fault] * len(questions)
+        except PASSED_ON:
+            raise
+        except BaseException:  # noqa: S110 (single queries show which one fails)
+            pass
+    answers: list[Any] = []
+    for question in questions:
+        try:
+            with _as_fault():
+                answers.append(_ask(retriever, [question], top_k)[0])
+        except Fault as fault:
+            answers.append(fault)
+            if stop:
+                break
+    return answers
 
 
 def _ask(retriever: RetrieverLike, texts: list[Any], top_k: int) -> Sequence[Any]:
@@ -470,21 +465,14 @@ def _ask(retriever: RetrieverLike, texts: list[Any], top_k: int) -> Sequence[Any
     return rankings if isinstance(rankings, Ranked) else list(rankings)
 
 
-def _ask_one(retriever: RetrieverLike, top_k: int, text: str) -> Any:
-    return _ask(retriever, [text], top_k)[0]
-
-
 def may_be_trained(plugin: object) -> bool:
     """Return whether a plug-in, or a part of it, may have a folder of trained weights."""
-    parts = getattr(plugin, "parts", None)  # optional; users' own may lack it
-    return hasattr(plugin, "weights_folder") or bool(callable(parts) and parts())
+    return hasattr(plugin, "weights_folder") or bool(parts_of(plugin))
 
 
 def is_paid(plugin: object) -> bool:
     """Return whether a plug-in, or one that it is made of, may cost money."""
-    parts = getattr(plugin, "parts", None)
-    inner = parts().values() if callable(parts) else ()
-    return bool(getattr(plugin, "paid", False)) or any(map(is_paid, inner))
+    return bool(getattr(plugin, "paid", False)) or any(map(is_paid, parts_of(plugin).values()))
 
 
 def ask_if_paid(
@@ -559,59 +547,47 @@ class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seld
     traceback: str | None = None
 
 
-def _raised(error: BaseException) -> Fault:
-    """Return what a retriever raised as its fault, with the line of its file."""
-    fault = Fault(f"raised {described(error)}{place(error)}")
-    fault.traceback = whole_traceback(error)
-    return fault
-
-
-def _all_checked(
-    answers: Sequence[Any], top_k: int, positions: Mapping[tuple[str, str], int]
-) -> list[CheckedRanking | Fault]:
-    """Return the rankings of a batch, each sorted by its scores, or its first fault."""
-    read = [_checked(_item(answers, i), top_k, positions) for i in range(len(answers))]
-    scored = [isinstance(c, CheckedRanking) and bool(c.scores) for c in read]
-    ordered = iter(_in_order([c for c in read if isinstance(c, CheckedRanking) and c.scores]))
-    return [next(ordered) if yes else c for c, yes in zip(read, scored, strict=True)]
-
-
-def _item(answers: Sequence[Any], i: int) -> Any:
+@contextmanager
+def _as_fault(what: str = "raised") -> Iterator[None]:
+    """Raise what a retriever raises as its fault, with the line of its file."""
     try:
-        return answers[i]
-    except PASSED_ON:
+        yield
+    except (*PASSED_ON, Fault):
         raise
     except BaseException as error:
-        fault = Fault(f"returned a ranking that cannot be read: {described(error)}{place(error)}")
+        fault = Fault(f"{what} {described(error)}{place(error)}")
         fault.traceback = whole_traceback(error)
-        return fault
+        raise fault from error
 
 
 def _checked(
-    answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]
+    answers: Sequence[Any], number: int, top_k: int, positions: Mapping[tuple[str, str], int]
 ) -> CheckedRanking | Fault:
-    """Return the places of a ranking's tables in the corpus, or its first fault.
+    """Return the places of a ranking's tables in the corpus, by their scores, or its first fault.
 
     Args:
-        answer: what the retriever gave; a fault is returned as it is.
-        top_k: the most tables it may hold.
+        answers: what the retriever gave; a fault in it is returned as it is.
+        number: which of them is read.
+        top_k: the most tables that it may hold.
         positions: table id -> its place in the corpus.
     """
-    if isinstance(answer, Fault):
-        return answer
     try:
-        tables, scores = _split(answer, top_k)
-        places = _places(tables, positions)
-        if len(set(places)) < len(places):
-            repeated = next(t for i, t in enumerate(tables) if places[i] in places[:i])
-            raise Fault(f"returned the table {_shown(repeated)} twice")
+        with _as_fault("returned a ranking that cannot be read:"):
+            answer = answers[number]
+        if isinstance(answer, Fault):
+            return answer
+        with _as_fault():  # of an item with a __hash__ or a __repr__ of its own, say
+            tables, scores = _split(answer, top_k)
+            places = [_place(table, positions) for table in tables]
+            if len(set(places)) < len(places):
+                repeated = next(t for i, t in enumerate(tables) if places[i] in places[:i])
+                raise Fault(f"returned the table {_shown(repeated)} twice")
     except Fault as fault:
         return fault
-    except PASSED_ON:
-        raise
-    except BaseException as error:  # of an item with a __hash__ or a __repr__ of its own, say
-        return _raised(error)
-    return CheckedRanking(places, scores)
+    if not scores:
+        return CheckedRanking(places, [])
+    (ranking,) = listed(settled(np.array([places]), np.array([scores])), [len(places)])
+    return ranking
 
 
 def _split(answer: Any, top_k: int) -> tuple[Sequence[Any], list[float]]:
@@ -622,15 +598,10 @@ def _split(answer: Any, top_k: int) -> tuple[Sequence[Any], list[float]]:
         raise Fault(f"returned {type(answer).__name__}, which has no order; a ranking is a list")
     if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
         raise Fault(f"returned {type(answer).__name__}, not a list of tables")
-    try:
-        items = list(islice(answer, top_k + 1))  # it may yield for ever
-        if len(items) > top_k:
-            n = f"{len(answer)}" if isinstance(answer, Sized) else f"more than {top_k}"
-            raise Fault(f"returned {n} tables where at most {top_k} were asked for")
-    except (*PASSED_ON, Fault):
-        raise
-    except BaseException as error:
-        raise _raised(error) from error
+    items = list(islice(answer, top_k + 1))  # it may yield for ever
+    if len(items) > top_k:
+        n = f"{len(answer)}" if isinstance(answer, Sized) else f"more than {top_k}"
+        raise Fault(f"returned {n} tables where at most {top_k} were asked for")
     try:
         bare = {issubclass(kind, str) for kind in {type(item[0]) for item in items}}
     except (TypeError, LookupError):
@@ -643,37 +614,19 @@ def _split(answer: Any, top_k: int) -> tuple[Sequence[Any], list[float]]:
         tables, scores = zip(*items, strict=True)
     except ValueError:
         raise Fault(f"returned {shown(items[0])}; a table is an id or a pair (id, score)") from None
-    return tables, _finite(tables, scores)
-
-
-def _finite(tables: Sequence[Any], scores: Sequence[Any]) -> list[float]:
-    try:
-        values = [float(score) for score in scores]
-        no_number = any(issubclass(kind, _NO_NUMBERS) for kind in {*map(type, scores)})
-        if isfinite(sum(values)) and not no_number:
-            return values
-    except Exception:  # noqa: S110 (a score is any object; the look at each one names it)
-        pass
-    return [_score(table, score) for table, score in zip(tables, scores, strict=True)]
+    return tables, list(map(_score, tables, scores))
 
 
 def _score(table: Any, score: Any) -> float:
     try:
         value = nan if isinstance(score, _NO_NUMBERS) else float(score)
-    except Exception:
+    except Exception:  # of any object, as of a tensor of several numbers
         value = nan
     if not isfinite(value):
         raise Fault(
             f"returned the score {shown(score)} for table {_shown(table)}; a score is a number"
         )
     return value
-
-
-def _places(tables: Sequence[Any], positions: Mapping[tuple[str, str], int]) -> list[int]:
-    try:
-        return list(map(positions.__getitem__, tables))
-    except (KeyError, TypeError):
-        return [_place(table, positions) for table in tables]
 
 
 def _place(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
@@ -691,36 +644,3 @@ def _place(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
 
 def _shown(table: Any) -> str:
     return str(table) if isinstance(table, TableId) else shown(table)
-
-
-def _in_order(rankings: list[CheckedRanking]) -> list[CheckedRanking]:
-    """Return scored rankings, each sorted by its scores."""
-    lengths = [len(ranking.places) for ranking in rankings]
-    rows = np.full((len(rankings), max(lengths, default=0)), -1, dtype=np.int64)
-    filled = np.arange(rows.shape[1]) < np.array(lengths, dtype=np.int64)[:, None]
-    rows[filled] = [place for ranking in rankings for place in ranking.places]
-    scores = np.zeros(rows.shape)
-    scores[filled] = [score for ranking in rankings for score in ranking.scores]
-    return listed(settled(rows, scores), lengths)
-
-
-def _single_answers(ask: Callable[[Any], Any], texts: list[Any], stop: bool) -> Iterator[Any]:
-    """Ask for one ranking after the other; yield each, or the fault of one that raised.
-
-    Args:
-        ask: query -> what the retriever gives.
-        texts: the queries.
-        stop: ask nothing after a fault.
-    """
-    for text in texts:
-        try:
-            answer = ask(text)
-        except Fault as fault:
-            answer = fault
-        except PASSED_ON:
-            raise
-        except BaseException as error:
-            answer = _raised(error)
-        yield answer
-        if stop and isinstance(answer, Fault):
-            return

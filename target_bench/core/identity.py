@@ -26,7 +26,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from target_bench import contrib
-from target_bench.core.contract import constructor_arguments
+from target_bench.core.contract import constructor_arguments, parts_of
 from target_bench.core.credentials import masked, note_secrets
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
@@ -62,7 +62,7 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     cls = type(plugin)
     identity: dict[str, Any] = {"class": class_name(cls)}
     try:
-        parts = _parts(plugin)
+        parts = parts_of(plugin)
         settings = _settings(plugin, parts)
         identity["config"] = masked(settings)
         if hasattr(cls, "VERSION"):
@@ -181,13 +181,8 @@ def made_with_others(made_with: Mapping[str, str], installed: Mapping[str, str])
 
 def _declared(plugin: object) -> Iterator[str]:
     yield from getattr(plugin, "packages", ())
-    for part in _parts(plugin).values():
+    for part in parts_of(plugin).values():
         yield from _declared(part)
-
-
-def _parts(plugin: object) -> Mapping[str, object]:
-    own = getattr(plugin, "parts", None)  # optional; users' own may lack it
-    return own() if callable(own) else {}
 
 
 def _settings(plugin: object, parts: Mapping[str, object]) -> dict[str, Any]:
