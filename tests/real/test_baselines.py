@@ -11,7 +11,6 @@ from target_bench.data.load import load
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.copies import alike
-from target_bench.reporting.leaderboard.recompute import table_ids
 from target_bench.reporting.leaderboard.submission import opened
 from target_bench.reporting.leaderboard.verify import verify
 from tests.builders import ROOT, Recorder
@@ -67,12 +66,12 @@ def test_baselines_share_their_mistakes_within_the_thresholds(
 ) -> None:
     """The figures in the rule ``copied``: mistakes at the same rank, order, equal rankings."""
     dataset = load(corpus, data_dir=DATA)
-    ids, gold = table_ids(dataset), {query.id: query.gold for query in dataset.queries}
+    gold = {query.id: query.gold for query in dataset.queries}
     rankings = []
     for name in BASELINES:  # a set of one or two tables is often that of another
         with opened(HERE / f"{name}{SUFFIX}") as submission:
             place = [run.corpus for run in submission.runs].index(corpus)
-            found = submission.rankings(place, gold, ids).by_query
+            found = submission.rankings(place, dataset).by_query
             rankings.append([found[query_id].tables for query_id in gold])
     pairs = [alike(*pair, list(gold.values())) for pair in permutations(rankings, 2)]
     figures = [(one.same_place, one.same_order, one.identical) for one in pairs]

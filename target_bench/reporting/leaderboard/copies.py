@@ -1,17 +1,18 @@
 """Whether predictions are those of another submission, perhaps with noise."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from target_bench.core.errors import DataError
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Query
+from target_bench.core.schema import Query, Retrieval
 from target_bench.data.answer_words import words
 from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.documents import Card, RunDocument
 from target_bench.reporting.leaderboard.entry import Level
-from target_bench.reporting.leaderboard.recompute import RescoredRun, table_ids
+from target_bench.reporting.leaderboard.recompute import RescoredRun
 from target_bench.reporting.leaderboard.submission import (
     Submission,
     SubmittedPredictions,
@@ -31,14 +32,13 @@ _WORDS = 5
 _NEARLY_ALL = 0.95
 
 
-@dataclass(frozen=True)
-class OtherRun:
+class OtherRun(NamedTuple):
     """A run of another submission, on the data of a run that is checked.
 
     Attributes:
         name: of the submission and of its system.
         whole: whether all that was submitted with it is submitted again.
-        authors: who made it.
+        authors: who made it, in small letters.
         document: what it says of the run.
         predictions: its rankings, or its answers.
         rankings: what it is about, or is built on.
@@ -83,49 +83,80 @@ def other_runs(
                 yield from matching
 
 
+def _matching(
+    submission: Submission, name: str, whole: bool, runs: Sequence[RescoredRun]
+) -> Iterator[OtherRun]:
+    for place, document in enumerate(submission.runs):
+        datasets = [run.dataset for run in runs if _on_same_data(run.document, document)]
+        if datasets:
+            queries = {query.id: query for dataset in datasets for query in dataset.queries}
+            dataset = replace(datasets[0], queries=tuple(queries.values()))
+            ranked, rankings = rankings_of(document, place), SubmittedPredictions()
+            if ranked is not None:
+                rankings = submission.rankings(ranked, dataset)
+            answered = document.generator is not None
+            predictions = submission.answers(place, dataset) if answered else rankings
+            label = f"{submission.card.name} ({name})"
+            authors = frozenset(author.casefold() for author in submission.card.authors)
+            yield OtherRun(label, whole, authors, document, predictions, rankings)
+
+
+def _on_same_data(mine: RunDocument, theirs: RunDocument) -> bool:
+    """Return whether two runs answer the same queries from the same tables."""
+    names = ("corpus", "split", "task", "corpus_fingerprint")
+    return all(getattr(mine, name) == getattr(theirs, name) for name in names)
+
+
 def copied(run: RescoredRun, card: Card, other: OtherRun) -> Iterator[tuple[Level, str]]:
     """Yield what is alike in a run and another one; the rule is that of ``checks.original``."""
-    if not _comparable(run.document, other.document):
+    if not _on_same_data(run.document, other.document):
         return
     own = {author.casefold() for author in card.authors} <= other.authors
-    if _equal(run, other):
+    level: Level = "note" if own else "suspicious"
+    equal_rankings = _are_equal(run, run.rankings, other.rankings, other)
+    if (
+        equal_rankings
+        if run.answers is None
+        else _are_equal(run, run.answers, other.predictions, other)
+    ):
         if other.whole:
             yield "rejected", f"all of it is {other.name} again"
         else:
-            level: Level = "note" if own or _explained(run, other) else "rejected"
+            level = "note" if own or _is_explained(run, other, equal_rankings) else "rejected"
             yield level, f"the predictions are those of {other.name}"
-        return
-    level = "note" if own else "suspicious"
-    both = _both(run.predictions, other.predictions, run)
-    if run.answers is not None:
-        if not _same(run, other, "generator"):
-            wrong, same = _same_answers(run, other, both)
+    elif run.answers is not None:
+        if not _same_part(run, other, "generator"):
+            wrong, same = _same_answers(run, other)
             if wrong >= FEWEST and same / wrong >= _SAME_ANSWERS:
                 yield (
                     level,
                     f"{same:,} of {wrong:,} wrong answers of {other.name} are here, word for word",
                 )
-        return
-    mine, theirs = run.rankings.by_query, other.predictions.by_query
-    ranked = [query for query in both if mine[query.id].tables and theirs[query.id].tables]
-    likeness = alike(
-        [theirs[query.id].tables for query in ranked],
-        [mine[query.id].tables for query in ranked],
-        [query.gold for query in ranked],
-    )
-    if run.document.sets or other.document.sets:
-        likeness = replace(likeness, identical=0.0)  # sets of one or two tables are often the same
-    if likeness.wrong >= FEWEST and likeness.suspicious:
-        yield (
-            level,
-            f"{likeness.shared:.1%} of the wrong tables of {other.name} are here, "
-            f"{likeness.same_place:.1%} at the same rank and {likeness.same_order:.1%} of pairs in "
-            f"the same order; {likeness.identical:.1%} of all rankings are the same",
+    else:
+        mine, theirs = run.rankings.by_query, other.predictions.by_query
+        ranked = [
+            query
+            for query in _both(run, run.rankings, other.predictions)
+            if mine[query.id].tables and theirs[query.id].tables
+        ]
+        likeness = alike(
+            [theirs[query.id].tables for query in ranked],
+            [mine[query.id].tables for query in ranked],
+            [query.gold for query in ranked],
         )
+        if run.document.sets or other.document.sets:
+            # Sets of one or two tables are often the same.
+            likeness = likeness._replace(identical=0.0)
+        if likeness.wrong >= FEWEST and likeness.suspicious:
+            yield (
+                level,
+                f"{likeness.shared:.1%} of the wrong tables of {other.name} are here, "
+                f"{likeness.same_place:.1%} at the same rank and {likeness.same_order:.1%} of "
+                f"pairs in the same order; {likeness.identical:.1%} of all rankings are the same",
+            )
 
 
-@dataclass(frozen=True, slots=True)
-class Likeness:
+class Likeness(NamedTuple):
     """Similarity of two systems' mistakes, over queries that both ranked.
 
     Tables that answer a query are in every good ranking, so only the others are compared, as
@@ -183,78 +214,50 @@ def alike(
     )
 
 
-def _matching(
-    submission: Submission, name: str, whole: bool, runs: Iterable[RescoredRun]
-) -> Iterator[OtherRun]:
-    for place, document in enumerate(submission.runs):
-        mine = [run for run in runs if _comparable(run.document, document)]
-        if not mine:
-            continue
-        known = {query.id for run in mine for query in run.dataset.queries}
-        ranked, rankings = rankings_of(document, place), SubmittedPredictions()
-        if ranked is not None:
-            rankings = submission.rankings(ranked, known, table_ids(mine[0].dataset))
-        answered = document.generator is not None
-        predictions = submission.answers(place, known) if answered else rankings
-        label = f"{submission.card.name} ({name})"
-        authors = frozenset(author.casefold() for author in submission.card.authors)
-        yield OtherRun(label, whole, authors, document, predictions, rankings)
-
-
-def _comparable(mine: RunDocument, theirs: RunDocument) -> bool:
-    """Return whether two runs answer the same queries from the same tables."""
-    names = ("corpus", "split", "task", "corpus_fingerprint")
-    return all(getattr(mine, name) == getattr(theirs, name) for name in names)
-
-
-def _equal(run: RescoredRun, other: OtherRun) -> bool:
-    """Return whether all that both predict is the same, and that is nearly all."""
-    if run.answers is None:
-        return _equal_rankings(run, other)
-    both = _both(run.answers, other.predictions, run)
-    mine, theirs = run.answers.by_query, other.predictions.by_query
-    same = (mine[q.id].generation.text == theirs[q.id].generation.text for q in both)
-    return _nearly_all(both, run) and all(same)
-
-
-def _equal_rankings(run: RescoredRun, other: OtherRun) -> bool:
-    both = _both(run.rankings, other.rankings, run)
-    mine, theirs = run.rankings.by_query, other.rankings.by_query
-    ranked = any(mine[query.id].tables for query in both)  # no-context ranks nothing
-    depth = min((k for r in (run, other) for k in r.document.cutoffs[-1:]), default=0)
-    same = (mine[q.id].tables[:depth] == theirs[q.id].tables[:depth] for q in both)
-    return ranked and _nearly_all(both, run) and all(same)
-
-
 def _both(
-    mine: SubmittedPredictions, theirs: SubmittedPredictions, run: RescoredRun
+    run: RescoredRun, mine: SubmittedPredictions, theirs: SubmittedPredictions
 ) -> list[Query]:
     """Return the queries that both predict."""
     shared = mine.by_query.keys() & theirs.by_query.keys()
     return [query for query in run.dataset.queries if query.id in shared]
 
 
-def _nearly_all(both: Sequence[Query], run: RescoredRun) -> bool:
-    return bool(both) and len(both) >= _NEARLY_ALL * len(run.dataset.queries)
+def _are_equal(
+    run: RescoredRun, mine: SubmittedPredictions, theirs: SubmittedPredictions, other: OtherRun
+) -> bool:
+    """Return whether all that both predict is the same, and that is nearly all."""
+    depth = min((k for r in (run, other) for k in r.document.cutoffs[-1:]), default=0)
+
+    def shown(prediction: Any) -> Any:
+        is_ranking = isinstance(prediction, Retrieval)
+        return prediction.tables[:depth] if is_ranking else prediction.generation.text
+
+    both = _both(run, mine, theirs)
+    pairs = [(shown(mine.by_query[q.id]), shown(theirs.by_query[q.id])) for q in both]
+    return (
+        len(both) >= _NEARLY_ALL * len(run.dataset.queries)
+        and all(first == second for first, second in pairs)
+        and any(first != () for first, _ in pairs)  # no-context ranks nothing
+    )
 
 
-def _explained(run: RescoredRun, other: OtherRun) -> bool:
+def _is_explained(run: RescoredRun, other: OtherRun, equal_rankings: bool) -> bool:
     """Return whether equal predictions are what honest runs of the same parts give."""
     if run.answers is None:
         labels = run.document.retriever, other.document.retriever
-        return run.basis and _same(run, other, "retriever") and labels[0] == labels[1]
+        return run.basis and _same_part(run, other, "retriever") and labels[0] == labels[1]
     retrieved = run.document.retriever is not None
-    return retrieved and _same(run, other, "generator") and not _equal_rankings(run, other)
+    return retrieved and _same_part(run, other, "generator") and not equal_rankings
 
 
-def _same(run: RescoredRun, other: OtherRun, part: str) -> bool:
+def _same_part(run: RescoredRun, other: OtherRun, part: str) -> bool:
     return run.document.identity.get(part) == other.document.identity.get(part)
 
 
-def _same_answers(run: RescoredRun, other: OtherRun, both: Sequence[Query]) -> tuple[int, int]:
+def _same_answers(run: RescoredRun, other: OtherRun) -> tuple[int, int]:
     """Return how many answers of the other are wrong, and how many of these are here."""
     wrong = same = 0
-    for query in both:
+    for query in _both(run, run.predictions, other.predictions):
         mine = words(run.predictions.by_query[query.id].generation.text)
         theirs = words(other.predictions.by_query[query.id].generation.text)
         if len(theirs.split()) >= _WORDS and theirs not in map(words, query.references):

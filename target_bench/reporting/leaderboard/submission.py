@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from target_bench.core import registry
-from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
+from target_bench.core.schema import Dataset, Generation, Judgement, Retrieval, TableId
 from target_bench.core.task_names import task_class
 from target_bench.reporting.leaderboard.archive import Archive, RefusedError
 from target_bench.reporting.leaderboard.documents import (
@@ -75,46 +75,46 @@ class Submission:
     fingerprint: str
     hashes: Mapping[str, str]
 
-    def rankings(
-        self, place: int, known: Collection[str], tables: Mapping[TableId, TableId]
-    ) -> SubmittedPredictions:
+    def rankings(self, place: int, dataset: Dataset) -> SubmittedPredictions:
         """Return the rankings of a run; one that cannot be of this corpus and depth has failed.
 
         Args:
             place: of the run.
-            known: the ids of the queries.
-            tables: the ids of the tables, each to itself, so that it is in memory once.
+            dataset: the queries and tables.
 
         Raises:
             RefusedError: the file is not what it should be.
         """
         depth = self.runs[place].cutoffs[-1]
+        known = {query.id for query in dataset.queries}
+        tables = {table: table for table in dataset.corpus.ids}  # an id is in memory once
         predictions = SubmittedPredictions()
         for line in self._lines(f"runs/{place}/retrieval.jsonl", RankingLine):
             ids = [TableId(*pair) for pair in line.tables] if line.error is None else []
-            error = line.error
+            fault = None
             if len(ids) > depth:
-                error = f"rankings of more than {depth} tables"
+                fault = f"rankings of more than {depth} tables"
             elif len(set(ids)) < len(ids):
-                error = "rankings with a table twice"
+                fault = "rankings with a table twice"
             elif len(line.scores) not in (0, len(ids)):
-                error = "rankings with other numbers of scores than of tables"
+                fault = "rankings with other numbers of scores than of tables"
             elif not all(table in tables for table in ids):
-                error = "rankings with tables that are not there"
-            if error is not None and error != line.error:
-                predictions.fault(error, line.query_id)
-            ranking = Retrieval(line.query_id, (), error=error)
-            if error is None:
-                ranked = tuple(tables[table] for table in ids)
-                scores = tuple(line.scores)
+                fault = "rankings with tables that are not there"
+            if fault is not None:
+                predictions.fault(fault, line.query_id)
+            if error := fault or line.error:
+                ranking = Retrieval(line.query_id, (), error=error)
+            else:
+                ranked, scores = tuple(tables[table] for table in ids), tuple(line.scores)
                 ranking = Retrieval(
                     line.query_id, ranked, scores, resorted=line.resorted, tied=line.tied
                 )
             predictions.add(line.query_id, ranking, known)
         return predictions
 
-    def answers(self, place: int, known: Collection[str]) -> SubmittedPredictions:
+    def answers(self, place: int, dataset: Dataset) -> SubmittedPredictions:
         """Return the answers of a run; arguments and errors as for ``rankings``."""
+        known = {query.id for query in dataset.queries}
         predictions, total = SubmittedPredictions(), 0
         for line in self._lines(f"runs/{place}/generations.jsonl", AnswerLine):
             total += len(line.text)

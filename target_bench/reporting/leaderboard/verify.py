@@ -1,20 +1,22 @@
 """A submission verified: what is against it, and every score of it computed again."""
 
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import BudgetError
+from target_bench.core.errors import BudgetError, ConfigError
 from target_bench.core.identity import is_no_context
 from target_bench.core.metric import over_no_query
 from target_bench.core.observer import Observer
 from target_bench.core.registry import installed_version
+from target_bench.models.answer_reading import check_time, time_limit
 from target_bench.reporting.leaderboard.archive import SUFFIX, RefusedError
 from target_bench.reporting.leaderboard.checks import CHECKS, findings, findings_beside
 from target_bench.reporting.leaderboard.copies import other_runs
 from target_bench.reporting.leaderboard.documents import RunFields, visible
 from target_bench.reporting.leaderboard.entry import Entry, Finding, RunEntry, Verdict
-from target_bench.reporting.leaderboard.recompute import MINUTES, Recomputer, RescoredRun
+from target_bench.reporting.leaderboard.recompute import RescoredRun, recompute
 from target_bench.reporting.leaderboard.submission import Submission, opened
 
 
@@ -56,7 +58,7 @@ def verify(
     against: Path | None = None,
     data_dir: Path | None = None,
     observer: Observer | None = None,
-    minutes: float = MINUTES,
+    minutes: float = 60.0,
 ) -> Verification:
     """Check a submission by every rule and compute its scores from its predictions.
 
@@ -71,41 +73,49 @@ def verify(
         ConfigError: ``minutes`` is not a positive number.
         DataError: there is no such file, or the data that it is about are not here or broken.
     """
-    observer = observer or Observer()
-    recomputer = Recomputer(data_dir, observer, minutes)
+    if not 0 < minutes < inf:
+        raise ConfigError(f"minutes={minutes!r} (--minutes): expected a number above 0")
     try:
-        name = _entry_id(path)
-        with opened(path) as submission:
-            runs = recomputer.recompute(submission)
-            try:
-                all_findings = [
-                    finding for run in runs for finding in findings(run, submission.card)
-                ]
-            except BudgetError:
-                raise recomputer.too_long("looking for known references") from None
-            if against is not None:
-                recomputer.check_time("comparing it with other submissions")
-                for other in other_runs(against, path, submission.fingerprint, runs, observer):
-                    for run in runs:
-                        all_findings += findings_beside(run, submission.card, other)
-            order = list(CHECKS)
-            all_findings = list(
-                dict.fromkeys(all_findings)
-            )  # a run may be beside several of another submission
-            all_findings.sort(key=lambda finding: (finding.run, order.index(finding.check)))
-            entry = Entry(
-                id=name,
-                card=submission.card,
-                runs=[_run_entry(run, submission) for run in runs],
-                verdict=_verdict(all_findings),
-                findings=all_findings,
-                fingerprint=submission.fingerprint,
-                checked_by=f"target-bench {installed_version('target-bench')}",
-            )
+        with time_limit(60 * minutes):
+            entry = _verified(path, against, data_dir, observer or Observer())
     except RefusedError as error:
         refusal = Finding(check=error.check, level="rejected", message=str(error))
-        return Verification(path, "rejected", (refusal,), None)
-    return Verification(path, entry.verdict, tuple(all_findings), entry)
+    except BudgetError:
+        message = (
+            f"not everything is checked after {minutes:g} minutes, the time that verify gives a "
+            "submission. On a slow machine give it more with --minutes"
+        )
+        refusal = Finding(check="readable", level="rejected", message=message)
+    else:
+        return Verification(path, entry.verdict, tuple(entry.findings), entry)
+    return Verification(path, "rejected", (refusal,), None)
+
+
+def _verified(path: Path, against: Path | None, data_dir: Path | None, observer: Observer) -> Entry:
+    name = _entry_id(path)
+    with opened(path) as submission:
+        runs = recompute(submission, data_dir, observer)
+        # A run may be beside several of another submission, and is said to be a copy once.
+        all_findings = {f: None for run in runs for f in findings(run, submission.card)}
+        if against is not None:
+            for other in other_runs(against, path, submission.fingerprint, runs, observer):
+                check_time()
+                for run in runs:
+                    all_findings |= dict.fromkeys(findings_beside(run, submission.card, other))
+        order = list(CHECKS)
+        levels = {finding.level for finding in all_findings}
+        verdict: Verdict = "suspicious" if "suspicious" in levels else "accepted"
+        if "rejected" in levels:
+            verdict = "rejected"
+        return Entry(
+            id=name,
+            card=submission.card,
+            runs=[_run_entry(run, submission) for run in runs],
+            verdict=verdict,
+            findings=sorted(all_findings, key=lambda f: (f.run, order.index(f.check))),
+            fingerprint=submission.fingerprint,
+            checked_by=f"target-bench {installed_version('target-bench')}",
+        )
 
 
 def _entry_id(path: Path) -> str:
@@ -118,13 +128,6 @@ def _entry_id(path: Path) -> str:
     if not 1 <= len(name) <= 200:
         raise RefusedError("the name of the file should have 1 to 200 characters")
     return name
-
-
-def _verdict(all_findings: list[Finding]) -> Verdict:
-    levels = {finding.level for finding in all_findings}
-    if "rejected" in levels:
-        return "rejected"
-    return "suspicious" if "suspicious" in levels else "accepted"
 
 
 def _run_entry(run: RescoredRun, submission: Submission) -> RunEntry:

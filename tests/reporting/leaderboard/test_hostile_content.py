@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from target_bench import corpora
 from target_bench.reporting.leaderboard import archive
 from target_bench.reporting.leaderboard.archive import Archive, RefusedError, strict_json
 from target_bench.reporting.leaderboard.submission import opened
@@ -87,7 +88,7 @@ def test_answers(at: Path, everything: Files, changes: dict[str, object]) -> Non
     name = f"{run_of(everything, 'question_answering')}/generations.jsonl"
     files = with_lines(everything, name, lambda lines: [line | changes for line in lines])
     with pytest.raises(RefusedError), opened(packed(at, files)) as submission:
-        submission.answers(int(name.split("/")[1]), ())
+        submission.answers(int(name.split("/")[1]), corpora.load("mini"))
 
 
 Change = Callable[[dict[str, object]], object]
