@@ -170,13 +170,7 @@ def strict_json(raw: bytes, place: str) -> Any:
             twice, or is nested too deep.
     """
     try:
-        value = json.loads(
-            raw.decode("utf-8"),
-            object_pairs_hook=_object,
-            parse_constant=_no_number,
-            parse_float=_float,
-            parse_int=_int,
-        )
+        value = json.loads(raw.decode("utf-8"), object_pairs_hook=_object)
     except UnicodeDecodeError as error:
         raise RefusedError(f"{place}: not valid UTF-8 at byte {error.start}") from None
     except RecursionError:
@@ -185,12 +179,12 @@ def strict_json(raw: bytes, place: str) -> Any:
         raise RefusedError(f"{place}: not strict JSON: {str(error)[:200]}") from None
     level = [value]
     for _ in range(DEEPEST):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
+        if not all(math.isfinite(x) for x in level if isinstance(x, float)) or any(
+            abs(x) > LARGEST_INTEGER for x in level if isinstance(x, int)
+        ):
+            raise RefusedError(f"{place}: not strict JSON: NaN, or a number that is too large")
+        containers = [inner for inner in level if isinstance(inner, dict | list)]
+        level = [x for c in containers for x in (c.values() if isinstance(c, dict) else c)]
         if not level:
             return value
     raise RefusedError(f"{place}: nested deeper than {DEEPEST} levels")
@@ -203,45 +197,21 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is not a number")
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"the number {text[:30]} is too large")
-    return value
-
-
-def _int(text: str) -> int:
-    value = int(text) if len(text) <= 17 else LARGEST_INTEGER + 1
-    if abs(value) > LARGEST_INTEGER:
-        raise ValueError(f"the number {text[:30]} is too large")
-    return value
-
-
 def _check_end(file: io.BufferedReader, size: int) -> None:
     """See that the zip ends where the file ends, and that its directory is small.
 
     Reading a directory of millions of files takes memory, so this is done before it is read.
     """
-    if size < _END:
-        raise RefusedError("it is not a zip file, or was cut off")
     file.seek(max(0, size - _END - 20))
     tail = file.read()
     end, before = tail[-_END:], tail[:-_END]
-    if end[:4] != b"PK\5\6" or end[20:] != b"\0\0":
+    if size < _END or end[:4] != b"PK\5\6" or end[20:] != b"\0\0":
         raise RefusedError("it does not end as a zip file does: cut off, or with more")
     disk, first, here, n, directory, start = struct.unpack("<4HLL", end[4:20])
-    if before[:4] == b"PK\6\7" or 0xFFFF in (here, n) or 0xFFFFFFFF in (directory, start):
-        raise RefusedError("it is a zip64 file, which no submission needs")
-    if disk or first or here != n:
-        raise RefusedError("it is a part of a zip file of several parts")
-    if n > MOST_FILES or directory > LARGEST_DIRECTORY:
+    if max(n, here) > MOST_FILES or directory > LARGEST_DIRECTORY:
         raise RefusedError(f"{n:,} files, but at most {MOST_FILES} are read")
-    if start + directory != size - _END:
-        raise RefusedError("its directory is not where it should be")
+    if disk or first or here != n or before[:4] == b"PK\6\7" or start + directory != size - _END:
+        raise RefusedError("it is no plain zip file: zip64, of several parts, or with more in it")
 
 
 def _check_entries(entries: list[zipfile.ZipInfo], directory: int) -> None:
@@ -249,35 +219,28 @@ def _check_entries(entries: list[zipfile.ZipInfo], directory: int) -> None:
     names: set[str] = set()
     at = total = 0
     for info in sorted(entries, key=lambda info: info.header_offset):
-        name = info.filename
-        if info.orig_filename not in NAMES or name != info.orig_filename:
-            shown = ascii(info.orig_filename[:80])
-            raise RefusedError(f"file {shown}: a submission has no such file")
-        if name in names:
-            raise RefusedError(f"{name} is there twice")
-        names.add(name)
-        if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG) or info.is_dir():
-            raise RefusedError(f"{name} is a link, folder or device")
-        if info.flag_bits & (0x1 | 0x20 | 0x40 | 0x2000):
-            raise RefusedError(f"{name} is encrypted or patched")
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise RefusedError(f"{name} is packed by method {info.compress_type}, unknown here")
-        if info.header_offset < at:
-            raise RefusedError(f"{name} lies over another file")
-        if info.header_offset > at:
-            raise RefusedError(f"there are bytes before {name} that belong to no file")
-        at = info.header_offset + _LOCAL + len(name) + info.compress_size
-        total += info.file_size
+        name, form = info.orig_filename, stat.S_IFMT(info.external_attr >> 16)
+        if name not in NAMES or name != info.filename or name in names:
+            raise RefusedError(f"file {name[:80]!a}: a submission has no such file, or once")
+        if (
+            form not in (0, stat.S_IFREG)
+            or info.flag_bits & (0x1 | 0x20 | 0x40 | 0x2000)
+            or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        ):
+            raise RefusedError(f"{name} is a link, encrypted, or packed by an unknown method")
+        if info.header_offset != at:
+            raise RefusedError(f"{name} is not right behind the file before it")
         if info.file_size > LARGEST_RATIO * info.compress_size + MEBI // 4:
             raise RefusedError(
                 f"{name} unpacks to {info.file_size:,} bytes from {info.compress_size:,}"
             )
+        names.add(name)
+        at += _LOCAL + len(name) + info.compress_size
+        total += info.file_size
     if total > LARGEST_TOTAL:
         raise RefusedError(f"it unpacks to {total:,} bytes; at most {LARGEST_TOTAL:,}")
-    if at > directory:
-        raise RefusedError("a file lies over the directory")
-    if at < directory:
-        raise RefusedError("there are bytes after the last file that belong to no file")
+    if at != directory:
+        raise RefusedError("its directory is not right behind the last file")
 
 
 @contextmanager

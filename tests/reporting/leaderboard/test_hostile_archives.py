@@ -76,7 +76,7 @@ def test_files_that_lie_over_each_other(at: Path) -> None:
     content = bytearray(zipped([("card.json", b"a" * 500), ("submission.json", b"b" * 500)]))
     directory = content.rindex(b"PK\1\2")
     content[directory + 42 : directory + 46] = bytes(4)  # the second file begins at the first
-    assert "lies over" in str(refused(at, bytes(content)))
+    assert "is not right behind the file before it" in str(refused(at, bytes(content)))
 
 
 @pytest.mark.parametrize("place", ["before card.json", "before submission.json", "after the last"])
@@ -96,7 +96,7 @@ def test_bytes_that_belong_to_no_file(at: Path, place: str) -> None:
         start = content.index(b"PK\1\2", start + 1) if offset == 0 else start
     with zipfile.ZipFile(io.BytesIO(content)) as there:  # a zip that others read
         assert there.testzip() is None
-    assert f"bytes {place}" in str(refused(at, bytes(content)))
+    assert "is not right behind" in str(refused(at, bytes(content)))
 
 
 def test_many_small_bombs(at: Path) -> None:
@@ -135,7 +135,7 @@ def test_symbolic_link(at: Path) -> None:
 def test_a_name_twice(at: Path) -> None:
     with pytest.warns(UserWarning, match="Duplicate name"):
         content = zipped([("card.json", b"{}"), ("card.json", b"[]")])
-    assert "is there twice" in str(refused(at, content))
+    assert "no such file, or once" in str(refused(at, content))
 
 
 def test_encrypted(at: Path) -> None:
@@ -149,7 +149,7 @@ def test_encrypted(at: Path) -> None:
 def test_unknown_compression(at: Path, method: int) -> None:
     content = bytearray(zipped([("card.json", b"{}")]))
     content[content.index(b"PK\1\2") + 10] = method
-    assert f"method {method}" in str(refused(at, bytes(content)))
+    assert "unknown method" in str(refused(at, bytes(content)))
 
 
 def test_millions_of_entries(at: Path) -> None:
@@ -173,7 +173,7 @@ def test_zip64(at: Path) -> None:
     locator = struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1)
     assert "zip64" in str(refused(at, content[:-22] + locator + content[-22:]))
     end = struct.pack("<4s4HLLH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
-    assert "zip64" in str(refused(at, content[:-22] + end))
+    assert "are read" in str(refused(at, content[:-22] + end))
 
 
 def test_a_zip_without_its_end(at: Path) -> None:
