@@ -8,7 +8,6 @@ Akbik (ACL SRW 2025) to retrieve; their reranker is ``rerank`` or ``listwise`` a
 import re
 from typing import Any
 
-from target_bench import ConfigError
 from target_bench.plugin_tools import Method, QueryExpansion, Scale
 
 PROMPT = """\
@@ -18,8 +17,6 @@ with one question per line and nothing else; if it is simple, repeat it.
 
 Question or statement: {{ query }}"""
 """What the generator is asked."""
-
-_BULLET = re.compile(r"^\s*(?:[-*•#>]+|\(?\d+[.):])\s*")
 
 
 class Decompose(QueryExpansion):
@@ -59,18 +56,10 @@ class Decompose(QueryExpansion):
         normalise: Scale = "max",
         depth: int | None = None,
     ) -> None:
-        super().__init__(generator, retriever, prompt, weight, method, normalise, depth)
+        super().__init__(generator, retriever, prompt, n_parts, weight, method, normalise, depth)
         self.n_parts = n_parts
-        if n_parts < 1:
-            raise ConfigError(f"n_parts={n_parts}: at least 1 is needed")
 
-    def written_prompt(self, query: str) -> str:
-        """Return what the generator is asked."""
-        n = str(self.n_parts)
-        return self.prompt.replace("{{ n }}", n).replace("{{ query }}", query)
-
-    def texts_in(self, answer: str, query: str) -> list[str]:  # noqa: ARG002 (the base's argument)
-        """Return the first different lines of an answer with a word, without introductions."""
-        lines = (_BULLET.sub("", line).strip() for line in answer.splitlines())
-        parts = (line for line in lines if re.search(r"\w", line) and not line.endswith(":"))
-        return list(dict.fromkeys(parts))[: self.n_parts]
+    def texts_in(self, answer: str) -> list[str]:
+        """Return the lines of an answer with a word, without introductions."""
+        lines = map(self.without_bullet, answer.splitlines())
+        return [line for line in lines if re.search(r"\w", line) and not line.endswith(":")]

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from target_bench import ConfigError
 from target_bench.plugin_tools import Method, QueryExpansion, Scale
 
 PROMPT = """\
@@ -24,7 +23,6 @@ Question or statement: {{ query }}"""
 """What the generator is asked."""
 
 
-_BULLET = re.compile(r"^\s*(?:[-*•#>]+|\(?\d+[.):])\s*")
 _MARKS = re.compile(r"[*_`|]+")
 _OPENING = re.compile(r"[\[{]")
 
@@ -69,31 +67,19 @@ class HySE(QueryExpansion):
         normalise: Scale = "max",
         depth: int | None = None,
     ) -> None:
-        super().__init__(generator, retriever, prompt, weight, method, normalise, depth)
+        super().__init__(generator, retriever, prompt, n_schemas, weight, method, normalise, depth)
         self.n_schemas = n_schemas
-        if n_schemas < 1:
-            raise ConfigError(f"n_schemas={n_schemas}: at least 1 is needed")
 
-    def written_prompt(self, query: str) -> str:
-        """Return what the generator is asked."""
-        n = str(self.n_schemas)
-        return self.prompt.replace("{{ n }}", n).replace("{{ query }}", query)
+    def texts_in(self, answer: str) -> list[str]:
+        """Return the schemas in an answer, a line each: title and columns.
 
-    def texts_in(self, answer: str, query: str) -> list[str]:  # noqa: ARG002 (the base's argument)
-        """Return the schemas in an answer, a line each."""
-        return _schemas(answer, self.n_schemas)
-
-
-def _schemas(answer: str, n: int) -> list[str]:
-    """Return the first ``n`` different schemas of an answer, a line each: title and columns.
-
-    JSON is looked for first, anywhere in the answer: a list of schemas, an object that holds one,
-    or one schema after another; a schema is text, a list, or an object whose values count.
-    Without JSON each line that names a table and columns, as in ``Title: a, b``, is a schema.
-    """
-    schemas = [_text(item) for document in _documents(answer) for item in _items(document)]
-    words = [" ".join(text.split()) for text in schemas or map(_line, answer.splitlines())]
-    return list(dict.fromkeys(text for text in words if re.search(r"[^\W\d_]", text)))[:n]
+        JSON is looked for first, anywhere in the answer: a list of schemas, an object that holds
+        one, or one schema after another; a schema is text, a list, or an object whose values count.
+        Without JSON each line that names a table and columns, as in ``Title: a, b``, is a schema.
+        """
+        schemas = [_text(item) for document in _documents(answer) for item in _items(document)]
+        words = [" ".join(text.split()) for text in schemas or map(_line, answer.splitlines())]
+        return [text for text in words if re.search(r"[^\W\d_]", text)]
 
 
 def _documents(answer: str) -> Iterator[Any]:
@@ -156,8 +142,8 @@ def _text(value: Any) -> str:
 
 def _line(line: str) -> str:
     """Return a line without bullet, number and marks, if it names columns; else nothing."""
-    bare = _MARKS.sub(" ", _BULLET.sub("", line))
-    title, colon, columns = bare.partition(":")
-    if not (columns.strip() if colon else re.search(r"[(,|\t]", _BULLET.sub("", line))):
+    bare = QueryExpansion.without_bullet(line)
+    title, colon, columns = _MARKS.sub(" ", bare).partition(":")
+    if not (columns.strip() if colon else re.search(r"[(,|\t]", bare)):
         return ""
     return re.sub(r"[(),:;\t]", " ", f"{title} {columns}")

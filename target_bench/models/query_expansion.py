@@ -1,7 +1,8 @@
 """Retrieval by a query and by texts that a language model writes for it."""
 
+import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from target_bench.core import cache_use, registry
@@ -13,6 +14,8 @@ from target_bench.search.fusion import Fusion, Method, Scale, expanded
 from target_bench.search.nested import InnerRetriever, Wrapper
 
 DEPTH = 200
+
+_BULLET = re.compile(r"^\s*(?:[-*•#>]+|\(?\d+[.):])\s*")
 
 
 class QueryExpansion(Wrapper):
@@ -26,7 +29,8 @@ class QueryExpansion(Wrapper):
     Args:
         generator: as written on the command line, or an object.
         retriever: ranks: as written on the command line, or an object.
-        prompt: what the generator is asked, with ``{{ query }}`` where it goes.
+        prompt: what the generator is asked, with ``{{ query }}`` and ``{{ n }}`` where they go.
+        n: how many texts to ask for, and to use at most.
         weight: of the query's own ranking, from 0 to 1.
         method: as for ``hybrid``.
         normalise: as for ``hybrid``.
@@ -47,6 +51,7 @@ class QueryExpansion(Wrapper):
         generator: Any,
         retriever: Any,
         prompt: str,
+        n: int,
         weight: float = 0.5,
         method: Method = "weighted",
         normalise: Scale = "max",
@@ -65,6 +70,9 @@ class QueryExpansion(Wrapper):
             raise ConfigError(f"weight={weight}: the share of the query's ranking, from 0 to 1")
         if "{{ query }}" not in prompt:
             raise ConfigError("prompt: it has no field {{ query }}")
+        if n < 1:
+            raise ConfigError(f"{n} {self.writes}s: at least 1 is needed")
+        self._n = n
         self._fusion = Fusion(method, normalise)
         self._inner = InnerRetriever(retriever)
         self._generator = check_generator(registry.part("generator", generator))
@@ -72,12 +80,13 @@ class QueryExpansion(Wrapper):
         self._failed: dict[str, str] = {}
 
     @abstractmethod
-    def texts_in(self, answer: str, query: str) -> list[str]:
-        """Return the texts to search with in a generator's answer; empty if there are none."""
+    def texts_in(self, answer: str) -> Iterable[str]:
+        """Return the texts to search with in a generator's answer, the best first."""
 
-    def written_prompt(self, query: str) -> str:
-        """Return what the generator is asked."""
-        return self.prompt.replace("{{ query }}", query)
+    @staticmethod
+    def without_bullet(line: str) -> str:
+        """Return a line of an answer without the bullet or number that it begins with."""
+        return _BULLET.sub("", line).strip()
 
     def parts(self) -> Mapping[str, object]:
         """Return the generator, and the retriever."""
@@ -116,18 +125,18 @@ class QueryExpansion(Wrapper):
         new = [query for query in unique if query not in self._texts]
         if len(new) < len(unique):
             cache_use.note(f"{self.writes}s asked for before")
+        prompt = self.prompt.replace("{{ n }}", str(self._n))
+        prompts = {query: prompt.replace("{{ query }}", query) for query in new}
         requests = [
-            GenerationRequest(
-                query, "table_retrieval", (Message("user", self.written_prompt(query)),), query
-            )
-            for query in new
+            GenerationRequest(query, "table_retrieval", (Message("user", text),), query)
+            for query, text in prompts.items()
         ]
         answers = ask_generator(self._generator, requests)
         for query in new:
             answer = answers[query]
-            texts = self.texts_in(answer.text, query) if answer.error is None else []
+            texts = () if answer.error else dict.fromkeys(self.texts_in(answer.text))
             self._failed.pop(query, None)
             if texts:
-                self._texts[query] = texts
+                self._texts[query] = list(texts)[: self._n]
             else:
                 self._failed[query] = answer.error or f"no {self.writes} in {answer.text!r:.150}"

@@ -43,5 +43,5 @@ def test_a_query_without_parts_is_ranked_by_itself_and_counted(tmp_path: Path) -
     ]
     [note] = retriever.notes()
     assert note.startswith("2 of 3 queries got no part and were ranked by themselves; the first")
-    with pytest.raises(ConfigError, match="n_parts=0"):
+    with pytest.raises(ConfigError, match="0 parts"):
         decomposing(tmp_path, {}, n_parts=0)
