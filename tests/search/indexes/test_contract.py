@@ -163,7 +163,7 @@ def test_recall_is_reported(spec: str) -> None:
     notes = [note for note in made.notes() if "recall" in note]
     assert notes == [note for note in other.notes() if "recall" in note]
     assert re.fullmatch(
-        r"recall@2 against exact search: [01]\.\d{3} over 3 queries\n"
-        r"recall@10 against exact search: [01]\.\d{3} over 200 queries",
+        r"recall@2 against exact search: [01]\.\d{3} over the first 3 queries\n"
+        r"recall@10 against exact search: [01]\.\d{3} over the first 200 queries",
         "\n".join(notes),
     )
