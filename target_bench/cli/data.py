@@ -114,10 +114,14 @@ def list_(only: Only = None, as_json: AsJson = False) -> None:
     corpora = [] if only is Part.embeddings else cache.entries()
     embeddings = [] if only is Part.corpora else embedding_cache.entries(cache_root())
     if as_json:
-        shown = [
-            {"part": "corpora", **entry._asdict(), "path": str(entry.path)} for entry in corpora
-        ]
-        print_json(shown + [{"part": "embeddings", **entry.to_json()} for entry in embeddings])
+        entries: dict[str, Sequence[Any]] = {"corpora": corpora, "embeddings": embeddings}
+        print_json(
+            [
+                {"part": part, **entry._asdict(), "path": str(entry.path)}
+                for part, listed in entries.items()
+                for entry in listed
+            ]
+        )
         return
     from target_bench.core.text_tables import print_tables, say
 

@@ -2,7 +2,7 @@
 
 There is one SQLite file for each encoder and kind of text, with a row for each text: 16 bytes of
 its hash (never the text), its vector, whether it was cut, and a CRC-32 over all three. A damaged
-row counts as not recorded. Writers take turns by a lock beside the files.
+row counts as not recorded.
 """
 
 import hashlib
@@ -13,13 +13,12 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import portalocker
 from numpy.typing import NDArray
 
 from target_bench.core import cache_use
@@ -27,7 +26,7 @@ from target_bench.core.errors import PluginError, StoreError, reason
 from target_bench.core.files import cache_root
 from target_bench.core.identity import plugin_identity
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.remote.answer_cache import is_damage
+from target_bench.models.cache_file import CacheFile, connected
 
 Warn = Callable[[str], object]
 
@@ -40,16 +39,12 @@ FORMAT = 3
 FOLDER = "embeddings"
 """Folder in the cache."""
 
-_TABLES = f"""
-    BEGIN;
+_TABLES = """
     CREATE TABLE header (encoder TEXT, kind TEXT, created TEXT);
     CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB, cut INTEGER, crc INTEGER);
-    PRAGMA user_version = {FORMAT};
 """
-_UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter is of an error's own message
 _VECTOR = np.dtype("<f4")
-_SUFFIX, _ASIDE, _LOCK = ".sqlite", ".aside-", ".lock"
-_BUSY = 60.0  # seconds to wait for another process that writes
+_SUFFIX = ".sqlite"
 _AT_ONCE = 500  # keys in a statement; SQLite allows at least 999
 _SHOWN = 60  # characters of a text in a message
 
@@ -121,14 +116,14 @@ def _vectors_of(
             cache_use.found("embedding cache", store, [keys[i] for i in np.flatnonzero(known)])
         if known.all():
             return vectors, n_cut
-        store.check_writable()  # before texts are encoded for hours
+        store.append([], vectors[:0], (), warn)  # see that it works before hours of encoding
     missing = np.flatnonzero(~known)
     for some, made, *cut in _parts(encoder, [texts[i] for i in missing], kind, store is not None):
         places = missing[some]
         n_cut += sum(cut[0]) if cut else 0
         part = _checked(made, [texts[i] for i in places], encoder)
         if store is not None:
-            part = store.append([keys[i] for i in places], part, *cut)
+            store.append([keys[i] for i in places], part, cut[0] if cut else (), warn)
             cache_use.made(store, [keys[i] for i in places])
         if not vectors.shape[1]:
             vectors = np.zeros((len(keys), part.shape[1]), np.float32)
@@ -236,74 +231,69 @@ class EmbeddingStore:
         Raises:
             StoreError: the file cannot be read.
         """
-        with self._reported("read"):
-            try:
-                return self._gathered(keys, warn)
-            except _UNREADABLE as error:
-                if not is_damage(error):
-                    raise
-            with _locked(self.path.parent):
-                self._move_aside_if_damaged(keys, warn)
-                return self._gathered(keys, warn)
+        known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32), 0
+        if not self.path.exists():
+            return known, vectors, n_cut
+        places = {key: place for place, key in enumerate(keys)}
+        n_damaged = 0
+        with closing(CacheFile(self.path, _TABLES, FORMAT, "embeddings", warn)) as file:
+            rows = file.do(lambda database: list(_rows(database, keys)))
+        for key, row, cut, crc in rows:
+            whole = key in places and type(row) is bytes and cut in (0, 1)
+            if not whole or crc != _crc(key, row, cut):
+                n_damaged += 1
+                continue
+            if not vectors.shape[1]:
+                vectors = np.zeros((len(keys), len(row) // _VECTOR.itemsize), np.float32)
+            vectors[places[key]] = np.frombuffer(row, _VECTOR)
+            known[places[key]] = True
+            n_cut += cut
+        if n_damaged:
+            warn(
+                f"{n_damaged} of the embeddings recorded in {self.path} are damaged; these texts "
+                "are encoded again"
+            )
+        return known, vectors, n_cut
 
-    def check_writable(self) -> None:
-        """See that something can be recorded here.
-
-        Raises:
-            StoreError: the folder cannot be written.
-        """
-        with self._reported("written"), _locked(self.path.parent):
-            pass
-
-    def append(self, keys: Sequence[bytes], vectors: Vectors, cut: Sequence[bool] = ()) -> Vectors:
-        """Record the vectors of texts, all or none.
+    def append(
+        self,
+        keys: Sequence[bytes],
+        vectors: Vectors,
+        cut: Sequence[bool] = (),
+        warn: Warn = warnings.warn,
+    ) -> None:
+        """Record the vectors of texts, all or none; without any, see that the file can be written.
 
         Args:
             keys: of the texts, each once.
             vectors: (n, d) finite numbers.
             cut: which of the texts were longer than the model reads; none of them if empty.
-
-        Returns:
-            (n, d) vectors as they are recorded: another process may have been faster.
+            warn: is called for a damaged file, which is moved aside.
 
         Raises:
             PluginError: the vectors are not of the length of those recorded before.
             StoreError: they cannot be written; those recorded before are kept.
         """
-        with (
-            self._reported("written"),
-            _locked(self.path.parent),
-            closing(sqlite3.connect(self.path, _BUSY)) as database,
-        ):
-            known, earlier, _ = self._gathered(keys, lambda _: None)
-            if not database.execute("PRAGMA user_version").fetchone()[0]:
-                database.executescript(_TABLES)
-                header = (self.encoder, self.kind, time.strftime("%Y-%m-%dT%H:%M:%S%z"))
-                database.execute("INSERT INTO header VALUES (?, ?, ?)", header)
-            self._check_length(database, vectors.shape[1])
-            flags = [bool(flag) for flag in cut] if len(cut) else [False] * len(keys)
-            new = [
-                (key, row := vector.astype(_VECTOR).tobytes(), flag, _crc(key, row, flag))
-                for key, vector, flag, is_known in zip(keys, vectors, flags, known, strict=True)
-                if not is_known
-            ]
-            database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", new)
-            database.commit()
-        return np.where(known[:, None], earlier, vectors) if known.any() else vectors
+        flags = [bool(flag) for flag in cut] if len(cut) else [False] * len(keys)
+        rows = [
+            (key, row := vector.astype(_VECTOR).tobytes(), flag, _crc(key, row, flag))
+            for key, vector, flag in zip(keys, vectors, flags, strict=True)
+        ]
+        header = (self.encoder, self.kind, time.strftime("%Y-%m-%dT%H:%M:%S%z"))
 
-    def _move_aside_if_damaged(self, keys: Sequence[bytes], warn: Warn) -> None:
-        """Begin a new file, unless another process has done so meanwhile."""
-        try:
-            self._gathered(keys, lambda _: None)
-        except _UNREADABLE as error:
-            if not is_damage(error):
-                raise
-            aside = f"{self.path.name}{_ASIDE}{time.time_ns()}"
-            self.path.rename(self.path.with_name(aside))
-            warn(
-                f"the recorded embeddings in {self.path} cannot be used ({error}); the file was "
-                f"moved to {aside} and a new one begun"
-            )
+        def write(database: sqlite3.Connection) -> None:
+            if rows:
+                self._check_length(database, vectors.shape[1])
+            with database:  # commits, or rolls back
+                database.execute("BEGIN IMMEDIATE")
+                database.execute(
+                    "INSERT INTO header SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM header)",
+                    header,
+                )
+                database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", rows)
+
+        with closing(CacheFile(self.path, _TABLES, FORMAT, "embeddings", warn)) as file:
+            file.do(write)
 
     def _check_length(self, database: sqlite3.Connection, dimension: int) -> None:
         row = database.execute("SELECT length(vector) FROM vectors LIMIT 1").fetchone()
@@ -314,66 +304,13 @@ class EmbeddingStore:
                 "settings and its revision() must tell models apart; fix them, or delete the file."
             )
 
-    def _gathered(
-        self, keys: Sequence[bytes], warn: Warn
-    ) -> tuple[NDArray[np.bool_], Vectors, int]:
-        known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32), 0
-        if not self.path.exists():
-            return known, vectors, n_cut
-        places = {key: place for place, key in enumerate(keys)}
-        n_damaged = 0
-        with closing(_opened(self.path)) as database:
-            is_empty = database.execute("SELECT 1 FROM sqlite_master").fetchone() is None
-            for start in range(0, 0 if is_empty else len(keys), _AT_ONCE):
-                some = keys[start : start + _AT_ONCE]
-                marks = ",".join("?" * len(some))
-                query = f"SELECT * FROM vectors WHERE key IN ({marks})"  # noqa: S608 (marks alone)
-                for key, row, cut, crc in database.execute(query, some):
-                    if (
-                        key not in places
-                        or type(row) is not bytes
-                        or cut not in (0, 1)
-                        or crc != _crc(key, row, cut)
-                    ):
-                        n_damaged += 1
-                        continue
-                    if not vectors.shape[1]:
-                        width = len(row) // _VECTOR.itemsize
-                        vectors = np.zeros((len(keys), width), np.float32)
-                    vectors[places[key]] = np.frombuffer(row, _VECTOR)
-                    known[places[key]] = True
-                    n_cut += cut
-        if n_damaged:
-            warn(
-                f"{n_damaged} of the embeddings recorded in {self.path} are damaged; these texts "
-                "are encoded again"
-            )
-        return known, vectors, n_cut
 
-    @contextmanager
-    def _reported(self, verb: str) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, *_UNREADABLE, portalocker.LockException) as error:
-            raise StoreError(
-                f"embeddings cannot be {verb} in {self.path} ({reason(error)}). Free disk space "
-                "or fix its permissions, name another folder with $TARGET_BENCH_CACHE, or encode "
-                "without the cache (cache=false); what was recorded is kept."
-            ) from error
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    """Open a file that exists; one of another layout is reported as damaged."""
-    database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", _BUSY, uri=True)
-    database.text_factory = bytes  # damage may make text of numbers, and text that is no UTF-8
-    try:
-        version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, FORMAT):  # 0: a process was killed before it wrote anything
-            raise sqlite3.DatabaseError(f"its layout is version {version}, not {FORMAT}")
-    except BaseException:
-        database.close()
-        raise
-    return database
+def _rows(database: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        marks = ",".join("?" * len(some))
+        query = f"SELECT key, vector, cut, crc FROM vectors WHERE key IN ({marks})"  # noqa: S608 (marks alone)
+        yield from database.execute(query, some)
 
 
 def _crc(key: bytes, vector: bytes, cut: int) -> int:
@@ -381,16 +318,7 @@ def _crc(key: bytes, vector: bytes, cut: int) -> int:
     return zlib.crc32(key + vector + bytes([cut]))
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Be the only writer in a folder, among all threads and processes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with portalocker.Lock(folder / _LOCK, timeout=_BUSY, check_interval=0.01):
-        yield
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingFile:
+class EmbeddingFile(NamedTuple):
     """A file of recorded embeddings.
 
     Attributes:
@@ -413,27 +341,24 @@ class EmbeddingFile:
     bytes: int
     created: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the output of ``target-bench data cache list --json``."""
-        return asdict(self) | {"path": str(self.path)}
-
 
 def entries(root: Path) -> list[EmbeddingFile]:
     """Return all files of recorded embeddings in a cache folder, unusable ones included."""
-    return [_entry(path) for path in sorted((root / FOLDER).glob(f"*{_SUFFIX}*"))]
+    paths = sorted((root / FOLDER).glob(f"*{_SUFFIX}*"))
+    return [_entry(path) for path in paths if not path.name.endswith(("-wal", "-shm", ".lock"))]
 
 
 def _entry(path: Path) -> EmbeddingFile:
     size = path.stat().st_size
-    aside = "moved aside" if _ASIDE in path.name else ""
+    aside = "" if path.suffix == _SUFFIX else "moved aside"
     try:
-        with closing(_opened(path)) as database:
+        with closing(connected(path, FORMAT)) as database:
             encoder, kind, created = database.execute("SELECT * FROM header").fetchone()
             rows, n_bytes = database.execute(
                 "SELECT (SELECT count(*) FROM vectors), "
                 "(SELECT length(vector) FROM vectors LIMIT 1)"
             ).fetchone()
-        kind, created, shown = kind.decode(), created.decode(), _shown(json.loads(encoder))
+        shown = _shown(json.loads(encoder))
     except (OSError, sqlite3.Error, TypeError, ValueError) as error:
         return EmbeddingFile(path, aside or f"cannot be read: {error}", "", "", 0, 0, size, "")
     dimension = (n_bytes or 0) // _VECTOR.itemsize
@@ -458,17 +383,10 @@ def clear(root: Path) -> list[EmbeddingFile]:
     Raises:
         StoreError: a file cannot be removed.
     """
-    folder = root / FOLDER
-    if not folder.is_dir():
-        return []
+    files = entries(root)
     try:
-        with _locked(folder):
-            gone = entries(root)
-            for path in folder.iterdir():
-                if path.is_dir():  # of an earlier layout
-                    shutil.rmtree(path)
-                elif path.name != _LOCK:
-                    path.unlink()
-    except (OSError, portalocker.LockException) as error:
-        raise StoreError(f"{folder} cannot be removed: {reason(error)}") from error
-    return gone
+        if (root / FOLDER).is_dir():
+            shutil.rmtree(root / FOLDER)
+    except OSError as error:
+        raise StoreError(f"{root / FOLDER} cannot be removed: {reason(error)}") from error
+    return files

@@ -10,17 +10,14 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, nullcontext
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from threading import Lock
 from typing import Any, TypeVar
 
-import portalocker
-
 from target_bench.core import cache_use
-from target_bench.core.errors import StoreError, reason
 from target_bench.core.files import cache_root, seal_of
+from target_bench.models.cache_file import CacheFile, connected
 
 T = TypeVar("T")
 
@@ -28,12 +25,12 @@ FORMAT = 2
 """The version of the file's layout; a file of another version is moved aside."""
 
 _KEYS = 1  # the version of the keys: another one would ask everything again
-_BUSY = 60.0  # seconds to wait for another process that writes
 _COLUMNS = "text, finish_reason, input_tokens, output_tokens"
 _ROW = f"SELECT {_COLUMNS}, seal FROM answers WHERE key = ?"  # noqa: S608 (our own words)
+_DELETE = "DELETE FROM answers WHERE key = ?"
 _INSERT = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)"
-_TABLE = f"""
-    CREATE TABLE IF NOT EXISTS answers (
+_TABLE = """
+    CREATE TABLE answers (
         key TEXT PRIMARY KEY,
         text TEXT NOT NULL,
         finish_reason TEXT,
@@ -42,7 +39,6 @@ _TABLE = f"""
         created TEXT NOT NULL,
         seal TEXT
     ) WITHOUT ROWID;
-    PRAGMA user_version = {FORMAT};
 """
 
 
@@ -91,7 +87,7 @@ def unrecorded(requests: Iterable[T], key: Callable[[T], str]) -> Iterator[T]:
     in it gets the error. Of equal requests the first counts.
     """
     try:
-        database = _connected(file(), "ro")
+        database = connected(file(), FORMAT)
     except sqlite3.Error:
         database = None
     seen: set[str] = set()
@@ -122,13 +118,11 @@ class AnswerCache:
         StoreError: the file cannot be made or opened.
     """
 
-    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, warn: Callable[[str], object]) -> None:
         self._path = path
         self._warn = warn
-        self._lock = Lock()
-        self._database: sqlite3.Connection | None = None
-        self._file = 0
-        self._do(lambda database: database.execute(_ROW, ("",)).fetchone())
+        self._file = CacheFile(path, _TABLE, FORMAT, "answers", warn)
+        self._file.do(lambda database: database.execute(_ROW, ("",)).fetchone())
 
     def get(self, key: str) -> ModelReply | None:
         """Return the recorded answer; one that is not what was recorded is removed.
@@ -136,11 +130,13 @@ class AnswerCache:
         Raises:
             StoreError: the file cannot be read.
         """
-        row = self._do(lambda database: database.execute(_ROW, (key,)).fetchone())
+        row = self._file.do(lambda database: database.execute(_ROW, (key,)).fetchone())
         if row is None:
             return None
         if not _is_whole(key, row):
-            self._do(lambda database: database.execute("DELETE FROM answers WHERE key = ?", (key,)))
+            self._file.do(
+                lambda database: database.execute("DELETE FROM answers WHERE key = ?", (key,))
+            )
             self._warn(
                 f"an answer recorded in {self._path} is damaged; it was removed and the request is "
                 "sent again"
@@ -159,92 +155,17 @@ class AnswerCache:
         created = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         row = (key, *values, created, seal_of([key, *values]))
         cache_use.made(cache_use.ANSWERS, [key])
-        self._do(lambda database: database.execute(_INSERT, row))
+        self._file.do(lambda database: database.execute(_INSERT, row))
 
     def __len__(self) -> int:
-        row = self._do(lambda database: database.execute("SELECT count(*) FROM answers").fetchone())
+        row = self._file.do(
+            lambda database: database.execute("SELECT count(*) FROM answers").fetchone()
+        )
         return int(row[0])
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            if self._database is not None:
-                self._database.close()
-
-    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Work on the file; a damaged one is moved aside, and a new one begun."""
-        with self._lock:
-            try:
-                try:
-                    return work(self._opened())
-                except sqlite3.DatabaseError as error:
-                    if not is_damage(error):
-                        raise
-                    self._move_aside(error)
-                    return work(self._opened())
-            except (OSError, sqlite3.Error, portalocker.LockException) as error:
-                raise StoreError(
-                    f"answers cannot be recorded in {self._path}: {reason(error)}. Free disk "
-                    "space, fix its permissions, name another folder with $TARGET_BENCH_CACHE, or "
-                    "pass cache=false to the generator."
-                ) from error
-
-    def _opened(self) -> sqlite3.Connection:
-        if self._database is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._alone():
-                self._file = self._path.stat().st_ino if self._path.exists() else 0
-                self._database = _connected(self._path, "rwc")
-                self._file = self._path.stat().st_ino
-        return self._database
-
-    def _alone(self) -> portalocker.Lock:
-        """Keep other processes from opening or moving the file."""
-        return portalocker.Lock(self._path.with_name(f"{self._path.name}.lock"), timeout=_BUSY)
-
-    def _move_aside(self, error: Exception) -> None:
-        """Rename the file, unless another process has done so and begun a new one."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
-        with self._alone():
-            if self._path.stat().st_ino != self._file:
-                return
-            aside = self._path.with_name(f"{self._path.name}.aside-{time.time_ns()}")
-            self._path.rename(aside)
-            for end in ("-wal", "-shm"):
-                with suppress(OSError):
-                    self._path.with_name(self._path.name + end).rename(f"{aside}{end}")
-        self._warn(
-            f"the recorded answers in {self._path} cannot be used ({error}); the file was moved to "
-            f"{aside.name} and a new one begun"
-        )
-
-
-def _connected(path: Path, mode: str) -> sqlite3.Connection:
-    """Open the file, and see that it is one of answers; ``mode`` is that of SQLite's addresses.
-
-    Raises:
-        sqlite3.Error: it cannot be opened, or holds something else.
-    """
-    address = f"{path.resolve().as_uri()}?mode={mode}"
-    database = sqlite3.connect(
-        address, timeout=_BUSY, isolation_level=None, check_same_thread=False, uri=True
-    )
-    database.text_factory = _text
-    try:
-        version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0 and mode == "rwc":
-            database.execute("PRAGMA journal_mode = WAL").fetchone()
-            database.executescript(_TABLE)
-        elif version != FORMAT:
-            raise sqlite3.DatabaseError(f"its layout is version {version}, not {FORMAT}")
-        database.execute("PRAGMA synchronous = NORMAL")
-        database.execute(f"SELECT key, {_COLUMNS}, created FROM answers LIMIT 1").fetchone()  # noqa: S608 (our own words)
-    except BaseException:
-        database.close()
-        raise
-    return database
+        self._file.close()
 
 
 def _is_whole(key: str, row: tuple[Any, ...]) -> bool:
@@ -253,20 +174,3 @@ def _is_whole(key: str, row: tuple[Any, ...]) -> bool:
         return False
     *answer, seal = row
     return bool(seal == seal_of([key, *answer]))
-
-
-def _text(raw: bytes) -> str | bytes:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw
-
-
-def is_damage(error: Exception) -> bool:
-    """Return whether the file's content is at fault, not disk, permissions or another process."""
-    if isinstance(error, sqlite3.ProgrammingError):
-        return False  # the file was closed
-    name: str | None = getattr(error, "sqlite_errorname", None)
-    if name is None:
-        return True  # raised by _connected
-    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or name == "SQLITE_ERROR"

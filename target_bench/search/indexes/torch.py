@@ -34,6 +34,8 @@ class Torch(VectorIndex):
 
     packages = ("torch", "numpy")
 
+    _block: int  # queries at once
+
     def __init__(self, device: str | None = None) -> None:
         needs("torch", "torch", "torch")
         self.device = device
@@ -110,7 +112,7 @@ class Torch(VectorIndex):
         except (RuntimeError, AssertionError) as error:
             raise ConfigError(f"device={name}: PyTorch has no such device ({error})") from error
         cells: int = _CELLS[self._on.type] // max(1, len(stored.vectors))
-        self._block: int = max(1, cells if self._on.type == "cuda" else min(BLOCK, cells))
+        self._block = max(1, cells if self._on.type == "cuda" else min(BLOCK, cells))
 
     def _too_small(self) -> ConfigError:
         return ConfigError(

@@ -95,7 +95,7 @@ def test_looking_for_what_is_not_recorded_leaves_a_damaged_file_and_its_warning(
 
 def test_a_full_disk_says_so(path: Path) -> None:
     cache = AnswerCache(path, _never)
-    cache._opened().execute("PRAGMA max_page_count = 4")
+    cache._file.do(lambda database: database.execute("PRAGMA max_page_count = 4"))
     with pytest.raises(StoreError, match=r"TARGET_BENCH_CACHE.*cache=false"):
         cache.put("a", ModelReply("x" * 100_000))
     cache.close()

@@ -46,13 +46,9 @@ def test_ivf_fills_up_with_minus_one() -> None:
     assert missing.any()
     assert (scores[missing] == 0).all()
     assert (np.diff(missing.astype(int), axis=1) >= 0).all()
-    notes = list(index.notes())
-    assert re.fullmatch(
-        r"recall@100 against exact search: 0\.\d{3} over the first 20 queries", notes[0]
-    )
-    assert notes[1:] == [
-        "30 lists learned from 300 vectors: FAISS advises 39 vectors or more a list"
-    ]
+    recall, *notes = index.notes()
+    assert re.fullmatch(r"recall@100 against exact search: 0\.\d{3} over the first 20 .*", recall)
+    assert notes == ["30 lists learned from 300 vectors: FAISS advises 39 vectors or more a list"]
 
 
 def test_torch_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
