@@ -118,7 +118,7 @@ def _verified(name: str, path: Path) -> str:
     if verification.entry is not None and name in REPRODUCTIONS:
         _keep(name, verification.entry)
     elif verification.entry is not None:
-        verification.entry.write(HERE / f"{name}.entry.json")
+        theirs.compact(verification.entry).write(HERE / f"{name}.entry.json")
     return verification.verdict
 
 

@@ -4,6 +4,7 @@
 """
 
 import base64
+import json
 import zlib
 from collections.abc import Iterator
 from math import isfinite
@@ -13,6 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
+    BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
@@ -57,28 +59,47 @@ def _score(value: Any) -> Score:
     return Score.from_json(DeclaredScore.model_validate(value).model_dump() | spec)
 
 
-def _packed(values: Floats) -> str:
-    raw = np.ascontiguousarray(values, dtype="<f8").tobytes()
+def _packed(raw: bytes) -> str:
     return base64.b64encode(zlib.compress(raw, 9)).decode("ascii")
 
 
-def _unpacked(value: Any) -> Floats:
-    if isinstance(value, np.ndarray):
-        return value
+def _unpacked(value: Any, most: int) -> bytes:
     unpacker = zlib.decompressobj()
     try:
-        raw = unpacker.decompress(base64.b64decode(value, validate=True), 8 * _MOST_QUERIES)
+        raw = unpacker.decompress(base64.b64decode(value, validate=True), most)
     except (TypeError, zlib.error) as error:
         raise ValueError(f"is not packed as verify packs values ({error})") from error
-    if len(raw) % 8 or not unpacker.eof:
-        raise ValueError("holds no whole number of values, or too many")
+    if not unpacker.eof:
+        raise ValueError(f"holds no whole packed value, or more than {most:,} bytes")
+    return raw
+
+
+def _packed_values(values: Floats) -> str:
+    return _packed(np.ascontiguousarray(values, dtype="<f8").tobytes())
+
+
+def _unpacked_values(value: Any) -> Floats:
+    if isinstance(value, np.ndarray):
+        return value
+    raw = _unpacked(value, 8 * _MOST_QUERIES)
+    if len(raw) % 8:
+        raise ValueError("holds no whole number of values")
     return np.frombuffer(raw, dtype="<f8").astype(np.float64)
+
+
+def _unpacked_ids(value: Any) -> Any:
+    return value if isinstance(value, list) else json.loads(_unpacked(value, MOST_BYTES))
 
 
 StoredScore = Annotated[
     Score, PlainValidator(_score), PlainSerializer(lambda score: score.to_json())
 ]
-StoredValues = Annotated[Floats, PlainValidator(_unpacked), PlainSerializer(_packed)]
+StoredValues = Annotated[Floats, PlainValidator(_unpacked_values), PlainSerializer(_packed_values)]
+StoredIds = Annotated[
+    list[str],
+    BeforeValidator(_unpacked_ids),
+    PlainSerializer(lambda ids: _packed(json.dumps(ids).encode())),
+]
 
 
 class Finding(Strict):
@@ -120,7 +141,7 @@ class RunEntry(RunFields):
     basis: bool
     title: Annotated[str, Field(max_length=100)]
     scores: Annotated[dict[Name, StoredScore], Field(max_length=500)]
-    query_ids: Annotated[list[str], Field(min_length=1, max_length=_MOST_QUERIES)]
+    query_ids: Annotated[StoredIds, Field(min_length=1, max_length=_MOST_QUERIES)]
     per_query: Annotated[dict[Name, StoredValues], Field(max_length=500)]
     counts: Counts
     answers: AnswerCounts | None
@@ -177,7 +198,7 @@ class Entry(Strict):
         checked_by: the version of target-bench that verified it.
     """
 
-    format: Literal[3] = 3
+    format: Literal[4] = 4
     id: Annotated[str, Field(min_length=1, max_length=200)]
     card: Card
     runs: Annotated[list[RunEntry], Field(min_length=1, max_length=MOST_RUNS)]

@@ -66,7 +66,7 @@ def test_every_corpus_in_full(name: str) -> None:
     for run in runs.values():
         assert run.cutoffs == [1, 5, 10]
         values = run.per_query["recall@10"]
-        assert np.nanmean(values) == pytest.approx(run.scores["recall@10"].value, abs=1e-12)
+        assert np.nanmean(values) == pytest.approx(run.scores["recall@10"].value, abs=1e-7)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,9 +97,9 @@ def test_orders_that_hold_regardless_of_the_machine() -> None:
 
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_no_baseline_comes_near_the_threshold_of_hard_queries(corpus: str) -> None:
-    """The figure in the rule ``gold_rankings``; success@1 is at least the share that it bounds."""
+    """The figure in the rule ``gold_rankings``; a hit at 1 is at least the share that it bounds."""
     found = {n: run for n in NAMES for run in _entry(n).runs if run.corpus == corpus}
-    first = {n: run.per_query["success@1"] > 0 for n, run in found.items()}
+    first = {n: run.per_query["recall@1"] > 0 for n, run in found.items()}
     hard = ~first["bm25"]
     highest = max(at_least(int(hits[hard].sum()), int(hard.sum())) for hits in first.values())
     assert round(highest, 2) <= 0.46
@@ -107,6 +107,7 @@ def test_no_baseline_comes_near_the_threshold_of_hard_queries(corpus: str) -> No
 
 def test_small() -> None:
     assert sum(path.stat().st_size for path in PATHS) < 8_000_000
+    assert sum(path.stat().st_size for path in HERE.rglob(f"*{entry.SUFFIX}")) < 2_500_000
 
 
 def test_readme_says_what_the_entries_say() -> None:

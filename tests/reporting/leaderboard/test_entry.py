@@ -31,7 +31,7 @@ def _score(name: str, value: object) -> Callable[[Record], object]:
 
 
 FORGED: dict[str, tuple[Callable[[Record], object], str]] = {
-    "format": (lambda r: r.__setitem__("format", 99), "format: input should be 3"),
+    "format": (lambda r: r.__setitem__("format", 99), "format: input should be 4"),
     "no card": (lambda r: r.pop("card"), "card: is missing"),
     "card": (lambda r: r["card"].__setitem__("code", "javascript:x"), "card.code: should be"),
     "html": (lambda r: r["card"].__setitem__("name", "<b>x</b>"), "card.name: holds < or >"),
@@ -82,7 +82,7 @@ def test_bombs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = base64.b64encode(zlib.compress(bytes(10**8))).decode()
     record["runs"][0]["per_query"]["mrr"] = bomb
     path.write_text(json.dumps(record))
-    with pytest.raises(DataError, match="or too many"):
+    with pytest.raises(DataError, match="or more than 8,000,000 bytes"):
         read(path)
     monkeypatch.setattr("target_bench.reporting.leaderboard.entry.MOST_BYTES", 1000)
     with pytest.raises(DataError, match="bytes; an entry has at most 1,000"):
