@@ -35,7 +35,7 @@ from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets, writt
 from target_bench.core.metric import mean, of_mean
 from target_bench.core.reasoning import without_reasoning
 from target_bench.data.load import load
-from target_bench.metrics.stats import randomization_tests, resampled_totals
+from target_bench.metrics.stats import randomization_test, resampled_totals
 from target_bench.models.comparison_judge import compared_by_model
 from target_bench.models.judges import text_of
 from target_bench.models.table_judge import PairJudge, p_score, pair_replies, parse_reply
@@ -140,7 +140,7 @@ def table(
                 "interval": np.quantile(drawn, [0.025, 0.975]).tolist(),
                 "ties": float(np.mean(np.array(tied)[scored])),
                 "ms": 1000 * seconds[name] / n_tables if name in seconds else None,
-                "p": randomization_tests(np.vstack([rho, baseline[scored]]), [(0, 1)])[0],
+                "p": randomization_test(rho, baseline[scored])[0],
             }
         )
     return rows

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import combinations
 from math import inf, isfinite, sqrt
 from typing import Any, NamedTuple
 
@@ -29,11 +29,6 @@ Cell = dict[str, Any]
 DEFAULT_K = 10
 LEVEL = 0.05
 """A score with a corrected p-value from here on is not told apart from the best."""
-
-RESAMPLES = 5_000
-_SMALLEST = (
-    0.04  # of p-values that Holm multiplies by the number of systems: more systems, more draws
-)
 
 FIRST_DATABASE = "recall[db]@1"
 """The share of queries whose first table is of the gold database: the one cutoff that is shown."""
@@ -362,8 +357,8 @@ class ColumnTests(NamedTuple):
 
     Attributes:
         against_best: system -> p-value against the first one, corrected for all that were tested.
-        ranks: system -> the first and the last rank, among those tested, that it shares with the
-            systems between the same two ends.
+        ranks: system -> the best and the worst rank that it may have among those tested: below
+            all that are told apart as better, above all that are told apart as worse.
     """
 
     against_best: dict[Any, float]
@@ -371,12 +366,12 @@ class ColumnTests(NamedTuple):
 
 
 def column_tests(order: Sequence[Any], values: Mapping[Any, Vector]) -> ColumnTests:
-    """Test each system against the first, and each against the next one.
+    """Test each system against the first, and every two systems for their ranks.
 
-    Two families of paired randomisation tests, each corrected by itself (Holm). Ranks end between
-    neighbours with p < ``LEVEL``; systems between two such ends share all the ranks there. What
-    cannot be tested, because a score is no mean over queries or over other ones than the first, has
-    neither; a first that cannot be tested leaves nothing to test against.
+    Two families of paired randomisation tests, each corrected by itself (Holm); systems are told
+    apart at p < ``LEVEL``. What cannot be tested, because a score is no mean over queries or over
+    other ones than the first, has neither; a first that cannot be tested leaves nothing to test
+    against.
 
     Args:
         order: the systems, best first.
@@ -388,23 +383,18 @@ def column_tests(order: Sequence[Any], values: Mapping[Any, Vector]) -> ColumnTe
         for system in order
         if system in values and (np.isnan(values[system]) == np.isnan(values[first])).all()
     ]
-    if len(tested) < 2:
+    m = len(tested)
+    if m < 2:
         return ColumnTests({}, {})
-    against = [(i, 0) for i in range(1, len(tested))] if tested[0] == order[0] else []
-    neighbours = list(pairwise(range(len(tested))))
     matrix = np.stack([values[system] for system in tested])
     matrix = matrix[:, ~np.isnan(matrix[0])]
-    draws = max(RESAMPLES, round(len(tested) / _SMALLEST))
-    p_values = randomization_tests(matrix, [*against, *neighbours], draws)
-    best_p = holm(p_values[: len(against)])
-    next_p = holm(p_values[len(against) :])
-    ends = [i for (_, i), p in zip(neighbours, next_p, strict=True) if p < LEVEL]
-    ranks = {
-        system: (start + 1, end)
-        for start, end in pairwise([0, *ends, len(tested)])
-        for system in tested[start:end]
-    }
-    return ColumnTests({tested[i]: p for (i, _), p in zip(against, best_p, strict=True)}, ranks)
+    pairs = list(combinations(range(m), 2))  # better, worse
+    p_values = randomization_tests(matrix, pairs)
+    apart = [pair for pair, p in zip(pairs, holm(p_values), strict=True) if p < LEVEL]
+    better, worse = Counter(worse for _, worse in apart), Counter(better for better, _ in apart)
+    ranks = {system: (1 + better[i], m - worse[i]) for i, system in enumerate(tested)}
+    against_first = holm(p_values[: m - 1]) if tested[0] == order[0] else []
+    return ColumnTests(dict(zip(tested[1:], against_first, strict=False)), ranks)
 
 
 def _rounded(cell: Cell | None) -> Cell | None:

@@ -79,23 +79,31 @@ def test_the_best_and_what_is_not_told_apart_from_it() -> None:
     assert max(recall[name]["p"] for name in ("Plain BM25", "Odd one", "Untold")) < 0.05
 
 
-def test_neighbours_that_are_told_apart_end_a_group_of_ranks() -> None:
-    """Golden: sign tests by scipy, Holm by hand over three pairs of neighbours.
+def test_ranks_come_from_tests_of_every_two_systems() -> None:
+    """Golden: sign tests by scipy, Holm by hand over six pairs.
 
-    1 and 10 and 6 of 20 queries differ, all in favour of the better one: p is 1, .002 and .031,
-    corrected 1, .006 and .063; without the correction the last two would be apart.
+    Between 1 and 17 of 20 queries differ, all in favour of the better one. Corrected, a and b have
+    p = 1 and c and d .0625; every other two are apart.
     """
     values = {
         name: np.arange(20, dtype=np.float32) < right
         for name, right in {"a": 19, "b": 18, "c": 8, "d": 2}.items()
     }
-    p_values = [binomtest(n, n).pvalue for n in (1, 10, 6)]
-    assert p_values == pytest.approx([1, 0.001953125, 0.03125])
+    p_values = sorted(binomtest(n, n).pvalue for n in (1, 10, 6, 11, 16, 17))
+    assert [p * (6 - i) < 0.05 for i, p in enumerate(p_values)] == [True] * 4 + [False] * 2
     tests = column_tests(list(values), {n: x.astype(np.float32) for n, x in values.items()})
     assert tests.ranks == {"a": (1, 2), "b": (1, 2), "c": (3, 4), "d": (3, 4)}
     against_a = sorted(binomtest(n, n).pvalue for n in (1, 11, 17))
     holm = [3 * against_a[0], 2 * against_a[1], against_a[2]]
     assert sorted(tests.against_best.values()) == pytest.approx(holm)
+
+
+def test_ranges_of_ranks_overlap_and_do_not_chain() -> None:
+    """Each of five is near the next one, and the first is far from the last."""
+    values = {n: (np.arange(40) < 38 - 4 * i).astype(np.float32) for i, n in enumerate("abcde")}
+    assert column_tests(list(values), values).ranks == {
+        "a": (1, 3), "b": (1, 4), "c": (1, 5), "d": (2, 5), "e": (3, 5)
+    }  # fmt: skip
 
 
 def test_a_system_whose_score_is_no_mean_has_no_ranks() -> None:
