@@ -5,7 +5,8 @@ Corrections are a file of CSV or JSON lines beside a corpus, which stays as it i
 A row corrects the gold of one query. It has the fields
 
 * ``query``: the id of the query;
-* ``old``: the gold tables that were published, which have to be those of the corpus;
+* ``old``: the gold tables that were published, which have to be those of the corpus; empty where
+  it was published that no table answers the query;
 * ``new``: the right ones; empty where no table of the corpus answers the query;
 * ``source``: where the correction is from: a paper, an issue, whoever looked at it;
 * ``reason``: why the published gold is wrong.
@@ -175,13 +176,13 @@ def _tables(
 
 def _check(query: Query, old: tuple[TableId, ...], new: tuple[TableId, ...], place: str) -> None:
     """See that a row corrects the gold that is there."""
-    if not query.gold or {*old} != {*query.gold}:
+    if not (query.gold or query.unanswerable) or {*old} != {*query.gold}:
         there = ", ".join(table_id.label for table_id in query.gold) or "none"
         named = ", ".join(table_id.label for table_id in old) or "none"
         raise DataError(
             f"{place}: field 'old' names {named}, but the gold of query {query.id!r} is {there}. "
             "The row is for other data, or they were corrected since: "
-            + ("write the present gold there, or remove the row." if query.gold else "remove it.")
+            "write the present gold there, or remove the row."
         )
     if {*new} == {*old}:
         raise DataError(f"{place}: field 'new' names the tables of 'old'. Remove the row.")

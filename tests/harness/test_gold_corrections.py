@@ -72,6 +72,25 @@ def test_as_if_the_files_were_edited(tmp_path: Path, changed: dict[str, Any]) ->
     assert "corrected R@1" in str(result)
 
 
+@pytest.mark.filterwarnings("ignore:.* of 12 queries ha.* no answer in any table")
+def test_a_question_published_without_an_answer_is_given_one(tmp_path: Path) -> None:
+    changed = {"q0": ["t0"], "q1": ["t3"]}
+    corpus = folder(tmp_path / "shop", dict.fromkeys(changed))
+    file = overlay(tmp_path / "fix.jsonl", {"q0": ["t0"]})
+    with pytest.raises(DataError, match="names t0, but the gold of query 'q0' is none"):
+        load(corpus, gold_corrections=file)
+    rows = [
+        {"query": q, "old": [], "new": new, "source": "us", "reason": "it is there"}
+        for q, new in changed.items()
+    ]
+    file.write_text(json_lines(rows))
+    run = evaluate("bm25", corpus, out=tmp_path / "runs", gold_corrections=file)[0]
+    edited = evaluate("bm25", folder(tmp_path / "edited", changed), out=tmp_path / "other")[0]
+    by_corrected = numbers(run, "[corrected]")
+    assert numbers(edited) == {name: by_corrected[name] for name in numbers(edited)}
+    assert by_corrected["recall@1"][0] == 11 / 12
+
+
 def test_they_stay_with_a_run_until_their_file_is_gone(tmp_path: Path) -> None:
     corpus, out = folder(tmp_path / "shop"), tmp_path / "runs"
     file = overlay(tmp_path / "fix.jsonl", OTHER)
