@@ -175,9 +175,13 @@ def _by_gold(
         other = again.get((row.metric + CORRECTED, row.slice, row.run))
         if other is None or row.difference is None or other.difference is None:
             continue
-        mine, theirs = (run.measured(row.metric).values for run in (runs[row.run], base))
+        mine, theirs = (run.measured(row.metric) for run in (runs[row.run], base))
         mask, spec = parts[row.slice], published.spec(row.metric)
-        differ = mask & (mine != theirs) & ~np.isnan(mine) & ~np.isnan(theirs)
+        if mine.of_rows:  # a query has no value of its own
+            differ = mask & (mine.statistics != theirs.statistics).any(axis=1)
+        else:
+            values = mine.values, theirs.values
+            differ = mask & (values[0] != values[1]) & ~np.isnan(values).any(axis=0)
         yield ByGold(
             row.metric,
             row.slice,
@@ -543,9 +547,8 @@ def _difference(
     paired = stats.compare(mine, theirs, measured.value, *how, of_rows=measured.of_rows)
     low, high = stats.interval_of_difference(measured, mine, theirs)
     values = measured.values[mask], base.values[mask]
-    wins, ties, losses = stats.wins_ties_losses(*values)
-    if not spec.higher_is_better:
-        wins, losses = losses, wins
+    counts = (None, None, None) if measured.of_rows else stats.wins_ties_losses(*values)
+    wins, ties, losses = counts if spec.higher_is_better else reversed(counts)
     effect: list[float | None] = [None, None, None]
     if measured.is_mean and base.is_mean:
         size = stats.effect_size(*values, how.resamples, how.seed)

@@ -47,9 +47,9 @@ class Difference:
         effect_low: lower bound of its 95% bootstrap interval.
         effect_high: upper bound.
         wins: queries on which the run has a better value than the baseline, a lower one where lower
-            is better.
-        ties: those with equal values.
-        losses: those with a worse one.
+            is better; None for metrics of rows, in which a query has no value of its own.
+        ties: those with equal values, or None.
+        losses: those with a worse one, or None.
         detectable: the smallest difference that as many queries are likely to show
             (``stats.detectable``); None where there are too few to show any.
     """
@@ -63,9 +63,9 @@ class Difference:
     effect: float | None
     effect_low: float | None
     effect_high: float | None
-    wins: int
-    ties: int
-    losses: int
+    wins: int | None
+    ties: int | None
+    losses: int | None
     detectable: float | None = None
 
     @property
@@ -577,5 +577,5 @@ def _difference_cells(difference: Difference, spec: MetricSpec) -> list[str]:
         "" if difference.p_corrected is None else p_text(difference.p_corrected),
         "" if difference.effect is None else f"{difference.effect:+.2f}",
         "{:+.2f} to {:+.2f}".format(*bounds) if has_bounds else "",
-        "{}/{}/{}".format(*counts) if any(counts) else "",  # a metric of rows has no value of each
+        "" if difference.wins is None else "{}/{}/{}".format(*counts),
     ]

@@ -182,6 +182,20 @@ def test_verdicts_that_change(tmp_path: Path) -> None:
     assert "different corrections of gold" in "".join(compare([*runs, *third], ["recall@1"]).notes)
 
 
+@pytest.mark.filterwarnings("ignore:.* of 12 queries has no answer in any table")
+def test_a_metric_of_rows_counts_the_queries_whose_rows_differ(tmp_path: Path) -> None:
+    corpus = folder(tmp_path / "shop", {"q11": None})
+    file = overlay(tmp_path / "fix.jsonl", {"q0": ["t1"]})
+    runs = evaluate(["bm25", "random"], corpus, out=tmp_path / "runs", gold_corrections=file)
+    compared = compare(list(runs), ["false_retrieval@1"])
+    (by_gold,) = compared.by_gold
+    assert by_gold.differ > 5
+    assert by_gold.contested == 1
+    difference = compared.to_json()["rows"][1]["difference"]
+    assert {difference[count] for count in ("wins", "ties", "losses")} == {None}
+    assert "0/0/0" not in str(compared)
+
+
 def test_answers_have_them_from_their_rankings(tmp_path: Path) -> None:
     corpus = folder(tmp_path / "shop")
     path = corpus / "queries.jsonl"

@@ -53,7 +53,8 @@ def test_compare_counts_a_lower_value_as_a_win(runs: tuple[Path, Path]) -> None:
     row = next(r for r in comparison.rows if r.metric == "edits" and r.difference is not None)
     assert row.difference is not None
     assert row.difference.value < 0
-    assert row.difference.wins > row.difference.losses
+    assert row.difference.wins is not None
+    assert row.difference.wins > (row.difference.losses or 0)
     assert comparison.family == ("edits",)
     text = str(comparison)
     assert "edits · question_answering, mini test · lower is better" in text
