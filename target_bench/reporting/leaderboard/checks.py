@@ -326,10 +326,15 @@ def _gold_answers(run: RescoredRun) -> Findings:
         if bound > rules.unsupported:
             certain = rules.certain is not None and bound > rules.certain
             got = "retrieved" if run.task.source == "retrieved" else "given"
+            support = (
+                f"though the tables {got} do not hold it"
+                if any(tables for _, tables, _ in queries)
+                else "and the predictions name no tables"
+            )
             yield (
                 "rejected" if certain else "suspicious",
-                f"{sum(bare):,} of {len(bare):,} answers are the reference word for word, though "
-                f"the tables {got} do not hold it",
+                f"{sum(bare):,} of {len(bare):,} answers are the reference word for word, "
+                f"{support}",
             )
     long = [
         copy

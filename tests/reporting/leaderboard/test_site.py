@@ -279,6 +279,7 @@ def test_published_predictions_and_groups_of_ranks(open_page: OpenPage, tmp_path
     assert names(page) == ["Theirs", "Plain BM25"], "one row for two files"
     badge = page.locator("#scores tbody .badge")
     assert (badge.inner_text(), badge.get_attribute("href")) == ("published predictions", link)
+    assert "A set for each question." in page.locator("#scores").inner_text()
     assert "jsonl" not in page.locator("#scores").inner_text()
     page.select_option("#source", "published predictions")
     assert names(page) == ["Theirs"]
