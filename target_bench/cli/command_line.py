@@ -19,7 +19,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS, MOVED_OUT
-from target_bench.core import registry
 from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
@@ -67,17 +66,14 @@ def _exit_code(app: typer.Typer, arguments: list[str]) -> int:
     except (*PASSED_ON, SystemExit):
         raise
     except BaseException as error:
-        unmet = registry.unmet_requirements()
-        if unmet:
-            _say(f"Error: {registry.unmet_message(unmet)}")
-            return ConfigError.exit_code
         line_of_user = place(error)
         if line_of_user:  # code that is not ours, called where nobody expected it to raise
             _say(f"Error: a plug-in raised {described(error)}{line_of_user}")
             return PluginError.exit_code
         _say(
             f"Internal error: {described(error)}\n"
-            "This is a fault of target-bench; please report it with the output of --debug."
+            "Unless `pip check` finds a package of the wrong version, this is a fault of "
+            "target-bench; please report it with the output of --debug."
         )
         return INTERNAL_ERROR
 

@@ -263,7 +263,7 @@ def verify_gold(
     settings = {name: value for name, value in given.items() if value is not None}
     task = registry.build("task", "text-to-sql", settings)
     with TerminalObserver() as observer:
-        loaded = Loader(data_dir, observer).load(corpus, split, (), database)
+        loaded = Loader(data_dir, observer).load(corpus, split, ())
         dataset = loaded.of_task(task.name).of_database(database).limited(limit).dataset
         observer.stage(f"{corpus}: run gold SQL in {task.engine}")
         report = gold.verify_gold(dataset, task.engine, task.timeout, warn=observer.warning)

@@ -1,6 +1,5 @@
 """The names of the plug-ins of this package, and where they are; no other module knows them."""
 
-from collections.abc import Mapping
 from typing import Literal
 
 Kind = Literal["retriever", "generator", "corpus", "task", "encoder", "index", "metric"]
@@ -128,8 +127,3 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "table_to_text": "target_bench.tasks.table_to_text:TableToText",
     },
 }
-
-REPLACED: Mapping[Kind, Mapping[str, str]] = {
-    "index": {"hnswlib": "faiss-hnsw, the same graph by FAISS (m, ef_construction, ef_search)"},
-}
-"""Names that earlier versions had -> what takes their place."""

@@ -1,7 +1,6 @@
 """Name -> plug-in: built-in, contributed, entry points, ``module:Class``, ``path/file.py:Class``.
 
-Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for. The packages
-that target-bench declares are checked here too, before any plug-in is built.
+Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for.
 """
 
 import importlib
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench import contrib
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
-from target_bench.core.built_in import METRIC_MODULES, REPLACED, UNLISTED
+from target_bench.core.built_in import METRIC_MODULES, UNLISTED
 from target_bench.core.built_in import Kind as Kind
 from target_bench.core.credentials import masked, masked_settings, note_secrets, without_secrets
 from target_bench.core.errors import (
@@ -118,16 +117,13 @@ def contributed_file(kind: Kind, name: str) -> str | None:
 
 def working(kind: Kind) -> list[str]:
     """Return all names of a kind without the contributed ones whose file cannot be imported."""
-    broken = {name for name in _contributed(kind) if _is_broken(kind, name)}
-    return [name for name in names(kind) if name not in broken]
-
-
-def _is_broken(kind: Kind, name: str) -> bool:
-    try:
-        resolve(kind, name)
-    except (ConfigError, MissingExtraError):  # raised where the plug-in itself is asked for
-        return True
-    return False
+    working = names(kind)
+    for name in _contributed(kind):
+        try:
+            resolve(kind, name)
+        except (ConfigError, MissingExtraError):  # raised where the plug-in itself is asked for
+            working.remove(name)
+    return working
 
 
 def parse(kind: Kind, text: str) -> Spec:
@@ -208,11 +204,12 @@ def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
     if path is not None:
         return _import(path, target)
     if _FILE.fullmatch(target):
-        return _import_file(target)
+        from target_bench.core.plugin_files import module_of
+
+        file_name, _, attribute = target.rpartition(":")
+        return _attribute(module_of(Path(file_name).resolve(), target), attribute, target)
     if ":" in target:
         return _import(target, target)
-    if target in REPLACED.get(kind, {}):
-        raise ConfigError(f"the {kind} {target} is gone; write {REPLACED[kind][target]}")
     if target in also:
         raise ConfigError(f"the {kind} {target} has no settings")
     aliases = [a for n in names(kind) for a in _aliases(n)] if kind == "task" else []
@@ -241,13 +238,9 @@ def canonical(kind: Kind, name: str) -> str:
     known = [*names(kind), *UNLISTED.get(kind, ())]
     registered = next((short for short in known if normalise(short) == plain), None)
     if registered is None and kind == "task":
-        registered = next((short for short in known if plain in _other_names(short)), None)
+        of_tasks = ((short, map(normalise, _aliases(short, "title"))) for short in known)
+        registered = next((short for short, others in of_tasks if plain in others), None)
     return registered or name
-
-
-def _other_names(task: str) -> set[str]:
-    """Return title and aliases of a task, as they are compared."""
-    return set(map(normalise, _aliases(task, "title")))
 
 
 def _aliases(task: str, *more: str) -> list[str]:
@@ -342,13 +335,6 @@ def _only_class(module: Any, target: str) -> type:
     return own[0]
 
 
-def _import_file(target: str) -> Any:
-    from target_bench.core.plugin_files import module_of
-
-    file_name, _, attribute = target.rpartition(":")
-    return _attribute(module_of(Path(file_name).resolve(), target), attribute, target)
-
-
 def _as_named(target: str) -> str:
     """Return a class of a file by the file's name, for messages; other names as they are."""
     module, _, name = target.rpartition(":")
@@ -430,45 +416,6 @@ def _converted(value: Any, annotation: Any, what: str) -> Any:
         hints = (hint for hint in getattr(annotation, "__metadata__", ()) if isinstance(hint, str))
         problems = ". ".join([problems, *hints])
         raise ConfigError(f"{what}: {problems}") from error
-
-
-def unmet_requirements() -> list[str]:
-    """Return the faults of the installed versions of required packages, a sentence each.
-
-    Optional packages are not looked at. Where target-bench itself is not installed (its source
-    folder is on the path), nothing is declared and the list is empty.
-    """
-    from importlib.metadata import PackageNotFoundError, requires, version
-
-    from packaging.requirements import Requirement
-
-    try:
-        declared = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
-    except PackageNotFoundError:
-        return []
-    faults = []
-    for needed in declared:
-        if needed.marker and not needed.marker.evaluate({"extra": ""}):
-            continue
-        requirement = f"{needed.name}{needed.specifier}"
-        try:
-            installed = version(needed.name)
-        except PackageNotFoundError:
-            faults.append(f"target-bench needs {requirement}, which is not installed.")
-            continue
-        if not needed.specifier.contains(installed, prereleases=True):
-            faults.append(
-                f"{needed.name} {installed} is installed; target-bench needs {requirement}."
-            )
-    return faults
-
-
-def unmet_message(faults: list[str]) -> str:
-    """Return a message of the conflicts and what to do about them."""
-    return (
-        f"{' '.join(faults)} Another package may have changed the version: install that package in "
-        f"an environment of its own, and restore this one with: pip install '{DISTRIBUTION}'"
-    )
 
 
 @cache

@@ -278,7 +278,6 @@ class Loader:
         corpus: CorpusLike,
         split: str | None,
         distractors: tuple[str, ...],
-        database: str | None = None,
         gold_corrections: Path | None = None,
         gold_missing: GoldMissing = "stop",
     ) -> Loaded:
@@ -288,7 +287,6 @@ class Loader:
             corpus: by name, path or value.
             split: its name; default: the corpus's own.
             distractors: tables to mix in.
-            database: the only one that will be asked about; of others there are no warnings.
             gold_corrections: a file of corrections of gold tables.
             gold_missing: what a gold table does that is not among the tables.
         """
@@ -310,9 +308,8 @@ class Loader:
             specs = [_anywhere(mixing.divided(spec)[0], spec) for spec in distractors]
             words = {"corpus": _spelled(corpus), "distractors": specs}
             self._loaded[key] = Loaded(dataset, seconds, words)
-            notes = dataset.notes if database is None else notes_about(dataset, database)
             of_databases = isinstance(corpus, Dataset) or dataset.databases or not is_path(corpus)
-            for note in notes:
+            for note in dataset.notes:
                 is_note = not of_databases or is_peculiarity(note)
                 say = self._observer.note if is_note else self._observer.warning
                 say(f"{dataset.info.name} {dataset.split}: {note}")
@@ -735,17 +732,6 @@ def _from_files(names: Sequence[str]) -> str:
     return f" (from {', '.join(names[:3])}{more})"
 
 
-def notes_about(dataset: Dataset, database: str) -> Sequence[str]:
-    """Return the notes of a dataset; about databases only those on one, its name in any case."""
-    folded = database.lower()
-    on_databases = _on_databases(dataset.queries)
-    every = _database_notes(dataset.corpus, on_databases, dataset.databases)
-    queries = [query for query in on_databases if query.database_id.lower() == folded]
-    there = {name: file for name, file in dataset.databases.items() if name.lower() == folded}
-    kept = (note for note in dataset.notes if note not in every)
-    return (*kept, *_database_notes(dataset.corpus, queries, there))
-
-
 def _database_notes(
     corpus: Corpus, queries: Sequence[Query], there: Mapping[str, Path]
 ) -> list[str]:
@@ -864,7 +850,8 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
             "your own, as 'my_task.py:Mine'; or, with TARGET, a pair of a task and corpora, as in "
             'TARGET(("Table Retrieval", "mini")). A generator is named in run(generator=...).'
         )
-    if _is_corpus(written):
+    is_task = registry.is_known("task", registry.parse("task", written).target)
+    if not is_task and (is_path(written) or registry.is_known("corpus", written)):
         raise ConfigError(
             f"{written!r} is a corpus, and a task comes first, as in "
             f'TARGET(("Table Retrieval", "{written}"))'
@@ -888,13 +875,6 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
                 f"A task runs where references are of its kind, which is answer={cls.answer!r}"
             )
     return [(text, corpus) for corpus in listed]
-
-
-def _is_corpus(name: str) -> bool:
-    """Return whether a name that may be of a task is that of a corpus, or a path."""
-    if registry.is_known("task", registry.parse("task", name).target):
-        return False
-    return is_path(name) or registry.is_known("corpus", name)
 
 
 def _serves(info: CorpusInfo, task: str) -> bool:

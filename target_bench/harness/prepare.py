@@ -56,7 +56,6 @@ def loaded_split(text: str, corpus: CorpusLike, options: Options, loader: Loader
         corpus,
         options.split,
         options.distractors,
-        options.database,
         options.gold_corrections,
         options.gold_missing,
     )

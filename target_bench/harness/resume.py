@@ -177,7 +177,6 @@ class ResumedRun:
             command.corpus,
             identity.split,
             command.distractors,
-            command.database,
             gold_corrections,
             command.gold_missing,
         )

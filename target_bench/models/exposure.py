@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from target_bench.core.contract import parts_of
 from target_bench.core.files import parse_json
 from target_bench.core.schema import Dataset, TableId
 from target_bench.data.tables import digests_of
@@ -134,8 +135,7 @@ def _folders(plugin: object) -> Iterator[Path]:
     folder = find() if callable(find) else None
     if folder is not None and (folder / FILE).is_file():
         yield folder
-    parts = getattr(plugin, "parts", None)  # optional; users' own may lack it
-    for part in parts().values() if callable(parts) else ():
+    for part in parts_of(plugin).values():
         yield from _folders(part)
 
 
