@@ -15,11 +15,8 @@ Tables are named as results name them: ``table``, or ``database/table``; in the 
 the name of the table is enough. Several are a list, in CSV as JSON: ``["a", "b"]``.
 """
 
-import csv
-import io
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
@@ -38,7 +35,7 @@ from target_bench.core.schema import (
     TableId,
 )
 from target_bench.core.text_tables import counted
-from target_bench.data.formats.records import identifier
+from target_bench.data.formats.records import csv_records, identifier
 from target_bench.data.near_copies import GoldTables, cells_of, jaccard
 from target_bench.data.unanswerable import PartOfCorpus
 
@@ -68,7 +65,14 @@ def with_corrections(dataset: Dataset, file: str | Path, in_part: bool = False) 
     where = f"{dataset.info.name} {dataset.split}"
     tables = {table_id.label: table_id for table_id in dataset.corpus.ids}
     gold: dict[str, tuple[TableId, ...]] = {}
-    for place, row in _rows(release, Path(file)):
+    rows: Iterable[tuple[str, Any]]
+    if Path(file).suffix == ".csv":
+        rows = csv_records(release, Path(file), ("old", "new"))
+    elif Path(file).suffix == ".jsonl":
+        rows = release.json_lines(Path(file))
+    else:
+        raise DataError(f"{file}: expected corrections of gold as .csv or .jsonl")
+    for place, row in rows:
         query_id = identifier(field(row, "query", object, place), "query", place)
         for name in ("source", "reason"):
             if not field(row, name, str, place).strip():
@@ -109,44 +113,6 @@ def _corrected(query: Query, gold: tuple[TableId, ...]) -> Query:
         names = {table_id.table_id for table_id in gold}
         metadata["passages"] = [name for name in metadata["passages"] if str(name) in names]
     return replace(query, gold=gold, metadata=metadata)
-
-
-def _rows(release: Release, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (file and line, row) of each correction."""
-    if path.suffix == ".jsonl":
-        yield from release.json_lines(path)
-        return
-    if path.suffix != ".csv":
-        raise DataError(f"{path}: expected corrections of gold as .csv or .jsonl")
-    reader = csv.DictReader(io.StringIO(release.text(path), newline=""), strict=True)
-    try:
-        missing = [name for name in FIELDS if name not in (reader.fieldnames or ())]
-        if missing:
-            raise DataError(
-                f"{path}, line 1: no column {missing[0]!r}; it needs {', '.join(FIELDS)}"
-            )
-        for row in reader:
-            place = f"{path}, line {reader.line_num}"
-            if None in row or None in row.values():
-                raise DataError(
-                    f"{place}: not as many cells as columns ({len(reader.fieldnames or ())}). Quote"
-                    " cells that hold a comma."
-                )
-            yield place, {**row, **{n: _list_or_text(row[n], n, place) for n in ("old", "new")}}
-    except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}: not valid CSV: {error}") from error
-
-
-def _list_or_text(cell: str, name: str, place: str) -> Any:
-    if not cell.startswith("["):
-        return cell
-    try:
-        return json.loads(cell)
-    except ValueError as error:
-        raise DataError(
-            f"{place}: field {name!r} is not a JSON list: {cell!r:.80}. Write several tables as "
-            '["a", "b"], quotes doubled in CSV.'
-        ) from error
 
 
 def _tables(

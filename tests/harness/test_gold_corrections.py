@@ -119,10 +119,10 @@ def test_csv_says_the_same(tmp_path: Path) -> None:
     assert None not in read
     assert read[0].gold == read[1].gold  # type: ignore[union-attr]  # they are there
     table.write_text("query,old,new,source,reason\nq0,t0,t1,us\n")
-    with pytest.raises(DataError, match=r"fix\.csv, line 2: not as many cells as columns"):
+    with pytest.raises(DataError, match=r"fix\.csv, row 1: no field 'reason'; it has query, old"):
         load(corpus, gold_corrections=table)
-    table.write_text("query,old,new,reason\n")
-    with pytest.raises(DataError, match="line 1: no column 'source'"):
+    table.write_text("query,old,source,reason\nq0,t0,us,why\n")
+    with pytest.raises(DataError, match="row 1: no field 'new'"):
         load(corpus, gold_corrections=table)
 
 

@@ -283,25 +283,43 @@ def _records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _csv_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield (place, record) of every row; without a column ``query_id``, its number is the id.
-
-    An empty cell is a missing field; in ``table_id`` and ``answer``, ``["a", "b"]`` is a list.
-    """
-    (header, rows), preamble = read_csv(release, path)
-    _check_header(path, header, preamble)
-    for number, row in enumerate(rows, start=1):
-        place = f"{path}, row {number}"
-        record: dict[str, Any] = {n: c for n, c in zip(header, row, strict=True) if c != ""}
-        if "" in header[1:] and "" in record:
-            raise DataError(f"{place}: {record['']!r:.80} is in no column. {_QUOTE}")
-        for name in ("table_id", "answer"):
-            record[name] = _list_or_text(record.get(name), name, place)
-        if "query_id" not in header:
-            record["query_id"] = str(number)
-        yield place, record
+    """Yield (place, record) of every row; without a column ``query_id``, its number is the id."""
+    rows = csv_records(release, path, ("table_id", "answer"), _check_header)
+    for number, (place, record) in enumerate(rows, start=1):
+        yield place, {"query_id": str(number), "table_id": None, **record}
 
 
 _QUOTE = "Quote the cells that hold the separator."
+
+
+def csv_records(
+    release: Release,
+    path: Path,
+    lists: Sequence[str],
+    check: Callable[[Path, Sequence[str], str], None] = lambda *_: None,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (place, record) of every row of a CSV file; an empty cell is a missing field.
+
+    Args:
+        release: reads the file.
+        path: the file.
+        lists: the fields in which ``["a", "b"]`` is a list, and an empty cell is null.
+        check: checks path, names of columns, and the text before them.
+
+    Raises:
+        DataError: a cell is in no column, or is not a list; the message names row and field.
+    """
+    (header, rows), preamble = read_csv(release, path)
+    check(path, header, preamble)
+    for number, row in enumerate(rows, start=1):
+        place = f"{path}, row {number}"
+        cells = dict(zip(header, row, strict=True))
+        if "" in header[1:] and cells[""] != "":
+            raise DataError(f"{place}: {cells['']!r:.80} is in no column. {_QUOTE}")
+        record: dict[str, Any] = {name: cell for name, cell in cells.items() if cell != ""}
+        for name in cells.keys() & {*lists}:
+            record[name] = _list_or_text(record.get(name), name, place)
+        yield place, record
 
 
 _GOLD_TABLE = re.compile(r"(gold[ _-]?)?tables?([ _-]?(ids?|names?))?|gold", re.IGNORECASE)

@@ -15,7 +15,7 @@ A JSON file is a list of records, JSON lines or an object of equally long lists.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +23,8 @@ from typing import Any, Literal, NamedTuple
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import parse_json
-from target_bench.core.grid import CellGrid
 from target_bench.core.release import CorpusLoader, Release, field
-from target_bench.core.schema import NO_DATABASE, CorpusInfo, Query, Table, TableId
+from target_bench.core.schema import NO_DATABASE, Cell, CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.stored_tables import (
     LazyRows,
     StoredTable,
@@ -35,7 +34,6 @@ from target_bench.data.databases.stored_tables import (
 from target_bench.data.formats import records
 from target_bench.data.formats.cells import parquet_records
 from target_bench.data.formats.records import served_tasks
-from target_bench.data.tables import Grid
 
 _SHARD = re.compile(
     r"(?P<split>.+?)(-(?P<number>\d{5})-of-(?P<total>\d{5})(-[0-9a-f]+)?)?"
@@ -180,23 +178,13 @@ def shards(release: Release, part: str) -> dict[str, list[Path]]:
 
 
 def _check_complete(folder: Path, part: str, split: str, shards: list[_Shard]) -> None:
-    there = [shard.number or "0" for shard in shards]
-    total = shards[0].total
-    if len({shard.total for shard in shards}) > 1 or len(set(there)) < len(there):
+    there = [int(shard.number or 0) for shard in shards]
+    totals = {int(shard.total or there[-1] + 1) for shard in shards}  # unsaid: up to the last one
+    if totals != {len(there)} or there != list(range(len(there))):
         raise DataError(
-            f"{folder}: split {split!r} of the {part} is there more than once: "
-            f"{', '.join(shard.path.name for shard in shards)}. Keep one of them."
-        )
-    n = int(total) if total else int(there[-1]) + 1  # without a total, at least up to the last one
-    missing = [number for number in range(n) if number not in map(int, there)]
-    if missing or len(there) > n:
-        first = ""
-        if missing:
-            name = f"{split}-{missing[0]:05}-of-{total}" if total else f"{missing[0]:04}.parquet"
-            first = f"; {name} is missing"
-        raise DataError(
-            f"{shards[0].path.parent}: split {split!r} of the {part} should have {n} shards, but "
-            f"has {len(there)}{first}. Download the folder again."
+            f"{folder}: split {split!r} of the {part} should be one file, or shards from 0 to "
+            f"{max(totals) - 1}, but is {', '.join(shard.path.name for shard in shards)}. Download "
+            "what is missing, and keep one of what is there more than once."
         )
 
 
@@ -230,24 +218,21 @@ def _json_records(release: Release, path: Path) -> Iterator[tuple[str, Mapping[s
         yield from release.json_lines(path)
         return
     content = release.json(path)
-    if isinstance(content, list):
-        for number, record in enumerate(content, start=1):
-            if not isinstance(record, dict):
-                raise DataError(
-                    f"{path}, record {number}: expected an object, but is {record!r:.80}"
-                )
-            yield f"{path}, record {number}", record
-        return
-    if not isinstance(content, dict) or not all(isinstance(v, list) for v in content.values()):
+    if isinstance(content, dict) and all(isinstance(v, list) for v in content.values()):
+        lengths = {name: len(values) for name, values in content.items()}
+        if len(set(lengths.values())) > 1:
+            raise DataError(f"{path}: its lists are not equally long: {lengths}")
+        rows = zip(*content.values(), strict=True)
+        content = [dict(zip(content, values, strict=True)) for values in rows]
+    if not isinstance(content, list):
         raise DataError(
             f"{path}: expected a list of records, a record a line, or an object of lists, one list "
             "per field"
         )
-    lengths = {name: len(values) for name, values in content.items()}
-    if len(set(lengths.values())) > 1:
-        raise DataError(f"{path}: its lists are not equally long: {lengths}")
-    for number, values in enumerate(zip(*content.values(), strict=True), start=1):
-        yield f"{path}, record {number}", dict(zip(content, values, strict=True))
+    for number, record in enumerate(content, start=1):
+        if not isinstance(record, dict):
+            raise DataError(f"{path}, record {number}: expected an object, but is {record!r:.80}")
+        yield f"{path}, record {number}", record
 
 
 def _is_lines(text: str) -> bool:
@@ -262,15 +247,16 @@ def _is_lines(text: str) -> bool:
 
 def _table(place: str, record: Mapping[str, Any]) -> Table:
     grid = records.cell_grid(record, place)
-    header, rows = _header_and_rows(place, record, grid)
-    context = record.get("context")
-    if context is None:
-        context = {}
-    if not isinstance(context, Mapping):
-        raise DataError(
-            f"{place}: field 'context' should be an object, but is {type(context).__name__}: "
-            f"{context!r:.80}"
-        )
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    if grid is not None and record.get("table") is None:
+        header, rows = grid.rectangular()
+    else:
+        names, *rows = records.grid(field(record, "table", object, place), place)
+        header = records.header(names)
+    context: Mapping[str, Any] = {}
+    if record.get("context") is not None:
+        context = field(record, "context", dict, place)
     table_id = TableId(
         records.database(record, place),
         records.identifier(field(record, "table_id", object, place), "table_id", place),
@@ -295,14 +281,6 @@ def _titled(context: dict[str, Any], table_id: TableId) -> dict[str, Any]:
     if table_id.database_id == NO_DATABASE and not str(context.get("title") or "").strip():
         context["title"] = table_id.table_id
     return context
-
-
-def _header_and_rows(place: str, record: Mapping[str, Any], grid: CellGrid | None) -> Grid:
-    """Return header and rows of the field ``table``, or of the grid where it is left out."""
-    if grid is not None and record.get("table") is None:
-        return grid.rectangular()
-    names, *rows = records.grid(field(record, "table", object, place), place)
-    return records.header(names), rows
 
 
 class TargetDatabases(TargetLayout):

@@ -59,7 +59,9 @@ def test_packed_lines(tmp_path: Path) -> None:
     write_target(tmp_path, TABLES, QUERIES)
     path = tmp_path / "corpus" / "test.jsonl"
     (tmp_path / "corpus" / "test.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
-    with pytest.raises(DataError, match=r"'test' of the corpus is there more than once: test\.js"):
+    with pytest.raises(
+        DataError, match=r"'test' of the corpus should .*but is test\.js"
+    ):
         corpora.load(tmp_path)
     path.unlink()
     assert _all(corpora.load(tmp_path)) == [exact(table) for table in TABLES]
@@ -87,12 +89,10 @@ def test_missing_shard(tmp_path: Path, missing: int) -> None:
     paths[missing].unlink()
     with pytest.raises(DataError) as caught:
         corpora.load(tmp_path)
-    for part in (
-        f"{tmp_path / 'corpus'}: split 'test' of the corpus should have 3 shards, but has 2",
-        f"test-{missing:05}-of-00003 is missing",
-        "Download the folder again",
-    ):
-        assert part in str(caught.value)
+    assert "of the corpus should be one file, or shards from 0 to 2" in str(
+        caught.value
+    )
+    assert [path.name in str(caught.value) for path in paths] == [i != missing for i in range(3)]
 
 
 def test_several_corpora_in_one_folder(tmp_path: Path) -> None:
@@ -130,9 +130,9 @@ def _with(folder: Path, form: Form, **changes: Any) -> Path:
         ({"table_id": None}, "field 'table_id' should be text or a whole number, but is NoneType"),
         ({"table_id": True}, "field 'table_id' should be text or a whole number, but is bool"),
         ({"database_id": 0.5}, "field 'database_id' should be text or a whole number"),
-        ({"context": ["x"]}, r"field 'context' should be an object, but is list: \['x'\]"),
-        ({"context": "title"}, "field 'context' should be an object, but is str: 'title'"),
-        ({"context": 0}, "field 'context' should be an object, but is int: 0"),
+        ({"context": ["x"]}, r"field 'context' should be dict, but is list: \"\['x'\]"),
+        ({"context": "title"}, "field 'context' should be dict, but is str: 'title'"),
+        ({"context": 0}, "field 'context' should be dict, but is int: '0'"),
     ],
 )
 def test_field_of_the_wrong_type(tmp_path: Path, form: Form, changes: Record, fault: str) -> None:
