@@ -130,17 +130,12 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     are those given, those of the environment and of the settings of plug-ins (``note_secrets``),
     and what looks like one.
     """
-    text = _without_long(text, secrets)
+    hidden = {*secrets, *_of_environment(), *tuple(_noted)}
+    text = _without(text, (secret for secret in hidden if len(secret) >= _SHORTEST))
     for secret in tuple(_noted):
         if _SHORT <= len(secret) < _SHORTEST and not secret.isalpha() and secret in text:
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
     return text
-
-
-def _without_long(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return a text without credentials, but for short ones, which words may be alike."""
-    hidden = {*secrets, *_of_environment(), *tuple(_noted)}
-    return _without(text, (secret for secret in hidden if len(secret) >= _SHORTEST))
 
 
 def _of_settings(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from enum import Enum
 from functools import partial
 from inspect import Parameter, isclass, signature
@@ -13,7 +14,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from target_bench.core import registry
 from target_bench.core.contract import constructor_arguments
-from target_bench.core.credentials import is_secret, without_secrets
+from target_bench.core.credentials import is_secret, note_secrets, without_secrets
 from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
 from target_bench.core.identity import code_hash
 from target_bench.core.registry import class_name, installed_version
@@ -32,7 +33,6 @@ class Foreign:
     Attributes:
         object: what was found.
         maker: what gives another one when it is called, where it was made by calling.
-        secrets: credentials among its settings.
         packages: the installed packages that its classes are from.
 
     Raises:
@@ -44,12 +44,14 @@ class Foreign:
         self._setting = setting
         self._kinds = kinds
         resolved = found_at(target, setting) if isinstance(target, str) else target
-        self._source = _source_hash(resolved) if isinstance(target, str) else None
+        self._source: str | None = None
+        if isinstance(target, str):
+            with suppress(OSError, TypeError):  # of an object that is made already
+                self._source = code_hash(resolved)  # type: ignore[arg-type]  # it raises
         named = isinstance(target, str) and callable(resolved) and not isinstance(resolved, kinds)
         self.maker: Any = resolved if named else None
         self.object: Any = self.made() if named else self._checked(resolved)
         self._described = Description(self.object)
-        self.secrets = self._described.secrets
         self.packages = tuple(sorted(self._described.packages))
 
     def made(self) -> Any:
@@ -96,16 +98,9 @@ def found_at(target: str, setting: str) -> object:
     Raises:
         ConfigError: there is nothing of that name.
     """
-    try:
-        if ":" in target:
-            return registry.resolve("generator", target)
-    except ConfigError:
-        place, _, name = target.rpartition(":")  # the registry has imported it
-        for module in [sys.modules.get(place), *_modules_of(place)]:
-            if hasattr(module, name):
-                return getattr(module, name)
-        raise
-    raise ConfigError(f"{setting}={target}: expected module:name or path/file.py:name")
+    if ":" not in target:
+        raise ConfigError(f"{setting}={target}: expected module:name or path/file.py:name")
+    return registry.resolve("generator", target, only_callable=False)
 
 
 def called(make: Any, what: str, *arguments: object) -> Any:
@@ -138,19 +133,6 @@ def n_required(function: Any) -> int:
     return sum(p.default is p.empty and p.kind not in variable for p in parameters)
 
 
-def _modules_of(place: str) -> list[Any]:
-    file = str(Path(place).resolve())
-    return [m for m in list(sys.modules.values()) if vars(m).get("__file__") == file]
-
-
-def _source_hash(maker: Any) -> str | None:
-    """Return the hash of the code that makes an object; None for an object made already."""
-    try:
-        return code_hash(maker)
-    except (OSError, TypeError):
-        return None
-
-
 # A model object as JSON, and the credentials in it
 
 _CHANGES_NO_ANSWER = frozenset(
@@ -175,22 +157,20 @@ _CHANGES_ANSWERS = frozenset(
 
 
 class Description:
-    """A model object as JSON, without its secrets.
+    """A model object as JSON, without its credentials, which ``without_secrets`` knows from now on.
 
     Attributes:
         settings: its class, the source hash of one that may be edited, and fields, and those of
             what it holds.
         packages: the installed packages that its classes are from.
-        secrets: what was left out.
         problem: why that is not all that determines its answers, or None.
     """
 
     def __init__(self, model: object) -> None:
-        self.secrets: set[str] = set()
         self.packages: set[str] = set()
         self.problem: str | None = None
         self._within: list[object] = []
-        self._json(model)  # finds the secrets, which may stand in more than one place
+        self._json(model)  # finds credentials, which may stand in more than one place
         self.settings: Any = self._json(model)
 
     def _json(self, value: Any) -> Any:
@@ -199,9 +179,9 @@ class Description:
         if value is None or isinstance(value, bool | int | float):
             return value
         if isinstance(value, str | Path):
-            return without_secrets(str(value), self.secrets)
+            return without_secrets(str(value))
         if isinstance(value, SecretStr | SecretBytes):
-            return self._hide(value)
+            return _note(value)
         if isinstance(value, Mapping):
             return self._mapping(value)
         if isinstance(value, list | tuple):
@@ -214,21 +194,10 @@ class Description:
         shown = {}
         for name, value in mapping.items():
             if is_secret(str(name)) or name in hidden or isinstance(value, SecretStr | SecretBytes):
-                self._hide(value)
+                _note(value)
             else:
                 shown[str(name)] = self._json(value)
         return shown
-
-    def _hide(self, value: Any) -> None:
-        if isinstance(value, SecretStr | SecretBytes):
-            value = value.get_secret_value()
-        if isinstance(value, bytes):
-            value = value.decode(errors="replace")
-        if isinstance(value, str):
-            self.secrets.update((value, value.removeprefix("Bearer ")))
-        elif isinstance(value, Mapping | list | tuple):
-            for item in value.values() if isinstance(value, Mapping) else value:
-                self._hide(item)
 
     def _other(self, value: object) -> Any:
         """Return a class, a function or an object."""
@@ -251,7 +220,7 @@ class Description:
             return self._unknown(f"it holds a {type(value).__name__} ({error})")
 
     def _unknown(self, problem: str) -> None:
-        self.problem = self.problem or without_secrets(problem, self.secrets)
+        self.problem = self.problem or without_secrets(problem)
 
     def _settings(self, value: object) -> dict[str, Any]:
         if not isinstance(value, BaseModel):
@@ -282,6 +251,13 @@ class Description:
             return name | {"code": code_hash(thing)}
         self.packages.add(package)
         return name
+
+
+def _note(value: Any) -> None:
+    """Remember a credential, or those in a mapping of headers."""
+    if isinstance(value, SecretStr | SecretBytes):
+        value = value.get_secret_value()
+    note_secrets(value.decode(errors="replace") if isinstance(value, bytes) else value, "secret")
 
 
 def _addresses(model: BaseModel) -> list[str]:

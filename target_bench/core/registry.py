@@ -198,8 +198,11 @@ def part(kind: Kind, value: Any) -> Any:
     return create(kind, value) if isinstance(value, str) else value
 
 
-def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
-    """Return the class behind a name, ``module:Class`` or ``path/file.py:Class``."""
+def resolve(kind: Kind, target: str, also: Iterable[str] = (), only_callable: bool = True) -> Any:
+    """Return the class behind a name, ``module:Class`` or ``path/file.py:Class``.
+
+    With ``only_callable`` false, any other object of a module or file may be named, too.
+    """
     path = _find(kind, target)
     if path is not None:
         return _import(path, target)
@@ -207,9 +210,10 @@ def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
         from target_bench.core.plugin_files import module_of
 
         file_name, _, attribute = target.rpartition(":")
-        return _attribute(module_of(Path(file_name).resolve(), target), attribute, target)
+        module = module_of(Path(file_name).resolve(), target)
+        return _attribute(module, attribute, target, only_callable)
     if ":" in target:
-        return _import(target, target)
+        return _import(target, target, only_callable)
     if target in also:
         raise ConfigError(f"the {kind} {target} has no settings")
     aliases = [a for n in names(kind) for a in _aliases(n)] if kind == "task" else []
@@ -300,7 +304,7 @@ def _installed(group: str, _path: tuple[str, ...]) -> tuple["EntryPoint", ...]:
     return tuple(entry_points(group=group))
 
 
-def _import(path: str, target: str) -> Any:
+def _import(path: str, target: str, only_callable: bool = True) -> Any:
     module_name, _, attribute = path.partition(":")
     try:
         module = importlib.import_module(module_name)
@@ -316,7 +320,9 @@ def _import(path: str, target: str) -> Any:
         raise ConfigError(
             f"{target!r}: importing {module_name} raised {described(error)}{place(error)}"
         ) from error
-    return _attribute(module, attribute, target) if attribute else _only_class(module, target)
+    if not attribute:
+        return _only_class(module, target)
+    return _attribute(module, attribute, target, only_callable)
 
 
 def _only_class(module: Any, target: str) -> type:
@@ -343,9 +349,9 @@ def _as_named(target: str) -> str:
     return f"{Path(sys.modules[module].__file__ or module).name}:{name}"
 
 
-def _attribute(module: Any, attribute: str, target: str) -> Any:
+def _attribute(module: Any, attribute: str, target: str, only_callable: bool) -> Any:
     plugin = getattr(module, "DEFINITIONS", {}).get(attribute) or getattr(module, attribute, None)
-    if not callable(plugin):
+    if plugin is None or (only_callable and not callable(plugin)):
         own = [
             name
             for name, value in vars(module).items()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from target_bench.core.contract import Generator
-from target_bench.core.credentials import may_be_a_word, without_secrets
+from target_bench.core.credentials import answer_without_secrets, without_secrets
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.model_objects import Foreign
 from target_bench.core.observer import Observer
@@ -53,7 +53,6 @@ class RemoteGenerator(Generator):
     answers_are_noted: ClassVar[bool] = True  # as ``cache_use.answered`` has it
     concurrency: int
     cache: bool
-    _secrets: Sequence[str] = ()
 
     @abstractmethod
     def answer_key(self) -> Callable[[GenerationRequest], str] | None:
@@ -111,18 +110,15 @@ class RemoteGenerator(Generator):
             raise
         except Exception as error:
             return self._failed(request, error)
-        text = answer.text
-        for secret in self._secrets:
-            text = text if may_be_a_word(secret) else text.replace(secret, "***")
-        answer = replace(answer, text=text)
+        answer = replace(answer, text=answer_without_secrets(answer.text))
         keep(answer)
         return self._generation(request, answer, seconds)
 
     def _failed(self, request: GenerationRequest, error: Exception) -> Generation:
-        problem, trace = error_text(error, self._secrets), None
+        problem, trace = error_text(error), None
         if problem.startswith("raised: "):  # not what a server said: perhaps a user's own code
-            problem += without_secrets(place(error), self._secrets)
-            trace = without_secrets(whole_traceback(error), self._secrets)
+            problem += without_secrets(place(error))
+            trace = without_secrets(whole_traceback(error))
         tokens = error.tokens if isinstance(error, Failure) else (None, None)
         return Generation(
             request.query_id,
@@ -190,7 +186,6 @@ class WrappedModel(RemoteGenerator):
         self.cache = cache
         self._foreign = Foreign(model, "model", kind)
         self._model: Any = self._foreign.object
-        self._secrets = tuple(self._foreign.secrets)
         self.packages = (*self.packages, *self._foreign.packages)
         addresses = (getattr(self._model, name, None) for name in _ADDRESSES)
         self.paid = not any(isinstance(value, str) and is_local(value) for value in addresses)
@@ -260,16 +255,15 @@ def with_text(text: object, reason: object, refusal: object, counts: Sequence[An
     return ModelReply(storable(text), end, *tokens)
 
 
-def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:
+def error_text(error: BaseException) -> str:
     """Return kind and message of an error; the kind is its cause's where it has none itself.
 
     Args:
         error: what a model raised; clients of several providers name their errors alike.
-        secrets: are taken out of it.
     """
     failure = failure_of(error)
     if failure is not None:
-        return without_secrets(str(failure), secrets)
-    words = " ".join(without_secrets(str(error), secrets).split())
+        return without_secrets(str(failure))
+    words = " ".join(without_secrets(str(error)).split())
     words = words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
     return f"raised: {type(error).__name__}: {words}"
