@@ -61,33 +61,19 @@ _NO_ENTRY = (OSError, ValueError, KeyError, TypeError)
 
 
 class Cached(NamedTuple):
-    """What was read from a corpus, now or earlier.
-
-    Attributes:
-        value: the corpus or the queries.
-        files: SHA-256 of the source files, by their path in the data folder.
-        notes: what a user should know about it.
-    """
+    """A corpus or queries that were read, now or earlier, with notes on them for the user."""
 
     value: Any
-    files: dict[str, str]
+    files: dict[str, str]  # path in the data folder -> SHA-256
     notes: tuple[str, ...]
 
 
 class Kind(NamedTuple):
-    """A part of a split that is cached apart.
-
-    Attributes:
-        name: ``tables`` or ``queries``.
-        columns: name -> type of the columns of its files.
-        row: a table or query -> a value for each column.
-        opened: a file -> what was written into it.
-        in_memory: tables or queries -> the same without a file.
-    """
+    """A part of a split that is cached apart: tables, or queries."""
 
     name: str
-    columns: dict[str, str]
-    row: Callable[[Any], Sequence[bytes]]
+    columns: dict[str, str]  # name -> type of the columns of its files
+    row: Callable[[Any], Sequence[bytes]]  # a table or query -> a value for each column
     opened: Callable[[Path], Any]
     in_memory: Callable[[Iterable[Any]], Any]
 
@@ -398,12 +384,13 @@ def _query_row(query: Query) -> Sequence[bytes]:
 
 
 def _queries(path: Path) -> list[Query]:
-    return [_query(*decoded(row)) for row in _file(path).read_all().column(0).to_pylist()]
-
-
-def _query(query_id: str, text: str, gold: Any, answer: Any, database: str, metadata: Any) -> Query:
-    answer = tuple(answer) if isinstance(answer, list) else answer
-    return Query(query_id, text, tuple(TableId(*g) for g in gold), answer, database, metadata)
+    queries = []
+    for row in _file(path).read_all().column(0).to_pylist():
+        query_id, text, gold, answer, database, metadata = decoded(row)
+        answer = tuple(answer) if isinstance(answer, list) else answer
+        gold = tuple(TableId(*table) for table in gold)
+        queries.append(Query(query_id, text, gold, answer, database, metadata))
+    return queries
 
 
 _COLUMNS = dict.fromkeys(("database_id", "table_id", "digest"), "binary")
@@ -420,12 +407,7 @@ QUERIES = Kind("queries", {"query": "large_binary"}, _query_row, _queries, list)
 class CacheEntry(NamedTuple):
     """An entry of the cache, as ``target-bench data cache list`` shows it.
 
-    Attributes:
-        path: where it lies.
-        bytes: its size.
-        created: when it was made.
-        source: the data folder it was read from; empty for what is no entry.
-        files: the files that were read there.
+    Source and files are the data folder and what was read there; empty for what is no entry.
     """
 
     path: Path

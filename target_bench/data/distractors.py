@@ -45,21 +45,15 @@ class DistractorSpec:
 
     Other settings than those below are the corpus's own: ``infotabs:language=de,n=100``.
 
-    Attributes:
-        text: as it was written.
-        corpus: name or path, with its own settings.
-        split: default: the corpus's own.
-        n: how many tables are drawn; default: all.
-        seed: decides which.
-        near_copies: what becomes of near-copies of gold tables; default: they are left ``out`` of
-            a corpus without questions, and not searched for in others.
+    By default near-copies of gold tables are left ``out`` of a corpus without questions, and not
+    searched for in others.
     """
 
-    text: str
-    corpus: str
-    split: str | None = None
-    n: int | None = None
-    seed: int = 0
+    text: str  # as it was written
+    corpus: str  # name or path, with its own settings
+    split: str | None = None  # the corpus's own
+    n: int | None = None  # all tables
+    seed: int = 0  # decides which
     near_copies: NearCopies | None = None
 
 

@@ -14,26 +14,9 @@ from itertools import islice
 from typing import Annotated, Any, Literal
 
 Language = Literal[
-    "ar",
-    "da",
-    "de",
-    "el",
-    "en",
-    "es",
-    "fi",
-    "fr",
-    "hi",
-    "hu",
-    "it",
-    "nl",
-    "no",
-    "pt",
-    "ro",
-    "ru",
-    "sv",
-    "tr",
-    "zh",
-]
+    "ar", "da", "de", "el", "en", "es", "fi", "fr", "hi", "hu", "it", "nl", "no",
+    "pt", "ro", "ru", "sv", "tr", "zh",
+]  # fmt: skip
 """A language, by its code of ISO 639-1."""
 
 AnyLanguage = Language | Literal["auto"]

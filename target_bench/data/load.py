@@ -306,7 +306,11 @@ class Loader:
             )
             seconds = time.perf_counter() - start
             specs = [_anywhere(mixing.divided(spec)[0], spec) for spec in distractors]
-            words = {"corpus": _spelled(corpus), "distractors": specs}
+            words: dict[str, Any] = {"corpus": None, "distractors": specs}
+            if not isinstance(corpus, Dataset):
+                text = str(corpus)
+                target = text if is_path(corpus) else registry.parse("corpus", text).target
+                words["corpus"] = _anywhere(target, text)
             self._loaded[key] = Loaded(dataset, seconds, words)
             of_databases = isinstance(corpus, Dataset) or dataset.databases or not is_path(corpus)
             for note in dataset.notes:
@@ -314,15 +318,6 @@ class Loader:
                 say = self._observer.note if is_note else self._observer.warning
                 say(f"{dataset.info.name} {dataset.split}: {note}")
         return self._loaded[key]
-
-
-def _spelled(corpus: CorpusLike) -> str | None:
-    """Return a corpus's name or absolute path, valid from any folder; None for one in memory."""
-    if isinstance(corpus, Dataset):
-        return None
-    if is_path(corpus):
-        return _anywhere(str(corpus), str(corpus))
-    return _anywhere(registry.parse("corpus", str(corpus)).target, str(corpus))
 
 
 def _anywhere(name: str, spec: str) -> str:

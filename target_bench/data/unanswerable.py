@@ -27,15 +27,10 @@ _OF_GOLD = ("grades", "gold_columns", "not_relevant", "passages")
 
 @dataclass(frozen=True)
 class Draw:
-    """How many questions are left without an answer.
-
-    Attributes:
-        share: of all questions, above 0 and below 1.
-        seed: decides which.
-    """
+    """Which share of the questions, between 0 and 1, is left without an answer."""
 
     share: float
-    seed: int = 0
+    seed: int = 0  # decides which
 
 
 def of_spec(spec: str) -> tuple[str, Draw | None]:

@@ -18,12 +18,7 @@ _PLAIN = re.compile(r"[^/\\\0:]+")
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFile:
-    """A database file.
-
-    Attributes:
-        path: where it lies, unpacked if need be.
-        version: what tells its content from any other.
-    """
+    """A database file, unpacked if need be, and what tells its content from any other."""
 
     path: Path
     version: str

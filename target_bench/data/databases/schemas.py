@@ -28,21 +28,13 @@ class SchemaColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """A table of a schema.
-
-    Attributes:
-        name: its name.
-        title: its name as people say it.
-        columns: its columns.
-        primary_key: their names, in the order of the key.
-        foreign_keys: (column, table, column there).
-    """
+    """A table of a schema: its name, the name as people say it, its columns and keys."""
 
     name: str
     title: str
     columns: tuple[SchemaColumn, ...]
     primary_key: tuple[str, ...]
-    foreign_keys: tuple[tuple[str, str, str], ...]
+    foreign_keys: tuple[tuple[str, str, str], ...]  # column, table, column there
 
     @property
     def context(self) -> dict[str, Any]:

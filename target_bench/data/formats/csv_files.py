@@ -90,52 +90,33 @@ def _is_codec(value: Any) -> bool:
         return False
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _is_delimiter(value: Any) -> bool:
-    return isinstance(value, str) and len(value) == 1 and value not in '"\r\n'
-
-
 _MEANINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "encoding": ("an encoding such as cp1252", _is_codec),
-    "delimiter": ("one character", _is_delimiter),
-    "preamble": ("a number of lines", _is_number),
-    "header_rows": ("a number of rows", _is_number),
+    "delimiter": (
+        "one character",
+        lambda value: isinstance(value, str) and len(value) == 1 and value not in '"\r\n',
+    ),
+    "preamble": ("a number of lines", lambda value: type(value) is int and value >= 0),
+    "header_rows": ("a number of rows", lambda value: type(value) is int and value >= 0),
 }
 
 
 @dataclass(frozen=True)
 class FileTable:
-    """A table as its file has it.
-
-    Attributes:
-        header: the names of the columns.
-        rows: the rows.
-        sheet: the sheet of the workbook; empty for any other file.
-        grid: the cells with their spans; None if none is merged.
-        preamble: the text before the header.
-    """
+    """A table as its file has it."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
-    sheet: str = ""
-    grid: CellGrid | None = None
-    preamble: str = ""
+    sheet: str = ""  # of a workbook
+    grid: CellGrid | None = None  # the cells with their spans, if one is merged
+    preamble: str = ""  # the text before the header
 
 
 class Line(NamedTuple):
-    """A row of a CSV file.
+    """A row of a CSV file."""
 
-    Attributes:
-        number: the line of the file on which it ends, from 1.
-        before: the number of the line on which the row before it ends, 0 for the first.
-        cells: what it holds.
-    """
-
-    number: int
-    before: int
+    number: int  # the line of the file on which it ends, from 1
+    before: int  # that on which the row before it ends, 0 for the first
     cells: list[str]
 
 

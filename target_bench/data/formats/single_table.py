@@ -36,12 +36,10 @@ _MOST_LISTED = 20
 
 
 class SingleTable(NamedTuple):
-    """A table of a file.
+    """A table of a file, and notes on what was assumed of the file, and what is wrong with it.
 
-    Attributes:
-        name: the file's name, with the table's number where it was named with it.
-        table: the table; its first row is the header, several header rows are paths with dots.
-        notes: what was assumed of the file, and what is wrong with it.
+    The name is the file's, with the table's number where it was named with it. The first row is the
+    header; several header rows are paths with dots.
     """
 
     name: str

@@ -58,21 +58,13 @@ class Span:
 
 @dataclass
 class Sheet:
-    """A sheet as its file has it.
-
-    Attributes:
-        name: what it is called.
-        rows: its cells; rows may differ in length.
-        spans: its merged cells; the value of each is at its first place.
-        hidden: whether its program does not show it.
-        above: how many empty rows of the file are above the first one here.
-    """
+    """A sheet as its file has it; rows may differ in length."""
 
     name: str
     rows: list[list[Cell]]
-    spans: list[Span]
+    spans: list[Span]  # the value of each is at its first place
     hidden: bool = False
-    above: int = 0
+    above: int = 0  # how many empty rows of the file are above the first one here
 
 
 def read_workbook(
@@ -213,10 +205,6 @@ def _is_filled(cell: Cell) -> bool:
     return cell is not None and cell != ""
 
 
-def _has_cell(line: Sequence[Cell]) -> bool:
-    return any(map(_is_filled, line))
-
-
 def _at(rows: Sequence[Sequence[Cell]], i: int, j: int) -> Cell:
     return rows[i][j] if i < len(rows) and j < len(rows[i]) else None
 
@@ -262,7 +250,8 @@ def _table(
         raise DataError(f"{place}: {len(body.rows)} rows after the preamble, {n} of them a header")
     if n > 1 and header_rows is None:
         release.remark(_HEADER_ROWS, f"{place}: {n}")
-    if not all(map(_has_cell, (*body.rows, *zip(*body.rows, strict=True)))):
+    lines = (*body.rows, *zip(*body.rows, strict=True))
+    if not all(any(map(_is_filled, line)) for line in lines):
         release.remark(_DIVIDED, place)
     grid = _grid(body, n)
     header, _ = grid.rectangular()
@@ -274,13 +263,11 @@ def _preamble(sheet: Sheet) -> int:
     width = len(sheet.rows[0])
     across = {s.row for s in sheet.spans if s.columns == width > 1}
     start = 0
-    while start < len(sheet.rows) and _is_words(sheet.rows[start], start in across):
+    for row in sheet.rows:  # of words: nothing but the first cell
+        if any(map(_is_filled, row[1:])) or not (start in across or width > 2):
+            break
         start += 1
     return start if start + 1 < len(sheet.rows) else 0
-
-
-def _is_words(row: Sequence[Cell], across: bool) -> bool:
-    return not any(map(_is_filled, row[1:])) and (across or len(row) > 2)
 
 
 def _below(sheet: Sheet, start: int) -> Sheet:

@@ -88,20 +88,12 @@ class TargetLayout(CorpusLoader):
 
 
 class _Shard(NamedTuple):
-    """A file that holds corpus or queries of a split, or a part of them.
+    """A file that holds corpus or queries of a split, or a part of them."""
 
-    Attributes:
-        place: the folder that it and the other splits lie in.
-        split: the split, as the file names it.
-        number: its number, of a split in parts.
-        total: how many parts the split has, if the name says so.
-        path: the file.
-    """
-
-    place: str
-    split: str
-    number: str | None
-    total: str | None
+    place: str  # the folder that it and the other splits lie in
+    split: str  # as the file names it
+    number: str | None  # of a split in parts
+    total: str | None  # how many parts the split has, if the name says so
     path: Path
 
 

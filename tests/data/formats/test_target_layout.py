@@ -59,9 +59,7 @@ def test_packed_lines(tmp_path: Path) -> None:
     write_target(tmp_path, TABLES, QUERIES)
     path = tmp_path / "corpus" / "test.jsonl"
     (tmp_path / "corpus" / "test.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
-    with pytest.raises(
-        DataError, match=r"'test' of the corpus should .*but is test\.js"
-    ):
+    with pytest.raises(DataError, match=r"'test' of the corpus should .*but is test\.js"):
         corpora.load(tmp_path)
     path.unlink()
     assert _all(corpora.load(tmp_path)) == [exact(table) for table in TABLES]
@@ -89,9 +87,7 @@ def test_missing_shard(tmp_path: Path, missing: int) -> None:
     paths[missing].unlink()
     with pytest.raises(DataError) as caught:
         corpora.load(tmp_path)
-    assert "of the corpus should be one file, or shards from 0 to 2" in str(
-        caught.value
-    )
+    assert "of the corpus should be one file, or shards from 0 to 2" in str(caught.value)
     assert [path.name in str(caught.value) for path in paths] == [i != missing for i in range(3)]
 
 
