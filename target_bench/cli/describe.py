@@ -225,7 +225,7 @@ def _corpus(
     from target_bench.data.formats.own_folder import TableFolder
     from target_bench.data.languages import language_name
     from target_bench.data.load import is_path, load, loader
-    from target_bench.data.table_text import recognised_in
+    from target_bench.data.table_text import languages_in, recognised_in
 
     dataset = load(name, split, data_dir=data_dir)
     info, corpus = dataset.info, dataset.corpus
@@ -234,7 +234,9 @@ def _corpus(
     columns = sum(len(table.header) for table in corpus) / n if n else 0.0
     copies = n - len(set(corpus.groups))
     recognised = recognised_in(corpus)
-    language = recognised or "en"
+    languages: Sequence[str] = languages_in(corpus)
+    if len(languages) == 1:
+        languages = [recognised or "en"]
     unanswerable = sum(query.unanswerable for query in dataset.queries)
     plugin = loader(name)
     unread = plugin.unread() if isinstance(plugin, TableFolder) else {}
@@ -246,7 +248,7 @@ def _corpus(
         "avg columns": columns,
         "copies": copies,
         "tasks": list(info.tasks),
-        "language": f"{language_name(language)} ({language})",
+        "language": ", ".join(f"{language_name(code)} ({code})" for code in languages),
         "licence": info.licence,
         "citation": info.citation,
         "source": info.source,
@@ -276,7 +278,7 @@ def _corpus(
     shown = {"copies": of_copies if copies else ""}
     if unanswerable:
         shown["queries"] = f"{len(dataset.queries):,}, of which no table answers {unanswerable:,}"
-    if recognised is None:
+    if recognised is None and len(languages) == 1:
         shown["language"] = f"not recognised; read as {facts['language']}"
     if is_path(name):
         shown["citation"] = ""  # it is the user's own

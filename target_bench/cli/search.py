@@ -64,7 +64,7 @@ def search(
     from target_bench.cli.output import agreed, announced
     from target_bench.data.load import load
     from target_bench.data.own_data import skipping_bad
-    from target_bench.data.table_text import language_in
+    from target_bench.data.table_text import languages_in
     from target_bench.harness.search import TableSearch, matching_rows
 
     named = dict.fromkeys(retrievers or ["bm25"])
@@ -75,8 +75,7 @@ def search(
             name: TableSearch(dataset, name, indexes=indexes, confirm=confirm).search(question, k)
             for name in named
         }
-    language = language_in(dataset.corpus, "auto")
-    match = partial(matching_rows, question=question, language=language)
+    match = partial(matching_rows, question=question, languages=languages_in(dataset.corpus))
     if as_json:
         print_json({name: [_record(hit, match) for hit in hits] for name, hits in rankings.items()})
         return

@@ -56,7 +56,7 @@ from target_bench.data.cache import (
 from target_bench.data.databases.stored_tables import sound_tables
 from target_bench.data.gold import settle_missing, with_corrections
 from target_bench.data.languages import TOLD_APART, WORDS_OF, language_name
-from target_bench.data.table_text import recognised_in
+from target_bench.data.table_text import languages_in, recognised_in, with_languages
 from target_bench.data.tables import (
     MemoryCorpus,
     check_queries,
@@ -698,6 +698,8 @@ def make_dataset(
     split_of_corpus = f"corpus {info.name}, split {split}"
     where = f"{split_of_corpus}{_from_files(names)}"
     try:
+        if info.any_task and not isinstance(corpus, Corpus):
+            corpus = with_languages(list(corpus))
         tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
     except DataError as error:
         raise DataError(f"{where}: {error}") from error
@@ -709,7 +711,10 @@ def make_dataset(
     check_queries(queries, tables, f"{split_of_corpus}{_from_files(names[::-1])}")
     if notes is None:
         notes = table_notes(tables)
-    if info.any_task and (language := recognised_in(tables) or "en") != "en":
+    if info.any_task and len(languages := languages_in(tables)) > 1:
+        names = ", ".join(map(language_name, languages))
+        notes = (f"the tables are in {len(languages)} languages ({names}): bm25, rows and best read words of each", *notes)
+    elif info.any_task and (language := recognised_in(tables) or "en") != "en":
         name = language_name(language)
         read = f"bm25, rows and best read words of {name}; bm25:language=en reads English ones"
         if language not in WORDS_OF:

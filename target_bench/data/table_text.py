@@ -7,6 +7,7 @@ A serializer is part of a retriever's or a prompt's settings, so "without title"
 import re
 import unicodedata
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -22,6 +23,7 @@ from target_bench.core.schema import (
     KIND,
     PASSAGE,
     Cell,
+    Corpus,
     Field,
     Format,
     Linearised,
@@ -190,9 +192,11 @@ class Analyzer:
             paired, NFKC).
         stopwords: which of bm25s' lists to leave out: ``en`` (33 words), ``en_plus`` (179).
         stemmer: the Snowball stemmer, or none.
-        language: whose list and stemmer are used where these are not ``none``; English words lose
-            their accents before they are stemmed, others after it. In Chinese, characters of
-            function words divide a run and are left out; words of Latin letters are English.
+        languages: whose lists and stemmers are used where these are not ``none``; of several
+            languages all lists, and one stemmer after the other, so that a word has one stem in
+            every table and question. English words lose their accents before they are stemmed,
+            others after it. In Chinese, characters of function words divide a run and are left
+            out; words of Latin letters are English.
 
     Raises:
         ConfigError: the regular expression does not compile.
@@ -204,7 +208,7 @@ class Analyzer:
         fold: bool,
         stopwords: StopWords,
         stemmer: Stemming,
-        language: Language = "en",
+        languages: Sequence[Language] = ("en",),
     ) -> None:
         try:
             pattern = re.compile(tokens)
@@ -212,13 +216,13 @@ class Analyzer:
             raise ConfigError(f"tokens={tokens!r} is not a regular expression: {error}") from error
         if pattern.groups > 1:
             raise ConfigError(f"tokens={tokens!r}: more than one group; write (?:...) instead")
-        self.settings = (tokens, fold, stopwords, stemmer, language)
+        self.settings = (tokens, fold, stopwords, stemmer, languages)
         self._tokens = tokens
         self._fold = fold
         self._find = pattern.findall
-        of_words: Language = "en" if language == "zh" else language
-        self._normal = _NormalForms(fold, stopwords, stemmer, of_words)
-        left_out = "" if stopwords == "none" else FUNCTION_CHARACTERS.get(language, "")
+        self._normal = _NormalForms(fold, stopwords, stemmer, languages)
+        leaves_out = "zh" in languages and stopwords != "none"
+        left_out = FUNCTION_CHARACTERS["zh"] if leaves_out else ""
         self._between = str.maketrans(dict.fromkeys(left_out, " "))
 
     def __call__(self, text: str) -> list[str]:
@@ -272,29 +276,33 @@ class _NormalForms(dict[str, str | None]):
     """
 
     def __init__(
-        self, fold: bool, stopwords: StopWords, stemmer: Stemming, language: Language
+        self, fold: bool, stopwords: StopWords, stemmer: Stemming, languages: Sequence[Language]
     ) -> None:
         from Stemmer import Stemmer
 
         super().__init__()
         self.other_scripts: set[str] = set()
         self._fold = folded if fold else str
-        self._stop_words = language, stopwords
-        self._stem = str if stemmer == "none" else Stemmer(WORDS_OF[language][0], 0).stemWord
-        self._stem_folded = language == "en"
+        self._stop_words = languages, stopwords
+        names = [WORDS_OF[language][0] for language in languages if stemmer != "none"]
+        self._stemmers = [Stemmer(name, 0).stemWord for name in names if name != "english"]
+        self._stem_folded = Stemmer("english", 0).stemWord if "english" in names else str
 
     @cached_property
     def _stop(
         self,
     ) -> frozenset[str]:  # read with the first word: bm25s, which has them, takes time
-        return frozenset(map(self._fold, stop_words(*self._stop_words)))
+        languages, name = self._stop_words
+        return frozenset(self._fold(word) for code in languages for word in stop_words(code, name))
 
     def __missing__(self, raw: str) -> str | None:
         if not raw.isascii() and OTHER_SCRIPTS.search(raw):
             self.other_scripts.add(raw)
-        token = self._fold(raw)
-        stem = self._stem(token) if self._stem_folded else self._fold(self._stem(raw))
-        form = self[raw] = None if token in self._stop else stem
+        stem = raw
+        for stemmed in self._stemmers:
+            stem = stemmed(stem)
+        stem = self._stem_folded(self._fold(stem))
+        form = self[raw] = None if self._fold(raw) in self._stop else stem
         return form
 
 
@@ -305,7 +313,7 @@ def stop_words(language: Language, name: StopWords = "en_plus") -> frozenset[str
 
     if name == "none":
         return frozenset()
-    list_name = name.upper() if language == "en" else WORDS_OF[language][1]
+    list_name = name.upper() if language in ("en", "zh") else WORDS_OF[language][1]
     return frozenset(getattr(stopwords, f"STOPWORDS_{list_name}") if list_name else ())
 
 
@@ -335,12 +343,47 @@ def serializers(
     return [Serializer(group, format, rows) for group in groups or [tuple(names)]]
 
 
-def language_in(corpus: Iterable[Table], language: AnyLanguage) -> Language:
-    """Return a language; of ``auto`` the one that titles, headers and first rows are in.
+def languages_in(corpus: Corpus, language: AnyLanguage = "auto") -> tuple[Language, ...]:
+    """Return the languages whose words a corpus holds; of another setting than ``auto``, that one.
 
-    That is English where they are in a language without stemmer and stop words here.
+    They are those that its tables name in their context (``with_languages``), as far as 300 tables
+    from all over the corpus do. Where none is named, it is the one that titles, headers and first
+    rows are in, and English where that has no stemmer and stop words here.
     """
-    return language_of(_first_rows(corpus)) if language == "auto" else language
+    if language != "auto":
+        return (language,)
+    step = max(1, len(corpus) // _TABLES_OF_LANGUAGES)
+    named = {table_language(corpus[name]) for name in corpus.ids[::step]}
+    return tuple(known for known in WORDS_OF if known in named) or (
+        language_of(_first_rows(corpus)),
+    )
+
+
+def with_languages(tables: Sequence[Table]) -> Sequence[Table]:
+    """Return tables in several languages with the code of each in its context, as ``language``.
+
+    A language counts if at least one in twenty of 300 tables is in it; a table that does not show
+    its language gets none. Tables in one language are returned as they are.
+    """
+    sample = tables[:: max(1, len(tables) // _TABLES_OF_LANGUAGES)]
+    told = Counter(recognised_in([table]) for table in sample)
+    known = {code for code, n in told.items() if code in WORDS_OF and n * 20 >= len(sample)}
+    if len(known) < 2:
+        return tables
+    codes = ((table, table_language(table) or recognised_in([table])) for table in tables)
+    return [
+        replace(table, context={**table.context, LANGUAGE: code}) if code in known else table
+        for table, code in codes
+    ]
+
+
+def table_language(table: Table) -> Language | None:
+    """Return the language that a table names in its context, if it is one that words are read of."""
+    return next((known for known in WORDS_OF if known == table.context.get(LANGUAGE)), None)
+
+
+LANGUAGE = "language"
+_TABLES_OF_LANGUAGES = 300
 
 
 def recognised_in(corpus: Iterable[Table]) -> str | None:

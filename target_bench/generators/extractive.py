@@ -185,7 +185,7 @@ class _Words:
     """
 
     def __init__(self, language: Language) -> None:
-        self._tokens = Analyzer(_WORD, False, "en_plus", "english", language)
+        self._tokens = Analyzer(_WORD, False, "en_plus", "english", (language,))
 
     def __call__(self, text: str) -> Iterator[str]:
         """Yield them in the order of the text."""

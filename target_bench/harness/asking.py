@@ -21,7 +21,7 @@ from target_bench.core.schema import Corpus, Dataset, Generation, Query, TableId
 from target_bench.core.settings import whole
 from target_bench.data.languages import AnyLanguage, Language, language_name
 from target_bench.data.load import load
-from target_bench.data.table_text import language_in, recognised_in
+from target_bench.data.table_text import languages_in, recognised_in, table_language
 from target_bench.harness.evaluate import evaluate
 from target_bench.harness.questions import from_model, templates
 from target_bench.harness.questions.grounding import (
@@ -122,8 +122,8 @@ def ask(
             ``hard``.
         generator: a generator that writes the questions, or its name with settings; default:
             templates.
-        language: of the questions from templates (``en``, ``de``, ``fr`` or ``es``); ``auto``: the
-            one that the tables are in.
+        language: of the questions from templates (``en``, ``de``, ``fr`` or ``es``); ``auto``: of
+            each table the one that it is in.
         tables: ids of the tables to ask about; default: all.
         split: the split; default: the corpus's own.
         data_dir: as for ``corpora.load``.
@@ -150,19 +150,21 @@ def ask(
             "does: (database, table)"
         )
     observer = observer or Observer()
-    code = language_in(tables_of_corpus, language)
-    recognised = code if language != "auto" else recognised_in(tables_of_corpus) or code
+    languages = languages_in(tables_of_corpus, language)
     if generator is not None:
         writer: _Templates | _Model = _Model(generator, confirm, observer)
-    elif recognised in templates.LANGUAGES:
-        writer = _Templates(seed, code)
     else:
-        known = ", ".join(map(language_name, templates.LANGUAGES))
-        raise ConfigError(
-            f"the tables are in {language_name(recognised)}, and templates ask in {known}. Let a "
-            "model write the questions (--generator), or name a language (--language en)"
-        )
-    maker = _QuestionMaker(tables_of_corpus, seed, difficulty, writer, code, observer)
+        in_one = len(languages) == 1 and language == "auto" and recognised_in(tables_of_corpus)
+        told = (in_one,) if in_one else languages
+        if set(templates.LANGUAGES).isdisjoint(told):
+            known = ", ".join(map(language_name, templates.LANGUAGES))
+            raise ConfigError(
+                f"the tables are in {', '.join(map(language_name, told))}, and templates ask in "
+                f"{known}. Let a model write the questions (--generator), or name a language "
+                "(--language en)"
+            )
+        writer = _Templates(seed, languages, each=language == "auto")
+    maker = _QuestionMaker(tables_of_corpus, seed, difficulty, writer, languages, observer)
     return maker.questions(number, tables)
 
 
@@ -229,8 +231,8 @@ class _Templates:
     visits = 100
     per_table = 1
 
-    def __init__(self, seed: int, language: Language) -> None:
-        self._seed, self._language = seed, language
+    def __init__(self, seed: int, languages: Sequence[Language], *, each: bool) -> None:
+        self._seed, self._languages, self._each = seed, languages, each
         self._used: Counter[str] = Counter()
 
     def most_tables(self, n: int) -> int | None:  # noqa: ARG002 (as for a model)
@@ -243,7 +245,8 @@ class _Templates:
         """Yield questions about each table."""
         for view in views:
             rng = _rng(self._seed, visit, *view.table.id)
-            proposed = templates.proposals(view, rng, _PER_TABLE, self._language, self._used)
+            language = (table_language(view.table) if self._each else None) or self._languages[0]
+            proposed = templates.proposals(view, rng, _PER_TABLE, language, self._used)
             if not proposed and not visit:
                 dropped[NO_QUESTION] += 1
             yield from proposed
@@ -301,7 +304,7 @@ class _QuestionMaker:
         seed: int,
         difficulty: DifficultyOrMixed,
         writer: _Templates | _Model,
-        language: Language,
+        languages: Sequence[Language],
         observer: Observer,
     ) -> None:
         self._corpus = corpus
@@ -309,7 +312,7 @@ class _QuestionMaker:
         self._difficulty = difficulty
         self._writer = writer
         self._observer = observer
-        self._rarity = Rarity(corpus, language)
+        self._rarity = Rarity(corpus, languages)
         self._dropped: Counter[str] = Counter()
         self._asked: dict[TableId, list[str]] = defaultdict(list)
         self._shapes: dict[TableId, Counter[object]] = defaultdict(Counter)

@@ -67,7 +67,7 @@ class Hit:
 
 
 def matching_rows(
-    table: Table, question: str, n: int = 3, language: Language = "en"
+    table: Table, question: str, n: int = 3, languages: Sequence[Language] = ("en",)
 ) -> list[Match]:
     """Return the rows that hold the most words of a question, best first, with the cells that do.
 
@@ -78,12 +78,12 @@ def matching_rows(
         table: the table.
         question: the question.
         n: how many rows, at most.
-        language: of the words.
+        languages: of the words.
 
     Returns:
         Pairs of a row and its columns whose cells hold words of the question, both from 0.
     """
-    analyze = Analyzer(WORDS, True, "en_plus", "english", language)
+    analyze = Analyzer(WORDS, True, "en_plus", "english", languages)
     question_words = frozenset(analyze(question))
     held: list[tuple[int, list[frozenset[str]]]] = []
     for number, row in enumerate(islice(table.rows, _ROWS_SEARCHED)):

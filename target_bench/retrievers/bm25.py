@@ -30,7 +30,7 @@ from target_bench.data.table_text import (
     Analyzer,
     TermNumbers,
     distinct,
-    language_in,
+    languages_in,
     serializers,
 )
 from target_bench.search.lexical.postings import (
@@ -149,15 +149,15 @@ class BM25(Retriever):
             raise ConfigError(f"k1={self.k1}, b={self.b}: k1 is at least 0 and b from 0 to 1")
         if self.log is not None and self.backend != "bm25s":
             raise ConfigError(f"log={self.log!r}: backend {self.backend} takes none")
-        self._analyzer_of("en")
+        self._analyzer_of(("en",))
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings, with the content of the log in place of its path."""
         settings = super().config()
         return settings if self._log is None else {**settings, "log": self._log.revision}
 
-    def _analyzer_of(self, language: Language) -> Analyzer:
-        return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, language)
+    def _analyzer_of(self, languages: Sequence[Language]) -> Analyzer:
+        return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, languages)
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index every field of every table."""
@@ -189,7 +189,7 @@ class BM25(Retriever):
 
     def _start(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
-        self._analyzer = self._analyzer_of(language_in(corpus, self.language))
+        self._analyzer = self._analyzer_of(languages_in(corpus, self.language))
 
     def limit_memory(self, n_bytes: int) -> None:
         """Index in shards on disk, in the system's folder for temporary files.

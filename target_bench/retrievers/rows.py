@@ -23,7 +23,7 @@ from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, RowLimit
 from target_bench.data.languages import AnyLanguage
 from target_bench.data.row_chunks import RowChunks
-from target_bench.data.table_text import Serializer, language_in
+from target_bench.data.table_text import Serializer, languages_in
 from target_bench.models.encoders.retriever_encoding import Encoding
 from target_bench.search.lexical.question_log import QuestionLog
 from target_bench.search.lexical.table_evidence import KINDS, Evidence
@@ -102,8 +102,8 @@ class Rows(Retriever):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index all tables and their rows."""
         self._ids = corpus.ids
-        language = language_in(corpus, self.language)
-        self._evidence = Evidence.build(corpus, self.rows, language, self._log)
+        languages = languages_in(corpus, self.language)
+        self._evidence = Evidence.build(corpus, self.rows, languages, self._log)
 
     def save(self, folder: Path) -> None:
         """Write the index."""
@@ -113,8 +113,8 @@ class Rows(Retriever):
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
         self._ids = corpus.ids
-        language = language_in(corpus, self.language)
-        self._evidence = Evidence.load(folder / "evidence", language, self._log)
+        languages = languages_in(corpus, self.language)
+        self._evidence = Evidence.load(folder / "evidence", languages, self._log)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the tables for which anything speaks, best first."""

@@ -8,7 +8,7 @@ from target_bench.core.contract import Retriever
 from target_bench.core.ranking import Ranking, rank_product
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.languages import AnyLanguage, Language, Stemming, StopWords
-from target_bench.data.table_text import WORDS, Analyzer, Serializer, language_in
+from target_bench.data.table_text import WORDS, Analyzer, Serializer, languages_in
 from target_bench.search.lexical.tfidf_vectors import NGrams
 
 
@@ -63,14 +63,14 @@ class TfIdf(Retriever):
         self.stemmer: Stemming = stemmer
         Serializer(tuple(fields), format, rows)
         self.language: AnyLanguage = language
-        self._ngrams = NGrams(self._analyzer("en"), ngram, sublinear, smooth_idf, hashed)
+        self._ngrams = NGrams(self._analyzer(("en",)), ngram, sublinear, smooth_idf, hashed)
 
-    def _analyzer(self, language: Language) -> Analyzer:
-        return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, language)
+    def _analyzer(self, languages: Sequence[Language]) -> Analyzer:
+        return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, languages)
 
     def _start(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
-        self._ngrams.analyzer = self._analyzer(language_in(corpus, self.language))
+        self._ngrams.analyzer = self._analyzer(languages_in(corpus, self.language))
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Fit the weights on the tables and keep their vectors."""

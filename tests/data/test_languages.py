@@ -18,8 +18,8 @@ from target_bench.data.languages import (
     recognised_language,
     text_language_of,
 )
-from target_bench.data.own_data import from_folder
-from target_bench.data.table_text import WORDS, Analyzer, language_in
+from target_bench.data.own_data import from_dataframe, from_folder
+from target_bench.data.table_text import WORDS, Analyzer, languages_in, with_languages
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.tables import ask, names
 
@@ -27,6 +27,7 @@ GERMAN = [
     ("Flüsse", "Die Flüsse des Landes und der Nachbarn", ["Elbe", "Sie fließt durch die Städte"]),
     ("Häuser", "Die Häuser der Stadt und ihre Gärten", ["Rathaus", "Es steht an dem Markt"]),
 ]
+WITH_STEMS = "stemmer=english,fold=true,stopwords=en_plus"
 
 
 def tables() -> MemoryCorpus:
@@ -81,15 +82,15 @@ def test_a_language_without_a_stemmer_is_told_and_is_not_taken_for_another(
 @given(st.text(max_size=40), st.sampled_from(get_args(StopWords)), st.booleans())
 def test_english_is_what_it_was(text: str, name: StopWords, fold: bool) -> None:
     plain = Analyzer(WORDS, fold, name, "english")
-    assert Analyzer(WORDS, fold, name, "english", "en")(text) == plain(text)
+    assert Analyzer(WORDS, fold, name, "english", ["en"])(text) == plain(text)
 
 
 @pytest.mark.parametrize("name", ["bm25", "bm25f", "tfidf", "lsa", "rows"])
 def test_retrievers_read_the_language_of_their_tables(name: str) -> None:
     """``Fluss`` is a form of ``Flüsse`` in German and not in English, ``die`` a word in English."""
     corpus = tables()
-    assert language_in(corpus, "auto") == "de"
-    settings = "stemmer=english,fold=true,stopwords=en_plus," if name == "tfidf" else ""
+    assert languages_in(corpus) == ("de",)
+    settings = f"{WITH_STEMS}," if name == "tfidf" else ""
     told, asked = (create("retriever", f"{name}:{settings}language={n}") for n in ("auto", "de"))
     for retriever in (told, asked):
         retriever.embed_corpus(corpus)
@@ -98,12 +99,46 @@ def test_retrievers_read_the_language_of_their_tables(name: str) -> None:
     assert [names(f) for f in ask(told, queries)] == [names(f) for f in ask(asked, queries)]
 
 
+ENGLISH = [
+    ("Rivers", "The rivers of the country", ["Thames", "It flows through the cities of the south"]),
+    ("Houses", "The houses of the town", ["Town hall", "It stands at the market of the town"]),
+]
+
+
+def mixed() -> list[Table]:
+    return [
+        Table(TableId("0", name), ["Name", "Text"], [row], {"title": title})
+        for name, title, row in (*GERMAN, *ENGLISH)
+    ] + [Table(TableId("0", "Codes"), ["x"], [["17"]])]
+
+
+def test_tables_of_several_languages_name_theirs() -> None:
+    """Of tables in one language none is named, and of a table that shows none neither."""
+    dataset = from_dataframe(
+        {t.id.table_id: dict(zip(t.header, zip(*t.rows, strict=True), strict=True)) for t in mixed()},
+        context={t.id.table_id: t.context for t in mixed()},
+    )
+    assert [t.context.get("language") for t in dataset.corpus] == ["de", "de", "en", "en", None]
+    assert languages_in(dataset.corpus) == ("en", "de")
+    assert any("in 2 languages (English, German): " in note for note in dataset.notes)
+    assert with_languages(mixed()[:2]) == mixed()[:2]
+
+
+@pytest.mark.parametrize("name", ["bm25", "bm25f", f"tfidf:{WITH_STEMS}", "rows"])
+def test_words_of_several_languages_are_stemmed_and_stop(name: str) -> None:
+    corpus = MemoryCorpus(with_languages(mixed()))
+    retriever = create("retriever", name)
+    retriever.embed_corpus(corpus)
+    queries = ["Wie heißt der Fluss?", "Which river is it?", "Welches Haus hat einen Garten?"]
+    assert [names(found)[0] for found in ask(retriever, queries)] == ["Flüsse", "Rivers", "Häuser"]
+
+
 def test_function_characters_divide_chinese() -> None:
     """As stop words do: not where these are kept, and in no other language."""
     text = "他出生在深圳的1981年 the Towers"
     pairs = ["出生", "深圳", "1981", "年", "tower"]
-    assert Analyzer(WORDS, True, "en_plus", "english", "zh")(text) == pairs
-    kept = Analyzer(WORDS, True, "none", "english", "zh")(text)
+    assert Analyzer(WORDS, True, "en_plus", "english", ["zh"])(text) == pairs
+    kept = Analyzer(WORDS, True, "none", "english", ["zh"])(text)
     assert kept == ["他出", "出生", "生在", "在深", "深圳", "圳的", "1981", "年", "the", "tower"]
 
 

@@ -10,6 +10,7 @@ import pytest
 from target_bench import ConfigError, Generation, GenerationRequest, Generator, Table, TableId, ask
 from target_bench.core.schema import Dataset
 from target_bench.corpora import load
+from target_bench.data.table_text import with_languages
 from target_bench.data.tables import MemoryCorpus
 from target_bench.generators.openai import OpenAI
 from target_bench.harness.asking import (
@@ -103,6 +104,19 @@ def test_questions_are_in_the_language_of_the_tables() -> None:
     assert not any("umsatz_" in query.text or "umsatz 20" in query.text for query in found.queries)
     english = ask(GERMAN, 10, language="en").queries
     assert not any(query.text.startswith(words) for query in english)
+
+
+def test_questions_about_tables_of_several_languages_are_in_that_of_each() -> None:
+    english = Table(
+        TableId("0", "towns"),
+        ["Town", "Mayor", "Inhabitants"],
+        [["Albury on the hill", "Ann", 900], ["Barton by the sea", "Bo", 50], ["Ely", "Cy", 7]],
+    )
+    found = ask(MemoryCorpus(with_languages([*GERMAN, english])), 20, seed=2).queries
+    of_english = [query.gold == (english.id,) for query in found]
+    words = ("Was ", "Wo ", "Wie ", "Wer ")
+    assert True in of_english and False in of_english
+    assert [not query.text.startswith(words) for query in found] == of_english
 
 
 def test_templates_ask_in_few_languages() -> None:

@@ -296,11 +296,11 @@ class Rarity:
 
     Args:
         corpus: the tables.
-        language: whose stop words are not rare.
+        languages: whose stop words are not rare.
     """
 
-    def __init__(self, corpus: Corpus, language: Language = "en") -> None:
-        self._stop_words = stop_words(language)
+    def __init__(self, corpus: Corpus, languages: Sequence[Language] = ("en",)) -> None:
+        self._stop_words = frozenset[str]().union(*map(stop_words, languages))
         self.tables: Counter[str] = Counter()
         for table in corpus:
             self.tables.update(TableView(table).every_word)

@@ -43,7 +43,7 @@ def proposals(
         view: the table.
         rng: draws kinds, columns, rows and words.
         n: how many, at most.
-        language: of the templates, one of ``LANGUAGES``.
+        language: of the templates; without any in it there are no questions.
         used: template -> how often it was drawn already, of other tables too.
     """
     by_text: dict[str, Proposal] = {}
@@ -67,7 +67,7 @@ _TRIES = 24
 def _drawn(
     view: TableView, rng: Random, language: Language, used: Counter[str]
 ) -> Iterator[Proposal]:
-    names = names_of_things(view, language)
+    names = names_of_things(view, language) if language in _TEMPLATES else {}
     if not names or not view.rows or not view.whole:
         return
     for _ in range(_TRIES):

@@ -8,7 +8,7 @@ from typing import Any
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
-from target_bench.data.table_text import language_in, stop_words
+from target_bench.data.table_text import languages_in, stop_words
 from target_bench.reporting.report import charts, queries, summary
 from target_bench.reporting.report.report_runs import ReportRun, open_runs
 from target_bench.reporting.web import environment, page_parts, valid
@@ -157,7 +157,7 @@ def _overview(
         "per_block": {"queries": queries.QUERIES_PER_BLOCK, "tables": queries.TABLES_PER_BLOCK},
         "columns": queries.COLUMNS,
         "outcomes": queries.RETRIEVED,
-        "stop_words": sorted(stop_words(language_in(dataset.corpus, "auto"))),
+        "stop_words": sorted(frozenset().union(*map(stop_words, languages_in(dataset.corpus)))),
         "labelled": any(query.gold for query in dataset.queries),
         "main": mains.pop() if len(mains) == 1 else None,
         "lower": summary.lower_is_better(runs),

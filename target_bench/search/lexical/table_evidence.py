@@ -66,12 +66,12 @@ class Texts:
     """Text -> the terms of each kind.
 
     Args:
-        language: whose stop words and stemmer are used.
+        languages: whose stop words and stemmers are used.
     """
 
-    def __init__(self, language: Language = "en") -> None:
-        self._content = Analyzer(WORDS, True, "en_plus", "english", language)
-        self._every = Analyzer(WORDS, True, "none", "english", language)
+    def __init__(self, languages: Sequence[Language] = ("en",)) -> None:
+        self._content = Analyzer(WORDS, True, "en_plus", "english", languages)
+        self._every = Analyzer(WORDS, True, "none", "english", languages)
 
     def words(self, text: str) -> list[str]:
         """Return the stems, stop words left out."""
@@ -170,11 +170,11 @@ class Evidence:
         cls,
         corpus: Corpus,
         rows: RowLimit,
-        language: Language = "en",
+        languages: Sequence[Language] = ("en",),
         log: QuestionLog | None = None,
     ) -> "Evidence":
         """Read all tables."""
-        texts = Texts(language)
+        texts = Texts(languages)
         least = None if log is None else partial(log.least_counts, terms_of=texts.words)
         bm25 = []
         for fields in (("title", "section", "header"), ("title", "section", "header", "rows")):
@@ -201,11 +201,11 @@ class Evidence:
 
     @classmethod
     def load(
-        cls, folder: Path, language: Language = "en", log: QuestionLog | None = None
+        cls, folder: Path, languages: Sequence[Language] = ("en",), log: QuestionLog | None = None
     ) -> "Evidence":
         """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
         return cls(
-            Texts(language),
+            Texts(languages),
             [Postings.load(folder / f"bm25-{number}", None) for number in (0, 1)],
             {term: n for n, term in enumerate(read_json(folder / "vocabulary.json"))},
             [read_sparse(folder, name) for name in _MATRICES],
