@@ -712,8 +712,8 @@ def make_dataset(
     if notes is None:
         notes = table_notes(tables)
     if info.any_task and len(languages := languages_in(tables)) > 1:
-        names = ", ".join(map(language_name, languages))
-        notes = (f"the tables are in {len(languages)} languages ({names}): bm25, rows and best read words of each", *notes)
+        several = f"{len(languages)} languages ({', '.join(map(language_name, languages))})"
+        notes = (f"the tables are in {several}: bm25, rows and best read words of each", *notes)
     elif info.any_task and (language := recognised_in(tables) or "en") != "en":
         name = language_name(language)
         read = f"bm25, rows and best read words of {name}; bm25:language=en reads English ones"

@@ -378,7 +378,7 @@ def with_languages(tables: Sequence[Table]) -> Sequence[Table]:
 
 
 def table_language(table: Table) -> Language | None:
-    """Return the language that a table names in its context, if it is one that words are read of."""
+    """Return the language that a table names in its context, if words are read of it."""
     return next((known for known in WORDS_OF if known == table.context.get(LANGUAGE)), None)
 
 

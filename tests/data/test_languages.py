@@ -114,10 +114,11 @@ def mixed() -> list[Table]:
 
 def test_tables_of_several_languages_name_theirs() -> None:
     """Of tables in one language none is named, and of a table that shows none neither."""
-    dataset = from_dataframe(
-        {t.id.table_id: dict(zip(t.header, zip(*t.rows, strict=True), strict=True)) for t in mixed()},
-        context={t.id.table_id: t.context for t in mixed()},
-    )
+    frames = {
+        t.id.table_id: {name: [c] for name, c in zip(t.header, t.rows[0], strict=True)}
+        for t in mixed()
+    }
+    dataset = from_dataframe(frames, context={t.id.table_id: t.context for t in mixed()})
     assert [t.context.get("language") for t in dataset.corpus] == ["de", "de", "en", "en", None]
     assert languages_in(dataset.corpus) == ("en", "de")
     assert any("in 2 languages (English, German): " in note for note in dataset.notes)

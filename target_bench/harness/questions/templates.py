@@ -91,7 +91,8 @@ def names_of_things(view: TableView, language: Language) -> dict[str, str]:
     names = {column: _spoken(name.lower() if is_loud else name) for column, name in headers.items()}
     if language == "en":
         for column, name in names.items():
-            names[column] = " ".join(w.lower() if w.istitle() else w for w in name.split())
+            name = " ".join(w.lower() if w.istitle() else w for w in name.split())
+            names[column] = name.removeprefix("total ").removeprefix("number of ")
     return {column: name for column, name in names.items() if _is_noun(name, language)}
 
 
@@ -204,12 +205,22 @@ def _value(view: TableView, row: int, name: str) -> str:
     """Return a cell as a person would say it, without brackets; "" if nobody would."""
     cell = view.cells(name)[row].strip()
     text = _without_marks(cell)
-    is_said = text not in BLANK and "\n" not in cell and len(text.split()) <= _MOST_WORDS
-    return text if is_said and words(text) and text not in stop_words("en") else ""
+    first = text.partition(" ")[0].lower().rstrip(".")
+    is_said = (
+        text not in BLANK
+        and "\n" not in cell
+        and len(text.split()) <= _MOST_WORDS
+        and first not in _PREPOSITIONS
+        and text not in stop_words("en")
+        and words(text) not in ([], words(name))
+        and not text.endswith(".0")
+    )
+    return text if is_said else ""
 
 
 def _without_marks(text: str) -> str:
-    return " ".join(BRACKETS.sub("", text).split()).strip(" \"'“”„*†‡#)(,;:!?-–—")
+    text = re.sub(r"\s+([,;:]|$)", r"\1", BRACKETS.sub("", text))
+    return " ".join(text.split()).strip(" \"'“”„*†‡#)(,;:!?-–—")
 
 
 def topic(view: TableView, rng: Random, *, always: bool = False) -> str:
@@ -270,7 +281,6 @@ def phrase(
 
 
 _AS_FOR = 0.5
-_PREPOSITIONS = frozenset(("at", "by", "for", "from", "in", "of", "on", "since", "until", "with"))
 _AND: Mapping[Language, str] = {"en": " and ", "de": " und ", "fr": " et ", "es": " y "}
 _QUESTION_MARKS: Mapping[Language, str] = {"fr": "\u00a0?"}
 
@@ -287,7 +297,7 @@ def _english_way(ask: Ask, view: TableView, names: Sequence[str]) -> str:
     way = _way(ask)
     if way == "lookup" and _is_plural(names[0]):
         cells = view.cells(ask.columns[0])
-        return "number" if all(map(number_in, cells)) else "several"
+        return "number" if sum(map(bool, map(number_in, cells))) > len(cells) / 2 else "several"
     if way == "lookup" and names[0].split()[-1] in _PEOPLE:
         return "person"
     return _OF_MANY.get(way, way) if _is_plural(names[-1]) else way
@@ -297,7 +307,8 @@ _OF_MANY = {"highest": "most", "lowest": "fewest", "comparison": "more"}
 
 
 def _is_plural(column: str) -> bool:
-    return re.search("[^siu]s$", column) is not None
+    """Whether the name of a column is of several things, as ``guests of honor`` is."""
+    return re.search("[^siu]s$", re.split(" (?:of|in|for|per) ", column)[0]) is not None
 
 
 def _with_column(column: str, value: str, english: bool) -> str:
@@ -318,8 +329,9 @@ _DATA: Mapping[str, Any] = yaml.safe_load(
 _TEMPLATES: Mapping[Language, Mapping[str, Sequence[str]]] = {
     language: _parts_of(entries) for language, entries in _DATA["templates"].items()
 }
-_PEOPLE, _UNASKED, _NO_AMOUNT = (
-    frozenset(_DATA[name].split(" | ")) for name in ("people", "unasked", "no_amounts")
+_PEOPLE, _PREPOSITIONS, _UNASKED, _NO_AMOUNT = (
+    frozenset(_DATA[name].split(" | "))
+    for name in ("people", "prepositions", "unasked", "no_amounts")
 )
 
 LANGUAGES: Sequence[Language] = tuple(_TEMPLATES)

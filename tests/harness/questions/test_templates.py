@@ -74,7 +74,21 @@ def test_templates_take_turns(language: Language) -> None:
             ("5300", "1200", "90"),
             {"How many inhabitants does", "How many inhabitants are listed for"},
         ),
-        ("Mayor", ("Ann Lee", "Bo Kim", "Cy Day"), {"Who is the mayor", "Who is listed as"}),
+        (
+            "Total number of schools",
+            ("5", "12", "9"),
+            {"How many schools does", "How many schools are listed for"},
+        ),
+        (
+            "Guests of honor",
+            ("Ann Lee", "Bo Kim", "Cy Day"),
+            {"What are the guests of honor of", "Which guests of honor are listed for"},
+        ),
+        (
+            "Mayor",
+            ("Ann Lee", "Bo Kim", "Cy Day"),
+            {"Who is the mayor listed for", "Who is listed as the mayor for"},
+        ),
         ("homeCountry", ("Iran", "Peru", "Chad"), {"What is the home country of", "Which home"}),
     ],
 )
@@ -92,7 +106,16 @@ def test_questions_ask_with_the_word_that_fits(
     assert all(text.startswith(tuple(expected)) for text in texts)
 
 
-@pytest.mark.parametrize("header", ["also", "to", "f/lap", "Listed", "PetID", "UK", "No.", "run 2"])
+@pytest.mark.parametrize("value", ["at Oslo", "vs. Peru", "3.0"])
+def test_a_value_that_nobody_says_is_not_named(value: str) -> None:
+    rows = [["Albury", value], ["Barton", value], ["Carrow", value]]
+    view = TableView(Table(TableId("0", "t"), ["town", "country"], rows))
+    asked = proposals(view, Random(0), 60)
+    assert asked
+    assert not any(value in proposal.ask.values for proposal in asked)
+
+
+@pytest.mark.parametrize("header", ["also", "July", "to", "f/lap", "Listed", "PetID", "UK", "No."])
 def test_a_column_whose_name_is_no_noun_is_not_asked_about(header: str) -> None:
     rows = [["Albury", "Iran"], ["Barton", "Peru"], ["Carrow", "Chad"]]
     view = TableView(Table(TableId("0", "t"), ["town", header], rows))
