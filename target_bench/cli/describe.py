@@ -518,10 +518,17 @@ def _settings(plugin: Any) -> list[dict[str, Any]]:
             "type": _type_text(parameter.annotation),
             "needed": parameter.default is parameter.empty,
             "default": _as_json(parameter.default),
-            "meaning": documented.get(parameter.name, ""),
+            "meaning": _PYTHON_VALUE.sub(_as_written, documented.get(parameter.name, "")),
         }
         for parameter in signature.parameters.values()
     ]
+
+
+_PYTHON_VALUE = re.compile(r"\b(None|True|False)(?= (?:to|for)\b|:)")
+
+
+def _as_written(value: re.Match[str]) -> str:
+    return {"None": "null", "True": "true", "False": "false"}[value[0]]
 
 
 def _as_json(default: Any) -> Any:

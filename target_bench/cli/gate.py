@@ -70,11 +70,10 @@ def gate(
         return
     from target_bench.core.text_tables import say, say_wrapped
     from target_bench.reporting.gate import gate as checked
-    from target_bench.runs.find import find
 
     outcome = checked(
         baseline,
-        run if Path(run).is_file() else find(run, out),
+        run,
         fail_on or (),
         slices=slices or (),
         by=by or (),
@@ -96,11 +95,11 @@ def gate(
 
 
 def _update(path: Path, run: str, out: Path) -> None:
+    from target_bench.reporting.gate import run_to_check
     from target_bench.runs.baseline_file import write_baseline
-    from target_bench.runs.find import find
     from target_bench.runs.result import read_run
 
-    stored = read_run(find(run, out))
+    stored = read_run(run_to_check(run, out))
     write_baseline(stored, path)
     typer.echo(f"{path}: {stored.folder.name}, {path.stat().st_size / 1e3:,.0f} KB")
 

@@ -21,7 +21,6 @@ from target_bench.reporting.compare import (
 )
 from target_bench.reporting.comparison import FIELDS_OF_DIFFERENCE, Comparison, Difference, power
 from target_bench.runs.baseline_file import opened_baseline
-from target_bench.runs.find import find
 from target_bench.runs.result import read_run
 
 Verdict = Literal["passed", "within noise", "failed"]
@@ -230,7 +229,8 @@ def gate(
 
     Args:
         baseline: a file of ``write_baseline``, or a stored run as ``run``.
-        run: the run to check: a folder, an id under ``out``, or a result.
+        run: the run to check: a folder, an id or label under ``out`` (the newest run of a label),
+            or a result.
         fail_on: a rule or several such as ``"recall@10<-0.01"``: the score must not be lower than
             the baseline's by more than .01. ``>`` is for metrics where lower is better. Default:
             the metric that leads (``scores.leading``) must not be worse by more than a
@@ -258,9 +258,10 @@ def gate(
             )
         return _gate_of_files(Path(str(baseline)), Path(run), rules, alpha, qrels)
     check_no_judgements(qrels)
-    if not isinstance(baseline, str | Path):
-        baseline = _one_run("baseline", baseline, out)
-    checked = _one_run("run", run, out)
+    if not (isinstance(baseline, str | Path) and Path(baseline).suffix == ".json"):
+        baseline, checked = _named(2, [baseline, run], out)
+    else:
+        (checked,) = _named(1, [run], out)
     with opened_baseline(baseline, Path(out), checked) as folder:
         lead, saturated = leading_metric([read_run(folder), read_run(checked)])
         known = read_run(checked).scores
@@ -336,11 +337,21 @@ def _checks(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> list
     return checks
 
 
-def _one_run(name: str, run: RunLike, out: str | Path) -> Path:
-    folders = [find(run, Path(out))] if isinstance(run, str | Path) else named_runs(run, out)[0]
-    if len(folders) != 1:
-        raise ConfigError(f"{name}: name one run, not {len(folders)}, as in results[0]")
-    return folders[0]
+def run_to_check(run: RunLike, out: str | Path) -> Path:
+    """Return the folder of the one run that is named: of a label, as ``bm25``, the newest run.
+
+    Raises:
+        ConfigError: there is no such run, or several are named.
+    """
+    (folder,) = _named(1, [run], out)
+    return folder
+
+
+def _named(n: int, runs: Sequence[RunLike], out: str | Path) -> list[Path]:
+    folders, _ = named_runs(runs, out)
+    if len(folders) != n:
+        raise ConfigError(f"name {counted(n, 'run')}, not {len(folders)}, as in results[0]")
+    return folders
 
 
 def _usual_rule(metric: str, score: Any) -> Rule:
