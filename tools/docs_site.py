@@ -18,7 +18,11 @@ from mkdocs.structure.pages import Page
 from nbconvert import MarkdownExporter
 
 import target_bench
-from target_bench.testing import corpora, generators, metrics, retrievers, tasks
+from target_bench.testing.checks import promises
+from target_bench.testing.corpora import CorpusContract
+from target_bench.testing.generators import GeneratorContract
+from target_bench.testing.retrievers import RetrieverContract
+from target_bench.testing.tasks import MetricContract, TaskContract
 
 ROOT = Path(__file__).parent.parent
 ELSEWHERE = {
@@ -33,13 +37,13 @@ ELSEWHERE = {
 """Pages that are not in ``docs/`` -> what they are called on the site."""
 
 CONTRACTS = {
-    "retriever": retrievers.RETRIEVER,
-    "generator": generators.GENERATOR,
-    "corpus": corpora.CORPUS,
-    "task": tasks.TASK,
-    "metric": metrics.METRIC,
+    "retriever": RetrieverContract,
+    "generator": GeneratorContract,
+    "corpus": CorpusContract,
+    "task": TaskContract,
+    "metric": MetricContract,
 }
-"""Kind of plug-in -> the functions that check one."""
+"""Kind of plug-in -> the checks of one."""
 
 NOTEBOOK = "docs/notebook.ipynb"
 REFERENCE = "docs/api.md"
@@ -100,8 +104,8 @@ def _whole(reference: str) -> str:
 def _with_table(directive: re.Match[str]) -> str:
     """Return the entry of a list of checks with what each of them tests."""
     rows = (
-        f"| `{check.__name__}` | {' '.join((check.__doc__ or '').split())} |"
-        for check in CONTRACTS[directive[1]]
+        f"| `{name}` | {' '.join(promise.split())} |"
+        for name, promise in promises(CONTRACTS[directive[1]]).items()
     )
     return "\n".join([directive[0], "", "| check | what it tests |", "|---|---|", *rows])
 

@@ -266,10 +266,7 @@ def check(
             say_wrapped(line, "    ")
     if report.failed:
         names = ", ".join(outcome.check for outcome in report.failed)
-        fault = PluginError(f"{report.plugin} does not keep the contract: {names}")
-        for trace in dict.fromkeys(o.traceback for o in report.failed if o.traceback):
-            fault.add_note(trace)  # --debug shows them
-        raise fault
+        raise PluginError(f"{report.plugin} does not keep the contract: {names}")
 
 
 def _kind_of(plugin: str | None) -> registry.Kind:

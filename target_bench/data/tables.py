@@ -459,7 +459,7 @@ def check_query(query: Query, where: str) -> None:
     """Check the types of a query's fields.
 
     Raises:
-        DataError: id or text is not text, or a gold table is not a pair of texts.
+        DataError: id, text or answer is not text, or a gold table is not a pair of texts.
     """
     texts = {"id": query.id, "text": query.text, "database_id": query.database_id}
     for name, value in texts.items():
@@ -471,6 +471,12 @@ def check_query(query: Query, where: str) -> None:
         raise DataError(
             f"{where}: query {query.id!r}: gold should be a tuple of TableId, "
             f"not {query.gold!r:.80}"
+        )
+    answers = query.answer if isinstance(query.answer, tuple) else (query.answer,)
+    if not all(isinstance(answer, str) for answer in answers):
+        raise DataError(
+            f"{where}: query {query.id!r}: answer should be text or a tuple of texts, "
+            f"not {query.answer!r:.80}"
         )
 
 

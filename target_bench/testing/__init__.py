@@ -15,9 +15,14 @@ my_file.py:MyCorpus``.
 from target_bench.testing.checks import Check, CheckError, Outcome, Report, run
 from target_bench.testing.corpora import check_corpus, corpus_checks
 from target_bench.testing.generators import MOST_REQUESTS, check_generator, generator_checks
-from target_bench.testing.metrics import check_metric, metric_checks
 from target_bench.testing.retrievers import TOLERANCE, check_retriever, retriever_checks
-from target_bench.testing.tasks import MOST_JUDGED, check_task, task_checks
+from target_bench.testing.tasks import (
+    MOST_JUDGED,
+    check_metric,
+    check_task,
+    metric_checks,
+    task_checks,
+)
 
 __all__ = [
     "MOST_JUDGED",

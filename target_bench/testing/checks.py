@@ -1,99 +1,78 @@
 """What a check is, how checks are run and reported, and what plug-ins have in common."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from unittest import SkipTest
 
 from target_bench.core import registry
-from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, unknown_name
+from target_bench.core.errors import (
+    PASSED_ON,
+    ConfigError,
+    PluginError,
+    TargetBenchError,
+    unknown_name,
+)
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.registry import Kind
 from target_bench.core.text_tables import counted
-from target_bench.core.user_code import described, place, whole_traceback
+from target_bench.core.user_code import described, place
 
 
 class CheckError(PluginError, AssertionError):
-    """A plug-in does not keep the contract; the message says how, and how to fix it."""
+    """A plug-in does not keep the contract; the message says how, a note how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One promise of a contract, tested on one plug-in when it is called.
+    """One promise of a contract, tested on one plug-in by calling it.
 
-    Calling it raises ``CheckError`` where the promise is broken, and ``unittest.SkipTest``, which
-    pytest knows, where there is nothing to test.
+    A call raises ``CheckError`` where the promise is broken, with the remedy as a note, or what the
+    plug-in raised; and ``unittest.SkipTest``, which pytest knows, where there is nothing to test.
 
     Attributes:
         name: what reports and ``skip`` call it.
         run: tests the promise.
+        remedy: how to keep it.
     """
 
     name: str
     run: Callable[[], None]
+    remedy: str = ""
 
     def __call__(self) -> None:
         """Test the promise."""
-        self.run()
+        try:
+            self.run()
+        except CheckError as error:
+            if self.remedy:
+                error.add_note(self.remedy)
+            raise
 
     def __str__(self) -> str:
         return self.name
 
 
-Contract = Sequence[Callable[[Any], None]]
-"""The table of checks of one kind of plug-in: functions of a case, in order.
-
-The name of a function is the name of the check, its docstring is the promise. If the first one
-fails, the others do not run.
-"""
-
-
-def checks_of(
-    contract: Contract, case: object, skip: Mapping[str, str] | None = None
-) -> list[Check]:
-    """Return the checks of a case, those to skip (name -> reason) included.
-
-    Raises:
-        ConfigError: a check to skip that does not exist.
-    """
-    skip, names = skip or {}, [function.__name__ for function in contract]
-    for name in skip:
-        if name not in names:
-            raise ConfigError(f"skip: {unknown_name('check', name, names)}")
-    return [
-        Check(name, partial(_skip, skip[name]) if name in skip else partial(function, case))
-        for name, function in zip(names, contract, strict=True)
-    ]
-
-
-def _skip(reason: str) -> None:
-    raise SkipTest(reason)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one check: what is wrong, or why it was skipped, in ``detail``.
-
-    ``traceback`` is of what the plug-in raised, if that is what is wrong.
-    """
+class Outcome(NamedTuple):
+    """What became of one check: what is wrong, or why it was skipped, in ``detail``."""
 
     check: str
     status: Literal["passed", "failed", "skipped"]
     detail: str = ""
-    traceback: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of all checks of one plug-in; prints as a list, failures first.
+    """What became of all checks of one plug-in, in their order; prints as a list, failures first.
 
     Attributes:
         plugin: what was checked.
-        outcomes: one a check, in the order of the checks.
+        outcomes: one a check.
     """
 
     plugin: str
@@ -105,35 +84,25 @@ class Report:
         return tuple(o for o in self.outcomes if o.status == "failed")
 
     @property
-    def passed(self) -> tuple[Outcome, ...]:
-        """The kept ones."""
-        return tuple(o for o in self.outcomes if o.status == "passed")
-
-    @property
     def skipped(self) -> tuple[Outcome, ...]:
         """The checks that did not run, each with the reason."""
         return tuple(o for o in self.outcomes if o.status == "skipped")
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.plugin}: {counted(len(self.passed), 'check')} passed, "
-            f"{len(self.failed)} failed, {len(self.skipped)} skipped"
-        ]
-        checks: dict[tuple[str, str], list[str]] = {}
-        for outcome in (*self.failed, *self.skipped):
-            checks.setdefault((outcome.status, outcome.detail), []).append(outcome.check)
-        for (status, detail), names in checks.items():
-            lines.append(f"  {status:8}{', '.join(names)}")
+        passed = tuple(o for o in self.outcomes if o.status == "passed")
+        counts = f"{counted(len(passed), 'check')} passed, {len(self.failed)} failed"
+        lines = [f"{self.plugin}: {counts}, {len(self.skipped)} skipped"]
+        names: dict[tuple[str, str], list[str]] = {}
+        for outcome in (*self.failed, *self.skipped, *passed):
+            names.setdefault((outcome.status, outcome.detail), []).append(outcome.check)
+        for (status, detail), checks in names.items():
+            lines.append(f"  {status:8}{', '.join(checks)}")
             lines += [f"    {line}" for line in detail.splitlines()]
-        if self.passed:
-            lines.append(f"  passed  {', '.join(outcome.check for outcome in self.passed)}")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON."""
-        outcomes = map(asdict, self.outcomes)
-        shown = [{k: v for k, v in o.items() if k != "traceback" or v} for o in outcomes]
-        return {"plugin": self.plugin, "outcomes": shown}
+        return {"plugin": self.plugin, "outcomes": [o._asdict() for o in self.outcomes]}
 
     def raise_failures(self) -> "Report":
         """Return the report itself; raises ``CheckError`` with its text if a check failed."""
@@ -161,25 +130,61 @@ def run(plugin: Any, checks: Iterable[Check], observer: Observer | None = None) 
             reason = f"not run, because {outcomes[0].check} failed"
             outcomes.append(Outcome(check.name, "skipped", reason))
         else:
-            outcomes.append(_outcome(check))
+            outcomes.append(_outcome(check, is_first=not outcomes))
         observer.advance(1)
     return Report(name, tuple(outcomes))
 
 
-def _outcome(check: Check) -> Outcome:
+def _outcome(check: Check, is_first: bool) -> Outcome:
     try:
         check()
     except SkipTest as reason:
         return Outcome(check.name, "skipped", str(reason))
-    except CheckError as error:
-        trace = whole_traceback(error.__cause__) if error.__cause__ else ""
-        return Outcome(check.name, "failed", str(error), trace)
-    except (*PASSED_ON, ConfigError):
+    except PASSED_ON:
         raise
     except BaseException as error:
-        detail = f"raised {described(error)}{place(error)}"
-        return Outcome(check.name, "failed", detail, whole_traceback(error))
+        if is_first and isinstance(error, ConfigError):
+            raise
+        is_told = isinstance(error, TargetBenchError)
+        problem = str(error) if is_told else f"raised {described(error)}{place(error)}"
+        return Outcome(check.name, "failed", "\n".join([problem, *getattr(error, "__notes__", [])]))
     return Outcome(check.name, "passed")
+
+
+class Contract:
+    """The checks of one kind of plug-in: the public methods of a subclass, in order.
+
+    The name of a method is the name of the check; its docstring is the promise and, after an empty
+    line, how to keep it. If the first one fails, the others do not run.
+    """
+
+
+def promises(contract: type[Contract]) -> dict[str, str]:
+    """Return name -> docstring of the checks of a contract."""
+    public = {n: f for n, f in vars(contract).items() if inspect.isfunction(f) and n[0] != "_"}
+    return {name: inspect.getdoc(function) or "" for name, function in public.items()}
+
+
+def checks_of(contract: Contract, skip: Mapping[str, str] | None) -> list[Check]:
+    """Return the checks of a contract, those to skip (name -> reason) included.
+
+    Raises:
+        ConfigError: a check to skip that does not exist.
+    """
+    docstrings = promises(type(contract))
+    for name in skip or {}:
+        if name not in docstrings:
+            raise ConfigError(f"skip: {unknown_name('check', name, docstrings)}")
+    checks = []
+    for name, docstring in docstrings.items():
+        _, _, remedy = docstring.partition("\n\n")
+        run = partial(_skip, skip[name]) if skip and name in skip else getattr(contract, name)
+        checks.append(Check(name, run, " ".join(remedy.split())))
+    return checks
+
+
+def _skip(reason: str) -> None:
+    raise SkipTest(reason)
 
 
 def expect(kept: object, message: str) -> None:
@@ -189,89 +194,58 @@ def expect(kept: object, message: str) -> None:
 
 
 @contextmanager
-def calling(what: str, hint: str = "") -> Iterator[None]:
-    """Turn what a call of the plug-in raises into a failed check that says how to fix it."""
+def calling(what: str) -> Iterator[None]:
+    """Raise what code of the plug-in raises as a ``PluginError`` that names the call.
+
+    Errors of this package, which say more, pass through.
+    """
     try:
         yield
-    except (*PASSED_ON, CheckError, SkipTest):
+    except (*PASSED_ON, TargetBenchError):
         raise
     except BaseException as error:
-        message = f"{what} raised {described(error)}".rstrip(".")
-        raise CheckError(f"{message}. {hint}".rstrip() + place(error)) from error
+        raise PluginError(f"{what} raised {described(error)}{place(error)}") from error
 
 
-def maker(
-    kind: Kind, method: str, plugin: Callable[..., Any] | str, settings: Mapping[str, Any] | None
-) -> Callable[[], Any]:
+def maker(kind: Kind, plugin: Callable[[], Any] | str) -> Callable[[], Any]:
     """Return a function that makes the plug-in under test, a fresh one at each call.
 
     Args:
         kind: what it is.
-        method: a method that objects of this kind have.
         plugin: its class, a function that makes one, or a name with settings as on the command
             line.
-        settings: arguments for the class or function.
 
     Raises:
-        ConfigError: an unknown name or setting, or an object in place of a class.
+        ConfigError: an unknown name, or an object in place of a class.
     """
     if isinstance(plugin, str):
         spec = registry.parse(kind, plugin)
         target = registry.canonical(kind, spec.target)
-        resolved = registry.resolve(kind, target)
-        module = getattr(resolved, "__module__", "")
-        if module.startswith(FILE_MODULE):  # imported once: what a class shares is checked too
-            target = f"{module}:{resolved.__name__}"
-        all_settings = {**spec.settings, **(settings or {})}
-        return partial(_made, lambda: registry.build(kind, target, dict(all_settings), text=plugin))
-    if not callable(plugin) or (not isinstance(plugin, type) and hasattr(plugin, method)):
+        cls = registry.resolve(kind, target)
+        if cls.__module__.startswith(FILE_MODULE):  # read once: what the class shares is one
+            target = f"{cls.__module__}:{cls.__name__}"
+        return lambda: registry.build(kind, target, spec.settings, text=plugin)
+    if not (isinstance(plugin, type | partial) or inspect.isroutine(plugin)):
         raise ConfigError(
             f"{type(plugin).__name__} is an object; most checks need a fresh one, so pass the "
             "class, or a function that makes one"
         )
-    return partial(_made, partial(plugin, **(settings or {})))
 
+    def make() -> Any:
+        with calling("the constructor without arguments"):
+            return plugin()
 
-def _made(make: Callable[[], Any]) -> Any:
-    try:
-        return make()
-    except (*PASSED_ON, ConfigError):
-        raise
-    except BaseException as error:
-        raise CheckError(
-            f"the constructor raised {described(error)}. Give every argument a default, or pass "
-            f"the settings that it needs.{place(error)}"
-        ) from error
-
-
-_KEEP = (
-    "Keep constructor arguments as attributes of the same names, unchanged and with JSON values, "
-    "or define config()."
-)
-
-
-def identity_of(plugin: object) -> dict[str, Any]:
-    """Return the identity of a plug-in; fails if it has none."""
-    with calling("identifying it", _KEEP):
-        identity, warning = plugin_identity(plugin)
-    expect(not warning, str(warning))
-    return identity
+    return make
 
 
 def expect_identity(make: Callable[[], Any], work: Callable[[Any], object]) -> None:
     """Fail unless a plug-in can be identified, and work leaves its identity as it was."""
     plugin = make()
-    before = identity_of(plugin)
-    _expect_same(before, identity_of(make()), "two that are made the same way differ")
+    before, warning = plugin_identity(plugin)
+    expect(not warning, str(warning))
     work(plugin)
-    _expect_same(
-        before,
-        identity_of(plugin),
-        "its work changes what identifies it; keep what is learned under other names than settings",
-    )
-
-
-def _expect_same(first: Mapping[str, Any], second: Mapping[str, Any], message: str) -> None:
-    names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
-    shown = "; ".join(f"{n} is {first.get(n)!r:.200}, then {second.get(n)!r:.200}" for n in names)
-    expect(not names, f"{message}: {shown}")
+    for problem, after in (
+        ("two that are made the same way differ", plugin_identity(make())[0]),
+        ("its work changes what identifies it", plugin_identity(plugin)[0]),
+    ):
+        expect(before == after, f"{problem}: {before!r:.300}, then {after!r:.300}")

@@ -1,15 +1,22 @@
-"""The contract of a task as checks, on queries with references."""
+"""The contracts of a task and of a metric as checks, on references and empty answers."""
 
 import json
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from math import isclose
 from typing import Any, get_args
 from unittest import SkipTest
 
-from target_bench.core.metric import Metric, score_of
-from target_bench.core.metric_function import metric_of
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core import registry
+from target_bench.core.built_in import ANSWER_TASK, RANKING_TASK
+from target_bench.core.errors import ConfigError
+from target_bench.core.metric import RANKINGS, Metric, MetricSpec, score_of
+from target_bench.core.metric_function import FunctionMetric, metric_of
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import AnswerKind, Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import (
@@ -23,247 +30,277 @@ from target_bench.core.task import (
 )
 from target_bench.core.task_names import make_task
 from target_bench.data.load import load, of_task
-from target_bench.testing.checks import (
-    Check,
-    CheckError,
-    Contract,
-    Report,
-    calling,
-    checks_of,
-    expect,
-    run,
-)
+from target_bench.metrics.scores import check_names
+from target_bench.metrics.stats import interval
+from target_bench.testing.checks import Check, Contract, Report, calling, checks_of, expect, run
 
 _QUERIES = 20
 _DEPTH = 10
 
-MOST_JUDGED = 9 * _QUERIES
-"""How many answers all checks together have judged, at most."""
+MOST_JUDGED = 4 * _QUERIES
+"""How many answers all checks of a task together have judged, at most."""
 
 
-def check_task(task: Callable[..., Task[Any]] | str, *arguments: Any, **options: Any) -> Report:
+def check_task(task: Callable[[], Task[Any]] | str, *arguments: Any, **options: Any) -> Report:
     """Run ``task_checks``: return the report, or raise one ``CheckError`` of all faults."""
     return run(task, task_checks(task, *arguments, **options)).raise_failures()
 
 
 def task_checks(
-    task: Callable[..., Task[Any]] | str,
+    task: Callable[[], Task[Any]] | str,
     dataset: Dataset | None = None,
     *,
-    settings: Mapping[str, Any] | None = None,
     skip: Mapping[str, str] | None = None,
 ) -> list[Check]:
     """Return the checks of a task, one by one.
 
     Args:
-        task: its class, or a name with settings as on the command line (``qa``,
-            ``my_file.py:Mine``).
+        task: its class, a function that makes one, or a name with settings as on the command line
+            (``qa``, ``my_file.py:Mine``).
         dataset: queries with references of the task; default: the corpus ``mini``.
-        settings: arguments for the class.
         skip: names of checks to leave out, each with the reason, which the report shows.
 
     Raises:
-        ConfigError: an unknown name or setting, or a dataset without queries of the task.
+        ConfigError: an unknown name or setting, or a dataset without references of the task.
     """
-    make = partial(make_task, task) if isinstance(task, str) else partial(task, **settings or {})
-    return checks_of(TASK, TaskCase(make, of_task(dataset or load("mini"), make())), skip)
+    make = partial(make_task, task) if isinstance(task, str) else task
+    return checks_of(TaskContract(make, _referenced(make(), dataset)), skip)
 
 
-class TaskCase:
-    """A task under test, with queries of it.
+def check_metric(metric: Callable[..., Any] | str, *arguments: Any, **options: Any) -> Report:
+    """Run ``metric_checks``: return the report, or raise one ``CheckError`` of all faults."""
+    return run(metric, metric_checks(metric, *arguments, **options)).raise_failures()
+
+
+def metric_checks(
+    metric: Callable[..., Any] | str,
+    task: str | None = None,
+    dataset: Dataset | None = None,
+    *,
+    skip: Mapping[str, str] | None = None,
+) -> list[Check]:
+    """Return the checks of a metric, one by one.
 
     Args:
-        make: makes the task, a new one each time.
-        dataset: queries, references and tables.
+        metric: a function, a class, or text as on the command line (``my_file.py:short``).
+        task: the task whose examples it reads; default: the first that scores what the metric is
+            of, or question answering.
+        dataset: queries with references of the task; default: the corpus ``mini``.
+        skip: names of checks to leave out, each with the reason, which the report shows.
+
+    Raises:
+        ConfigError: an unknown name, or a dataset without references of the task.
     """
+    return checks_of(MetricContract(metric, task, dataset), skip)
+
+
+class TaskContract(Contract):
+    """The checks of a task, on a dataset of which each query has a reference."""
 
     def __init__(self, make: Callable[[], Task[Any]], dataset: Dataset) -> None:
-        self.make, self._dataset = make, dataset
+        self._make, self._dataset = make, dataset
 
-    @property
-    def scored(self) -> Dataset:
-        """The first queries that have a reference; fails if there is none."""
-        task = self.make()
-        queries = tuple(query for query in self._dataset.queries if has_reference(task, query))
-        if not queries:
-            raise CheckError(
-                f"no query of {self._dataset.info.name} has a reference: pass a dataset with "
-                "queries of the task"
-            )
-        return replace(self._dataset, queries=queries[:_QUERIES])
+    def attributes(self) -> None:
+        """Its attributes are of the kinds that the contract names, and its settings are steady."""
+        task = self._make()
+        for name, is_kept, expected in (
+            ("name", task.name.isidentifier() and task.name.islower(), "a lower-case identifier"),
+            ("title", task.title.strip(), "the name of the task for people"),
+            ("answer", task.answer in get_args(AnswerKind), f"one of {get_args(AnswerKind)}"),
+            ("source", task.source in get_args(TableSource), f"one of {get_args(TableSource)}"),
+            ("judge", isinstance(task.judge, AnswerJudge | None), "an AnswerJudge, or None"),
+        ):
+            expect(is_kept, f"{name} is {getattr(task, name)!r:.80}; expected {expected}")
+        settings, again = task.settings(), self._make().settings()
+        expect(settings == again, f"settings() gave {settings!r}, then {again!r}")
 
-    def metrics(self) -> list[Metric[Any]]:
-        """Return its metrics."""
-        task = self.make()
-        with calling("metrics"):
-            listed = task.metrics(self.scored.queries, [_DEPTH] if task.answer == "ranking" else [])
-            return [metric_of(each) for each in listed]
+    def metrics(self) -> None:
+        """It has metrics, each with its own name and signature, the same each time."""
+        listed, again = ([(m.name, m.signature) for m in self._metrics()] for _ in range(2))
+        expect(listed, "metrics() is empty: name at least one metric")
+        expect(listed == again, f"metrics() gave {listed!r}, then {again!r}")
+        expect(len(dict(listed)) == len(listed), f"metrics() has a name twice: {listed!r}")
 
-    def scores(self, answer: "_Answer") -> dict[str, float]:
-        """Return metric name -> its value over answers that are made in some way."""
-        task = self.make()
-        outputs = outputs_of(task, self.scored, answer)
-        with calling("examples"):
-            examples = task.examples(*outputs)
-        values = {}
-        for metric in self.metrics():
-            with calling(f"the metric {metric.name}"):
-                inputs = outputs if metric.reads_outputs else examples
-                values[metric.name] = score_of(metric, metric.statistics(inputs))
-        return values
+    def scores(self) -> None:
+        """References are valid and score highest, empty answers less, and failed ones no more.
 
-    def leading(self, scores: Mapping[str, float]) -> str:
-        """Return the metric that says whether an answer is right, else the first one."""
-        deciding = [m.name for m in self.metrics() if m.spec.decides and m.name in scores]
-        return next(iter(deciding or scores))
-
-
-def attributes(case: TaskCase) -> None:
-    """Its attributes are of the kinds that the contract names, and its settings are steady."""
-    task = case.make()
-    expect(
-        task.name.isidentifier() and task.name == task.name.lower(),
-        f"name={task.name!r}: expected a Python identifier in lower case",
-    )
-    expect(task.title.strip(), "title is empty: give the name of the task for people")
-    for name, value, kinds in (
-        ("answer", task.answer, get_args(AnswerKind)),
-        ("source", task.source, get_args(TableSource)),
-    ):
-        expect(value in kinds, f"{name}={value!r}: expected one of {', '.join(kinds)}")
-    expect(
-        task.judge is None or isinstance(task.judge, AnswerJudge),
-        f"judge is {task.judge!r:.80}: expected an AnswerJudge, or None",
-    )
-    listed, again = task.settings(), case.make().settings()
-    expect(
-        listed == again and all(isinstance(setting, str) for setting in listed),
-        f"settings() gave {listed!r} and {again!r}: expected the same list of texts",
-    )
-
-
-def references(case: TaskCase) -> None:
-    """The references of the dataset are valid."""
-    with calling("check", "Correct the data, or what check expects of them."):
-        case.make().check(case.scored)
-
-
-def metrics(case: TaskCase) -> None:
-    """It has metrics, each with its own name and signature, the same each time."""
-    listed, again = ([(m.name, m.signature) for m in case.metrics()] for _ in range(2))
-    expect(listed, "metrics() is empty: name at least one metric")
-    expect(listed == again, f"metrics() gave {listed!r}, then {again!r}")
-    names = [name for name, _ in listed]
-    expect(len({*names}) == len(names), f"metrics() has a name twice: {', '.join(names)}")
-
-
-def bounds(case: TaskCase) -> None:
-    """The metric that decides gives references its highest value, and empty answers less.
-
-    Where no metric decides, the first one gives references more than empty answers.
-    """
-    best, worst = case.scores(gold), case.scores(empty)
-    main = case.leading(best)
-    metric = next(m for m in case.metrics() if m.name == main)
-    highest = metric.highest
-    expect(
-        not metric.spec.decides or abs(best[main] - highest) <= 1e-6,
-        f"the references themselves score {main}={best[main]:g}, not {highest:g}",
-    )
-    expect(
-        worst[main] < best[main],
-        f"empty answers score {main}={worst[main]:g}, as the references do",
-    )
-
-
-def failures(case: TaskCase) -> None:
-    """A failed answer scores as an empty one, regardless of its text."""
-    if case.make().answer == "ranking":
-        raise SkipTest("an answer is a ranking")
-    failed, blank = case.scores(_failed), case.scores(empty)
-    main = case.leading(blank)
-    expect(
-        failed[main] <= blank[main],
-        f"answers that failed score {main}={failed[main]:g}, empty ones {blank[main]:g}: a "
-        "Generation with an error holds no answer",
-    )
-
-
-def judging(case: TaskCase) -> None:
-    """Judging twice gives the same, and what is judged is not judged again."""
-    task, dataset = case.make(), case.scored
-    if task.judge is None:
-        raise SkipTest("it does not judge")
-    generations = _answers(dataset, gold)
-    judged, again = (_judged(case.make(), dataset, generations) for _ in range(2))
-    differing = [query_id for query_id in judged if judged[query_id] != again.get(query_id)]
-    expect(not differing, f"the answers to {differing} were judged in two ways")
-    rest = task.judge.unjudged(dataset, generations, {}, judged)
-    expect(not rest, f"unjudged() names {[q.id for q in rest]}, which were judged a moment ago")
-
-
-def report(case: TaskCase) -> None:
-    """It reads a value from each answer; its report is JSON, its summary a line per block."""
-    task, dataset = case.make(), case.scored
-    for answer in (gold, empty):
-        examples = task.examples(*outputs_of(task, dataset, answer))
-        n, values = len(dataset.queries), task.parsed(examples)
-        expect(len(values) in (0, n), f"parsed() has {len(values)} entries for {n} answers")
-        with calling("report", "Give values that JSON has: texts, numbers, lists, objects."):
-            report = json.loads(json.dumps(task.report(dataset, examples), allow_nan=False))
-        for block in task.view.summary(report) if report else ():
-            expect(
-                isinstance(block, SummaryBlock) and "\n" not in str(block),
-                f"summary() gave {block!r:.200}: expected blocks of one line",
-            )
-
-
-def prompts(case: TaskCase) -> None:
-    """It has a prompt, with tables and without, that says what is asked; its identity is JSON."""
-    from target_bench.models.prompts.prompting import prompt_file, writer_of
-
-    task, dataset = case.make(), case.scored
-    if task.answer == "ranking":
-        raise SkipTest("an answer is a ranking")
-    with calling("the prompt", f"Put the templates into {prompt_file(task)}."):
-        writer = writer_of(task, PromptOptions(), dataset.databases, follows_schema=True)
-        json.dumps(writer.identity)
-    query, *others = dataset.queries
-    for ranking in (query.gold, ()):
-        tables = writer.tables(dataset.corpus, ranking)
-        first, *rest = (
-            writer.prompted(each, tables).request.messages
-            for each in (query, *(other for other in others if other.text != query.text))
-        )
+        So says the metric that decides; where none does, the first one gives references more. A
+        Generation with an error holds no answer.
+        """
+        self._make().check(self._dataset)
+        metric = next((m for m in self._metrics() if m.spec.decides), self._metrics()[0])
+        outputs = [self._references, self._blanks]
+        if self._make().answer != "ranking":
+            outputs.append(_outputs_of(self._make(), self._dataset, _failed))
+        with calling(f"examples, or the metric {metric.name}"):
+            values = [score_of(metric, _statistics(metric, self._make(), o)) for o in outputs]
+        best, worst, *failed = values
+        shown = f"references score {metric.name}={best:g}, empty answers {worst:g}"
         expect(
-            first not in rest,
-            f"the prompt with {len(tables)} tables is the same for another query: it does not "
-            "say what is asked",
+            worst < best and (not metric.spec.decides or isclose(best, metric.highest)),
+            f"{shown}; the highest value is {metric.highest:g}",
+        )
+        expect(not failed or failed[0] <= worst, f"{shown}, and failed ones {failed}")
+
+    def judging(self) -> None:
+        """Judging twice gives the same, and what is judged is not judged again."""
+        task = self._make()
+        if task.judge is None:
+            raise SkipTest("it does not judge")
+        given = self._references.predictions
+        answers, judged = given.answers, given.judgements
+        again = _judged(self._make(), self._dataset, answers)
+        differing = [query_id for query_id in judged if judged[query_id] != again.get(query_id)]
+        expect(not differing, f"the answers to {differing} were judged in two ways")
+        rest = task.judge.unjudged(self._dataset, answers, {}, judged)
+        expect(not rest, f"unjudged() names {[q.id for q in rest]}, which were judged a moment ago")
+
+    def report(self) -> None:
+        """It reads a value from each answer; its report is JSON, its summary a line per block."""
+        task, n = self._make(), len(self._dataset.queries)
+        for outputs in (self._references, self._blanks):
+            examples = task.examples(*outputs)
+            values = task.parsed(examples)
+            expect(len(values) in (0, n), f"parsed() has {len(values)} entries for {n} answers")
+            with calling("writing report as JSON"):
+                text = json.dumps(task.report(self._dataset, examples), allow_nan=False)
+            report = json.loads(text)
+            for block in task.view.summary(report) if report else ():
+                is_line = isinstance(block, SummaryBlock) and "\n" not in str(block)
+                expect(is_line, f"summary() gave {block!r:.200}: expected blocks of one line")
+
+    def prompts(self) -> None:
+        """It has a prompt, with tables and without, that says what is asked; its identity is JSON.
+
+        Put the templates into a YAML file beside the class.
+        """
+        from target_bench.models.prompts.prompting import writer_of
+
+        task, dataset = self._make(), self._dataset
+        if task.answer == "ranking":
+            raise SkipTest("an answer is a ranking")
+        with calling("the prompt"):
+            writer = writer_of(task, PromptOptions(), dataset.databases, follows_schema=True)
+            json.dumps(writer.identity)
+        questions = {query.text: query for query in dataset.queries}.values()
+        for ranking in (dataset.queries[0].gold, ()):
+            tables = writer.tables(dataset.corpus, ranking)
+            first, *rest = (writer.prompted(q, tables).request.messages for q in questions)
+            is_asked = first not in rest
+            expect(is_asked, f"the prompt with {len(tables)} tables is the same for two questions")
+
+    def _metrics(self) -> list[Metric[Any]]:
+        task = self._make()
+        cutoffs = [_DEPTH] if task.answer == "ranking" else []
+        with calling("metrics"):
+            return [metric_of(each) for each in task.metrics(self._dataset.queries, cutoffs)]
+
+    @cached_property
+    def _references(self) -> Outputs:
+        return _outputs_of(self._make(), self._dataset, _gold)
+
+    @cached_property
+    def _blanks(self) -> Outputs:
+        return _outputs_of(self._make(), self._dataset, _empty)
+
+
+class MetricContract(Contract):
+    """The checks of a metric; arguments as for ``metric_checks``."""
+
+    def __init__(
+        self, metric: Callable[..., Any] | str, task: str | None, dataset: Dataset | None
+    ) -> None:
+        self._metric, self._named_task, self._dataset = metric, task, dataset
+
+    def declaration(self) -> None:
+        """It declares itself by a `MetricSpec`, under a name and a steady signature of its own."""
+        metric, again = self._make(), self._make()
+        is_declared = isinstance(getattr(metric, "spec", None), MetricSpec)
+        expect(is_declared, "it has no attribute spec with a MetricSpec")
+        check_names([metric])
+        text, other = metric.signature, again.signature
+        expect(
+            isinstance(text, str) and text and text == other,
+            f"signature gave {text!r:.80}, then {other!r:.80}: expected the same text",
         )
 
+    def values(self) -> None:
+        """Its statistics are a row of numbers a query; its value lies within bounds and interval.
 
-TASK: Contract = (
-    attributes,
-    references,
-    metrics,
-    bounds,
-    failures,
-    judging,
-    report,
-    prompts,
-)
+        Give zeros for a query that is left out, and declare scale and highest.
+        """
+        metric = self._make()
+        for rows in self._both:
+            n = len(rows)
+            with calling("value of the sums of statistics"):
+                value, again = (score_of(metric, r) for r in (rows, rows[::-1]))
+                (low, high), (least, most) = interval(metric, rows), metric.bounds(rows)
+                per_query = metric.per_query(rows)
+            expect(isclose(value, again), f"the order of queries changes {value:g} to {again:g}")
+            expect(
+                low <= value <= high and least <= value <= most,
+                f"its value {value:g} is outside of the interval [{low:g}, {high:g}] or of the "
+                f"bounds [{least:g}, {most:g}]",
+            )
+            expect(len(per_query) == n, f"per_query() has {len(per_query)} values of {n} queries")
+
+    def direction(self) -> None:
+        """References score no worse than empty answers, by the direction that it declares.
+
+        Set higher_is_better, or skip this check and say why.
+        """
+        metric = self._make()
+        best, worst = (score_of(metric, rows) for rows in self._both)
+        is_kept = metric.spec.merit(best) >= metric.spec.merit(worst)
+        expect(is_kept, f"the references score {best:g}, empty answers {worst:g}")
+
+    def _make(self) -> Metric[Any]:
+        """Make the metric, at a cutoff if it has one."""
+        with calling("making it"):
+            made = metric_of(self._metric() if isinstance(self._metric, type) else self._metric)
+        return made.at(_DEPTH) if isinstance(made, FunctionMetric) and made.spec.at_k else made
+
+    @cached_property
+    def _both(self) -> list[NDArray[np.float64]]:
+        """Its statistics of references and of empty answers."""
+        metric = self._make()
+        default = RANKING_TASK if metric.spec.of == RANKINGS else ANSWER_TASK
+        names = registry.BUILT_IN["task"]
+        fitting = (n for n in names if registry.resolve("task", n).scores == metric.spec.of)
+        task = make_task(self._named_task or next(fitting, default))
+        dataset, both = _referenced(task, self._dataset), []
+        for answer in (_gold, _empty):
+            with calling(f"statistics of {task.name}"):
+                both.append(_statistics(metric, task, _outputs_of(task, dataset, answer)))
+            expect(
+                both[-1].ndim == 2
+                and len(both[-1]) == len(dataset.queries)
+                and np.isfinite(both[-1]).all(),
+                f"statistics() of {len(dataset.queries)} queries has the shape {both[-1].shape}, "
+                "or numbers that are not finite",
+            )
+        return both
 
 
-_Answer = Callable[[Query], Generation]
+def _referenced(task: Task[Any], dataset: Dataset | None) -> Dataset:
+    """Return a dataset, or ``mini``, with its first queries that have a reference of the task."""
+    dataset = of_task(dataset or load("mini"), task)
+    queries = [query for query in dataset.queries if has_reference(task, query)]
+    if not queries:
+        raise ConfigError(f"no query of {dataset.info.name} has a reference: pass another dataset")
+    return replace(dataset, queries=tuple(queries[:_QUERIES]))
 
 
-def gold(query: Query) -> Generation:
-    """Answer with the reference."""
+def _statistics(metric: Metric[Any], task: Task[Any], outputs: Outputs) -> NDArray[np.float64]:
+    read = outputs if metric.reads_outputs else task.examples(*outputs)
+    return np.asarray(metric.statistics(read))
+
+
+def _gold(query: Query) -> Generation:
     return Generation(query.id, query.references[0])
 
 
-def empty(query: Query) -> Generation:
-    """Answer with the empty text."""
+def _empty(query: Query) -> Generation:
     return Generation(query.id, "")
 
 
@@ -271,29 +308,25 @@ def _failed(query: Query) -> Generation:
     return Generation(query.id, query.references[0], error="raised: a test")
 
 
-def outputs_of(task: Task[Any], dataset: Dataset, answer: _Answer) -> Outputs:
+def _outputs_of(
+    task: Task[Any], dataset: Dataset, answer: Callable[[Query], Generation]
+) -> Outputs:
     """Return what a system would give that answers each query so, judged where the task judges.
 
-    Of a task about rankings ``gold`` ranks the gold tables, and any other answer nothing.
+    Of a task about rankings ``_gold`` ranks the gold tables, and any other answer nothing.
     """
     if task.answer == "ranking":
-        ranked = {q.id: Retrieval(q.id, q.gold if answer is gold else ()) for q in dataset.queries}
+        ranked = {q.id: Retrieval(q.id, q.gold if answer is _gold else ()) for q in dataset.queries}
         return Outputs(dataset, Predictions(rankings=ranked, depth=_DEPTH))
-    answers = _answers(dataset, answer)
-    judgements = _judged(task, dataset, answers) if task.judge is not None else {}
-    return Outputs(dataset, Predictions({}, answers, judgements))
-
-
-def _answers(dataset: Dataset, answer: _Answer) -> dict[str, Generation]:
-    return {query.id: answer(query) for query in dataset.queries}
+    answers = {query.id: answer(query) for query in dataset.queries}
+    return Outputs(dataset, Predictions({}, answers, _judged(task, dataset, answers)))
 
 
 def _judged(
     task: Task[Any], dataset: Dataset, answers: Mapping[str, Generation]
 ) -> dict[str, Judgement]:
-    assert task.judge is not None
-    with (
-        calling("judge"),
-        closing(task.judge.judged(dataset.queries, dataset, answers, {})) as judging,
-    ):
-        return {judgement.query_id: judgement for judgement in judging}
+    if task.judge is None:
+        return {}
+    judged = task.judge.judged(dataset.queries, dataset, answers, {})
+    with calling("judge"), closing(judged):
+        return {judgement.query_id: judgement for judgement in judged}

@@ -139,13 +139,6 @@ class FirstRow(Sound):
         return f"{super().text(table)} {table.rows[0]}"
 
 
-class TextCells(Sound):
-    """tables."""
-
-    def text(self, table: Table) -> str:
-        return " ".join(cell for row in table.rows for cell in row)  # type: ignore[misc]
-
-
 class NoSingleTable(Sound):
     """tables."""
 
@@ -156,14 +149,14 @@ class NoSingleTable(Sound):
 
 
 class LowerCaseIds(Sound):
-    """ids."""
+    """tables."""
 
     def scored(self, query: str) -> Scored:
         return [(TableId(t[0], t[1].lower()), score) for t, score in super().scored(query)]
 
 
 class SplitIds(Sound):
-    """ids."""
+    """tables."""
 
     def scored(self, query: str) -> Scored:
         paths = ((f"{t}", score) for t, score in super().scored(query))
@@ -280,16 +273,3 @@ class Learns(Sound):
     def embed_corpus(self, corpus: Corpus) -> None:
         super().embed_corpus(corpus)
         self.words = tuple(self.texts[0].split())
-
-
-class PackagesAsText(Sound):
-    """basics."""
-
-    packages = "numpy"  # type: ignore[assignment]
-
-
-class SettingIsNoJson(Sound):
-    """identity."""
-
-    def __init__(self, words: frozenset[str] = frozenset()) -> None:
-        super().__init__(words=words)  # type: ignore[arg-type]

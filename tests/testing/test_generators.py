@@ -174,21 +174,6 @@ class Learns(Sound):
         return json.dumps(len(request.query))
 
 
-class ShowsItsKey(Sound):
-    """secrets."""
-
-    def __init__(self, header: str = f"Bearer {KEY}") -> None:
-        super().__init__()
-        self.header = header
-
-
-class RepeatsItsKey(Sound):
-    """secrets."""
-
-    def text(self, request: GenerationRequest) -> str:
-        return json.dumps([len(request.query), KEY])
-
-
 BROKEN: list[type] = [
     cls
     for cls in list(vars().values())
@@ -201,7 +186,7 @@ def _report(generator: Any, **options: Any) -> Report:
 
 
 def test_a_sound_one_passes() -> None:
-    assert not check_generator(Sound, settings={"word": "letters"}).skipped
+    assert not check_generator(lambda: Sound(word="letters")).skipped
 
 
 def test_one_method_is_enough() -> None:
@@ -216,7 +201,6 @@ def test_each_fault_is_named(cls: type) -> None:
     report = _report(cls)
     assert report.failed[0].check == (cls.__doc__ or "").removesuffix("."), str(report)
     assert all(len(outcome.detail) > 25 for outcome in report.failed)
-    assert KEY not in str(report)
 
 
 def test_answers_that_differ_are_said() -> None:
