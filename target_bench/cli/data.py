@@ -280,6 +280,8 @@ def verify_gold(
 
 
 def _lines(report: dict[str, Any]) -> list[str]:
+    from target_bench.core.text_tables import first_of
+
     n, missing = report["queries"], len(report["missing"])
     where = f"{report['corpus']} {report['split']} in {report['engine']}"
     if n == missing:
@@ -293,10 +295,6 @@ def _lines(report: dict[str, Any]) -> list[str]:
     lines += [f"{f['query_id']}: {f['outcome']}: {f['message']}" for f in report["failed"]]
     for name in ("empty", "differ_between_runs", "differ_between_engines"):
         if report[name]:
-            lines.append(f"{name.replace('_', ' ')}: {_some(report[name])}")
+            ids = report[name]
+            lines.append(f"{name.replace('_', ' ')}: {len(ids)} ({first_of(ids, _NAMED)})")
     return lines
-
-
-def _some(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-    return f"{len(ids)} ({', '.join(ids[:_NAMED])}{more})"

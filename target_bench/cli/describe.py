@@ -30,6 +30,7 @@ from target_bench.core.text_tables import (
     Column,
     TextTable,
     counted,
+    first_of,
     print_tables,
     say,
     say_wrapped,
@@ -339,8 +340,7 @@ _SHOWN_TABLES = 12
 
 def _few(names: Sequence[str]) -> str:
     """Return how many names there are, and the first of them."""
-    more = f" and {len(names) - _SHOWN_TABLES} more" if len(names) > _SHOWN_TABLES else ""
-    return f"{len(names):,}: {', '.join(names[:_SHOWN_TABLES])}{more}" if names else ""
+    return f"{len(names):,}: {first_of(names, _SHOWN_TABLES)}" if names else ""
 
 
 def _print_sample(table: "Table", what: str) -> None:

@@ -15,6 +15,7 @@ from typing import IO, Any, ClassVar, TypeVar, cast
 from target_bench.core.errors import DataError
 from target_bench.core.files import Seen, dead_link, listing, parse_json, sha256_of
 from target_bench.core.schema import Corpus, CorpusInfo, Query, Table
+from target_bench.core.text_tables import first_of
 
 T = TypeVar("T")
 
@@ -60,7 +61,8 @@ class Release:
             self.notes.append("")
         number, names, first = self._remarks[what]
         names.append(name)
-        self.notes[number] = _counted(what, names, first)
+        named = f"{first_of(names, _MOST_NAMED)}; " if names[0] else ""
+        self.notes[number] = f"{what}: {len(names):,} ({named}the first: {first})"
 
     def find(self, name: str) -> Path | None:
         """Return the file of this name, or this name with ``.gz`` or ``.zip``, or None."""
@@ -236,13 +238,6 @@ class Release:
         """Return a path as seen from the folder; one that is elsewhere is absolute."""
         inside = path.is_relative_to(self.folder)
         return (path.relative_to(self.folder) if inside else path.resolve()).as_posix()
-
-
-def _counted(what: str, names: list[str], first: str) -> str:
-    n = len(names)
-    more = f" and {n - _MOST_NAMED:,} more" if n > _MOST_NAMED else ""
-    named = f"{', '.join(names[:_MOST_NAMED])}{more}; " if names[0] else ""
-    return f"{what}: {n:,} ({named}the first: {first})"
 
 
 def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:

@@ -196,6 +196,12 @@ def counted(n: int, noun: str, plural: str = "") -> str:
     return f"{n:,} {noun if n == 1 else several}"
 
 
+def first_of(names: Sequence[str], most: int) -> str:
+    """Return the first names, and how many more there are: ``a, b and 1,200 more``."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def say(line: str) -> None:
     """Print a line in one piece; what standard output cannot encode is printed as an escape."""
     say_as_it_is(visible(line))

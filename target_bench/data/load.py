@@ -40,6 +40,7 @@ from target_bench.core.schema import (
 )
 from target_bench.core.task import Task
 from target_bench.core.task_names import task_class, task_text
+from target_bench.core.text_tables import first_of
 from target_bench.core.user_code import described, message, place
 from target_bench.data import distractors as mixing
 from target_bench.data import unanswerable
@@ -726,10 +727,7 @@ def make_dataset(
 
 def _from_files(names: Sequence[str]) -> str:
     """Return the first of these files, in brackets; empty without any."""
-    if not names:
-        return ""
-    more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
-    return f" (from {', '.join(names[:3])}{more})"
+    return f" (from {first_of(names, 3)})" if names else ""
 
 
 def _database_notes(
@@ -747,11 +745,12 @@ def _database_notes(
     missing = [name for name in n_queries if name not in there]
     notes = []
     if missing:
+        lost_tables = sum(n_tables[name] for name in missing)
+        lost_queries = sum(n_queries[name] for name in missing)
         notes.append(
-            f"{len(missing)} of {len(n_queries)} databases are not here ({_some(missing)}): their "
-            f"{sum(n_tables[name] for name in missing)} tables are known by their schema alone, "
-            f"and SQL for the {sum(n_queries[name] for name in missing):,} queries on them cannot "
-            "be run"
+            f"{len(missing)} of {len(n_queries)} databases are not here "
+            f"({first_of(missing, _MOST_NAMED)}): their {lost_tables} tables are known by their "
+            f"schema alone, and SQL for the {lost_queries:,} queries on them cannot be run"
         )
     damaged: dict[str, DataError] = {}
     empty = []
@@ -772,13 +771,8 @@ def _database_notes(
         if n_queries[name]
     ]
     if empty:
-        notes.append(f"tables without rows: {_some(empty)}")
+        notes.append(f"tables without rows: {first_of(empty, _MOST_NAMED)}")
     return notes
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 def _on_databases(queries: Iterable[Query]) -> list[Query]:

@@ -13,6 +13,7 @@ from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.task_names import make_task, task_named, task_text
+from target_bench.core.text_tables import first_of
 from target_bench.data.load import Loaded, Loader, tasks_and_corpora
 from target_bench.harness.evaluate import rank, run_experiment
 from target_bench.harness.options import Options
@@ -149,11 +150,10 @@ class ResumedRun:
         earlier = self._run.identity.metrics
         names = [entry.partition("|")[0] for entry in now if entry not in earlier]
         if names:
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             self._observer.warning(
-                f"{self._run.folder.name} was scored in another way before ({', '.join(names[:3])}"
-                f"{more}: see their signatures): its stored answers were scored again, nothing was "
-                "generated"
+                f"{self._run.folder.name} was scored in another way before ("
+                f"{first_of(names, 3)}: see their signatures): its stored answers were scored "
+                "again, nothing was generated"
             )
 
     def load(self, gold_corrections: Path | None = None) -> Loaded:

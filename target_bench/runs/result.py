@@ -38,7 +38,7 @@ from target_bench.core.metric import (
 )
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
-from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted
+from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted, first_of
 from target_bench.metrics.scores import (
     headline,
     is_built_in,
@@ -458,11 +458,8 @@ class Result:
         hint = (
             f" Did you mean {' or '.join(variants)}?" if variants else did_you_mean(metric, names)
         )
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        return (
-            f"{self.folder.name}: no metric {metric!r}.{hint} There are "
-            f"{', '.join(names[:_NAMED])}{more}"
-        )
+        there = first_of(names, _NAMED)
+        return f"{self.folder.name}: no metric {metric!r}.{hint} There are {there}"
 
     def measured(self, metric: str) -> Measured:
         """Return the contributions of the queries to a metric.

@@ -24,6 +24,7 @@ from target_bench.core.metric import (
     score_of,
 )
 from target_bench.core.schema import NO_DATABASE, Query
+from target_bench.core.text_tables import first_of
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, named, spec_of
 
@@ -134,11 +135,8 @@ def _options(columns: Columns, condition: Slice) -> dict[str, Mask]:
     compared, bound = _COMPARED[condition.compared], _bound(condition, values)
     holds = np.array([value is not None and compared(value, bound) for value in values], np.bool_)
     if not holds.any():
-        more = f" and {len(masks) - _SHOWN} more" if len(masks) > _SHOWN else ""
-        raise ConfigError(
-            f"no query is in the slice {condition}; "
-            f"{condition.name} is {', '.join([*masks][:_SHOWN])}{more}"
-        )
+        there = first_of([*masks], _SHOWN)
+        raise ConfigError(f"no query is in the slice {condition}; {condition.name} is {there}")
     return {str(condition): holds}
 
 

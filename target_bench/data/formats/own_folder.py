@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import Corpus, CorpusInfo, Query, Table, TableId
-from target_bench.core.text_tables import counted
+from target_bench.core.text_tables import counted, first_of
 from target_bench.data.formats import records
 from target_bench.data.formats.csv_files import FileSettings, FileTable
 from target_bench.data.formats.records import identifier
@@ -110,8 +110,7 @@ class TableFolder(CorpusLoader):
         ]
         self._report(release, bad)
         for kind, names in unread.items():
-            more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-            named = f"{', '.join(names[:_MOST_NAMED])}{more}"
+            named = first_of(names, _MOST_NAMED)
             release.notes.append(f"{kind} are not read: {len(names):,} ({named})")
 
     def unread(self) -> Mapping[str, Sequence[str]]:
