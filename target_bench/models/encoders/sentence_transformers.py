@@ -19,7 +19,6 @@ from target_bench.models.encoders.weights import (
     MINILM,
     HubModel,
     LocalModel,
-    declared_dtype,
     find,
     has_file,
     quietly,
@@ -248,17 +247,18 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         """Read the model, a ``SentenceTransformer``."""
         from sentence_transformers import SentenceTransformer
 
-        kind = self._weights_type(self.place)
+        on_cuda = self.place.startswith("cuda")
+        dtype = self.dtype or ("auto" if on_cuda else "float32")
         model = SentenceTransformer(
             source,
             device=self.place,
             backend=self.backend,
             trust_remote_code=self.trust_remote_code,
-            model_kwargs={"dtype": kind} if self.backend == "torch" else {},
+            model_kwargs={"dtype": dtype} if self.backend == "torch" else {},
             **settings,
         )
         if self.backend == "torch":
-            model.to(kind)
+            model.to(self._number_type(model))
         model.eval()
         return model
 
@@ -267,15 +267,17 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         self._set_limit(model)
         return model
 
-    def _weights_type(self, place: str) -> Any:
+    def _number_type(self, model: Any) -> Any:
+        """Return what a model computes with, given as what it was published in on a GPU."""
         import torch
 
         if self.dtype is not None:
             return getattr(torch, self.dtype)
-        if not place.startswith("cuda"):
+        if not self.place.startswith("cuda"):
             return torch.float32
-        own = declared_dtype(self.weights) == "bfloat16" and torch.cuda.is_bf16_supported()
-        return torch.bfloat16 if own else torch.float16
+        published = next(iter(model.parameters())).dtype
+        is_bfloat16 = published == torch.bfloat16 and torch.cuda.is_bf16_supported()
+        return torch.bfloat16 if is_bfloat16 else torch.float16
 
     def _set_limit(self, model: Any) -> None:
         """Set ``max_tokens``, between what a text needs and what the model has places for."""

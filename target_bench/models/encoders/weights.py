@@ -178,17 +178,17 @@ def folder_revision(folder: Path) -> str:
     try:
         for file in sorted(folder.rglob("*")):
             name = file.relative_to(folder)
-            if file.is_file() and file.suffix != ".md" and not _hidden(name):
+            if (
+                file.is_file()
+                and file.suffix != ".md"
+                and not any(part.startswith(".") for part in name.parts)
+            ):
                 stat = file.stat()
                 content = _file_hash(file.resolve(), stat.st_mtime_ns, stat.st_size)
                 whole.update(f"{json.dumps(name.as_posix())} {content}\n".encode())
     except OSError as error:
         raise ConfigError(f"the model in {folder} cannot be read: {error}") from error
     return whole.hexdigest()
-
-
-def _hidden(name: Path) -> bool:
-    return any(part.startswith(".") for part in name.parts)
 
 
 @cache
@@ -253,16 +253,6 @@ def has_file(model: Path | HubModel, file: str) -> bool:
     return isinstance(path, str)
 
 
-def declared_dtype(model: Path | HubModel) -> str | None:
-    """Return the type of numbers that a model's ``config.json`` says it is published in."""
-    try:
-        config = parse_json(_config_file(model).read_text(encoding="utf-8"))
-        dtype = config.get("dtype") or config.get("torch_dtype")
-    except (OSError, ValueError, AttributeError):
-        return None  # loading the model will say what is wrong with it
-    return dtype if isinstance(dtype, str) else None
-
-
 def module_types(model: Path | HubModel) -> tuple[str, ...]:
     """Return the classes of the modules that a model was saved with by sentence-transformers.
 
@@ -278,12 +268,6 @@ def module_types(model: Path | HubModel) -> tuple[str, ...]:
         return tuple(str(module["type"]) for module in parse_json(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{file}: it cannot be read: {_words(error)}") from error
-
-
-def _config_file(model: Path | HubModel) -> Path:
-    if isinstance(model, Path):
-        return next(iter(sorted(model.glob("0_*/config.json"))), model / "config.json")
-    return _from_hub(model, "config.json")
 
 
 def _from_hub(model: HubModel, file: str) -> Path:
@@ -358,12 +342,20 @@ def _words(error: Exception) -> str:
 @contextmanager
 def quietly() -> Iterator[None]:
     """Keep the progress bars, warnings and log lines of model libraries off the terminal."""
+    from huggingface_hub.utils.tqdm import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
+
     # Without a setting every process that is forked later prints a warning of its own.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     loggers = [logging.getLogger(name) for name in _LIBRARIES]
     levels = [logger.level for logger in loggers]
-    with warnings.catch_warnings(), _no_bars():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that an environment variable decides on bars, too
+        shown = not are_progress_bars_disabled()
+        disable_progress_bars()
         try:
             for logger in loggers:
                 logger.setLevel(logging.CRITICAL)
@@ -371,23 +363,5 @@ def quietly() -> Iterator[None]:
         finally:
             for logger, level in zip(loggers, levels, strict=True):
                 logger.setLevel(level)
-
-
-@contextmanager
-def _no_bars() -> Iterator[None]:
-    """Switch off the progress bar of the hub's client."""
-    from huggingface_hub.utils.tqdm import (
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-    )
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that an environment variable decides already
-        shown = not are_progress_bars_disabled()
-        disable_progress_bars()
-        try:
-            yield
-        finally:
             if shown:
                 enable_progress_bars()

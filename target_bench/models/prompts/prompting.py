@@ -79,45 +79,24 @@ class Prompt:
             raise ConfigError(f"prompt {path}: cannot be read: {reason(error)}") from error
         if not isinstance(entries, Mapping):
             raise ConfigError(f"prompt {path}: expected the entries {', '.join(_PARTS)}")
-        for name in _PARTS:
-            if not isinstance(entries.get(name), str):
-                raise ConfigError(f"prompt {path}: entry {name!r} should be text")
-        unknown = [name for name in entries if name not in _PARTS]
-        if unknown:
-            raise ConfigError(f"prompt {path}: unknown entry {unknown[0]!r}")
+        for name in {**dict.fromkeys(_PARTS), **entries}:
+            if name not in _PARTS or not isinstance(entries.get(name), str):
+                raise ConfigError(
+                    f"prompt {path}: entry {name!r} is missing, unknown or no text; there are "
+                    f"{', '.join(_PARTS)}, each a text"
+                )
         prompt = cls(file.name if file else task, *(entries[name] for name in _PARTS))
         prompt._check(path)
         return prompt
 
     def _check(self, path: Path) -> None:
-        try:
-            for name in _PARTS:
-                unknown = self._variables(name) - {"query", "tables"}
-                if unknown:
-                    raise ConfigError(
-                        f"prompt {path}: entry {name!r} has the unknown variable "
-                        f"{min(unknown)!r}; there are query and tables"
-                    )
-            self.messages("the query", "the tables")
-            self.messages("the query", "")
-        except ConfigError:
-            raise
-        except Exception as error:
-            raise ConfigError(f"prompt {path}: {type(error).__name__}: {error}") from error
-        for prefix, needed in (("", ("query", "tables")), ("no_context_", ("query",))):
-            used = self._variables(f"{prefix}system") | self._variables(f"{prefix}user")
-            for variable in needed:
-                if variable not in used:
-                    where = f"{prefix}system and {prefix}user"
-                    raise ConfigError(f"prompt {path}: {{{{ {variable} }}}} is not in {where}")
-
-    def _variables(self, name: str) -> set[str]:
-        """Return the variables of a template that it does not set itself."""
-        from jinja2 import meta
-
-        environment = self._environment
-        template = environment.parse(getattr(self, name))
-        return set(meta.find_undeclared_variables(template)) - set(environment.globals)
+        query = "\1"  # in no template of a person
+        for tables in ("\2", ""):
+            text = "".join(message.content for message in self.messages(query, tables))
+            if query not in text or tables not in text:
+                variable = "tables" if query in text else "query"
+                where = "system and user" if tables else "no_context_system and no_context_user"
+                raise ConfigError(f"prompt {path}: {{{{ {variable} }}}} is not in {where}")
 
     @cached_property
     def hash(self) -> str:
@@ -126,15 +105,12 @@ class Prompt:
         return hashlib.sha256(parts.encode()).hexdigest()[:12]
 
     @cached_property
-    def _environment(self) -> Any:
+    def _templates(self) -> dict[str, Any]:
         from jinja2 import StrictUndefined
         from jinja2.sandbox import SandboxedEnvironment
 
-        return SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-
-    @cached_property
-    def _templates(self) -> dict[str, Any]:
-        return {name: self._environment.from_string(getattr(self, name)) for name in _PARTS}
+        environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+        return {name: environment.from_string(getattr(self, name)) for name in _PARTS}
 
     def messages(self, query: str, tables: str) -> tuple[Message, ...]:
         """Return the messages for a query; without tables, those of no context.

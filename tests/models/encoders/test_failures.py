@@ -1,7 +1,6 @@
 """Memory that does not suffice, vectors that are none, models that are not there or broken."""
 
 import importlib.util
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -200,13 +199,3 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     _without(monkeypatch, "sentence_transformers")
     with pytest.raises(MissingExtraError, match=r"target-bench\[dense\]"):
         MiniLM()
-
-
-def test_dtype_of_published_weights(tmp_path: Path) -> None:
-    from target_bench.models.encoders.weights import declared_dtype
-
-    assert declared_dtype(FOLDER) is None
-    (tmp_path / "config.json").write_text(json.dumps({"torch_dtype": "bfloat16"}))
-    assert declared_dtype(tmp_path) == "bfloat16"
-    (tmp_path / "config.json").write_text("[")
-    assert declared_dtype(tmp_path) is None

@@ -161,16 +161,16 @@ def _file(folder: Path, **changes: Any) -> Path:
 @pytest.mark.parametrize(
     ("changes", "parts"),
     [
-        ({"user": None}, ["entry 'user' should be text"]),
-        ({"no_context_user": None}, ["entry 'no_context_user' should be text"]),
-        ({"system": 5}, ["entry 'system' should be text"]),
-        ({"sytem": "x"}, ["unknown entry 'sytem'"]),
+        ({"user": None}, ["entry 'user' is missing"]),
+        ({"no_context_user": None}, ["entry 'no_context_user' is missing"]),
+        ({"system": 5}, ["entry 'system' is missing"]),
+        ({"sytem": "x"}, ["entry 'sytem' is missing, unknown"]),
         (
             {"user": "{{ tabels }} {{ tables }} {{ query }}"},
-            ["'user'", "'tabels'", "query and tab"],
+            ["'user'", "'tabels' is undefined"],
         ),
-        ({"no_context_system": "{{ table }}"}, ["'no_context_system'", "unknown variable 'table'"]),
-        ({"user": "{% if nothing %}{{ tables }}{{ query }}{% endif %}"}, ["'nothing'"]),
+        ({"no_context_system": "{{ table }}"}, ["'no_context_system'", "'table' is undefined"]),
+        ({"user": "{% if nothing %}{{ tables }}{{ query }}{% endif %}"}, ["'nothing' is"]),
         ({"user": "Answer the query: {{ tables }}"}, ["{{ query }}", "system and user"]),
         ({"user": "The tables say: {{ query }}"}, ["{{ tables }}", "system and user"]),
         (
