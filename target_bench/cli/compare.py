@@ -17,7 +17,7 @@ from target_bench.cli.command_line import (
     argument,
     option,
 )
-from target_bench.cli.output import print_json
+from target_bench.cli.output import check_output, print_json
 from target_bench.core.errors import ConfigError
 from target_bench.harness.options import RUNS
 
@@ -256,9 +256,9 @@ a network. Runs on other queries or tables get a file of their own.
 def report(
     runs: RunNames,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file.")] = Path("report.html"),
-    depth: Annotated[int, typer.Option(help="Tables of each ranking that are shown.")] = 10,
-    rows: Annotated[int, typer.Option(help="Rows of each table that are shown.")] = 50,
-    cell: Annotated[int, typer.Option(help="Characters of a cell that are shown.")] = 300,
+    depth: Annotated[int, typer.Option(help="Tables of each ranking that are shown.", min=1)] = 10,
+    rows: Annotated[int, typer.Option(help="Rows of each table that are shown.", min=1)] = 50,
+    cell: Annotated[int, typer.Option(help="Characters of a cell that are shown.", min=1)] = 300,
     max_size: Annotated[
         float,
         typer.Option(help="Megabytes from which on tables low in rankings are left out."),
@@ -273,6 +273,7 @@ def report(
     from target_bench.reporting.report.report_runs import of_same_data
     from target_bench.runs.newest import REPORTED
 
+    check_output(out, "-o", "report.html")
     sets = of_same_data(_named(runs, REPORTED))
     limits = Limits(depth, rows, cell, max_size)
     if len(sets) > 1:

@@ -1,11 +1,8 @@
-"""Coordinates of lines, bars and labels in charts; the template draws them as SVG."""
+"""Coordinates of lines and labels in the chart of recall; the template draws them as SVG."""
 
 from collections.abc import Sequence
-from math import floor, isnan, log
+from math import floor, log
 from typing import Any
-
-from target_bench.core.metric import MetricSpec
-from target_bench.reporting.report.summary import Sliced
 
 SERIES = 8
 """Colours there are, and so the runs that charts show; a ninth one has the colour of the first."""
@@ -16,8 +13,6 @@ Chart = dict[str, Any]
 _WIDTH, _HEIGHT = 440, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 20, 10, 40
 _TICK = 22  # pixels between numbers below an axis
-_BAR, _GAP, _NAME = 14, 12, 18  # heights of a bar, of the space between groups, of their names
-_LONGEST_NAME = 44
 
 
 def series(i: int) -> int:
@@ -81,39 +76,3 @@ def _numbered(cutoffs: Sequence[int], depth: int, x: Any) -> list[int]:
         if all(abs(x(k) - x(other)) >= _TICK for other in numbered):
             numbered.append(k)
     return sorted(numbered)
-
-
-def slice_chart(
-    labels: Sequence[str], metrics: Sequence[str], specs: Sequence[MetricSpec], sliced: Sliced
-) -> Chart:
-    """Draw horizontal bars, one a run, in groups below their name; from 0 to the largest value.
-
-    Args:
-        labels: what the runs are called.
-        metrics: the metric of each.
-        specs: its declaration.
-        sliced: the means.
-    """
-    drawn = [mean for means in sliced.means for mean in means if not isnan(mean)]
-    top = max([*(spec.top for spec in specs), *drawn])
-    longest = _WIDTH - 48  # the rest is for the value behind the bar
-    groups, y = [], 4
-    for i, value in enumerate(sliced.values):
-        bars = []
-        for j, means in enumerate(sliced.means):
-            text = "no value" if isnan(means[i]) else specs[j].text(means[i])
-            width = None if isnan(means[i]) else round(max(means[i], 0) / top * longest, 1)
-            title = f"{labels[j]}: {metrics[j]} {text}"
-            bars.append(
-                {"series": series(j), "y": y + _NAME + j * (_BAR + 2), "width": width, "text": text}
-                | {"title": title}
-            )
-        short = value if len(value) <= _LONGEST_NAME else f"{value[: _LONGEST_NAME - 1]}…"
-        groups.append({"y": y, "name": short, "value": value, "n": sliced.n[i], "bars": bars})
-        y += _NAME + len(bars) * (_BAR + 2) + _GAP
-    return {"width": _WIDTH, "height": y, "bar": _BAR, "groups": groups}
-
-
-def is_even(chart: Chart) -> bool:
-    """Whether all bars of a chart of slices say the same, as 1.000."""
-    return len({bar["text"] for group in chart["groups"] for bar in group["bars"]}) == 1

@@ -117,18 +117,14 @@ def open_runs(
         depth: how many tables of each ranking are shown.
 
     Raises:
-        ConfigError: no run, or one run twice.
+        ConfigError: no run.
         DataError: runs of different tables or queries, or the data are missing, or not what they
             were.
         StoreError: a folder holds no finished run.
     """
-    folders = [folder.resolve() for folder in folders]
     if not folders:
         raise ConfigError("name at least one run folder")
-    for folder in folders:
-        if folders.count(folder) > 1:
-            raise ConfigError(f"{folder} is named twice")
-    stored = [read_run(folder) for folder in folders]
+    stored = [read_run(folder) for folder in dict.fromkeys(map(Path.resolve, folders))]
     check_same_data(
         [run.retrieval for run in stored],
         _SAME,

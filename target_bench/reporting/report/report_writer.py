@@ -1,11 +1,10 @@
 """Writing a report: figures, and a stream of blocks with the queries and their tables."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
 from target_bench.data.table_text import languages_in, stop_words
@@ -36,13 +35,6 @@ class Limits:
     cell: int = 300
     megabytes: float = 100
 
-    def __post_init__(self) -> None:
-        for name in ("depth", "rows", "cell"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name)}: a report shows at least 1")
-        if not self.megabytes > 0:
-            raise ConfigError(f"megabytes={self.megabytes}: expected more than 0")
-
 
 def write_report(
     folders: Sequence[Path],
@@ -71,81 +63,71 @@ def write_report(
         The file.
 
     Raises:
-        ConfigError: runs of different corpora, splits or queries, or one run twice; ``out`` is a
-            folder.
+        ConfigError: runs of different corpora, splits or queries.
         DataError: the data are missing, or not what they were.
         StoreError: a folder holds no finished run, or the file cannot be written.
     """
     observer, limits = observer or Observer(), limits or Limits()
-    if out.is_dir():
-        raise ConfigError(f"-o {out}: is a folder; name a file, as in report.html")
     runs, loaded = open_runs(folders, data_dir, observer, limits.depth)
-    if len(runs) > charts.SERIES:  # charts show the first ones
+    if len(runs) > charts.SERIES:  # the chart shows the first ones
         runs = [runs[place] for place in summary.best_first(runs)]
     check_names(by_property(loaded.dataset.queries), by)
-    pieces = _Pieces(runs, loaded.dataset, limits, by, observer)
+    pieces = _pieces(runs, loaded.dataset, limits, by, observer)
     write_file(out, (piece.encode() for piece in pieces), "-o")
     return out
 
 
-@dataclass
-class _Pieces:
-    """The text of the file, a piece at a time."""
+def _pieces(
+    runs: Sequence[ReportRun],
+    dataset: Dataset,
+    limits: Limits,
+    by: Sequence[str],
+    observer: Observer,
+) -> Iterator[str]:
+    """Yield the text of the file, a piece at a time."""
+    written = 0
 
-    runs: Sequence[ReportRun]
-    dataset: Dataset
-    limits: Limits
-    by: Sequence[str]
-    observer: Observer
-    written: int = 0
+    def is_full() -> bool:
+        return written > limits.megabytes * 1e6
 
-    def __iter__(self) -> Iterator[str]:
-        self.observer.stage("report: read rankings")
-        of_runs = [queries.outcomes(run, self.dataset.queries) for run in self.runs]
-        agreed = queries.agreement(self.runs, self.dataset.queries, self.limits.depth)
-        info = self.dataset.info
-        context = {
-            "title": f"{info.title} {self.dataset.split}",
-            **page_parts(_FOLDER, _SCRIPTS, "report.css"),
-            "info": info,
-            "dataset": self.dataset,
-            "n_queries": len(self.dataset.queries),
-            "n_tables": len(self.dataset.corpus),
-            "runs": self.runs,
-            "series": charts.series,
-            "colours": charts.SERIES,
-            "summary": summary,
-            "limits": self.limits,
-            "agreement": agreed,
-            **_figures(self.runs, self.dataset, of_runs, self.by),
-            "blocks": self._blocks(of_runs, agreed),
-        }
-        for piece in environment(_FOLDER).get_template("report.html.j2").generate(context):
-            self.written += len(piece)
-            yield piece
+    observer.stage("report: read rankings")
+    of_runs = [queries.outcomes(run, dataset.queries) for run in runs]
+    agreed = queries.agreement(runs, dataset.queries, limits.depth)
 
-    def _blocks(
-        self, of_runs: Sequence[queries.Outcomes], agreed: queries.Agreement
-    ) -> Iterator[queries.Block]:
-        """All data; each is made when the one before it is written."""
-        runs, dataset, limits = self.runs, self.dataset, self.limits
+    def blocks() -> Iterator[queries.Block]:
+        """Yield all data; each block is made when the one before it is written."""
         tables = queries.table_numbers(runs, dataset.queries)
         yield queries.block("overview", _overview(runs, dataset, of_runs))
         yield from queries.index_blocks(runs, dataset.queries, of_runs, agreed)
-        self.observer.stage("report: write queries")
+        observer.stage("report: write queries")
         yield from queries.query_blocks(runs, dataset, tables)
-        self.observer.stage("report: write tables")
-        yield from queries.table_blocks(
-            tables, dataset.corpus, limits.rows, limits.cell, self._is_full
-        )
-        if self._is_full():
-            self.observer.warning(
+        observer.stage("report: write tables")
+        yield from queries.table_blocks(tables, dataset.corpus, limits.rows, limits.cell, is_full)
+        if is_full():
+            observer.warning(
                 f"the report reached {limits.megabytes:g} MB: tables low in rankings were left "
                 "out. --max-size raises the limit; --depth, --rows and --cell make tables smaller."
             )
 
-    def _is_full(self) -> bool:
-        return self.written > self.limits.megabytes * 1e6
+    context = {
+        "title": f"{dataset.info.title} {dataset.split}",
+        **page_parts(_FOLDER, _SCRIPTS, "report.css"),
+        "info": dataset.info,
+        "dataset": dataset,
+        "n_queries": len(dataset.queries),
+        "n_tables": len(dataset.corpus),
+        "runs": runs,
+        "series": charts.series,
+        "colours": charts.SERIES,
+        "summary": summary,
+        "limits": limits,
+        "agreement": agreed,
+        **_figures(runs, dataset, of_runs, by),
+        "blocks": blocks(),
+    }
+    for piece in environment(_FOLDER).get_template("report.html.j2").generate(context):
+        written += len(piece)
+        yield piece
 
 
 def _overview(
@@ -191,11 +173,7 @@ def _figures(
     specs = [
         summary.spec([run], metric or "score") for run, metric in zip(runs, mains, strict=True)
     ]
-    shown = [metric or "no score" for metric in mains]
-    slices = [
-        (sliced, charts.slice_chart(labels, shown, specs, replace(sliced, means=sliced.means[:n])))
-        for sliced in (summary.sliced(runs, mains, dataset, by) if any(mains) else [])
-    ]
+    slices = summary.sliced(runs, mains, dataset, by) if any(mains) else []
     return {
         "cutoffs": cutoffs,
         "synthetic": all(query.synthetic for query in dataset.queries),
@@ -207,7 +185,7 @@ def _figures(
         else None,
         "mains": [metric for metric in mains if metric],
         "specs": specs,
-        "slices": [(sliced, chart) for sliced, chart in slices if not charts.is_even(chart)],
-        "even_slices": [(sliced, chart) for sliced, chart in slices if charts.is_even(chart)],
+        "slices": [part for part in slices if not part.is_even],
+        "even_slices": [part for part in slices if part.is_even],
         "findings": [(run, run.run.summary) for run in runs],
     }

@@ -270,6 +270,7 @@ class Sliced:
         values: the values in their natural order.
         n: how many scored queries have each.
         means: one list per run: its score of each; NaN where it has none.
+        top: the best score possible, or the largest one where there is a larger one.
         left_out: how many rarer values are not listed.
     """
 
@@ -277,7 +278,21 @@ class Sliced:
     values: list[str]
     n: list[int]
     means: list[list[float]]
+    top: float
     left_out: int
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all scores look the same, as 1.000."""
+        return len({score(mean) for means in self.means for mean in means}) == 1
+
+    @property
+    def lengths(self) -> list[list[float]]:
+        """The lengths of bars for the means, in percent of ``top``."""
+        return [
+            [0 if np.isnan(mean) else round(max(mean, 0) / self.top * 100, 1) for mean in of_run]
+            for of_run in self.means
+        ]
 
 
 def sliced(
@@ -319,11 +334,14 @@ def _sliced(
     part_of = dict(zip(ids, divided.codes.tolist(), strict=True))
     known = [run.values[m] for run, m in zip(runs, metrics, strict=True) if m is not None]
     scored = divided.codes[~np.isnan(known).all(axis=0)]
+    means = [_part_scores(run, m, part_of, kept) for run, m in zip(runs, metrics, strict=True)]
+    tops = [spec([run], m).top for run, m in zip(runs, metrics, strict=True) if m is not None]
     return Sliced(
         name,
         [str(divided.values[i]) for i in kept],
         np.bincount(scored[scored >= 0], minlength=len(divided.values))[kept].tolist(),
-        [_part_scores(run, m, part_of, kept) for run, m in zip(runs, metrics, strict=True)],
+        means,
+        max([*tops, *(mean for of_run in means for mean in of_run if not np.isnan(mean))]),
         len(divided.values) - len(kept),
     )
 

@@ -453,8 +453,8 @@ def test_every_control_has_a_name(page: "Page") -> None:
     open_query(page, 1)
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, select, input, [role=region], svg")]
-            .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.labels?.length ||
-                document.getElementById(e.getAttribute("aria-labelledby"))))
+            .filter((e) => !(e.ariaHidden || e.textContent.trim() || e.ariaLabel ||
+                e.labels?.length || document.getElementById(e.getAttribute("aria-labelledby"))))
             .map((e) => e.outerHTML.slice(0, 80))"""
     )
     assert nameless == []
