@@ -1,10 +1,8 @@
 """SQLite and DuckDB files, one or a folder of them, with queries from a JSON-lines file beside."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import dead_link
@@ -139,46 +137,21 @@ def tables_read(sql: str, path: Path) -> list[str]:
     Views are resolved to the tables under them.
 
     Raises:
-        ValueError: it does not compile (in DuckDB: cannot be parsed) there.
+        ValueError: it does not compile there (in DuckDB: cannot be parsed, or names another table).
         DataError: the file cannot be read.
     """
     if not is_duckdb(path):
         return list(gold_tables(sql, path))
-    with opened(path) as database:
-        tables = database.execute(
-            "SELECT schema_name, table_name FROM duckdb_tables() "
-            "WHERE NOT internal AND database_name = current_database() ORDER BY ALL"
-        ).fetchall()
-        views = database.execute(
-            "SELECT schema_name, view_name, sql FROM duckdb_views() "
-            "WHERE NOT internal AND database_name = current_database()"
-        ).fetchall()
-        named = _named_in_duckdb(database, sql)
-        inside = {(schema, name): query for schema, name, query in views}
-        while used := [view for view in inside if _is_named(view, named)]:
-            for view in used:
-                body = re.split(r"\sAS\s", inside.pop(view), maxsplit=1)[1]
-                named |= _named_in_duckdb(database, body)
-    read = [table for table in tables if _is_named(table, named)]
-    return [name if schema == "main" else f"{schema}.{name}" for schema, name in read]
-
-
-def _named_in_duckdb(database: Any, sql: str) -> set[str]:
-    """Return the tables and views that a query names, in lower case, with schema if given."""
     import duckdb
 
-    try:
-        names = database.get_table_names(sql, qualified=True)
-    except duckdb.Error as error:
-        raise ValueError(str(error)) from error
-    return {name.partition(" AS ")[0].replace('"', "").lower() for name in names}
-
-
-def _is_named(table: tuple[str, str], named: set[str]) -> bool:
-    schema, name = (part.replace('"', "").lower() for part in table)
-    qualified = f"{schema}.{name}"
-    return (
-        qualified in named
-        or (schema == "main" and name in named)
-        or any(other.endswith(f".{qualified}") for other in named)
-    )
+    with opened(path) as database:
+        try:
+            names = database.get_table_names(sql, qualified=True)
+        except duckdb.Error as error:
+            raise ValueError(str(error)) from error
+    plain = (name.partition(" AS ")[0].replace('"', "").lower() for name in names)
+    used = {name.removeprefix("main.") for name in plain}
+    tables = [table.name for table in stored_tables(path)]
+    if others := used - set(map(str.lower, tables)):
+        raise ValueError(f"{', '.join(sorted(others))} is no base table of {path.name}")
+    return [name for name in tables if name.lower() in used]
