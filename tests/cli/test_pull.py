@@ -82,7 +82,7 @@ def test_a_pull_says_what_is_there_and_what_comes_next(server: Server, tmp_path:
 
 def test_errors_show_no_token(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    server.statuses["zoo.sqlite"] = (403, {})
+    server.statuses["zoo.sqlite"] = 403
     done = command("run", "bird", "--retriever", "bm25")
     assert "status 403" in str(done.exception)
     assert TOKEN not in f"{done.output}{done.exception}"

@@ -36,19 +36,16 @@ class Server:
     Attributes:
         files: path on the server -> content, of GitHub's raw files.
         copies: repository of the hub -> path -> content.
-        statuses: end of a path -> status of the answer, with these headers.
-        wrong: end of a path -> bytes sent in place of the content, ``wrong_times`` times.
-        breaks: end of a path -> after how many bytes the connection breaks, once.
+        statuses: end of a path -> status of the answer.
+        wrong: end of a path -> bytes sent in place of the content.
         dead: whether every connection is closed without an answer.
         seen: (path, headers) of every request.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
     copies: dict[str, dict[str, bytes]] = field(default_factory=dict)
-    statuses: dict[str, tuple[int, dict[str, str]]] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
     wrong: dict[str, bytes] = field(default_factory=dict)
-    wrong_times: int = 1000
-    breaks: dict[str, int] = field(default_factory=dict)
     dead: bool = False
     port: int = 0
     seen: list[tuple[str, dict[str, str]]] = field(default_factory=list)
@@ -122,9 +119,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self.state.dead:
             self.close_connection = True
             return
-        for ending, (status, headers) in self.state.statuses.items():
+        for ending, status in self.state.statuses.items():
             if path.endswith(ending):
-                self._send(status, b"no", headers)
+                self._send(status, b"no")
                 return
         parts = path.strip("/").split("/")
         if parts[:2] == ["api", "datasets"]:
@@ -168,35 +165,25 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _content(self, path: str, content: bytes, told: dict[str, str] | None = None) -> None:
         for ending, other in self.state.wrong.items():
-            if path.endswith(ending) and self.state.wrong_times > 0 and self.command == "GET":
+            if path.endswith(ending) and self.command == "GET":
                 content = other
-                self.state.wrong_times -= 1
         start = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
         if start >= len(content) > 0:
             self._send(416, b"")
             return
-        breaks = [ending for ending in self.state.breaks if path.endswith(ending)]
-        cut = self.state.breaks.pop(breaks[0]) if breaks and self.command == "GET" else None
-        self._send(206 if start else 200, content[start:], told, cut)
+        self._send(206 if start else 200, content[start:], told)
 
     def _json(self, value: Any) -> None:
         self._send(200, json.dumps(value).encode())
 
-    def _send(
-        self,
-        status: int,
-        body: bytes,
-        headers: dict[str, str] | None = None,
-        cut: int | None = None,
-    ) -> None:
+    def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command == "GET":
             with suppress(ConnectionError):  # the client may have heard enough
-                self.wfile.write(body if cut is None else body[:cut])
-        self.close_connection = cut is not None
+                self.wfile.write(body)
 
 
 def _sibling(path: str, content: bytes) -> dict[str, Any]:

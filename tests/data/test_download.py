@@ -174,7 +174,7 @@ def test_refusals_say_what_is_here_and_are_continued(
     server: Server, name: str, status: int, kind: type[TargetBenchError], message: str
 ) -> None:
     ending = {"ottqa": "released_data/dev.json", "bird": "bird-queries-validation.json"}[name]
-    server.statuses[ending] = (status, {})
+    server.statuses[ending] = status
     with pytest.raises(kind) as caught:
         load(name)
     assert f"{ending}: " in str(caught.value)
@@ -230,7 +230,7 @@ def test_passwords_in_an_address_are_not_shown(
     monkeypatch.setenv(download.HUB, address)
     monkeypatch.setenv(download.GITHUB_RAW, address)
     for name, ending in (("bird", "zoo.sqlite"), ("ottqa", "dev.json")):
-        server.statuses[ending] = (404, {})
+        server.statuses[ending] = 404
         with pytest.raises(DataError) as caught:
             load(name)
         assert "secretsecret" not in f"{caught.value}{capsys.readouterr()}"
