@@ -215,7 +215,7 @@ class Release:
                 if not number or (torn and _is_half(raw)):
                     return
                 place = f"{path}, line {number}"
-                line = _line(raw, number, place)
+                line = decode(raw, place, one_line=True)
                 if line.strip():
                     yield place, _json(line, place, one_line=True)
 
@@ -288,16 +288,6 @@ def _json(text: str, place: object, one_line: bool = False) -> Any:
         raise DataError(f"{place}: not usable JSON: {error}") from error
 
 
-def _line(raw: bytes, number: int, place: str) -> str:
-    try:
-        return raw.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{place}: not valid UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start} "
-            "of the line). Convert the file to UTF-8."
-        ) from error
-
-
 def _is_half(raw: bytes) -> bool:
     if raw.endswith(b"\n"):
         return False
@@ -317,7 +307,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def decode(raw: bytes, place: object) -> str:
+def decode(raw: bytes, place: object, one_line: bool = False) -> str:
     """Return UTF-8 text (a byte-order mark is dropped).
 
     Raises:
@@ -326,10 +316,11 @@ def decode(raw: bytes, place: object) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        at_line = "" if one_line else f" at line {raw.count(10, 0, error.start) + 1}"
+        where = f"position {error.start} of the line" if one_line else f"offset {error.start}"
         raise DataError(
-            f"{place}: not valid UTF-8 at line {line} (byte 0x{raw[error.start]:02x} at offset "
-            f"{error.start}). Convert the file to UTF-8."
+            f"{place}: not valid UTF-8{at_line} (byte 0x{raw[error.start]:02x} at {where}). "
+            "Convert the file to UTF-8."
         ) from error
 
 

@@ -39,23 +39,15 @@ class OptionInfo:
 
     help: str
     read: Reader
-    flag: str
-    sweep: str | None
-    axis: bool
-    shown: bool
+    flag: str = ""
+    sweep: str | None = None
+    axis: bool = False
+    shown: bool = True
 
 
-def option(
-    help: str,
-    read: Reader,
-    *,
-    flag: str = "",
-    sweep: str | None = None,
-    axis: bool = False,
-    shown: bool = True,
-) -> dict[str, OptionInfo]:
+def option(help: str, read: Reader, **more: Any) -> dict[str, OptionInfo]:
     """Return the metadata of a dataclass field that is an option; arguments as ``OptionInfo``."""
-    return {"option": OptionInfo(help, read, flag, sweep, axis, shown)}
+    return {"option": OptionInfo(help, read, **more)}
 
 
 def option_info(each: "Field[Any]") -> OptionInfo:
