@@ -162,14 +162,13 @@ def _show(loaded: "Sweep", form: PrintedForm) -> None:
 
 def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: PrintedForm) -> None:
     from target_bench.core.text_tables import fits, print_tables, say
-    from target_bench.harness.sweeps.records import as_row
     from target_bench.reporting import conclusions
 
     concluded = _concluded(outcomes)
     path, notes = _written(loaded, concluded)
     tables = outcome_tables(outcomes)
     if form != "text":
-        cells = [as_row(outcome) for outcome in outcomes]
+        cells = [outcome.as_row() for outcome in outcomes]
         document = {"name": loaded.name, "cells": cells}
         document |= {"conclusions": [each.to_json() for each in concluded]}
         ranked = [table for each in concluded for table in conclusions.tables(each, _PLACES)]
@@ -236,9 +235,9 @@ def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
         if outcome.error is not None:
             lines.append(f"cell {cell.number} failed ({cell}): {outcome.error}")
             lines += [outcome.trace] if traces and outcome.trace else []
-        elif outcome.failed_queries:
+        elif n_failed := outcome.counts["failed_queries"]:
             lines.append(
-                f"cell {cell.number} ({cell}): {outcome.failed_queries} of {outcome.n_queries} "
+                f"cell {cell.number} ({cell}): {n_failed} of {outcome.counts['n_queries']} "
                 "queries failed (scored 0); retry_failed: true asks them again"
             )
     if not lines:
@@ -296,7 +295,8 @@ def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
             cells.append("failed" if failed else score_cell(name, outcome.scores.get(name)))
         cells.append(_seconds(outcome))
         rows.append(cells)
-    note = left_out_note((outcome.left_out for outcome in outcomes), STAGES)
+    times = [outcome.result.times for outcome in outcomes if outcome.result]
+    note = left_out_note((each.left_out for each in times), STAGES)
     return TextTable(columns, rows, f"{task}; scores and their 95% intervals", note=note)
 
 
@@ -304,9 +304,12 @@ def _seconds(outcome: "CellOutcome") -> str:
     """Of indexing, ranking and answering together; a dash where one of them is not cold."""
     from target_bench.runs.times import STAGES
 
-    if set(STAGES) & outcome.left_out.keys():
+    if outcome.result is None:
+        return ""
+    times = outcome.result.times
+    if set(STAGES) & times.left_out.keys():
         return "–"
-    known = [outcome.stages[stage] for stage in STAGES if stage in outcome.stages]
+    known = [times.seconds[stage] for stage in STAGES if stage in times.seconds]
     return f"{sum(known):.1f}" if known else ""
 
 

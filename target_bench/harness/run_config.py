@@ -31,20 +31,12 @@ def read_config(file: Path) -> dict[str, Any]:
             message names the line of each.
     """
     document = SweepFile.read(file)
-    if not isinstance(document.content, dict):
-        raise ConfigError(f"{document.at(())}: expected options such as corpora: [mini]")
     options: dict[str, Any] = {}
-    problems = []
     for key, value in document.content.items():
-        where = document.at((key,))
-        try:
+        with document.collecting(document.at(key)):
             check_names({key: value}, list(OPTIONS))
-            options[key] = read_option(key, _with_text(key, value), where)
-        except ConfigError as error:
-            problem = str(error)
-            problems.append(problem if problem.startswith(where) else f"{where}: {problem}")
-    if problems:
-        raise ConfigError("\n".join(problems))
+            options[key] = read_option(key, _with_text(key, value), document.at(key))
+    document.raise_problems()
     return options
 
 

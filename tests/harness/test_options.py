@@ -25,7 +25,7 @@ from target_bench.harness.options import (
     flag_of,
     in_sweeps,
 )
-from target_bench.harness.sweeps.config import SweepConfig
+from target_bench.harness.sweeps.grid import cells, shared_options
 from target_bench.harness.sweeps.sweep_file import SweepFile
 from target_bench.harness.target import TARGET
 
@@ -62,13 +62,11 @@ def test_flags_of_the_command_line_are_the_options() -> None:
 def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text("corpora: mini\nretrievers: bm25\n", encoding="utf-8")
-    config = SweepConfig.of(SweepFile.read(file))
+    document = SweepFile.read(file)
+    (placed,) = cells(document, shared_options(document))
     named = {each.name for axis in (True, False) for _, each in in_sweeps(axis)}
     assert named == (RUN_OPTIONS | PROMPT_OPTIONS) - {"distractors", "within_database"}
-    for entry, each in in_sweeps(axis=True):
-        assert config.alternatives[entry] == [each.default]
-    for _, each in in_sweeps(axis=False):
-        assert config.chosen[each.name] == each.default
+    assert placed.cell.options == Options(split="test", out=Path("runs").resolve())
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,7 @@ from target_bench.core.task_names import task_named, task_text
 from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.sweeps.cell import SweepCell, run_cell
-from target_bench.harness.sweeps.config import SweepConfig
-from target_bench.harness.sweeps.grid import cells
-from target_bench.harness.sweeps.records import as_row
+from target_bench.harness.sweeps.grid import cells, shared_options
 from target_bench.harness.sweeps.sweep_file import SweepFile
 from target_bench.harness.target import TARGET
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
@@ -155,7 +153,7 @@ def _cells(folder: Path, text: str) -> list[SweepCell]:
     path = folder / "s.yaml"
     path.write_text(f"{text}\nout: {folder}/runs\n", encoding="utf-8")
     document = SweepFile.read(path)
-    return [placed.cell for placed in cells(SweepConfig.of(document), document)]
+    return [placed.cell for placed in cells(document, shared_options(document))]
 
 
 def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
@@ -166,7 +164,7 @@ def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
         ("text_to_sql", "text_to_sql:engine=duckdb,timeout=5"),
         ("fact_verification", "fact_verification:labels=target"),
     ]
-    row = as_row(run_cell(found[2], Recorder()))
+    row = run_cell(found[2], Recorder()).as_row()
     assert (row["task"], row["state"], row["error"]) == ("text_to_sql", "done", None)
     assert (row["task_settings"], row["task.engine"]) == ("engine=duckdb,timeout=5", "duckdb")
     in_duckdb = "include: {task: {name: sql, engine: duckdb}}"

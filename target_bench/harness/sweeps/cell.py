@@ -67,8 +67,8 @@ class SweepCell:
     def as_command(self) -> dict[str, Any]:
         """Entries of ``Command`` that a run of this cell records, if it is the first to make it."""
         return {
-            "retriever": None if self.retriever is None else masked_settings(self.retriever),
-            "generator": None if self.generator is None else masked_settings(self.generator),
+            "retriever": _masked(self.retriever),
+            "generator": _masked(self.generator),
             "retriever_name": self.retriever_name,
             "generator_name": self.generator_name,
             "task": masked_settings(self.task),
@@ -94,6 +94,10 @@ class SweepCell:
 def _called(name: str | None, text: str) -> str:
     """Return a plug-in as users write it, with its name."""
     return text if name is None else f"{name}={text}"
+
+
+def _masked(text: str | None) -> str | None:
+    return None if text is None else masked_settings(text)
 
 
 def described(cell: SweepCell) -> dict[str, Any]:
@@ -126,23 +130,17 @@ def described(cell: SweepCell) -> dict[str, Any]:
 
 
 def plugin_settings(cell: SweepCell) -> dict[str, str]:
-    """Return the settings of a cell's plug-ins as text: ``retriever.k1`` -> ``0.9``."""
-    settings = _settings("task", cell.task) | _settings("retriever", cell.retriever)
-    return settings | _settings("generator", cell.generator)
-
-
-def _masked(text: str | None) -> str | None:
-    return None if text is None else masked_settings(text)
-
-
-def _settings(kind: registry.Kind, text: str | None) -> dict[str, str]:
-    """``retriever.k1`` and so on: text as it is, all else as JSON."""
-    if text is None:
-        return {}
-    settings = masked(registry.parse(kind, text).settings)
+    """Return the settings of a cell's plug-ins: ``retriever.k1`` -> text as it is, else JSON."""
+    texts: dict[registry.Kind, str | None] = {
+        "task": cell.task,
+        "retriever": cell.retriever,
+        "generator": cell.generator,
+    }
     return {
         f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
-        for name, value in settings.items()
+        for kind, text in texts.items()
+        if text is not None
+        for name, value in masked(registry.parse(kind, text).settings).items()
     }
 
 
@@ -153,18 +151,7 @@ class CellOutcome:
     Attributes:
         cell: the cell.
         seconds: wall-clock seconds that the cell took this time.
-        scores: metric name -> score; empty if it failed.
-        folder: its run folder, None if it failed.
-        reused: whether all of it was there already.
-        n_queries: how many queries were asked.
-        failed_queries: how many of them failed; they count as wrong.
-        input_tokens: tokens of all prompts, as far as the provider counts them; None if not.
-        output_tokens: the same of all answers.
-        cost: of all answers, in the currency of the price table; None without one.
-        stages: stage -> wall-clock seconds, over all times that the run was gone on with; without
-            the stages of which something came out of a cache.
-        latency: milliseconds of single queries, where measured and nothing came out of a cache.
-        left_out: stage, or ``latency`` -> why its time is left out.
+        result: what its run folder holds; None if it failed.
         error: why it failed, or None.
         exit_code: that of the error, 0 without one.
         trace: the traceback of an error that is a fault of ours or of a plug-in.
@@ -172,27 +159,77 @@ class CellOutcome:
 
     cell: SweepCell
     seconds: float
-    scores: Mapping[str, Score] = field(default_factory=dict)
-    folder: Path | None = None
-    reused: bool = False
-    n_queries: int = 0
-    failed_queries: int = 0
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
-    stages: Mapping[str, float] = field(default_factory=dict)
-    latency: Mapping[str, Any] | None = None
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    result: "Result | None" = None
     error: str | None = None
     exit_code: int = 0
     trace: str | None = None
 
     @property
     def state(self) -> Literal["done", "reused", "failed"]:
-        """Its state in one word."""
-        if self.error is not None:
+        """Its state; ``reused``: all of it was there already."""
+        if self.result is None:
             return "failed"
-        return "reused" if self.reused else "done"
+        return "reused" if self.result.reused else "done"
+
+    @property
+    def scores(self) -> Mapping[str, Score]:
+        """Metric name -> score; empty if it failed."""
+        return {} if self.result is None else self.result.all_scores
+
+    @property
+    def folder(self) -> Path | None:
+        """Its run folder; None if it failed."""
+        return None if self.result is None else self.result.folder
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """Queries, failed queries (which count as wrong), tokens of prompts and answers, and cost.
+
+        Tokens are None where the provider does not count them, the cost without a price table.
+        """
+        answers = self.result.answer_counts if self.result else None
+        failed = (answers or self.result.counts).failed if self.result else 0
+        return {
+            "n_queries": self.result.counts.asked if self.result else 0,
+            "failed_queries": failed,
+            "input_tokens": answers.input_tokens if answers else None,
+            "output_tokens": answers.output_tokens if answers else None,
+            "cost": answers.cost if answers else None,
+        }
+
+    def as_row(self) -> dict[str, Any]:
+        """Return one flat row: settings, counts, seconds, milliseconds and scores."""
+        row = described(self.cell) | plugin_settings(self.cell)
+        row |= {
+            "state": "failed" if self.error else "done",  # the same when it is reused
+            "error": self.error,
+            "folder": str(self.folder) if self.folder else None,
+            **self.counts,
+        }
+        if self.result is not None:
+            row |= {f"seconds.{stage}": s for stage, s in self.result.seconds.items()}
+            latency = self.result.latency or {}
+            row |= {f"latency_ms.{p}": latency[p] for p in ("p50", "p95", "p99") if p in latency}
+        for name, score in self.scores.items():
+            value = score.to_json()
+            row |= {
+                name: value["value"],
+                f"{name}.low": value["low"],
+                f"{name}.high": value["high"],
+            }
+        return row
+
+    def as_event(self) -> dict[str, Any]:
+        """Return it as observers get it; see ``Observer.cell_finished``."""
+        return {
+            "state": self.state,
+            "error": self.error,
+            "folder": str(self.folder) if self.folder else None,
+            "seconds": round(self.seconds, 6),
+            "scores": {name: s.to_json()["value"] for name, s in self.scores.items()},
+            "specs": {name: s.spec.to_json() for name, s in self.scores.items() if s.spec},
+            **self.counts,
+        }
 
 
 def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
@@ -206,15 +243,14 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
     start = time.perf_counter()
     try:
         result = _result(cell, observer.of_cell(cell.number))
-    except TargetBenchError as error:
-        seconds = time.perf_counter() - start
-        return failed(cell, str(error), seconds, error.exit_code, traceback.format_exc())
     except PASSED_ON:
         raise
     except BaseException as error:
-        message = user_code.described(error) + user_code.place(error)
-        return failed(cell, message, time.perf_counter() - start, 1, traceback.format_exc())
-    return _outcome(cell, result, time.perf_counter() - start)
+        ours = isinstance(error, TargetBenchError)
+        message = str(error) if ours else user_code.described(error) + user_code.place(error)
+        code = error.exit_code if isinstance(error, TargetBenchError) else 1
+        return failed(cell, message, time.perf_counter() - start, code, traceback.format_exc())
+    return CellOutcome(cell, time.perf_counter() - start, result)
 
 
 def failed(
@@ -222,13 +258,13 @@ def failed(
 ) -> CellOutcome:
     """Return the outcome of a cell that has none of its own, such as one whose worker was lost."""
     trace = None if trace is None else without_secrets(trace)
-    error = without_secrets(error)
-    return CellOutcome(cell, seconds, error=error, exit_code=exit_code, trace=trace)
+    return CellOutcome(cell, seconds, None, without_secrets(error), exit_code, trace)
 
 
 def _result(cell: SweepCell, observer: Observer) -> "Result":
     from target_bench.data.load import tasks_and_corpora
     from target_bench.harness.evaluate import evaluate_pairs
+    from target_bench.runs.result import Result
 
     task = cell.task
     if cell.cores is not None and takes("task", task, "workers"):
@@ -242,7 +278,8 @@ def _result(cell: SweepCell, observer: Observer) -> "Result":
         observer=observer,
         name=cell.retriever_name,
     )
-    return result
+    # without the queries, so that it is small
+    return Result(result.folder, asked=result.asked, reused=result.reused)
 
 
 _LOADERS: dict[tuple[Any, ...], "Loader"] = {}
@@ -258,22 +295,3 @@ def _loader(cell: SweepCell, observer: Observer) -> "Loader":
         _LOADERS.clear()
         _LOADERS[key] = Loader(options.data_dir, observer)
     return _LOADERS[key]
-
-
-def _outcome(cell: SweepCell, result: "Result", seconds: float) -> CellOutcome:
-    answers = result.answer_counts
-    return CellOutcome(
-        cell,
-        seconds,
-        scores=dict(result.all_scores),
-        folder=result.folder,
-        reused=result.reused,
-        n_queries=result.counts.asked,
-        failed_queries=(answers or result.counts).failed,
-        input_tokens=answers.input_tokens if answers else None,
-        output_tokens=answers.output_tokens if answers else None,
-        cost=answers.cost if answers else None,
-        stages=dict(result.seconds),
-        latency=result.latency,
-        left_out=dict(result.times.left_out),
-    )

@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,11 +23,13 @@ from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
 from target_bench.harness.sweeps.cell import CellOutcome, SweepCell, failed, run_cell
 
+Outcomes = Generator[CellOutcome, None, None]
+
 
 class Executor(Protocol):
     """Runs cells somewhere."""
 
-    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         """Yield one outcome per cell, made by ``run_cell`` in any process, as the cells end.
 
         No error of a cell leaves it: a cell whose worker is lost has a ``failed`` outcome. When the
@@ -57,65 +59,49 @@ class Local:
         if self.workers < 1:
             raise ConfigError(f"workers={self.workers}: at least 1 is needed")
 
-    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         """Yield the outcomes as they come; see ``Executor``."""
         if self.workers == 1 or len(cells) < 2:
             yield from (run_cell(cell, observer) for cell in cells)
             return
         from joblib.externals.loky import get_reusable_executor
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+        has_affinity = hasattr(os, "sched_getaffinity")
+        cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        threads = max(1, cores // self.workers)
         try:
-            for wave in _waves([self._with_its_share(cell) for cell in cells]):
-                yield from self._in_processes(wave, observer)
+            for wave in _waves([self._with_its_share(cell, threads) for cell in cells]):
+                left = {cell.number: cell for cell in wave}
+                try:
+                    for outcome in self._parallel(wave, threads, observer):
+                        del left[outcome.cell.number]
+                        yield outcome
+                except TerminatedWorkerError:  # it does not say whose process that was
+                    for cell in left.values():
+                        try:
+                            yield from self._parallel([cell], threads, observer)
+                        except TerminatedWorkerError as error:
+                            yield failed(cell, _DIED.format(" ".join(str(error).split())))
         finally:  # a later sweep may be of another folder, or of plug-ins that were edited
             get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
-    def _with_its_share(self, cell: SweepCell) -> SweepCell:
+    def _with_its_share(self, cell: SweepCell, threads: int) -> SweepCell:
         memory = cell.options.memory
         if memory is not None:
             share = max(1, memory // self.workers)
             cell = replace(cell, options=replace(cell.options, memory=share))
-        return replace(cell, cores=self._threads)
+        return replace(cell, cores=threads)
 
-    @property
-    def _threads(self) -> int:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        return max(1, (cores or 1) // self.workers)
-
-    def _in_processes(
-        self, cells: Sequence[SweepCell], observer: Observer
-    ) -> Iterator[CellOutcome]:
-        from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-        left = {cell.number: cell for cell in cells}
-        try:
-            for outcome in self._parallel(cells, observer):
-                del left[outcome.cell.number]
-                yield outcome
-        except TerminatedWorkerError:  # it does not say whose process that was
-            for cell in left.values():
-                yield from self._alone(cell, observer)
-
-    def _alone(self, cell: SweepCell, observer: Observer) -> Iterator[CellOutcome]:
-        from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-        for attempt in (1, 2):
-            try:
-                yield from self._parallel([cell], observer)
-                return
-            except TerminatedWorkerError as error:
-                if attempt == 2:
-                    yield failed(cell, _DIED.format(" ".join(str(error).split())))
-
-    def _parallel(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+    def _parallel(self, cells: Sequence[SweepCell], threads: int, observer: Observer) -> Outcomes:
         from joblib import Parallel, delayed, parallel_config
 
         def begun() -> Iterator[Any]:  # drawn from as workers become free
             for cell in cells:
                 observer.cell_started(cell.number, str(cell))
-                yield delayed(_in_a_worker)(cell, self._threads)
+                yield delayed(_in_a_worker)(cell, threads)
 
-        with parallel_config(backend="loky", inner_max_num_threads=self._threads):
+        with parallel_config(backend="loky", inner_max_num_threads=threads):
             outcomes = Parallel(
                 n_jobs=self.workers,
                 return_as="generator_unordered",
@@ -128,8 +114,8 @@ class Local:
 
 
 _DIED = (
-    "the process of this cell died twice ({}). What it recorded is kept; run the sweep again with "
-    "fewer workers, or with --memory, if the machine ran out of memory."
+    "the process of this cell died ({}). What it recorded is kept; run the sweep again with fewer "
+    "workers, or with --memory, if the machine ran out of memory."
 )
 
 
@@ -164,22 +150,27 @@ class Ray:
         if self.retries < 0:
             raise ConfigError(f"retries={self.retries}: expected 0 or more")
 
-    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         """Yield the outcomes as they come; see ``Executor``.
 
         Raises:
             ConfigError: there is no such cluster, or it cannot be used.
         """
-        with _connected(self.address), _marked(cells) as marks:
-            alone = [replace(cell, cores=max(1, int(self.cpus))) for cell in cells]
-            for wave in _waves(alone):
-                yield from self._as_tasks(wave, marks, observer)
+        out = cells[0].options.out
+        out.mkdir(parents=True, exist_ok=True)
+        mark = out / f".ray-{uuid4().hex}"  # a node with a folder of its own of this name lacks it
+        try:
+            mark.touch()
+            with _connected(self.address):
+                for wave in _waves([replace(c, cores=max(1, int(self.cpus))) for c in cells]):
+                    yield from self._as_tasks(wave, mark, observer)
+        finally:
+            mark.unlink(missing_ok=True)
 
-    def _as_tasks(
-        self, cells: Sequence[SweepCell], marks: Sequence[Path], observer: Observer
-    ) -> Iterator[CellOutcome]:
+    def _as_tasks(self, cells: Sequence[SweepCell], mark: Path, observer: Observer) -> Outcomes:
         import ray
 
+        remote: Any = ray.remote(_on_a_node)
         own = {key: value for key, value in os.environ.items() if key.startswith("TARGET_BENCH_")}
         running: dict[Any, SweepCell] = {}
         try:
@@ -189,10 +180,9 @@ class Ray:
                     yield failed(cell, too_much, exit_code=2)
                     continue
                 observer.cell_started(cell.number, str(cell))
-                remote: Any = ray.remote(_on_a_node)
                 resources = {"num_cpus": self.cpus, "num_gpus": cell.gpus}
                 task = remote.options(name=str(cell), max_retries=self.retries, **resources)
-                running[task.remote(cell, __version__, str(Path.cwd()), marks, own)] = cell
+                running[task.remote(cell, __version__, Path.cwd(), mark, own)] = cell
             while running:
                 (ready, *_), _ = ray.wait(list(running), num_returns=1)
                 cell = running.pop(ready)
@@ -265,11 +255,7 @@ def _end_with_parent() -> None:
 
 
 def _on_a_node(
-    cell: SweepCell,
-    version: str,
-    folder: str,
-    marks: Sequence[Path],
-    environment: Mapping[str, str],
+    cell: SweepCell, version: str, folder: Path, mark: Path, environment: Mapping[str, str]
 ) -> tuple[CellOutcome, list[str]]:
     """Run a cell where the sweep is: in its working folder, with its variables.
 
@@ -284,12 +270,12 @@ def _on_a_node(
             f"the node {node} has target-bench {__version__}, and the sweep is of {version}: "
             "install the same on all nodes"
         )
-    missing = [] if Path(folder).is_dir() else [folder]
-    missing += [str(mark.parent) for mark in marks if not mark.exists()]
-    if missing:
+    missing = next((path for path in (folder, mark) if not path.exists()), None)
+    if missing is not None:
         raise ConfigError(
-            f"the node {node} does not see {' and '.join(missing)}: folders of runs, data and "
-            "plug-ins have to lie on a file system that all nodes share, under one path"
+            f"the node {node} does not see {folder if missing == folder else mark.parent}: folders "
+            "of runs, data and plug-ins have to lie on a file system that all nodes share, under "
+            "one path"
         )
     os.environ.update(environment)
     os.chdir(folder)
@@ -297,23 +283,6 @@ def _on_a_node(
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # those of the node are others'
     observer = _Warnings()
     return run_cell(cell, observer), observer.messages
-
-
-@contextmanager
-def _marked(cells: Sequence[SweepCell]) -> Iterator[list[Path]]:
-    """Leave a file in each folder of runs: results would stay on a node that does not share it."""
-    marks = []
-    try:
-        for out in sorted({cell.options.out.resolve() for cell in cells}):
-            mark = out / f".ray-{uuid4().hex}"
-            with suppress(OSError):  # the cells tell what is wrong with it
-                out.mkdir(parents=True, exist_ok=True)
-                mark.touch()
-                marks.append(mark)
-        yield marks
-    finally:
-        for mark in marks:
-            mark.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,24 +1,31 @@
 """A sweep: read from its file, looked at, run, and gone on with."""
 
-from collections.abc import Iterator, Sequence
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.observer import Observer
-from target_bench.core.settings import option_info
-from target_bench.harness.options import OPTIONS, PROMPT_OPTIONS, read_option
+from target_bench.core.text_tables import csv_text
+from target_bench.harness.options import PROMPT_OPTIONS, in_sweeps, read_option
 from target_bench.harness.stages.consent import Estimate
-from target_bench.harness.sweeps.cell import CellOutcome, failed
-from target_bench.harness.sweeps.config import SweepConfig
+from target_bench.harness.sweeps.cell import CellOutcome, described, failed
 from target_bench.harness.sweeps.executors import Executor, Local
-from target_bench.harness.sweeps.grid import cells
+from target_bench.harness.sweeps.grid import cells, name_of, shared_options
 from target_bench.harness.sweeps.plan import PlannedCell, planned
-from target_bench.harness.sweeps.records import Records
 from target_bench.harness.sweeps.sweep_file import SweepFile
+from target_bench.runs.record_log import write_file
 
-_OF_ANSWERS = {"generators", *(option_info(OPTIONS[name]).sweep for name in PROMPT_OPTIONS)}
+FORMAT = 1
+
+_OF_ANSWERS = {"generators"} | {e for e, each in in_sweeps(True) if each.name in PROMPT_OPTIONS}
 """Entries that cells about retrieval do not read."""
+
+_MANY = 1_000
+"""Cells that take so long to look at that a user is told."""
 
 
 @dataclass(frozen=True)
@@ -60,25 +67,23 @@ class Sweep:
             ConfigError: the file, or what it asks for, is invalid; with its entry each.
             DataError: a corpus is missing or broken.
         """
-        path = Path(file)
-        document = SweepFile.read(path)
-        config = SweepConfig.of(document)
+        document, observer = SweepFile.read(Path(file)), observer or Observer()
+        name, shared = name_of(document), shared_options(document)
         if out is not None:
-            config = config.model_copy(update={"out": Path(out)})
+            shared["out"] = Path(out)
         if memory is not None:
-            config.chosen["memory"] = read_option("memory", memory, "--memory: memory")
-        folder = config.out.resolve()
-        indexes = (config.chosen["indexes"] or folder / ".indexes").resolve()
-        observer = observer or Observer()
-        placed = cells(config, document)
+            shared["memory"] = read_option("memory", memory, "--memory: memory")
+        placed = cells(document, shared)
         if len(placed) > _MANY:
-            observer.waiting(f"{path}: {len(placed):,} cells are looked at", 0.0)
-        planned_cells = planned(placed, document, indexes, observer)
-        if all(planned.cell.generator is None for planned in planned_cells):
-            for name in sorted(_OF_ANSWERS & document.content.keys()):
-                where = document.at((name,))
+            observer.waiting(f"{file}: {len(placed):,} cells are looked at", 0.0)
+        folder = shared["out"].resolve()
+        indexes = (shared["indexes"] or folder / ".indexes").resolve()
+        looked_at = planned(placed, document, indexes, observer)
+        if all(each.cell.generator is None for each in looked_at):
+            for entry in sorted(_OF_ANSWERS & document.content.keys()):
+                where = document.at(entry)
                 observer.warning(f"{where} changes nothing: no cell is about answers")
-        return cls(config.name or path.stem, path, folder, planned_cells, document.sha256)
+        return cls(name, Path(file), folder, looked_at, document.sha256)
 
     @property
     def estimates(self) -> list[Estimate]:
@@ -103,34 +108,70 @@ class Sweep:
         Raises:
             StoreError: the folder of runs cannot be written.
         """
-        records = Records(self.out, self.name, self.file, self.sha256, self.cells)
+        executor, observer = executor or Local(), observer or Observer()
+        all_cells = [planned.cell for planned in self.cells]
         outcomes: dict[int, CellOutcome] = {}
-        records.write_manifest(outcomes)
-        for outcome in self._outcomes(executor or Local(), observer or Observer()):
-            outcomes[outcome.cell.number] = outcome
-            records.write_manifest(outcomes)
-        cells = [planned.cell for planned in self.cells]
-        in_order = [outcomes.get(c.number, failed(c, _FORGOTTEN)) for c in cells]
-        records.write_results(in_order)
+        self._write_manifest(outcomes)
+        with closing(executor.run(all_cells, observer)) as coming:  # closing it ends its workers
+            for outcome in coming:
+                cell = outcome.cell
+                outcomes[cell.number] = outcome
+                self._write_manifest(outcomes)
+                observer.cell_finished(cell.number, str(cell), outcome.as_event())
+        lost = "the executor ended without saying what became of this cell"
+        in_order = [outcomes.get(cell.number, failed(cell, lost)) for cell in all_cells]
+        self._write_results(in_order)
         return in_order
 
-    def _outcomes(self, executor: Executor, observer: Observer) -> Iterator[CellOutcome]:
-        coming = executor.run([planned.cell for planned in self.cells], observer)
-        try:
-            for outcome in coming:
-                yield outcome
-                cell = outcome.cell
-                observer.cell_finished(cell.number, str(cell), outcome_event(outcome))
-        finally:
-            close = getattr(coming, "close", None)  # of a generator: it ends its workers
-            if close is not None:
-                close()
+    def _write_manifest(self, outcomes: Mapping[int, CellOutcome]) -> None:
+        """Write ``NAME.sweep.json``: folder, state and error of each cell, as far as known."""
+        entries = []
+        for planned_cell in self.cells:
+            outcome = outcomes.get(planned_cell.cell.number)
+            folder = (outcome and outcome.folder) or planned_cell.folder
+            state: str = planned_cell.state
+            if outcome is not None:
+                state = "failed" if outcome.error else "done"
+            entries.append(
+                {
+                    **described(planned_cell.cell),
+                    "key": planned_cell.key,
+                    "folder": os.path.relpath(folder, self.out) if folder else None,
+                    "state": state,
+                    "error": outcome.error if outcome else None,
+                }
+            )
+        manifest = {
+            "format": FORMAT,
+            "name": self.name,
+            "file": str(self.file.resolve()),
+            "sha256": self.sha256,
+            "cells": entries,
+        }
+        write_file(self.out / f"{self.name}.sweep.json", _json(manifest))
+
+    def _write_results(self, outcomes: Sequence[CellOutcome]) -> None:
+        """Write ``NAME.results.json``, ``.csv`` and ``.parquet``: a row of each cell."""
+        import pyarrow
+        from pyarrow import parquet
+
+        rows = [outcome.as_row() for outcome in outcomes]
+        for row in rows:
+            row["folder"] = row["folder"] and os.path.relpath(row["folder"], self.out)
+        write_file(self.out / f"{self.name}.results.json", _json({"cells": rows}))
+        as_csv = csv_text(rows).encode("utf-8", "surrogatepass")
+        write_file(self.out / f"{self.name}.results.csv", as_csv)
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        buffer = pyarrow.BufferOutputStream()
+        parquet.write_table(pyarrow.table(columns), buffer)
+        as_parquet: bytes = buffer.getvalue().to_pybytes()
+        write_file(self.out / f"{self.name}.results.parquet", as_parquet)
 
 
-_MANY = 1_000
-"""Cells that take so long to look at that a user is told."""
-
-_FORGOTTEN = "the executor ended without saying what became of this cell"
+def _json(document: Mapping[str, Any]) -> bytes:
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _sum(parts: Sequence[Estimate]) -> Estimate:
@@ -143,20 +184,3 @@ def _sum(parts: Sequence[Estimate]) -> Estimate:
         sum(costs) if len(costs) == len(parts) else None,
         parts[0].sent,
     )
-
-
-def outcome_event(outcome: CellOutcome) -> dict[str, Any]:
-    """Return an outcome as observers get it; see ``Observer.cell_finished``."""
-    return {
-        "state": outcome.state,
-        "error": outcome.error,
-        "folder": str(outcome.folder) if outcome.folder else None,
-        "seconds": round(outcome.seconds, 6),
-        "scores": {name: s.to_json()["value"] for name, s in outcome.scores.items()},
-        "specs": {name: s.spec.to_json() for name, s in outcome.scores.items() if s.spec},
-        "n_queries": outcome.n_queries,
-        "failed_queries": outcome.failed_queries,
-        "input_tokens": outcome.input_tokens,
-        "output_tokens": outcome.output_tokens,
-        "cost": outcome.cost,
-    }

@@ -1,16 +1,14 @@
-"""A sweep's YAML file, and the names of its entries for messages."""
+"""A YAML file of a sweep or a run, and what is wrong with it, entry by entry."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.settings import yaml_value
-
-Place = Sequence[str | int]
-"""The keys and indexes that lead to an entry, as in ``("retrievers", 0, "k1")``."""
 
 _MOST_BYTES = 1_000_000  # they take seconds to read
 
@@ -23,20 +21,22 @@ class SweepFile:
         file: where it is.
         content: what it says.
         sha256: of the file.
+        problems: what is wrong with its entries, as lines -> errors.
     """
 
     file: Path
-    content: Any
+    content: dict[str, Any]
     sha256: str
+    problems: dict[str, ConfigError | DataError] = field(default_factory=dict)
 
     @classmethod
     def read(cls, file: Path) -> "SweepFile":
         """Read a file.
 
         Raises:
-            ConfigError: it cannot be read, is empty or too large, is not YAML, has a key twice or
-                one that is not text, or an alias (``*name``), which can stand for more entries than
-                a machine can hold.
+            ConfigError: it cannot be read, is too large, is not YAML, is no mapping, has a key
+                twice or one that is not text, or an alias (``*name``), which can stand for more
+                entries than a machine can hold.
         """
         try:
             written = file.read_bytes()
@@ -52,23 +52,48 @@ class SweepFile:
         except ValueError as error:
             message = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
             raise ConfigError(f"{file}: not valid YAML: {message}") from error
-        if content is None:
-            raise ConfigError(f"{file}: the file is empty")
+        if not isinstance(content, dict):
+            raise ConfigError(f"{file}: expected entries such as corpora: [mini]")
         _check_keys(file, content)
         return cls(file, content, hashlib.sha256(written).hexdigest())
 
-    def at(self, place: Place) -> str:
-        """Return ``file: entry``, of the innermost part of the place that the file has."""
-        entry, name = self.content, ""
-        for step in place:
-            if isinstance(entry, dict) and step in entry:
-                name += f".{step}" if name else str(step)
-            elif isinstance(entry, list) and isinstance(step, int) and step < len(entry):
+    def at(self, *steps: str | int) -> str:
+        """Return ``file: entry`` of keys and indexes; the index of a list of one may be missing."""
+        entry: Any = self.content
+        name = ""
+        for step in steps:
+            if isinstance(step, str):
+                name += f".{step}" if name else step
+                entry = entry.get(step) if isinstance(entry, dict) else None
+            elif isinstance(entry, list):
                 name += f"[{step}]"
-            else:
-                continue  # a step of the model alone, as the name of a type
-            entry = entry[step]
+                entry = entry[step]
         return f"{self.file}: {name}" if name else str(self.file)
+
+    @contextmanager
+    def collecting(self, where: str) -> Iterator[None]:
+        """Keep a ``ConfigError`` or ``DataError`` of the block, so that a user is told all at once.
+
+        Args:
+            where: the entry that the block reads, as ``at`` names it.
+        """
+        try:
+            yield
+        except (ConfigError, DataError) as error:
+            message = str(error)
+            line = message if message.startswith(where) else f"{where}: {message}"
+            self.problems.setdefault(line, error)
+
+    def raise_problems(self) -> None:
+        """Raise one error with a line for each problem, if there is any.
+
+        Raises:
+            DataError: all of them are about data.
+            ConfigError: there are others.
+        """
+        if self.problems:
+            data_only = all(isinstance(error, DataError) for error in self.problems.values())
+            raise (DataError if data_only else ConfigError)("\n".join(self.problems))
 
 
 def _check_keys(file: Path, entry: Any) -> None:

@@ -44,7 +44,7 @@ def test_lost_worker(folder: Path) -> None:
     once, always, other = _run(folder, text)
     assert {once.error, other.error} == {None}
     assert (always.state, always.exit_code) == ("failed", 3)
-    assert "died twice" in str(always.error)
+    assert "the process of this cell died" in str(always.error)
 
 
 THREADS = """

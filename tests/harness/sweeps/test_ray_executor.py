@@ -177,10 +177,8 @@ def test_addresses_without_a_cluster(address: str, problem: str) -> None:
 
 
 def test_a_node_that_does_not_see_the_folders(tmp_path: Path) -> None:
-    away = cell(1, "bm25", tmp_path / "elsewhere")
+    away, mark = cell(1, "bm25", tmp_path / "elsewhere"), tmp_path / "elsewhere" / "mark"
     with pytest.raises(ConfigError, match=r"does not see .*elsewhere: folders of runs"):
-        executors._on_a_node(
-            away, __version__, str(tmp_path), [tmp_path / "elsewhere" / "mark"], {}
-        )
+        executors._on_a_node(away, __version__, tmp_path, mark, {})
     with pytest.raises(ConfigError, match="install the same on all nodes"):
-        executors._on_a_node(away, "0.0.1", str(tmp_path), [], {})
+        executors._on_a_node(away, "0.0.1", tmp_path, mark, {})

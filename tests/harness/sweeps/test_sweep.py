@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation
-from target_bench.harness.sweeps import CellOutcome, Sweep, SweepCell, run_cell
+from target_bench.harness.sweeps import Sweep, SweepCell, run_cell
+from target_bench.harness.sweeps.executors import Outcomes
 from target_bench.harness.target import TARGET
 from tests.builders import only
 from tests.harness.sweeps.workplace import TWELVE, contents, produced, write
@@ -25,7 +26,7 @@ class Here:
         self.n = n
         self.closed = False
 
-    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+    def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         try:
             for cell in reversed(cells):
                 if not self.n:

@@ -1,4 +1,4 @@
-"""From a file to its cells."""
+"""From a file to its cells, and what a file may not say."""
 
 from pathlib import Path
 
@@ -6,8 +6,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.harness.sweeps.cell import SweepCell
-from target_bench.harness.sweeps.config import SweepConfig
-from target_bench.harness.sweeps.grid import cells
+from target_bench.harness.sweeps.grid import cells, shared_options
 from target_bench.harness.sweeps.sweep_file import SweepFile
 
 
@@ -15,7 +14,62 @@ def _cells(folder: Path, text: str) -> list[SweepCell]:
     path = folder / "s.yaml"
     path.write_text(text, encoding="utf-8")
     document = SweepFile.read(path)
-    return [placed.cell for placed in cells(SweepConfig.of(document), document)]
+    return [placed.cell for placed in cells(document, shared_options(document))]
+
+
+NESTED = "\n".join(["a0: &a0 [1]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "expected entries such as corpora: [mini]"),
+        ("k: [1\nlimit: 3\n", "line 2, column 6"),
+        ("a: {b: 1, b: 2}\n", "b is set twice"),
+        ("[1, 2]: 3\n", "not valid YAML"),
+        ("a: {off: 1}\n", "the key False is no text; YAML reads on, off, yes and no as"),
+        ("a: !!python/object:os.system x\n", "not valid YAML"),
+        ("a: \x00\n", "not valid YAML"),
+        (NESTED, "an alias (*name) is not read"),
+        ("# " + 1_000_000 * "x", "has 1,000,002 bytes; 1,000,000 are the most"),
+    ],
+)
+def test_invalid_files(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=r"s\.yaml") as error:
+        _cells(tmp_path, text)
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("retreivers: [lsa]", "s.yaml: retreivers: unknown key 'retreivers'. Did you mean retr"),
+        ("top_k: [5, 0]", "s.yaml: top_k=0: a cutoff is a whole number from 1"),
+        ("seeds: [-1]", "s.yaml: seeds[0]=-1: expected a whole number from 0"),
+        ("repeats: 0", "s.yaml: repeats=0: expected a whole number from 1"),
+        ("latency: true", "s.yaml: latency=True: expected a whole number from 0"),
+        ("structured: 1", "s.yaml: structured=1: expected true or false"),
+        ("tables: []", "s.yaml: tables: the list is empty"),
+        ("memory: much", "s.yaml: memory='much': expected an amount such as 500MB"),
+        ("generators: {name: x, gpus: .inf}", "s.yaml: generators.gpus: expected a number from 0"),
+        ("on_error: go", "s.yaml: on_error='go': expected stop or record"),
+        ("corpora: [{name: mini, spilts: dev}]", "corpora is set twice"),
+        ("distractors:\n  - name: ottqa\n    m: 3", "s.yaml: distractors[0].m: unknown key"),
+        ("distractors:\n  - [{n: 3}]", "s.yaml: distractors[0]: expected a name or {name: ..."),
+        ("generators:\n  - {label: x}", "s.yaml: generators[0]: expected a name or {name: ..."),
+        ("generators: [a=gold, a=empty]", "s.yaml: generators: 'a=gold' and 'a=empty'"),
+        ("table_formats: [markdwon]", "s.yaml: table_formats[0]='markdwon': expected text or"),
+        (
+            "limit: x\nmemory: y",
+            "s.yaml: limit='x': expected a whole number from 1\n",
+        ),
+    ],
+)
+def test_what_cannot_be(tmp_path: Path, more: str, told: str) -> None:
+    """Every entry that is wrong is named."""
+    with pytest.raises(ConfigError) as error:
+        _cells(tmp_path, f"corpora: mini\nretrievers: bm25\n{more}\n")
+    assert told in str(error.value)
 
 
 def _retrievers(folder: Path, text: str) -> list[str | None]:
@@ -54,7 +108,7 @@ def test_zip_pairs_settings(tmp_path: Path) -> None:
         ("{name: bm25, k1: [1, 2], b: [1], zip: [k1, b]}", "k1 has 2, b has 1"),
         ("{name: bm25, k1: [1, 2], zip: [k1, bb]}", "unknown list 'bb'"),
         ("{name: bm25, k1: [1], b: [1], zip: [[k1, b], [b]]}", "b is zipped twice"),
-        ("{name: bm25, k1: []}", "retrievers[0].k1: a setting has a name and at least one value"),
+        ("{name: bm25, k1: []}", "retrievers[0].k1: the list is empty"),
         ("{name: 'bm25:k1=1', k1: 2}", "k1 is set twice"),
     ],
 )
@@ -178,7 +232,7 @@ MANY = list(range(1, 900))
             "404,100,500",
         ),
         (f"retrievers: [bm25, lsa]\nseeds: {MANY}\nrepeats: 20", "", "35,960"),
-        ("retrievers: bm25\nrepeats: 1000000000", ": repeats", "1,000,000,000"),
+        ("retrievers: bm25\nrepeats: 1000000000", "", "1,000,000,000"),
         (
             f"retrievers: bm25\ndistractors: {{name: fetaqa, n: {MANY}, seed: {MANY}}}",
             ": distractors",
