@@ -92,12 +92,6 @@ def divided(spec: str) -> tuple[str, str]:
     return name, "".join(settings)
 
 
-def seeded(spec: str, seed: int) -> str:
-    """Return a distractor spec with a seed, if it draws tables and has none."""
-    settings = written_settings(divided(spec)[1], spec)
-    return f"{spec},seed={seed}" if "n" in settings and "seed" not in settings else spec
-
-
 class MixedCorpus(HashedCorpus):
     """A corpus with tables of another one among its own.
 

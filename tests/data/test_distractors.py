@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from target_bench import corpora
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Dataset, Table, TableId
-from target_bench.data.distractors import MixedCorpus, parse, seeded
+from target_bench.data.distractors import MixedCorpus, parse
 from target_bench.data.tables import MemoryCorpus
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release
 from tests.data.strategies import exact, tables
@@ -152,20 +152,6 @@ def test_another_split(ottqa: Path) -> None:
 def test_what_cannot_be(ottqa: Path, spec: str, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         _load(ottqa, spec)
-
-
-@pytest.mark.parametrize(
-    ("spec", "found"),
-    [
-        ("x", "x"),
-        ("x:n=3", "x:n=3,seed=7"),
-        ("x:n=3,seed=1", "x:n=3,seed=1"),
-        ("mine:Corpus:version=2", "mine:Corpus:version=2"),
-        ("x:use_seed=1,n=3", "x:use_seed=1,n=3,seed=7"),
-    ],
-)
-def test_a_seed_is_for_a_draw(spec: str, found: str) -> None:
-    assert seeded(spec, 7) == found
 
 
 def test_ids_tell_no_dataset(ottqa: Path) -> None:

@@ -63,10 +63,10 @@ def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text("corpora: mini\nretrievers: bm25\n", encoding="utf-8")
     document = SweepFile.read(file)
-    (placed,) = cells(document, shared_options(document))
+    (cell,) = cells(document, shared_options(document))
     named = {each.name for axis in (True, False) for _, each in in_sweeps(axis)}
     assert named == (RUN_OPTIONS | PROMPT_OPTIONS) - {"distractors", "within_database"}
-    assert placed.cell.options == Options(split="test", out=Path("runs").resolve())
+    assert cell.options == Options(split="test", out=Path("runs").resolve())
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,6 @@ class SweepCell:
             prompts are made of, and where the data are and the run folders go.
         retriever_name: what the user calls the retriever; None without a name.
         generator_name: what the user calls the generator; None without a name.
-        seed: the seed that its parts were given, if they take one.
-        repeat: which repetition it is, from 1; each later one has a folder of runs of its own.
         cores: how many processes its task may start, if it starts any; None for one a core.
         gpus: how many GPUs it needs, for executors that place cells by that.
         group: cells of one group share an index; the first should run before the others.
@@ -52,8 +50,6 @@ class SweepCell:
     options: Options = field(default_factory=Options)
     retriever_name: str | None = None
     generator_name: str | None = None
-    seed: int | None = None
-    repeat: int = 1
     cores: int | None = None
     gpus: float = 0.0
     group: str = ""
@@ -87,7 +83,6 @@ class SweepCell:
             parts += [f"{options.tables} tables"] if options.tables else []
             usual = OPTIONS["table_format"].default
             parts += [options.table_format] if options.table_format != usual else []
-        parts += [f"repeat {self.repeat}"] if self.repeat > 1 else []
         return " | ".join(parts)
 
 
@@ -124,8 +119,6 @@ def described(cell: SweepCell) -> dict[str, Any]:
         "table_format": options.table_format if answered else None,
         "prompt_tokens": options.prompt_tokens if answered else None,
         "schema_scope": options.schema_scope if scoped else None,
-        "seed": cell.seed,
-        "repeat": cell.repeat,
     }
 
 

@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from contextlib import suppress
+from dataclasses import replace
 from itertools import product
 from math import inf, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, unknown_name
-from target_bench.core.settings import check_named_once, named, whole
+from target_bench.core.settings import check_named_once, named
 from target_bench.core.task import Task
 from target_bench.core.task_names import task_class, task_named, task_text
 from target_bench.data import distractors
@@ -25,8 +25,8 @@ from target_bench.harness.options import (
     options_read,
     read_option,
 )
-from target_bench.harness.sweeps.cell import SweepCell, described
-from target_bench.harness.sweeps.specs import spec_text, takes
+from target_bench.harness.sweeps.cell import SweepCell
+from target_bench.harness.sweeps.specs import spec_text
 from target_bench.harness.sweeps.sweep_file import SweepFile
 
 MOST_CELLS = 10_000
@@ -41,7 +41,7 @@ _PLUGINS: Mapping[str, registry.Kind] = {
 _OPTION_LISTS = {entry: each.name for entry, each in in_sweeps(axis=True)}
 """Entry -> option of ``run`` of which it lists values."""
 
-_LISTS = ("corpora", "splits", "distractors", *_PLUGINS, *_OPTION_LISTS, "seeds")
+_LISTS = ("corpora", "splits", "distractors", *_PLUGINS, *_OPTION_LISTS)
 """Entries that are lists; cells that share data, and then a task, stand together."""
 
 _SHARED = {entry: each.name for entry, each in in_sweeps(axis=False)} | {
@@ -50,32 +50,15 @@ _SHARED = {entry: each.name for entry, each in in_sweeps(axis=False)} | {
 }
 """Entry -> option of ``run`` that is the same for all cells."""
 
-_ENTRIES = [*dict.fromkeys(_LISTS), *_SHARED, "name", "repeats", "zip", "include", "exclude"]
+_ENTRIES = [*dict.fromkeys(_LISTS), *_SHARED, "name", "zip"]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One alternative of a list.
+class Plugin(NamedTuple):
+    """A task, retriever or generator as on the command line, its name, and the GPUs it needs."""
 
-    Attributes:
-        value: what is chosen.
-        place: the entry of the file that says it.
-        gpus: how many GPUs it needs.
-        name: what the user calls it; None without a name.
-    """
-
-    value: Any
-    place: str
-    gpus: float = 0.0
+    text: str | None
     name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A cell, and where the file says what it is made of: name of a list -> entry."""
-
-    cell: SweepCell
-    places: Mapping[str, str]
+    gpus: float = 0.0
 
 
 def name_of(document: SweepFile) -> str:
@@ -109,7 +92,7 @@ def shared_options(document: SweepFile) -> dict[str, Any]:
     return shared
 
 
-def cells(document: SweepFile, shared: Mapping[str, Any]) -> list[Placed]:
+def cells(document: SweepFile, shared: Mapping[str, Any]) -> list[SweepCell]:
     """Return the cells of a sweep, those of one split together, numbered from 1.
 
     Args:
@@ -117,42 +100,23 @@ def cells(document: SweepFile, shared: Mapping[str, Any]) -> list[Placed]:
         shared: its ``shared_options``.
 
     Raises:
-        ConfigError: an invalid list, zip or filter; the message names its entry.
+        ConfigError: an invalid list or zip; the message names its entry.
     """
-    content = document.content
     axes = _axes(document)
-    repeats = whole(1)(document.at("repeats"), content.get("repeats")) or 1
-    unique: dict[SweepCell, Placed] = {}
-    for chosen in combined(axes, content.get("zip", []), document.at(), repeats):
-        places = {name: choice.place for name, choice in chosen.items()}
+    unique: dict[SweepCell, SweepCell] = {}
+    for chosen in combined(axes, document.content.get("zip", []), document.at()):
         for cell in _cells(chosen, shared, document):
-            for repeat in range(1, repeats + 1):
-                out = shared["out"] if repeat == 1 else shared["out"] / f"repeat-{repeat}"
-                options = replace(cell.options, out=out.resolve())
-                repeated = replace(cell, repeat=repeat, options=options)
-                unnamed = replace(repeated, retriever_name=None, generator_name=None)
-                unique.setdefault(unnamed, Placed(repeated, places))
-    kept = list(unique.values())
-    if rules := _listed(content.get("include", [])):
-        kept = _matching(rules, "include", kept, document)
-    if rules := _listed(content.get("exclude", [])):
-        excluded = _matching(rules, "exclude", kept, document)
-        kept = [placed for placed in kept if placed not in excluded]
-    if not kept:
-        raise ConfigError(f"{document.file}: include and exclude leave no cell")
-    return [replace(p, cell=replace(p.cell, number=n)) for n, p in enumerate(kept, 1)]
+            unique.setdefault(replace(cell, retriever_name=None, generator_name=None), cell)
+    return [replace(cell, number=n) for n, cell in enumerate(unique.values(), 1)]
 
 
-def combined(
-    axes: Mapping[str, Sequence[Any]], zips: Any, where: str, times: int = 1
-) -> list[dict[str, Any]]:
+def combined(axes: Mapping[str, Sequence[Any]], zips: Any, where: str) -> list[dict[str, Any]]:
     """Return every combination of the alternatives; those that are zipped go together in order.
 
     Args:
         axes: list -> its alternatives.
         zips: names of lists that go together, or several lists of names.
         where: the entry that the lists are part of.
-        times: how often each combination is run.
 
     Raises:
         ConfigError: a zip of anything but lists of one length, or of a list twice; or more than
@@ -176,7 +140,7 @@ def combined(
             raise ConfigError(f"{where}: zip: needs lists of one length; {lengths}")
         rows = zip(*(axes[member] for member in group), strict=True)
         columns.append([dict(zip(group, row, strict=True)) for row in rows])
-    n = prod(map(len, columns)) * times
+    n = prod(map(len, columns))
     if n > MOST_CELLS:
         raise ConfigError(
             f"{where}: the product of the lists has {n:,} cells, and a sweep has at most "
@@ -194,17 +158,17 @@ def _listed(value: Any) -> list[Any]:
 # The lists of a file
 
 
-def _axes(document: SweepFile) -> dict[str, list[Choice]]:
+def _axes(document: SweepFile) -> dict[str, list[Any]]:
     """Return the alternatives of each list.
 
     Raises:
         ConfigError: invalid entries; the message has a line for each.
     """
-    axes: dict[str, list[Choice]] = {}
+    axes: dict[str, list[Any]] = {}
     for entry in _LISTS:
         default = OPTIONS[_OPTION_LISTS[entry]].default if entry in _OPTION_LISTS else None
         values = document.content.get(entry, default)
-        choices: list[Choice] = []
+        choices: list[Any] = []
         for i, value in enumerate(_listed(values)):
             where = document.at(entry, i)
             with document.collecting(where):
@@ -220,28 +184,25 @@ def _axes(document: SweepFile) -> dict[str, list[Choice]]:
     return axes
 
 
-def _choices(entry: str, value: Any, where: str) -> Iterator[Choice]:
+def _choices(entry: str, value: Any, where: str) -> Iterator[Any]:
     """Yield the alternatives that a value in a list of the file stands for."""
     if entry in _OPTION_LISTS:
-        yield Choice(read_option(_OPTION_LISTS[entry], value, where), where)
-    elif entry == "seeds":
-        yield Choice(whole(0)(where, value), where)
+        yield read_option(_OPTION_LISTS[entry], value, where)
     elif entry == "distractors":
         mixed = [_specs(part, where) for part in _listed(value) if part not in ("none", None)]
         for parts in combined({str(i): specs for i, specs in enumerate(mixed)}, [], where):
-            yield Choice(tuple(filter(None, parts.values())), where)
-    elif value is None:
-        yield Choice(None, where)
+            yield tuple(filter(None, parts.values()))
     elif entry == "corpora":
-        for data in _expanded(value, where, ("splits", "database", "limit")):
-            yield Choice(data, where)
+        yield from _expanded(value, where, ("splits", "database", "limit"))
+    elif value is None:
+        yield Plugin(None)
     else:
         for settings in _expanded(value, where):
             gpus = settings.pop("gpus", 0.0)
             if not isinstance(gpus, int | float) or not 0 <= gpus < inf:
                 raise ConfigError(f"{where}.gpus: expected a number from 0, not {gpus!r}")
             name, plain = named(settings.pop("name"))
-            yield Choice(spec_text(_PLUGINS[entry], plain, settings), where, gpus, name)
+            yield Plugin(spec_text(_PLUGINS[entry], plain, settings), name, gpus)
 
 
 def _expanded(value: Any, where: str, known: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -280,153 +241,61 @@ def _specs(entry: Any, where: str) -> list[str]:
 
 
 def _cells(
-    chosen: Mapping[str, Choice], shared: Mapping[str, Any], document: SweepFile
+    chosen: Mapping[str, Any], shared: Mapping[str, Any], document: SweepFile
 ) -> Iterator[SweepCell]:
     """Yield a cell for each task of a combination; without a task, those that its corpus serves."""
-    data, seed = chosen["corpora"].value, chosen["seeds"].value
+    data: Mapping[str, Any] = chosen["corpora"]
     retriever, generator = chosen["retrievers"], chosen["generators"]
-    mixed_in = chosen["distractors"].value
-    drawn = tuple(spec if seed is None else distractors.seeded(spec, seed) for spec in mixed_in)
-    for text in _tasks(chosen):
+    for text in _tasks(chosen, document):
         task = task_class(text)
-        ranks, answer = None, None
-        if task.source == "retrieved":
-            if retriever.value is None:
-                raise ConfigError(
-                    f"{document.at()}: the entry retrievers is missing: {task.title} is about "
-                    "tables that are retrieved"
-                )
-            ranks = _seeded("retriever", retriever.value, seed)
-        if task.answer != "ranking":
-            answer = _seeded("generator", generator.value or EXTRACTIVE, seed)
-        parts = (ranks, retriever.value), (answer, generator.value or EXTRACTIVE), (drawn, mixed_in)
+        if task.source == "retrieved" and retriever.text is None:
+            raise ConfigError(
+                f"{document.at()}: the entry retrievers is missing: {task.title} is about tables "
+                "that are retrieved"
+            )
+        ranking = retriever if task.source == "retrieved" else Plugin(None)
+        answering = generator if task.answer != "ranking" else Plugin(None)
+        if task.answer != "ranking" and generator.text is None:
+            answering = Plugin(EXTRACTIVE)
         yield SweepCell(
             number=0,
             task=text,
             corpus=data["name"],
-            retriever=ranks,
-            generator=answer,
-            options=_options(task, chosen, {**shared, "distractors": drawn}),
-            retriever_name=retriever.name if ranks else None,
-            generator_name=generator.name if answer else None,
-            seed=seed if any(a and a != b for a, b in parts) else None,
-            gpus=max(retriever.gpus, generator.gpus),
+            retriever=ranking.text,
+            generator=answering.text,
+            options=_options(task, chosen, shared),
+            retriever_name=ranking.name,
+            generator_name=answering.name,
+            gpus=max(ranking.gpus, answering.gpus),
         )
 
 
-def _tasks(chosen: Mapping[str, Choice]) -> list[str]:
+def _tasks(chosen: Mapping[str, Any], document: SweepFile) -> list[str]:
     """Return the task that is chosen; else retrieval; else, with generators, all about answers."""
-    choice = chosen["tasks"]
-    if choice.value is not None:
-        try:
-            task_named(choice.value)
-            return [task_text(choice.value)]
-        except ConfigError as error:
-            raise ConfigError(f"{choice.place}: {error}") from error
-    if chosen["generators"].value is None:
-        return [RANKING_TASK]
+    text, corpus = chosen["tasks"].text, chosen["corpora"]["name"]
     try:
-        tasks = loader(chosen["corpora"].value["name"]).info.tasks
+        if text is not None:
+            task_named(text)
+            return [task_text(text)]
+        if chosen["generators"].text is None:
+            return [RANKING_TASK]
+        return [task for task in loader(corpus).info.tasks if task != RANKING_TASK]
     except (ConfigError, DataError) as error:
-        raise ConfigError(f"{chosen['corpora'].place}: {error}") from error
-    return [task for task in tasks if task != RANKING_TASK]
-
-
-def _seeded(kind: registry.Kind, text: str, seed: int | None) -> str:
-    """Return a plug-in with a seed, if it takes one and has none of its own."""
-    if seed is None or not takes(kind, text, "seed"):
-        return text
-    return spec_text(kind, text, {"seed": seed})
+        raise ConfigError(f"{document.at('tasks' if text else 'corpora')}: {error}") from error
 
 
 def _options(
-    task: type[Task[Any]], chosen: Mapping[str, Choice], shared: Mapping[str, Any]
+    task: type[Task[Any]], chosen: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> Options:
     """Return the options of a cell; those of prompts that the task does not read make no cell."""
-    data = chosen["corpora"].value
-    values = dict(shared) | {name: chosen[entry].value for entry, name in _OPTION_LISTS.items()}
+    data = chosen["corpora"]
+    values = {**shared, "distractors": chosen["distractors"]}
+    values |= {name: chosen[entry] for entry, name in _OPTION_LISTS.items()}
     values |= {name: data[name] for name in ("database", "limit") if name in data}
-    split = data.get("splits", values["split"])
-    try:
-        values["split"] = split_of(loader(data["name"]), split)
-    except (ConfigError, DataError):  # told where the corpus is loaded
-        values["split"] = split
+    values["split"] = data.get("splits", values["split"])
+    with suppress(ConfigError, DataError):  # told where the corpus is loaded
+        values["split"] = split_of(loader(data["name"]), values["split"])
+    values["indexes"] = None  # chosen where it is known which retrievers can save theirs
+    values["out"] = values["out"].resolve()
     read = options_read(task) if task.answer != "ranking" else frozenset[str]()
-    # indexes are chosen where it is known which retrievers can save theirs
-    return Options.of(
-        {n: v for n, v in values.items() if n not in PROMPT_OPTIONS or n in read}
-        | {"indexes": None}
-    )
-
-
-# Which cells are wanted
-
-_MATCHED = (
-    *("task", "corpus", "split", "distractors", "retriever", "generator", "prompt", "tables"),
-    *("table_format", "prompt_tokens", "schema_scope", "database", "seed", "repeat"),
-)
-"""Keys of the rules of ``include`` and ``exclude``, as ``described`` gives their values."""
-
-
-def _matching(
-    rules: Sequence[Any], entry: str, cells: Sequence[Placed], document: SweepFile
-) -> list[Placed]:
-    """Return the cells that a rule of ``include`` or ``exclude`` matches.
-
-    Args:
-        rules: each a mapping of keys to a value, a pattern with ``*`` and ``?``, or a list of them;
-            a task, retriever or generator may be a mapping of ``name`` and settings. All entries of
-            a rule have to match.
-        entry: ``include`` or ``exclude``.
-        cells: those there are.
-        document: the file.
-
-    Raises:
-        ConfigError: an unknown key; or a rule that matches no cell: it says something else than was
-            meant.
-    """
-    matched: set[int] = set()
-    values = [described(placed.cell) for placed in cells]
-    for i, rule in enumerate(rules):
-        where = document.at(entry, i)
-        if not isinstance(rule, dict):
-            raise ConfigError(f"{where}: expected a mapping such as {{retriever: bm25}}")
-        for key in rule:
-            if key not in _MATCHED:
-                raise ConfigError(f"{where}.{key}: {unknown_name('key', key, _MATCHED)}")
-        like = {
-            n
-            for n, placed in enumerate(cells)
-            if all(_is_like(key, placed.cell, values[n], wanted) for key, wanted in rule.items())
-        }
-        if not like:
-            raise ConfigError(f"{where}: no cell is like that: {rule}")
-        matched |= like
-    return [cells[n] for n in sorted(matched)]
-
-
-def _is_like(key: str, cell: SweepCell, values: Mapping[str, Any], wanted: Any) -> bool:
-    if isinstance(wanted, list):
-        return any(_is_like(key, cell, values, alternative) for alternative in wanted)
-    if isinstance(wanted, dict):
-        return _has_settings(key, cell, wanted)
-    value = values[key]
-    if key == "distractors":
-        value, wanted = value or "none", wanted or "none"
-    if value is None or wanted is None:
-        return value is wanted
-    texts = filter(None, (str(value), values.get(f"{key}_name")))
-    return any(fnmatchcase(text, str(wanted)) for text in texts)
-
-
-def _has_settings(key: str, cell: SweepCell, wanted: Mapping[str, Any]) -> bool:
-    """Whether a task, retriever or generator has this name and these settings."""
-    kind = _PLUGINS.get(f"{key}s")
-    text = getattr(cell, key, None)
-    if kind is None or text is None:
-        return False
-    spec = registry.parse(kind, text)
-    settings = {"name": registry.canonical(kind, spec.target), **spec.settings}
-    if "name" in wanted:
-        wanted = {**wanted, "name": registry.canonical(kind, str(wanted["name"]))}
-    return all(name in settings and settings[name] == value for name, value in wanted.items())
+    return Options.of({n: v for n, v in values.items() if n not in PROMPT_OPTIONS or n in read})

@@ -5,13 +5,13 @@ What is invalid is reported before anything runs; the runs on disk say what is d
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.contract import is_paid
-from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.errors import StoreError
 from target_bench.core.identity import is_no_context
 from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
@@ -31,7 +31,6 @@ from target_bench.harness.stages.generate import AnswerOptions, AnswerPlan, Gene
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec, retriever_spec
 from target_bench.harness.stages.score import scorable
 from target_bench.harness.sweeps.cell import SweepCell
-from target_bench.harness.sweeps.grid import Placed
 from target_bench.harness.sweeps.sweep_file import SweepFile
 from target_bench.models.prompts.prompting import may_repair
 from target_bench.runs.manifest import run_key
@@ -71,7 +70,7 @@ class PlannedCell:
 
 
 def planned(
-    cells: Sequence[Placed], document: SweepFile, indexes: Path, observer: Observer
+    cells: Sequence[SweepCell], document: SweepFile, indexes: Path, observer: Observer
 ) -> list[PlannedCell]:
     """Look at every cell.
 
@@ -86,7 +85,7 @@ def planned(
         DataError: the same, if it is all about data.
     """
     planner = _Planner(document, indexes, observer)
-    looked_at = [planner.planned(placed) for placed in cells]
+    looked_at = [planner.planned(cell) for cell in cells]
     document.raise_problems()
     return [cell for cell in looked_at if cell is not None]
 
@@ -103,18 +102,21 @@ class _Planner:
         self._generators: dict[tuple[str, str], GeneratorSpec] = {}
         self._estimated: set[tuple[Path, str]] = set()
 
-    def planned(self, placed: Placed) -> PlannedCell | None:
+    def planned(self, cell: SweepCell) -> PlannedCell | None:
         """Return the state of a cell; None, and its problems in the document, if it is invalid."""
-        cell, places, collecting = placed.cell, placed.places, self._document.collecting
+
+        def collecting(entry: str) -> AbstractContextManager[None]:
+            return self._document.collecting(self._document.at(entry))
+
         spec = task = answering = loaded = plan = None
-        with collecting(places["retrievers"]):
+        with collecting("retrievers"):
             spec = self._retriever(cell)
-        with collecting(places["tasks"]):
+        with collecting("tasks"):
             task = make_task(cell.task)
-        with collecting(places["generators"]):
+        with collecting("generators"):
             if task is not None and task.answer != "ranking":
                 answering = self._answering(cell, task)
-        with collecting(places["distractors" if cell.options.distractors else "corpora"]):
+        with collecting("distractors" if cell.options.distractors else "corpora"):
             if task is not None:
                 loaded = self._loaded(cell)
         if task is None or loaded is None or (task.answer != "ranking" and answering is None):
@@ -130,7 +132,7 @@ class _Planner:
         experiment = Experiment(loaded, spec, cell.options, self._observer)
         if answering is None:
             return self._with_state(cell, experiment, None, task)
-        with collecting(places["prompts" if cell.options.prompt else "tables"]):
+        with collecting("prompts" if cell.options.prompt else "tables"):
             plan = answer_plan(task, experiment, answering)
         return None if plan is None else self._with_state(cell, experiment, plan, task)
 
@@ -147,13 +149,7 @@ class _Planner:
         key = generator, cell.task
         if key not in self._generators:
             self._generators[key] = options.generator_spec(task, self._observer)
-        spec = self._generators[key]
-        if cell.repeat > 1 and getattr(spec.generator, "cache", False):
-            raise ConfigError(
-                f"repeats: {spec.label} records its answers, so a repetition would give the "
-                "same ones; set cache: false"
-            )
-        return replace(options, generator=spec)
+        return replace(options, generator=self._generators[key])
 
     def _loaded(self, cell: SweepCell) -> Loaded:
         options = cell.options

@@ -73,12 +73,12 @@ class Sweep:
             shared["out"] = Path(out)
         if memory is not None:
             shared["memory"] = read_option("memory", memory, "--memory: memory")
-        placed = cells(document, shared)
-        if len(placed) > _MANY:
-            observer.waiting(f"{file}: {len(placed):,} cells are looked at", 0.0)
+        all_cells = cells(document, shared)
+        if len(all_cells) > _MANY:
+            observer.waiting(f"{file}: {len(all_cells):,} cells are looked at", 0.0)
         folder = shared["out"].resolve()
         indexes = (shared["indexes"] or folder / ".indexes").resolve()
-        looked_at = planned(placed, document, indexes, observer)
+        looked_at = planned(all_cells, document, indexes, observer)
         if all(each.cell.generator is None for each in looked_at):
             for entry in sorted(_OF_ANSWERS & document.content.keys()):
                 where = document.at(entry)

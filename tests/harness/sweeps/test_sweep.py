@@ -230,7 +230,7 @@ generators: [template, gold]
         ),
         (
             ("shift: [0, 7]", "shfit: [0, 7]"),
-            ["sweep.yaml: retrievers[0]: retriever plugins.py:Slow: unknown setting 'shfit'."],
+            ["sweep.yaml: retrievers: retriever plugins.py:Slow: unknown setting 'shfit'."],
         ),
         (("shift: [0, 7]", "shift: [0, x]"), ["setting shift='x'"]),
         (("label: [a", "lable: [a"), ["unknown setting 'lable'"]),

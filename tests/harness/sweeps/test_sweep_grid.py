@@ -14,7 +14,7 @@ def _cells(folder: Path, text: str) -> list[SweepCell]:
     path = folder / "s.yaml"
     path.write_text(text, encoding="utf-8")
     document = SweepFile.read(path)
-    return [placed.cell for placed in cells(document, shared_options(document))]
+    return cells(document, shared_options(document))
 
 
 NESTED = "\n".join(["a0: &a0 [1]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))])
@@ -45,8 +45,6 @@ def test_invalid_files(tmp_path: Path, text: str, told: str) -> None:
     [
         ("retreivers: [lsa]", "s.yaml: retreivers: unknown key 'retreivers'. Did you mean retr"),
         ("top_k: [5, 0]", "s.yaml: top_k=0: a cutoff is a whole number from 1"),
-        ("seeds: [-1]", "s.yaml: seeds[0]=-1: expected a whole number from 0"),
-        ("repeats: 0", "s.yaml: repeats=0: expected a whole number from 1"),
         ("latency: true", "s.yaml: latency=True: expected a whole number from 0"),
         ("structured: 1", "s.yaml: structured=1: expected true or false"),
         ("tables: []", "s.yaml: tables: the list is empty"),
@@ -139,25 +137,6 @@ def test_distractors(tmp_path: Path) -> None:
     ]
 
 
-def test_seeds_go_to_whoever_takes_one(tmp_path: Path) -> None:
-    """What takes none, or has its own, is one cell."""
-    found = _cells(
-        tmp_path, "corpora: mini\nretrievers: [random, 'random:seed=9', bm25]\nseeds: [1, 2]\n"
-    )
-    assert [(cell.retriever, cell.seed) for cell in found] == [
-        ("random:seed=1", 1),
-        ("random:seed=2", 2),
-        ("random:seed=9", None),
-        ("bm25", None),
-    ]
-    mixed = "corpora: mini\nretrievers: bm25\nseeds: [1, 2]\ndistractors: ['ottqa:n=3', ottqa]\n"
-    assert [cell.options.distractors for cell in _cells(tmp_path, mixed)] == [
-        ("ottqa:n=3,seed=1",),
-        ("ottqa:n=3,seed=2",),
-        ("ottqa",),
-    ]
-
-
 def test_tasks(tmp_path: Path) -> None:
     """Without generators retrieval, with them what the corpus has answers for."""
     plain = "corpora: mini\nretrievers: bm25\n"
@@ -178,46 +157,8 @@ def test_tasks(tmp_path: Path) -> None:
         ("question_answering", "gold"),
         ("question_answering", "empty"),
     ]
-    with pytest.raises(ConfigError, match=r"s.yaml: tasks\[1\]: unknown task 'retrival'"):
+    with pytest.raises(ConfigError, match=r"s.yaml: tasks: unknown task 'retrival'"):
         _cells(tmp_path, plain + "tasks: [retrieval, retrival]\n")
-
-
-FILTERED = (
-    "corpora: mini\nretrievers: [{name: bm25, k1: [1, 2]}, lsa, oracle]\nsplits: [test, dev]\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("rules", "kept"),
-    [
-        ("include: {retriever: 'bm25*'}", 4),
-        ("include: {retriever: {name: bm25, k1: 2}}", 2),
-        ("include: [{retriever: lsa}, {split: test}]", 5),
-        ("exclude: {retriever: [lsa, oracle], split: validation}", 6),
-        ("include: {split: test}\nexclude: {retriever: lsa}", 3),
-        ("include: {generator: null}", 8),
-        ("include: {distractors: none}", 8),
-    ],
-)
-def test_include_and_exclude(tmp_path: Path, rules: str, kept: int) -> None:
-    found = _cells(tmp_path, f"{FILTERED}{rules}\n")
-    assert len(found) == kept
-    assert [cell.number for cell in found] == list(range(1, kept + 1))
-
-
-@pytest.mark.parametrize(
-    ("rules", "told"),
-    [
-        ("include: {retreiver: lsa}", "s.yaml: include.retreiver: unknown key 'retreiver'. Did"),
-        ("exclude: [{retriever: bm26}]", "s.yaml: exclude[0]: no cell is like that"),
-        ("exclude: {corpus: mini}", "include and exclude leave no cell"),
-    ],
-)
-def test_invalid_filters(tmp_path: Path, rules: str, told: str) -> None:
-    """A filter that no cell is like says something else than was meant."""
-    with pytest.raises(ConfigError) as error:
-        _cells(tmp_path, f"{FILTERED}{rules}\n")
-    assert told in str(error.value)
 
 
 MANY = list(range(1, 900))
@@ -231,8 +172,6 @@ MANY = list(range(1, 900))
             ": retrievers",
             "404,100,500",
         ),
-        (f"retrievers: [bm25, lsa]\nseeds: {MANY}\nrepeats: 20", "", "35,960"),
-        ("retrievers: bm25\nrepeats: 1000000000", "", "1,000,000,000"),
         (
             f"retrievers: bm25\ndistractors: {{name: fetaqa, n: {MANY}, seed: {MANY}}}",
             ": distractors",
