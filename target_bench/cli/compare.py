@@ -207,6 +207,7 @@ def plot(
     """Draw, and say where."""
     from target_bench.reporting import conclusions, plots
     from target_bench.runs.newest import COMPARED
+    from target_bench.runs.result import read_run
 
     for name in ("metric", "slices", "by", "x", "y", "log", "data_dir"):
         if context.params[name] and name not in _OPTIONS_OF_PLOTS[kind]:
@@ -231,7 +232,7 @@ def plot(
     else:
         if (x is None) != (y is None):
             raise ConfigError("name both settings with --x and --y, or none of them")
-        conclusions.heat_map(folders, output, metric, [y, x] if x and y else [])
+        conclusions.heat_map(map(read_run, folders), output, metric, [y, x] if x and y else [])
     typer.echo(output)
 
 

@@ -1,6 +1,7 @@
 """``target-bench sweep``: the cells of a YAML file, looked at or run."""
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
@@ -20,15 +21,19 @@ from target_bench.cli.command_line import (
 )
 from target_bench.cli.output import INTERRUPTED, agreed, announced, print_as, size
 from target_bench.core.errors import ConfigError, PluginError, StoreError
-from target_bench.core.text_tables import Column, TextTable, counted
+from target_bench.core.text_tables import (
+    Column,
+    TextTable,
+    counted,
+    print_tables,
+    say,
+    say_wrapped,
+)
 
 if TYPE_CHECKING:
-    from target_bench.cli.sweep_progress import SweepView
-    from target_bench.core.built_in import Kind
     from target_bench.harness.stages.consent import Estimate
     from target_bench.harness.sweeps import CellOutcome, Executor, PlannedCell, Sweep
     from target_bench.harness.sweeps.cell import SweepCell
-    from target_bench.reporting.conclusions import Conclusion
 
 HELP = """Run all cells of a sweep, or continue a sweep that was stopped.
 
@@ -66,29 +71,32 @@ def sweep(
     printed_as: PrintedAs = "text",
     quiet: Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Print every stage of every cell, and tracebacks.")
+        bool, typer.Option("--verbose", help="Print tracebacks of failed cells.")
     ] = False,
     yes: Yes = False,
     offline: Offline = False,
 ) -> None:
     """Look at the cells of a file, or run them."""
-    from target_bench.cli.sweep_progress import NORMAL, QUIET, VERBOSE, SweepView
+    from target_bench.cli.sweep_progress import SweepView
     from target_bench.harness.sweeps import Sweep
 
     if quiet and verbose:
         raise ConfigError("--quiet and --verbose: choose one of them")
-    on_ray = {"address": address, "cpus": cpus, "retries": retries}
-    runner = _executor(executor, {"workers": workers}, on_ray)
+    runner = _executor(
+        executor, {"workers": workers}, {"address": address, "cpus": cpus, "retries": retries}
+    )
     form: PrintedForm = "json" if as_json else printed_as
-    view = SweepView(level=QUIET if quiet else VERBOSE if verbose else NORMAL)
+    view = SweepView(quiet)
     try:
         with redirect_stdout(sys.stderr):
             loaded = Sweep.load(file, out=out, memory=memory, observer=view)
         if dry_run:
             _show(loaded, form)
             return
-        _agree(loaded, yes)
-        outcomes = _run(loaded, runner, view)
+        _agree(loaded.estimates, yes)
+        view.n_cells = len(loaded.cells)
+        with view, redirect_stdout(sys.stderr):
+            outcomes = loaded.run(runner, view)
     except KeyboardInterrupt:
         typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -102,25 +110,18 @@ def _executor(
     """Return the executor with the settings that were given; those of the other one are refused."""
     from target_bench.harness.sweeps import Local, Ray
 
-    own, others, other = (
-        (of_local, of_ray, "ray") if name == "local" else (of_ray, of_local, "local")
-    )
-    for setting, value in others.items():
+    is_local = name == "local"
+    for setting, value in (of_ray if is_local else of_local).items():
         if value is not None:
+            other = "ray" if is_local else "local"
             raise ConfigError(f"--{setting} {value}: only for --executor {other}")
+    own = of_local if is_local else of_ray
     settings = {setting: value for setting, value in own.items() if value is not None}
-    return Local(**settings) if name == "local" else Ray(**settings)
+    return Local(**settings) if is_local else Ray(**settings)
 
 
-def _run(loaded: "Sweep", executor: "Executor", view: "SweepView") -> "list[CellOutcome]":
-    view.n_cells = len(loaded.cells)
-    with view, redirect_stdout(sys.stderr):
-        return loaded.run(executor, view)
-
-
-def _agree(loaded: "Sweep", yes: bool) -> None:
+def _agree(estimates: "Sequence[Estimate]", yes: bool) -> None:
     """Print the requests that may cost money, and ask once for all cells."""
-    estimates = loaded.estimates
     if yes:
         for estimate in estimates:
             announced(estimate)
@@ -129,11 +130,10 @@ def _agree(loaded: "Sweep", yes: bool) -> None:
 
 
 def _show(loaded: "Sweep", form: PrintedForm) -> None:
-    from target_bench.core.text_tables import say
+    """Print the cells and their states, and what may cost money."""
     from target_bench.harness.sweeps.cell import described
 
-    estimates = loaded.estimates
-    cells = [
+    rows = [
         described(planned.cell)
         | {
             "key": planned.key,
@@ -144,82 +144,54 @@ def _show(loaded: "Sweep", form: PrintedForm) -> None:
         }
         for planned in loaded.cells
     ]
-    to_pay = [list(map(asdict, planned.estimates)) for planned in loaded.cells]
     document = {
         "name": loaded.name,
-        "cells": [c | {"estimates": e} for c, e in zip(cells, to_pay, strict=True)],
-        "estimates": list(map(asdict, estimates)),
+        "cells": [
+            row | {"estimates": list(map(asdict, planned.estimates))}
+            for row, planned in zip(rows, loaded.cells, strict=True)
+        ],
+        "estimates": list(map(asdict, loaded.estimates)),
     }
-    print_as(form, document, cells, [plan_table(loaded.cells)])
-    if form != "text":
-        return
-    n_done = sum(planned.state == "done" for planned in loaded.cells)
-    lines = [f"{counted(len(loaded.cells), 'cell')}, {n_done} of them done; runs in {loaded.out}"]
-    lines += [f"To be sent to {e.plugin}: {size(e)}" for e in estimates]
-    for line in lines:
-        say(line)
+    print_as(form, document, rows, [plan_table(loaded.cells)])
+    if form == "text":
+        n_done = sum(planned.state == "done" for planned in loaded.cells)
+        say(f"{counted(len(loaded.cells), 'cell')}, {n_done} of them done; runs in {loaded.out}")
+        for estimate in loaded.estimates:
+            say(f"To be sent to {estimate.plugin}: {size(estimate)}")
 
 
 def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: PrintedForm) -> None:
-    from target_bench.core.text_tables import fits, print_tables, say
+    """Print and write what the cells show, and print their scores."""
     from target_bench.reporting import conclusions
+    from target_bench.runs.record_log import write_file
 
-    concluded = _concluded(outcomes)
-    path, notes = _written(loaded, concluded)
+    concluded = conclusions.conclude(o.result for o in outcomes if o.result is not None)
+    path = loaded.out / f"{loaded.name}.conclusions.md"
+    if concluded:
+        text = conclusions.markdown(loaded.name, concluded)
+        write_file(path, text.encode("utf-8", "surrogatepass"))
+    ranked = [table for each in concluded for table in conclusions.tables(each, _PLACES)]
     tables = outcome_tables(outcomes)
     if form != "text":
-        cells = [outcome.as_row() for outcome in outcomes]
-        document = {"name": loaded.name, "cells": cells}
-        document |= {"conclusions": [each.to_json() for each in concluded]}
-        ranked = [table for each in concluded for table in conclusions.tables(each, _PLACES)]
-        print_as(form, document, cells, [*ranked, *tables])
+        rows = [outcome.as_row() for outcome in outcomes]
+        document = {
+            "name": loaded.name,
+            "cells": rows,
+            "conclusions": [each.to_json() for each in concluded],
+        }
+        print_as(form, document, rows, [*ranked, *tables])
         return
-    _print_conclusions(concluded)
-    if not concluded or len(outcomes) <= _PLACES or all(fits(table) for table in tables):
-        print_tables(*tables)
-    else:
-        say("This terminal is too narrow for a line of each cell: its scores are in the files.")
-    states = [outcome.state for outcome in outcomes]
-    counts = ", ".join(
-        f"{states.count(s)} {s}" for s in ("done", "reused", "failed") if s in states
-    )
-    files = f"{loaded.out / loaded.name}.results.csv (.parquet, .json) and .sweep.json"
-    say(f"{counted(len(outcomes), 'cell')}: {counts}")
-    say(files)
-    for line in (*notes, *([f"The conclusions are in {path}"] if path else [])):
-        say(line)
-
-
-def _concluded(outcomes: "list[CellOutcome]") -> "list[Conclusion]":
-    """Return the conclusions from the finished cells; of a sweep of one cell none."""
-    from target_bench.reporting.conclusions import conclude
-
-    cells: dict[Path, SweepCell] = {}
-    for outcome in outcomes:
-        if outcome.folder and not outcome.error:
-            cells.setdefault(outcome.folder, outcome.cell)
-    return conclude(cells, options={folder: cell.as_command for folder, cell in cells.items()})
-
-
-def _written(loaded: "Sweep", concluded: "Sequence[Conclusion]") -> "tuple[Path | None, list[str]]":
-    """Write the conclusions beside the runs: the file, and what there is to say of it."""
-    if not concluded:
-        return None, []
-    from target_bench.reporting.conclusions import write
-
-    return write(loaded.out, loaded.name, concluded)
-
-
-def _print_conclusions(concluded: "Sequence[Conclusion]") -> None:
-    from target_bench.core.text_tables import print_tables, say, say_wrapped
-    from target_bench.reporting.conclusions import sentences, tables
-
-    for conclusion in concluded:
-        for sentence in sentences(conclusion):
+    for each in concluded:
+        for sentence in conclusions.sentences(each):
             say_wrapped(sentence)
         say("")
-        print_tables(*tables(conclusion, _PLACES))
-        say("")
+    print_tables(*ranked, *tables)
+    states = Counter(outcome.state for outcome in outcomes)
+    counts = ", ".join(f"{states[s]} {s}" for s in ("done", "reused", "failed") if states[s])
+    say(f"{counted(len(outcomes), 'cell')}: {counts}")
+    say(f"{loaded.out / loaded.name}.results.csv (.parquet, .json) and .sweep.json")
+    if concluded:
+        say(f"The conclusions are in {path}")
 
 
 def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
@@ -251,24 +223,22 @@ def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
 _PLACES = 10
 """Places of a ranking that the terminal shows; the file has all of them."""
 
-_ALWAYS: "tuple[Kind, ...]" = ("retriever", "generator")
-_HIDDEN = ("number", "task", "k", "retriever_name", "generator_name")
-
 
 def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
     """Return one row per cell: its state, and the requests that may cost money."""
     paid = any(cell.estimates for cell in cells)
-    axes = _axes([planned.cell for planned in cells])
-    columns = [*_axis_columns(axes, task=True), Column("state"), Column("answered")]
+    columns = [*_CELL, Column("state"), Column("answered")]
     columns += [Column(name, right=True) for name in ("requests", "tokens", "cost") if paid]
     rows = []
-    for planned, axis in zip(cells, axes, strict=True):
-        row = [str(planned.cell.number), planned.cell.task_name, *axis.values(), planned.state]
+    shared, names = _names([planned.cell for planned in cells])
+    for planned, name in zip(cells, names, strict=True):
+        row = [str(planned.cell.number), name, planned.state]
         row.append(f"{planned.recorded} of {planned.n_queries}")
         if paid:
             row += _sizes(planned.estimates) if planned.estimates else [""] * 3
         rows.append(row)
-    return TextTable(columns, rows, counted(len(cells), "cell"))
+    title = ": ".join(filter(None, (counted(len(cells), "cell"), " | ".join(shared))))
+    return TextTable(columns, rows, title)
 
 
 def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
@@ -281,20 +251,19 @@ def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
     from target_bench.runs.result import metric_column, metrics_worth_a_column, score_cell
     from target_bench.runs.times import STAGES, left_out_note
 
-    axes = _axes([outcome.cell for outcome in outcomes])
+    _, names = _names([outcome.cell for outcome in outcomes])
     answered = any(outcome.cell.generator is not None for outcome in outcomes)
     retrieved = any(outcome.cell.retriever is not None for outcome in outcomes)
     scores = [outcome.scores for outcome in outcomes]
     metrics = metrics_worth_a_column(scores, answered, retrieved)
-    columns = [*_axis_columns(axes), *map(metric_column, metrics), Column("seconds", right=True)]
+    columns = [*_CELL, *map(metric_column, metrics), Column("seconds", right=True)]
     rows = []
-    for outcome, axis in zip(outcomes, axes, strict=True):
-        cells = [str(outcome.cell.number), *axis.values()]
-        for name in metrics:
-            failed = outcome.error is not None
-            cells.append("failed" if failed else score_cell(name, outcome.scores.get(name)))
-        cells.append(_seconds(outcome))
-        rows.append(cells)
+    for outcome, name in zip(outcomes, names, strict=True):
+        values = [
+            "failed" if outcome.error else score_cell(metric, outcome.scores.get(metric))
+            for metric in metrics
+        ]
+        rows.append([str(outcome.cell.number), name, *values, _seconds(outcome)])
     times = [outcome.result.times for outcome in outcomes if outcome.result]
     note = left_out_note((each.left_out for each in times), STAGES)
     return TextTable(columns, rows, f"{task}; scores and their 95% intervals", note=note)
@@ -313,62 +282,14 @@ def _seconds(outcome: "CellOutcome") -> str:
     return f"{sum(known):.1f}" if known else ""
 
 
-def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
-    """Return retrievers, generators and what differs between cells: name -> text of each cell.
-
-    A setting of a plug-in that differs has a column of its own; the others stand with its name.
-    """
-    from target_bench.harness.sweeps.cell import described, plugin_settings
-
-    rows = [described(cell) for cell in cells]
-    chosen = [plugin_settings(cell) for cell in cells]
-    names = dict.fromkeys(name for row in (*rows, *chosen) for name in row)
-    texts = {kind: {row[kind] for row in rows} for kind in _ALWAYS}
-    own = {name for name in names if "." in name and _differs(name, chosen)}
-    shown = [{**row, **each} for row, each in zip(rows, chosen, strict=True)]
-    for row in shown:
-        for kind in _ALWAYS:
-            if row[kind] is not None and len(texts[kind]) > 1:
-                row[kind] = row.get(f"{kind}_name") or _without(kind, row[kind], own)
-    kept = [
-        name
-        for name in names
-        if name in own
-        or (name in _ALWAYS and any(row[name] is not None for row in rows))
-        or ("." not in name and name not in (*_HIDDEN, *_ALWAYS) and _differs(name, rows))
-    ]
-    return [{name: _cell(row.get(name)) for name in kept} for row in shown]
+_CELL = (Column("", right=True, label="cell"), Column("", prose=True, label="settings"))
 
 
-def _cell(value: Any) -> str:
-    """Return a value as users write it: lists without quotes."""
-    return "" if value is None else str(value).replace('"', "")
-
-
-def _differs(name: str, rows: Sequence[dict[str, Any]]) -> bool:
-    return len({row.get(name) for row in rows}) > 1
-
-
-def _without(kind: "Kind", text: str, names: set[str]) -> str:
-    """Return a plug-in without these settings."""
-    from target_bench.core import registry
-    from target_bench.core.settings import written_settings
-
-    target, given = registry.divided(kind, text)
-    written = written_settings(given, text)
-    left = [f"{k}={value}" for k, value in written.items() if f"{kind}.{k}" not in names]
-    return ":".join([target, *([",".join(left)] if left else [])])
-
-
-def _axis_columns(axes: Sequence[dict[str, str]], task: bool = False) -> list[Column]:
-    named = [*(["task"] if task else []), *(axes[0] if axes else ())]
-    return [Column("", right=True, label="cell"), *map(_axis_column, named)]
-
-
-def _axis_column(name: str) -> Column:
-    setting = name.rpartition(".")[2]
-    heading = setting.replace("_", "\n")
-    return Column(heading, prose="." in name, label=setting.replace("_", " "))
+def _names(cells: "Sequence[SweepCell]") -> tuple[list[str], list[str]]:
+    """Return the parts that all cells share, and those of each that they do not."""
+    parts = [cell.parts for cell in cells]
+    shared = [part for part in parts[0] if len(cells) > 1 and all(part in p for p in parts)]
+    return shared, [" | ".join(part for part in each if part not in shared) for each in parts]
 
 
 def _sizes(estimates: "Sequence[Estimate]") -> list[str]:

@@ -9,7 +9,6 @@ interval of a paired difference (``metrics.stats``).
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.util import find_spec
 from itertools import combinations
 from math import lcm
 from pathlib import Path
@@ -21,13 +20,12 @@ from numpy.typing import NDArray
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, mean, of_mean, score_of
-from target_bench.core.text_tables import Column, TextTable, p_text
+from target_bench.core.text_tables import Column, TextTable, counted, p_text
 from target_bench.metrics import stats
 from target_bench.reporting import plots
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs.differences import PLUGINS, settings, varying
-from target_bench.runs.record_log import write_file
-from target_bench.runs.result import Result, read_run
+from target_bench.runs.result import Result
 from target_bench.runs.slicing import Measured
 
 SIGNIFICANT = 0.05
@@ -68,7 +66,7 @@ class TestedScore:
     low: float
     high: float
     difference: Tested | None = None
-    folder: Path | None = None
+    folder: str | None = None
 
     @property
     def is_apart(self) -> bool:
@@ -91,11 +89,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class MainEffect:
-    """How a score changes with a factor.
-
-    ``combinations`` is the number of combinations of the other settings that each level is averaged
-    over.
-    """
+    """How a score changes with a factor, averaged over ``combinations`` of the other factors."""
 
     factor: str
     levels: tuple[TestedScore, ...]
@@ -111,8 +105,7 @@ class MainEffect:
 class ScoreGrid:
     """Scores by the levels of two factors, averaged over all others.
 
-    ``scores[row][column]`` is None where there is no run; each is the average of ``averaged_over``
-    runs at most.
+    ``scores[row][column]`` is None where there is no run.
     """
 
     rows: str
@@ -120,7 +113,6 @@ class ScoreGrid:
     row_levels: tuple[str, ...]
     column_levels: tuple[str, ...]
     scores: tuple[tuple[float | None, ...], ...]
-    averaged_over: int
 
     @property
     def is_crossed(self) -> bool:
@@ -156,31 +148,19 @@ class Conclusion:
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the conclusion as JSON; a run as the path of its folder."""
-        record = asdict(self) | {"spec": self.spec.to_json()}
-        for ranking in record["rankings"]:
-            for place in ranking["places"]:
-                place["folder"] = str(place["folder"])
-        for level in (level for effect in record["effects"] for level in effect["levels"]):
-            del level["folder"]
-        return record
+        """Return the conclusion as JSON."""
+        return asdict(self) | {"spec": self.spec.to_json()}
 
 
 def conclude(
-    folders: Iterable[Path],
-    metric: str | None = None,
-    crossed: Sequence[str] = (),
-    options: Mapping[Path, Mapping[str, Any]] | None = None,
+    runs: Iterable[Result], metric: str | None = None, crossed: Sequence[str] = ()
 ) -> list[Conclusion]:
     """Conclude from runs, those of each task and set of queries by themselves.
 
     Args:
-        folders: finished runs, as those of a sweep.
+        runs: finished runs, as those of a sweep.
         metric: what they are ranked by; default: that which leads, by ``scores.leading``.
         crossed: the two settings of ``Conclusion.grid``; default: those with the largest effects.
-        options: folder -> entries of ``Command`` as the cell of a sweep has them. A run that was
-            there before keeps the words of the command that made it, which may leave out a setting
-            that the cell names.
 
     Returns:
         One conclusion for each task and set of queries of which there are two runs at least; the
@@ -190,31 +170,27 @@ def conclude(
         ConfigError: none of the runs has the metric, or a setting does not vary.
         StoreError: a run is not finished, or damaged.
     """
-    as_cells = {folder.resolve(): entries for folder, entries in (options or {}).items()}
-    groups: dict[tuple[str, ...], list[Result]] = {}
-    for place, folder in {folder.resolve(): folder for folder in folders}.items():
-        run = read_run(folder)
-        if place in as_cells:
-            run = Result(run.folder, asked=run.asked.model_copy(update=as_cells[place]))
-        identity = run.identity
-        key = (identity.task, identity.corpus, identity.split, identity.queries_fingerprint)
-        groups.setdefault(key, []).append(run)
-    conclusions = [_conclude(runs, metric, crossed) for runs in groups.values()]
-    names = dict.fromkeys(name for runs in groups.values() for run in runs for name in run.scores)
-    if metric is not None and groups and metric not in names:
+    once_each = {run.folder.resolve(): run for run in runs}.values()
+    names = dict.fromkeys(name for run in once_each for name in run.scores)
+    if metric is not None and once_each and metric not in names:
         raise ConfigError(
             f"no run of the sweep has the metric {metric!r}; there are {', '.join(names)}"
         )
+    groups: dict[tuple[str, ...], list[Result]] = {}
+    for run in once_each:
+        key = (run.task, run.corpus, run.split, run.identity.queries_fingerprint)
+        groups.setdefault(key, []).append(run)
+    conclusions = [_conclude(group, metric, crossed) for group in groups.values()]
     return [conclusion for conclusion in conclusions if conclusion is not None]
 
 
 def heat_map(
-    folders: Sequence[Path], path: Path, metric: str | None = None, crossed: Sequence[str] = ()
+    runs: Iterable[Result], path: Path, metric: str | None = None, crossed: Sequence[str] = ()
 ) -> None:
     """Draw a score by two settings, averaged over the others.
 
     Args:
-        folders: runs that were asked the same queries.
+        runs: runs that were asked the same queries.
         path: the picture, .svg, .pdf or .png.
         metric: which score; default: the main one.
         crossed: the settings of rows and columns; default: the two with the largest effects.
@@ -225,7 +201,7 @@ def heat_map(
         StoreError: a run is damaged, or the picture cannot be written.
     """
     plots.check_path(path)
-    conclusions = conclude(folders, metric, crossed)
+    conclusions = conclude(runs, metric, crossed)
     if len(conclusions) > 1:
         names = ", ".join(f"{conclusion.corpus} ({conclusion.task})" for conclusion in conclusions)
         raise ConfigError(f"the runs are on several sets of queries: {names}; draw one at a time")
@@ -234,55 +210,22 @@ def heat_map(
             "a heat map needs two settings that vary between the runs, each value of one with "
             "each value of the other"
         )
-    _draw_grid(conclusions[0], path)
+    (conclusion,) = conclusions
+    grid = conclusions[0].grid
+    rows, columns = (grid.rows, grid.row_levels), (grid.columns, grid.column_levels)
+    title = f"{conclusion.corpus}: {conclusion.metric}"
+    plots.heat_map(grid.scores, rows, columns, conclusion.spec, title, path)
 
 
-def write(folder: Path, name: str, conclusions: Sequence[Conclusion]) -> tuple[Path, list[str]]:
-    """Write ``NAME.conclusions.md`` and, with matplotlib, a heat map of each conclusion.
-
-    Args:
-        folder: of the sweep's runs.
-        name: of the sweep.
-        conclusions: what it shows.
-
-    Returns:
-        The file, and what is said of heat maps that were not drawn.
-
-    Raises:
-        StoreError: a file cannot be written.
-    """
-    pictures, notes = [], []
-    for conclusion in conclusions:
-        subject = f"{conclusion.task}-{conclusion.corpus}".replace(" ", "-")
-        picture = f"{name}.{subject}.heat-map.svg" if conclusion.grid else ""
-        if picture and find_spec("matplotlib") is None:
-            notes = ["A heat map needs the extra plots: pip install target-bench[plots]"]
-            picture = ""
-        if picture:
-            _draw_grid(conclusion, folder / picture)
-        pictures.append(picture)
-    path = folder / f"{name}.conclusions.md"
-    write_file(path, markdown(name, conclusions, pictures).encode("utf-8", "surrogatepass"))
-    return path, notes
-
-
-def markdown(name: str, conclusions: Sequence[Conclusion], pictures: Sequence[str]) -> str:
-    """Return the file ``NAME.conclusions.md``.
-
-    Args:
-        name: of the sweep.
-        conclusions: what it shows.
-        pictures: the heat map of each, as a path beside the file; empty where there is none.
-    """
+def markdown(name: str, conclusions: Sequence[Conclusion]) -> str:
+    """Return the file ``NAME.conclusions.md`` of a sweep."""
     lines = [f"# What the sweep {name} shows", ""]
-    for conclusion, picture in zip(conclusions, pictures, strict=True):
+    for conclusion in conclusions:
         subject = f"{conclusion.corpus}: {conclusion.task}, {conclusion.metric}"
         lines += [f"## {subject}, {conclusion.n:,} queries", ""]
         for sentence in sentences(conclusion):
             lines += [sentence.replace("*", "\\*"), ""]
         lines += [text_tables.markdown(tables(conclusion)), ""]
-        if picture:
-            lines += [f"![heat map]({picture.replace(' ', '%20')})", ""]
     return "\n".join(lines)
 
 
@@ -435,10 +378,8 @@ def main_effects(
         if len(cells) < 2:
             unclear.append(factor.name)
             continue
-        runs: dict[tuple[str, ...], list[int]] = {
-            (level,): cells[level,] for level in factor.levels if (level,) in cells
-        }
-        averages = _averages(runs, scores)
+        ordered = sorted(cells, key=lambda levels: factor.levels.index(levels[0]))
+        averages = _averages({levels: cells[levels] for levels in ordered}, scores)
         tested = _tested(averages, scores[0].spec)
         effects.append(MainEffect(factor.name, tuple(tested), n_combinations))
     corrected = iter(_corrected([level for effect in effects for level in effect.levels]))
@@ -488,8 +429,10 @@ def _averages(
     An average of means over the same queries is a mean over these, which is quicker to test.
     """
     used = [scores[i] for i in sorted({i for places in runs.values() for i in places})]
-    counted = [~np.isnan(score.values) for score in used]
-    of_means = all(np.array_equal(counted[0], c) for c in counted) and all(s.is_mean for s in used)
+    has_value = [~np.isnan(score.values) for score in used]
+    of_means = all(np.array_equal(has_value[0], h) for h in has_value) and all(
+        s.is_mean for s in used
+    )
     averages: dict[tuple[str, ...], Measured | AveragedMetric] = {}
     for levels, places in runs.items():
         parts = [scores[i] for i in places]
@@ -530,25 +473,24 @@ def _corrected(tested: Sequence[TestedScore]) -> list[TestedScore]:
 def _conclude(
     runs: Sequence[Result], metric: str | None, crossed: Sequence[str]
 ) -> Conclusion | None:
-    kept = [run for run in runs if not run.is_bound]
-    bounds, notes = len(runs) - len(kept), []
-    if bounds:
-        runs_are = "1 run is" if bounds == 1 else f"{bounds} runs are"
-        notes.append(f"Of upper and lower bounds {runs_are} left out.")
-    if not all(run.scores for run in kept):
-        notes.append("Runs without scores are left out: no query has a reference.")
-    kept = [run for run in kept if run.scores]
+    kept = [run for run in runs if not run.is_bound and run.scores]
+    notes = []
+    if n_bounds := sum(run.is_bound for run in runs):
+        notes.append(f"{counted(n_bounds, 'upper or lower bound')} left out.")
+    if n_empty := sum(not run.is_bound and not run.scores for run in runs):
+        notes.append(f"{counted(n_empty, 'run')} left out: no query has a reference.")
     if metric is None and kept:
         metric, why = leading_metric(*_by_tables(kept))
         notes += [f"{why}."] if why else []
-    kept = [run for run in kept if metric in {*run.scores}]  # by its whole name
-    over = [run for run in kept if metric is not None and run.scores[metric].n]
-    if metric is None or len(over) < 2:
+    having = [run for run in kept if metric in {*run.scores}]  # by its whole name
+    runs = [run for run in having if metric is not None and run.scores[metric].n]
+    if metric is None or len(runs) < 2:
         return None
-    if len(over) < len(kept):
-        notes.append(f"{metric} is over no query in {len(kept) - len(over)} of the runs; left out.")
-    scores = [run.measured(metric) for run in over]
-    varied = factors(over)
+    if len(runs) < len(having):
+        n_without = counted(len(having) - len(runs), "run")
+        notes.append(f"{n_without} left out: {metric} is over no query.")
+    scores = [run.measured(metric) for run in runs]
+    varied = factors(runs)
     effects, unclear = main_effects(varied, scores)
     if unclear:
         notes.append(
@@ -558,16 +500,16 @@ def _conclude(
     sizes = [int((~np.isnan(score.values)).sum()) for score in scores]
     if min(sizes) < max(sizes):
         notes.append(f"{metric} is over {min(sizes):,} to {max(sizes):,} queries, by run.")
-    by_tables = _by_tables(over)
+    by_tables = _by_tables(runs)
     return Conclusion(
-        over[0].task,
-        f"{over[0].corpus} {over[0].split}",
+        runs[0].task,
+        f"{runs[0].corpus} {runs[0].split}",
         metric,
         scores[0].spec,
-        over[0].scores[metric].n,
+        runs[0].scores[metric].n,
         tuple(_ranking(group, metric, len(by_tables) > 1) for group in by_tables),
         tuple(effects),
-        _chosen_grid(crossed, [effect.factor for effect in effects], varied, scores),
+        _grid(crossed, [effect.factor for effect in effects], varied, scores),
         tuple(notes),
     )
 
@@ -581,18 +523,18 @@ def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
 
 def _ranking(runs: Sequence[Result], metric: str, tables_vary: bool) -> Ranking:
     scores, varied = [run.measured(metric) for run in runs], factors(runs)
-    by_place: dict[tuple[str, ...], Measured] = {(str(i),): score for i, score in enumerate(scores)}
-    tested = [
-        replace(each, levels=tuple(factor.of_run[i] for factor in varied), folder=runs[i].folder)
-        for i, each in enumerate(_tested(by_place, scores[0].spec))
+    tested = _tested({(str(i),): score for i, score in enumerate(scores)}, scores[0].spec)
+    places = [
+        replace(each, levels=tuple(f.of_run[i] for f in varied), folder=str(runs[i].folder))
+        for i, each in enumerate(tested)
     ]
-    best_first = sorted(tested, key=lambda each: -scores[0].spec.merit(each.score))
+    places.sort(key=lambda place: -scores[0].spec.merit(place.score))
     mixed_in = " + ".join(runs[0].asked.distractors) or "no distractors"
     names = tuple(factor.name for factor in varied)
-    return Ranking(mixed_in if tables_vary else "", names, tuple(_corrected(best_first)))
+    return Ranking(mixed_in if tables_vary else "", names, tuple(_corrected(places)))
 
 
-def _chosen_grid(
+def _grid(
     crossed: Sequence[str],
     by_effect: Sequence[str],
     varied: Sequence[Factor],
@@ -603,36 +545,25 @@ def _chosen_grid(
     A setting that only some retrievers have does not cross the retriever: columns would be empty.
     """
     by_name = {factor.name: factor for factor in varied}
-    for name in crossed:
-        if name not in by_name:
-            raise ConfigError(
-                f"{name!r} is not a setting that varies between these runs; these do: "
-                f"{', '.join(by_name)}"
-            )
-    for rows, columns in [crossed] if crossed else combinations(by_effect, 2):
-        grid = _grid(by_name[rows], by_name[columns], varied, scores)
-        if crossed or (grid is not None and grid.is_crossed):
+    if unknown := [name for name in crossed if name not in by_name]:
+        raise ConfigError(
+            f"{unknown[0]!r} is not a setting that varies between these runs; these do: "
+            f"{', '.join(by_name)}"
+        )
+    of_run = [score_of(score, score.statistics) for score in scores]
+    for pair in [crossed] if crossed else combinations(by_effect, 2):
+        rows, columns = (by_name[name] for name in pair)
+        cells, _ = matched([rows, columns], varied)
+        means = {ls: float(np.mean([of_run[i] for i in places])) for ls, places in cells.items()}
+        values = tuple(tuple(means.get((r, c)) for c in columns.levels) for r in rows.levels)
+        levels = tuple(rows.levels), tuple(columns.levels)
+        grid = ScoreGrid(rows.name, columns.name, *levels, values)
+        if cells and (crossed or grid.is_crossed):
             return grid
     return None
 
 
-def _grid(
-    rows: Factor, columns: Factor, varied: Sequence[Factor], scores: Sequence[Measured]
-) -> ScoreGrid | None:
-    cells, _ = matched([rows, columns], varied)
-    if not cells:
-        return None
-    of_run = [score_of(score, score.statistics) for score in scores]
-    means = {levels: float(np.mean([of_run[i] for i in cell])) for levels, cell in cells.items()}
-    values = tuple(
-        tuple(means.get((row, column)) for column in columns.levels) for row in rows.levels
-    )
-    averaged_over = max(len(set(cell)) for cell in cells.values())
-    levels = tuple(rows.levels), tuple(columns.levels)
-    return ScoreGrid(rows.name, columns.name, *levels, values, averaged_over)
-
-
-# Words, tables and the picture
+# Words and tables
 
 _NAMED = 3
 """Cells that a sentence names."""
@@ -745,9 +676,7 @@ def _grid_table(conclusion: Conclusion, grid: ScoreGrid) -> TextTable:
         [level, *("" if value is None else conclusion.spec.text(value) for value in values)]
         for level, values in zip(grid.row_levels, grid.scores, strict=True)
     ]
-    title = f"{conclusion.corpus}: {conclusion.metric} by {grid.rows} and {grid.columns}"
-    if grid.averaged_over > 1:
-        title += f", each the mean of up to {grid.averaged_over} cells"
+    title = f"{conclusion.corpus}: mean {conclusion.metric} by {grid.rows} and {grid.columns}"
     return TextTable(columns, rows, title)
 
 
@@ -762,13 +691,3 @@ def _numbers(conclusion: Conclusion, row: TestedScore) -> list[str]:
 
 def _bounds(conclusion: Conclusion, row: TestedScore) -> str:
     return conclusion.spec.interval(row.low, row.high)
-
-
-def _draw_grid(conclusion: Conclusion, path: Path) -> None:
-    grid = conclusion.grid
-    assert grid is not None
-    title = f"{conclusion.corpus}: {conclusion.metric}"
-    if grid.averaged_over > 1:
-        title += f", mean of up to {grid.averaged_over} cells each"
-    rows, columns = (grid.rows, grid.row_levels), (grid.columns, grid.column_levels)
-    plots.heat_map(grid.scores, rows, columns, conclusion.spec, title, path)

@@ -47,7 +47,3 @@ def test_names_in_files_and_sweeps(inside: Inside) -> None:
     cells = json.loads(inside("sweep", "s.yaml", "--json", "--quiet").out)["cells"]
     assert [cell.get("retriever_name") for cell in cells] == ["ours", "ours", None]
     assert read_run(cells[1]["folder"]).label == "ours"
-    rules = Path("s.yaml").read_text(encoding="utf-8") + "include: {retriever: our*}\n"
-    Path("s.yaml").write_text(rules, encoding="utf-8")
-    planned = json.loads(inside("sweep", "s.yaml", "--json", "--dry-run").out)["cells"]
-    assert [cell["retriever"] for cell in planned] == ["bm25:k1=0.9", "bm25:k1=1.2"]

@@ -85,7 +85,7 @@ def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:
     sentences = " ".join(verdict(list(results)))
     assert "Oracle" not in sentences
     assert "LastGold" not in sentences
-    (shown,) = conclude([result.folder for result in results])
+    (shown,) = conclude(results)
     assert {place.folder for place in shown.rankings[0].places} == {
         results["bm25"].folder,
         results["random"].folder,

@@ -42,7 +42,7 @@ FIELDS = ("[header]", "[title, header, rows]")
 
 
 @cache
-def _folders() -> tuple[Path, ...]:
+def _runs() -> tuple[Result, ...]:
     """Two settings of a retriever with three fields each, another retriever, an upper bound."""
     target = TARGET(("retrieval", "mini"), out=mkdtemp(prefix="target-bench-test-"))
     specs = [
@@ -50,11 +50,11 @@ def _folders() -> tuple[Path, ...]:
         for fields in ("[section]", "[header]", "[title, header, rows]")
         for k1 in (0.9, 1.2)
     ]
-    return tuple(only(target.run(text, limit=80)).folder for text in (*specs, "tfidf", "oracle"))
+    return tuple(only(target.run(text, limit=80)) for text in (*specs, "tfidf", "oracle"))
 
 
 def _concluded() -> Conclusion:
-    (found,) = conclude(_folders())
+    (found,) = conclude(_runs())
     return found
 
 
@@ -66,7 +66,7 @@ def test_the_ranking_is_that_of_a_comparison() -> None:
     assert len(ranking.places) == 7, "without the upper bound"
     scores = [place.score for place in ranking.places]
     assert scores == sorted(scores, reverse=True)
-    order = [place.folder for place in ranking.places if place.folder]
+    order = [Path(place.folder) for place in ranking.places if place.folder]
     compared = compare(order, ["recall@10"])
     for place, row in zip(ranking.places, compared.rows, strict=True):
         assert place.score == pytest.approx(row.score)
@@ -74,7 +74,7 @@ def test_the_ranking_is_that_of_a_comparison() -> None:
         if row.difference is not None and place.difference is not None:
             assert place.difference.p == row.difference.p_corrected
             assert place.difference.low == pytest.approx(row.difference.low)
-    assert found.notes == ("Of upper and lower bounds 1 run is left out.",)
+    assert found.notes == ("1 upper or lower bound left out.",)
 
 
 def test_effects_and_grid() -> None:
@@ -86,10 +86,10 @@ def test_effects_and_grid() -> None:
     assert grid is not None
     assert (grid.rows, grid.columns) == ("fields", "k1"), "tfidf has no fields"
     assert all(score is not None for row in grid.scores for score in row)
-    (nested,) = conclude(_folders(), crossed=["retriever", "fields"])
+    (nested,) = conclude(_runs(), crossed=["retriever", "fields"])
     assert nested.grid is not None
     assert not nested.grid.is_crossed
-    (chosen,) = conclude(_folders(), "mrr", ["k1", "fields"])
+    (chosen,) = conclude(_runs(), "mrr", ["k1", "fields"])
     assert chosen.grid is not None
     assert (chosen.grid.rows, chosen.grid.row_levels) == ("k1", ("0.9", "1.2"))
     assert len(chosen.grid.column_levels) == 3
@@ -98,7 +98,7 @@ def test_effects_and_grid() -> None:
 
 
 def test_a_setting_of_one_of_two_retrievers_makes_no_table() -> None:
-    (found,) = conclude([_folders()[0], _folders()[2], _folders()[-2]])
+    (found,) = conclude([_runs()[0], _runs()[2], _runs()[-2]])
     assert {effect.factor for effect in found.effects} == {"retriever", "fields"}
     assert found.grid is None
 
@@ -114,24 +114,10 @@ def test_words_and_tables() -> None:
     assert max(map(len, shown.splitlines())) <= 80
     assert "4 more, all in the file" in shown
     assert "\n fields " in shown
-    page = conclusions.markdown("titles", [found], ["a b.svg"])
+    page = conclusions.markdown("titles", [found])
     assert page.startswith("# What the sweep titles shows\n")
-    assert "![heat map](a%20b.svg)" in page
     assert page.count("\n| 7 |") == 1
     assert "| [title, header, rows] |" in page
-
-
-def test_files_beside_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
-    path, notes = conclusions.write(tmp_path, "titles", [_concluded()])
-    assert (path.name, notes) == ("titles.conclusions.md", [])
-    (picture,) = tmp_path.glob("*.svg")
-    assert f"({picture.name})" in path.read_text(encoding="utf-8")
-    picture.unlink()
-    monkeypatch.setattr(conclusions, "find_spec", lambda _: None)
-    _, notes = conclusions.write(tmp_path, "titles", [_concluded()])
-    assert notes == ["A heat map needs the extra plots: pip install target-bench[plots]"]
-    assert not list(tmp_path.glob("*.svg"))
 
 
 def test_queries_and_tables_apart(tmp_path: Path) -> None:
@@ -139,12 +125,12 @@ def test_queries_and_tables_apart(tmp_path: Path) -> None:
     (tmp_path / "more" / "tables").mkdir(parents=True)
     (tmp_path / "more" / "tables" / "t.csv").write_text("a,b\nmedal,1\n", encoding="utf-8")
     target = TARGET(("retrieval", "mini"), out=tmp_path)
-    folders = [
-        only(target.run(name, limit=5, distractors=mixed)).folder
+    runs = [
+        only(target.run(name, limit=5, distractors=mixed))
         for name in ("bm25", "tfidf")
         for mixed in ((), str(tmp_path / "more"))
     ]
-    found, other = conclude([*folders, *_folders()])
+    found, other = conclude([*runs, *_runs()])
     assert (found.n, other.n) == (5, 80)
     assert found.rankings[0].tables == "no distractors"
     assert [len(ranking.places) for ranking in found.rankings] == [2, 2]
@@ -152,14 +138,14 @@ def test_queries_and_tables_apart(tmp_path: Path) -> None:
 
 
 def test_nothing_to_conclude() -> None:
-    assert conclude(_folders()[:1]) == []
+    assert conclude(_runs()[:1]) == []
     assert conclude([]) == []
     with pytest.raises(ConfigError, match="no run of the sweep has the metric 'f1'"):
-        conclude(_folders(), "f1")
+        conclude(_runs(), "f1")
     with pytest.raises(
         ConfigError, match=r"'b' is not a setting that varies .* retriever, k1, fields"
     ):
-        conclude(_folders(), crossed=["b", "k1"])
+        conclude(_runs(), crossed=["b", "k1"])
 
 
 def test_a_metric_over_other_queries_in_each_run(tmp_path: Path) -> None:
@@ -177,7 +163,7 @@ def test_a_metric_over_other_queries_in_each_run(tmp_path: Path) -> None:
     target = TARGET(("retrieval", tmp_path / "own"), out=tmp_path / "runs", observer=Recorder())
     specs = [f"{name}:fields={fields}" for name in ("bm25", "tfidf") for fields in FIELDS]
     results = [only(target.run(spec, top_k=[5])) for spec in specs]
-    (found,) = conclude([result.folder for result in results], "judged@5")
+    (found,) = conclude(results, "judged@5")
     scores = [read_run(result.folder).scores["judged@5"] for result in results]
     assert found.notes == ("judged@5 is over 2 to 5 queries, by run.",)
     (effect,) = [effect for effect in found.effects if effect.factor == "retriever"]
@@ -190,25 +176,23 @@ def test_a_metric_over_other_queries_in_each_run(tmp_path: Path) -> None:
 def test_a_heat_map_of_the_same_bytes_with_all_levels(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     target = TARGET(("retrieval", "mini"), out=tmp_path)
-    folders = [
-        only(target.run(f"bm25:k1={k1},fields=[{fields}]", limit=20)).folder
+    runs = [
+        only(target.run(f"bm25:k1={k1},fields=[{fields}]", limit=20))
         for k1 in (0.5, 0.9)
         for fields in ("header", "section", "title")
     ]
     one, other = tmp_path / "one.svg", tmp_path / "other.svg"
-    heat_map(folders, one, crossed=["k1", "fields"])
-    heat_map(folders, other, crossed=["k1", "fields"])
+    heat_map(runs, one, crossed=["k1", "fields"])
+    heat_map(runs, other, crossed=["k1", "fields"])
     assert one.read_bytes() == other.read_bytes()
     drawn = one.read_text(encoding="utf-8")
     for word in ("mini test: recall@10", "k1", "fields", "[section]", "0.9"):
         assert f"<!-- {word} -->" in drawn
     with pytest.raises(ConfigError, match="needs two settings"):
-        heat_map(folders[:1], one)
-    validation = [
-        only(target.run(name, "validation", limit=5)).folder for name in ("bm25", "tfidf")
-    ]
+        heat_map(runs[:1], one)
+    validation = [only(target.run(name, "validation", limit=5)) for name in ("bm25", "tfidf")]
     with pytest.raises(ConfigError, match="several sets of queries: mini test"):
-        heat_map([*folders, *validation], one)
+        heat_map([*runs, *validation], one)
 
 
 # Main effects

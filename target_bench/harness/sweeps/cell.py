@@ -60,18 +60,8 @@ class SweepCell:
         return task_class(self.task).name
 
     @property
-    def as_command(self) -> dict[str, Any]:
-        """Entries of ``Command`` that a run of this cell records, if it is the first to make it."""
-        return {
-            "retriever": _masked(self.retriever),
-            "generator": _masked(self.generator),
-            "retriever_name": self.retriever_name,
-            "generator_name": self.generator_name,
-            "task": masked_settings(self.task),
-            "distractors": self.options.distractors,
-        }
-
-    def __str__(self) -> str:
+    def parts(self) -> list[str]:
+        """What it is made of, in words: task, data, retriever, generator and its prompt."""
         options = self.options
         data = " ".join(filter(None, (masked_settings(self.corpus), options.split)))
         parts = [masked_settings(self.task), " + ".join([data, *options.distractors])]
@@ -81,9 +71,13 @@ class SweepCell:
             parts.append(_called(self.generator_name, masked_settings(self.generator)))
             parts += [options.prompt.name] if options.prompt else []
             parts += [f"{options.tables} tables"] if options.tables else []
-            usual = OPTIONS["table_format"].default
-            parts += [options.table_format] if options.table_format != usual else []
-        return " | ".join(parts)
+            for name in ("table_format", "prompt_tokens", "schema_scope"):
+                value = getattr(options, name)
+                parts += [f"{name}={value}"] if value != OPTIONS[name].default else []
+        return parts
+
+    def __str__(self) -> str:
+        return " | ".join(self.parts)
 
 
 def _called(name: str | None, text: str) -> str:
