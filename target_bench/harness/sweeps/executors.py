@@ -82,7 +82,7 @@ class Local:
                         try:
                             yield from self._parallel([cell], threads, observer)
                         except TerminatedWorkerError as error:
-                            yield failed(cell, _DIED.format(" ".join(str(error).split())))
+                            yield failed(cell, _lost(error))
         finally:  # a later sweep may be of another folder, or of plug-ins that were edited
             get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
@@ -111,12 +111,6 @@ class Local:
         for outcome, warnings in outcomes:
             _pass_on(warnings, observer, outcome.cell)
             yield outcome
-
-
-_DIED = (
-    "the process of this cell died ({}). What it recorded is kept; run the sweep again with fewer "
-    "workers, or with --memory, if the machine ran out of memory."
-)
 
 
 @dataclass(frozen=True)
@@ -191,8 +185,7 @@ class Ray:
                 except ray.exceptions.RayTaskError as error:  # of ``_on_a_node`` itself
                     yield failed(cell, str(error.cause), exit_code=2)
                 except ray.exceptions.RayError as error:
-                    first_line = str(error).strip().partition("\n")[0]
-                    yield failed(cell, _LOST.format(type(error).__name__, first_line))
+                    yield failed(cell, _lost(error))
                 else:
                     _pass_on(warnings, observer, cell)
                     yield outcome
@@ -202,10 +195,13 @@ class Ray:
                     ray.cancel(task, force=True)
 
 
-_LOST = (
-    "the worker of this cell was lost ({}: {}). What it recorded is kept; run the sweep again, on "
-    "nodes with more memory if that is what they lacked."
-)
+def _lost(error: Exception) -> str:
+    """Return what a cell failed of whose process ended without an outcome."""
+    why = " ".join(str(error).split())[:300]
+    return (
+        f"the process of this cell died ({type(error).__name__}: {why}). What it recorded is "
+        "kept; run the sweep again, with fewer workers or with --memory if it ran out of memory."
+    )
 
 
 def _waves(cells: Sequence[SweepCell]) -> list[list[SweepCell]]:
@@ -298,9 +294,10 @@ def _connected(address: str | None) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    if address is not None:
-        _check_reachable(address)
     try:
+        if address not in (None, "auto"):  # Ray waits minutes for an answer, and ends the process
+            host, _, port = address.rpartition(":")
+            socket.create_connection((host.strip("[]"), int(port)), timeout=5.0).close()
         ray.init(
             address=address or "local",
             include_dashboard=False if address is None else None,
@@ -308,41 +305,16 @@ def _connected(address: str | None) -> Iterator[None]:
             logging_level=logging.CRITICAL,
         )
     except Exception as error:
-        if address is None:
-            raise ConfigError(f"Ray cannot be started on this machine: {error}") from error
-        raise ConfigError(_UNUSABLE.format(address, error)) from error
+        cluster = "on this machine" if address is None else address
+        raise ConfigError(
+            f"the Ray cluster {cluster} cannot be used: {error}. --address is HOST:PORT as "
+            "`ray start --head` printed it, or auto, without ray://; this machine has to be one of "
+            "its nodes, with the same versions of Python and Ray"
+        ) from error
     try:
         yield
     finally:
         ray.shutdown()
-
-
-_UNUSABLE = (
-    "the Ray cluster {} cannot be used: {}. Its address is what `ray start --head` printed; this "
-    "machine has to be one of its nodes, with the same versions of Python and Ray."
-)
-
-
-def _check_reachable(address: str) -> None:
-    """Try the port first: Ray waits for minutes where nothing answers, and then ends its process.
-
-    Raises:
-        ConfigError: it is no address, or nothing answers there.
-    """
-    if "://" in address:
-        raise ConfigError(
-            f"--address {address}: expected HOST:PORT or auto. Run the sweep on a node of the "
-            "cluster, as with ray job submit"
-        )
-    if address in ("auto", "local"):
-        return
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
-        raise ConfigError(f"--address {address}: expected HOST:PORT, as in 10.0.0.1:6379, or auto")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=5.0).close()
-    except (OSError, OverflowError) as error:
-        raise ConfigError(_UNUSABLE.format(address, error)) from error
 
 
 def _lacking(cpus: float, gpus: float) -> str | None:
@@ -353,5 +325,7 @@ def _lacking(cpus: float, gpus: float) -> str | None:
     have = [node["Resources"] for node in nodes() if node["Alive"]]
     if any(node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus for node in have):
         return None
-    resources = f"{cpus:g} cores" + (f" and {gpus:g} GPUs" if gpus else "")
-    return f"no node of the cluster has {resources} for this cell: start one, or let it take fewer"
+    return (
+        f"no node of the cluster has {cpus:g} cores and {gpus:g} GPUs for this cell: start one, or "
+        "let it take fewer"
+    )

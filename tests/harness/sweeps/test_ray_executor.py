@@ -140,7 +140,7 @@ def test_a_worker_that_dies_each_time(tmp_path: Path, retries: int) -> None:
     deadly, other = on_ray(cells, Heard(), retries=retries)
     assert other.error is None
     assert (deadly.state, deadly.exit_code) == ("failed", 3)
-    assert "the worker of this cell was lost (WorkerCrashedError" in (deadly.error or "")
+    assert "the process of this cell died (WorkerCrashedError" in (deadly.error or "")
     assert len(notes(tmp_path / "deadly")) == 1 + retries
 
 
@@ -166,14 +166,17 @@ def test_closing_cancels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "problem"),
     [
-        ("ray://here:1", "expected HOST:PORT"),
-        ("here", "expected HOST:PORT"),
+        ("ray://here:1", "without ray://"),
+        ("here", "HOST:PORT"),
         ("127.0.0.1:1", "cannot be used: .*refused"),
     ],
 )
-def test_addresses_without_a_cluster(address: str, problem: str) -> None:
-    with pytest.raises(ConfigError, match=problem):
-        executors._check_reachable(address)
+def test_addresses_without_a_cluster(
+    address: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(ConfigError, match=problem), executors._connected(address):
+        pass
 
 
 def test_a_node_that_does_not_see_the_folders(tmp_path: Path) -> None:
