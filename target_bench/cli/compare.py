@@ -168,7 +168,7 @@ text-to-table.
 Plot = Literal["recall-at-k", "distractors", "pareto", "slices", "heat-map", "radar"]
 
 _OPTIONS_OF_PLOTS: Mapping[Plot, Collection[str]] = {
-    "recall-at-k": {"log", "data_dir"},
+    "recall-at-k": {"data_dir"},
     "distractors": {"metric"},
     "pareto": {"metric"},
     "slices": {"metric", "slices", "by"},
@@ -200,7 +200,6 @@ def plot(
     y: Annotated[
         str | None, option("The setting of the rows. Default: those of largest effect.")
     ] = None,
-    log: Annotated[bool, typer.Option("--log", help="k on a logarithmic scale.")] = False,
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
@@ -209,7 +208,7 @@ def plot(
     from target_bench.runs.newest import COMPARED
     from target_bench.runs.result import read_run
 
-    for name in ("metric", "slices", "by", "x", "y", "log", "data_dir"):
+    for name in ("metric", "slices", "by", "x", "y", "data_dir"):
         if context.params[name] and name not in _OPTIONS_OF_PLOTS[kind]:
             flag = name.replace("slices", "slice").replace("_", "-")
             raise ConfigError(f"--{flag} is not for plot {kind}")
@@ -217,7 +216,7 @@ def plot(
     folders = _named(runs, shared)
     if kind == "recall-at-k":
         with TerminalObserver() as observer:
-            plots.recall_at_k(folders, output, data_dir, log, observer)
+            plots.recall_at_k(folders, output, data_dir, observer)
     elif kind == "distractors":
         plots.over_distractors(folders, output, metric)
     elif kind == "pareto":

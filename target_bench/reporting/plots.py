@@ -50,7 +50,6 @@ def recall_at_k(
     folders: Sequence[Path],
     path: Path,
     data_dir: Path | None = None,
-    log_scale: bool = False,
     observer: Observer | None = None,
 ) -> None:
     """Recall at every k down to the depth of each run, with 95% bands (the paper's Figure 2).
@@ -59,21 +58,18 @@ def recall_at_k(
         folders: retrieval runs.
         path: the picture.
         data_dir: as for ``TARGET``; the gold tables are read from the corpus.
-        log_scale: k on a logarithmic scale.
         observer: gets what is noted about the corpus; default: warnings of Python.
     """
     runs = read(folders, path)
     curves = [recall_at_every_k(run, data_dir, observer or Observer()) for run in runs]
     names = labels(runs)
     with _settings():
-        drawn, (axes,) = _figure(5.6 + _room_for(names), 3.9)
+        drawn, (axes,) = _figure(5.6, 3.9)
         for i, (name, curve) in enumerate(zip(names, curves, strict=True)):
             ks = np.arange(1, len(curve[0]) + 1)
             every = 1 if len(ks) <= _FEW else max(1, len(ks) // 10)
             _line_with_band(axes, i, name, ks, *curve, markevery=every)
-        if log_scale:
-            axes.set_xscale("log")
-        _whole_numbers(axes, max(len(recall) for recall, _, _ in curves), log_scale)
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set(
             xlabel="k (tables)", ylabel=f"recall@k{synthetic_mark(runs)}", title=_subject(runs)
         )
@@ -101,7 +97,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
         )
     names = labels([next(iter(points.values())) for points in lines.values()])
     with _settings():
-        drawn, (axes,) = _figure(5.6 + _room_for(names), 3.9)
+        drawn, (axes,) = _figure(5.6, 3.9)
         for i, (label, points) in enumerate(zip(names, lines.values(), strict=True)):
             scores = [_score(points[n], name) for n in sorted(points)]
             bounds = [s.low for s in scores], [s.high for s in scores]
@@ -131,8 +127,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     if any(costs):
         panels.append(("cost a query", costs))
     with _settings():
-        width = 4.8 * len(panels) + 0.8 + _room_for(names)
-        drawn, all_axes = _figure(width, 3.9, len(panels))
+        drawn, all_axes = _figure(4.8 * len(panels) + 0.8, 3.9, len(panels))
         for axes, (what, xs) in zip(all_axes, panels, strict=True):
             _pareto_panel(axes, runs, names, name, spec, xs)
             axes.set(xlabel=what, ylabel=_axis_label(name, spec))
@@ -165,7 +160,7 @@ def by_slice(
     ]
     rows = max(1, len(ticks)) * (0.22 * len(runs) + 0.25)
     with _settings():
-        drawn, (axes,) = _figure(6.4 + _room_for(names), max(2.6, 1.2 + rows))
+        drawn, (axes,) = _figure(6.4, max(2.6, 1.2 + rows))
         thickness = 0.8 / len(runs)
         for i, scores in enumerate(parts):
             axes.barh(
@@ -193,7 +188,7 @@ def radar(folders: Sequence[Path], path: Path) -> None:
     corners = list(shares_of_runs[0])
     angles = np.linspace(0, 2 * np.pi, len(corners) + 1)
     with _settings():
-        drawn, (axes,) = _figure(5.6 + _room_for(names), 4.6, projection="polar")
+        drawn, (axes,) = _figure(5.6, 4.6, projection="polar")
         polar: Any = axes
         polar.set_theta_offset(np.pi / 2)
         polar.set_theta_direction(-1)
@@ -418,10 +413,7 @@ def _pareto_panel(
         )
     positive = [x for x, _ in points if x > 0]
     if positive and max(positive) > 20 * min(positive):
-        if len(positive) == len(points):
-            axes.set_xscale("log")
-        else:
-            axes.set_xscale("symlog", linthresh=min(positive))
+        axes.set_xscale("symlog", linthresh=min(positive))
     else:
         axes.set_xlim(left=0)
 
@@ -458,26 +450,11 @@ def _score_axis(axes: "Axes", spec: MetricSpec) -> None:
         axes.set_ylim(max(0, low) if low > 0.02 else -0.02, min(1.02, max(high, 0.1)))
 
 
-def _whole_numbers(axes: "Axes", largest: int, log_scale: bool) -> None:
-    steps = [k for k in (1, 2, 3, 5, 10, 20, 25, 50, 100, 200, 500, 1000) if k <= largest]
-    if not log_scale:
-        step = max(1, largest // 10)
-        steps = [1, *range(step if step > 1 else 2, largest + 1, step)]
-    axes.set_xticks(steps, [f"{k:,}" for k in steps])
-    axes.minorticks_off()
-
-
 # Style and files
 
 COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-    "#8C6D31",
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7"),
+    *("#E69F00", "#56B4E9", "#000000", "#8C6D31"),
 )
 """Distinguishable by all kinds of colour vision (Okabe & Ito 2008; brown in place of yellow)."""
 
@@ -562,18 +539,12 @@ def legend_label(name: str) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _room_for(names: Sequence[str]) -> float:
-    """Return the height of a legend with these names, in inches."""
-    longest = max(
-        (len(line) for name in names for line in legend_label(name).split("\n")), default=0
-    )
-    return 0.6 + 0.085 * longest if len(names) > 1 else 0.0
-
-
 def save_picture(drawn: "Figure", axes: "Axes", path: Path) -> None:
     """Write the picture as a whole, with a legend beside it if there is more than one name."""
     handles, names = axes.get_legend_handles_labels()
     if len(names) > 1:
+        longest = max(len(line) for name in names for line in name.split("\n"))
+        drawn.set_figwidth(drawn.get_figwidth() + 0.6 + 0.085 * longest)  # inches
         drawn.legend(handles, names, loc="outside right upper")
     kind = path.suffix.lower()[1:]
     buffer = io.BytesIO()

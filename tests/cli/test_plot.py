@@ -18,7 +18,7 @@ def runs(tmp_path: Path) -> Runs:
 def test_commands(inside: Inside, runs: Runs) -> None:
     two = (runs.bm25.name, runs.tfidf.name)
     for command in (
-        ("recall-at-k", *two, "--log"),
+        ("recall-at-k", *two),
         ("pareto", *two),
         ("distractors", runs.bm25.name, runs.mixed.name, "--metric", "recall@1"),
         ("slices", *two, "--slice", "task"),

@@ -87,8 +87,8 @@ def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:
     assert "LastGold" not in sentences
     (shown,) = conclude(results)
     assert {place.folder for place in shown.rankings[0].places} == {
-        results["bm25"].folder,
-        results["random"].folder,
+        str(results["bm25"].folder),
+        str(results["random"].folder),
     }
     within: dict[str, Any] = {"within_database": True, "out": tmp_path, "limit": 9}
     assert evaluate(LastGold(), "mini", **within)["LastGold"].is_bound
