@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -11,17 +12,9 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, stored_name
 from target_bench.core.text_tables import Column, TextTable, counted, markdown, p_text
 from target_bench.metrics import stats
-from target_bench.metrics.scores import spec_of
-from target_bench.reporting.compare import (
-    RunLike,
-    check_no_judgements,
-    compare,
-    leading_metric,
-    named_runs,
-)
+from target_bench.reporting.compare import RunLike, compare, named_runs
 from target_bench.reporting.comparison import FIELDS_OF_DIFFERENCE, Comparison, Difference, power
 from target_bench.runs.baseline_file import opened_baseline
-from target_bench.runs.result import read_run
 
 Verdict = Literal["passed", "within noise", "failed"]
 """``within noise``: beyond the limit, and the paired test does not show that the run is worse."""
@@ -251,54 +244,43 @@ def gate(
         raise ConfigError(f"alpha={alpha}: expected a number between 0 and 1")
     written = [fail_on] if isinstance(fail_on, str) else fail_on
     rules = list(dict.fromkeys(map(parse_rule, written)))
-    if isinstance(run, str | Path) and Path(run).is_file():
-        if slices or by:
-            raise ConfigError(
-                "slices and by: files of other harnesses have no properties of queries"
-            )
-        return _gate_of_files(Path(str(baseline)), Path(run), rules, alpha, qrels)
-    check_no_judgements(qrels)
-    if not (isinstance(baseline, str | Path) and Path(baseline).suffix == ".json"):
-        baseline, checked = _named(2, [baseline, run], out)
+    opened: AbstractContextManager[Path]
+    if of_files := isinstance(run, str | Path) and Path(run).is_file():
+        checked, opened = Path(str(run)), nullcontext(Path(str(baseline)))
     else:
-        (checked,) = _named(1, [run], out)
-    with opened_baseline(baseline, Path(out), checked) as folder:
-        lead, saturated = leading_metric([read_run(folder), read_run(checked)])
-        known = read_run(checked).scores
-        rules = [replace(rule, metric=stored_name(rule.metric, known)) for rule in rules]
-        rules = rules or [_usual_rule(lead, read_run(checked).scores.get(lead))]
-        metrics = list(dict.fromkeys(rule.metric for rule in rules))
-        comparison = compare([folder, checked], metrics, folder, slices, by=by, out=out)
-    checks = _checks(rules, comparison, alpha)
-    notes = []
-    if saturated:
-        notes.append(f"{saturated}." if lead in metrics else f"{saturated}: name it in --fail-on.")
-    return Gate(checked, str(baseline), alpha, tuple(checks), tuple(notes))
+        if isinstance(baseline, str | Path) and Path(baseline).suffix == ".json":
+            checked = run_to_check(run, out)
+        else:
+            baseline, checked = _named(2, [baseline, run], out)
+        opened = opened_baseline(baseline, Path(out), checked)
+    with opened as base:
 
+        def compared(metrics: Sequence[str]) -> Comparison:
+            pair = [base, checked]
+            return compare(pair, metrics, base, slices, by=by, out=out, qrels=qrels)
 
-def _gate_of_files(
-    baseline: Path, run: Path, rules: Sequence[Rule], alpha: float, qrels: str | Path | None
-) -> Gate:
-    """Check a file of another harness; the sign of a rule says which values are worse."""
-    metrics = list(dict.fromkeys(rule.metric for rule in rules))
-    comparison = compare([baseline, run], metrics, qrels=qrels)
+        comparison = compared([rule.metric for rule in rules])
+        notes = comparison.notes
+        if not rules:
+            metric = comparison.family[0]
+            rules = [_usual_rule(metric, comparison.spec(metric))]
+            comparison = compared([metric])
     if len(comparison.runs) != 2:
         raise ConfigError(
             f"a gate checks one run against another, and {baseline} and {run} hold "
             f"{len(comparison.runs)}: {', '.join(comparison.runs)}; write one provider and prompt "
             "to a file"
         )
-    if not rules:
-        metrics = [comparison.rows[0].metric]
-        rules = [Rule(metrics[0], "<", -0.01 * comparison.spec(metrics[0]).top)]
-        comparison = compare([baseline, run], metrics, qrels=qrels)
-    signs = {rule.metric: rule.sign for rule in rules}
-    specs = {
-        metric: replace(comparison.spec(metric), higher_is_better=sign == "<")
-        for metric, sign in signs.items()
-    }
-    checks = _checks(rules, replace(comparison, specs=specs), alpha)
-    return Gate(run, str(baseline), alpha, tuple(checks), comparison.notes[:-1])
+    stored = {row.metric for row in comparison.rows}
+    rules = [replace(rule, metric=stored_name(rule.metric, stored)) for rule in rules]
+    if of_files:  # the sign of a rule says which values are worse
+        specs = {
+            r.metric: replace(comparison.spec(r.metric), higher_is_better=r.sign == "<")
+            for r in rules
+        }
+        comparison, notes = replace(comparison, specs=specs), notes[:-1]
+    checks = _checks(rules, comparison, alpha)
+    return Gate(checked, str(baseline), alpha, tuple(checks), notes)
 
 
 def _checks(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> list[RuleCheck]:
@@ -354,9 +336,8 @@ def _named(n: int, runs: Sequence[RunLike], out: str | Path) -> list[Path]:
     return folders
 
 
-def _usual_rule(metric: str, score: Any) -> Rule:
+def _usual_rule(metric: str, spec: MetricSpec) -> Rule:
     """Return the rule of a gate without any: not worse by more than a hundredth of the scale."""
-    spec = spec_of(metric, score)
     point = 0.01 * spec.top
     return Rule(metric, "<", -point) if spec.higher_is_better else Rule(metric, ">", point)
 

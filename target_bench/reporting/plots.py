@@ -61,6 +61,8 @@ def recall_at_k(
         observer: gets what is noted about the corpus; default: warnings of Python.
     """
     runs = read(folders, path)
+    from matplotlib.ticker import MaxNLocator
+
     curves = [recall_at_every_k(run, data_dir, observer or Observer()) for run in runs]
     names = labels(runs)
     with _settings():
@@ -69,7 +71,7 @@ def recall_at_k(
             ks = np.arange(1, len(curve[0]) + 1)
             every = 1 if len(ks) <= _FEW else max(1, len(ks) // 10)
             _line_with_band(axes, i, name, ks, *curve, markevery=every)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set(
             xlabel="k (tables)", ylabel=f"recall@k{synthetic_mark(runs)}", title=_subject(runs)
         )
