@@ -156,7 +156,7 @@ def test_closing_cancels(tmp_path: Path) -> None:
     while not notes(tmp_path / "notes"):
         time.sleep(0.05)
     process = int(notes(tmp_path / "notes")[0].split()[2])
-    coming.close()  # type: ignore[attr-defined]
+    coming.close()
     deadline = time.monotonic() + 10
     while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
