@@ -3,11 +3,13 @@
     TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs             # all of theirs.yaml
     TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs atr-uae     # one
     TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs --check     # write nothing
+    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs --missing   # print: how to fetch
 
 A file of predictions is scored as ``target-bench score`` does, packed with a card that names its
 source, and verified like a submission, which writes ``theirs/NAME.entry.json``. The predictions
-themselves are not kept: many have no licence. ``--check`` holds the entries that are there against
-the scores of the files, and ends with exit code 1 where they differ.
+themselves are not kept: many have no licence. ``--missing | sh`` fetches those that are not below
+``TARGET_BENCH_DATA``, each from its repository at the commit that was scored. ``--check`` holds the
+entries that are there against the scores of the files, and ends with exit code 1 where they differ.
 """
 
 import argparse
@@ -15,6 +17,8 @@ import csv
 import gzip
 import json
 import os
+import re
+import shlex
 import sys
 import tempfile
 import warnings
@@ -24,6 +28,7 @@ from hashlib import sha256
 from math import isnan, nan
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import yaml
 
@@ -53,10 +58,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--check", action="store_true", help="compare with the entries, write none")
+    parser.add_argument("--missing", action="store_true", help="print commands that fetch files")
     parser.add_argument("--json", action="store_true", help="print the scores, write no entry")
     options = parser.parse_args(arguments)
     known = systems()
     names = options.names or list(known)
+    if options.missing:
+        runs = [known[name] | run for name in names for run in known[name]["runs"]]
+        print(*(_fetch(run) for run in runs if not (_data() / run["file"]).exists()), sep="\n")
+        return 0
     if options.json:
         print(json.dumps({name: scores_of(name, known[name]) for name in names}))
         return 0
@@ -145,7 +155,7 @@ def _runs(name: str, system: Mapping[str, Any]) -> Iterator[list[Result]]:
 def _run(name: str, run: Mapping[str, Any], work: Path) -> Result:
     published = _data() / run["file"]
     if not published.is_file():
-        raise DataError(f"{published}: there is no such file; it is from {run['predictions']}")
+        raise DataError(f"{published}: there is no such file; fetch it with\n  {_fetch(run)}")
     content = gzip.decompress(published.read_bytes())
     if sha256(content).hexdigest() != run["sha256"]:
         raise DataError(f"{published}: its hash is not {run['sha256']} of theirs.yaml")
@@ -161,6 +171,14 @@ def _run(name: str, run: Mapping[str, Any], work: Path) -> Result:
         return target.score(path, run.get("split"), CUTOFFS)[0]
     order = _data() / run["order"] if "order" in run else None
     return target.score(split=run.get("split"), predictions=path, order=order)[0]
+
+
+def _fetch(run: Mapping[str, Any]) -> str:
+    """Return the command that puts a file of predictions, gzipped, in its place."""
+    repository, _, commit = re.split("/(tree|blob)/", run["predictions"])
+    url = f"{repository}/raw/{commit.partition('/')[0]}/{quote(run['source'])}"
+    place = shlex.quote(str(_data() / run["file"]))
+    return f"mkdir -p $(dirname {place}) && curl -fL {url} | gzip > {place}"
 
 
 def _sets(text: str, run: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
