@@ -1,12 +1,13 @@
-"""TabXEval with LLaMA-3.3 as its authors ran it: Table 5, from the texts in their release.
+"""TabXEval with other models as its authors ran it: Table 5, from the texts in their release.
 
-    python -m benchmarks.table_metrics.backbones RELEASE [--json]
+    python -m benchmarks.table_metrics.backbones RELEASE [--outputs FILE] [--json]
 
 RELEASE is a checkout of CoRAL-ASU/TabXEval, whose ``llama/syndataset/tabscore_results.pkl`` holds
-what the model wrote of all 250 tables of TabXBench, aligned tables and comparison tuples, and what
+what LLaMA-3.3 wrote of all 250 tables of TabXBench, aligned tables and comparison tuples, and what
 the authors' code counted of them. Printed is how many counts ours are equal to, and the agreement
-of the published score (``tabxeval.py``) with the rankings by people. GPT-4o's outputs are not in
-the release, those of Gemini and Qwen are over the size that public copies of it keep.
+of the published score (``tabxeval.py``) with the rankings by people. ``--outputs`` names another
+file of the release with both texts, as Gemini's (``*.pklstep2``), which has no counts. Most of
+these are over the size that public copies of the repository keep; GPT-4o and Qwen have none.
 """
 
 import argparse
@@ -29,14 +30,14 @@ PLACES = range(5)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("release", type=Path, metavar="RELEASE")
+    parser.add_argument("--outputs", type=Path, default=OUTPUTS, help="a file of RELEASE")
     parser.add_argument("--json", action="store_true", help="print JSON in place of a line")
     options = parser.parse_args()
-    with (options.release / OUTPUTS).open("rb") as file:
-        records = _PlainUnpickler(file).load()
+    records = read_plain_pickle(options.release / options.outputs)
     scores, equal = {}, 0
     for record in records:
         counted = statistics(record["alignment"], record["comparison_tuples"] or "")
-        equal += (
+        equal += "type_counts" in record and (
             counted.types == record["type_counts"]
             and counted.empty == record["empty_cells"]
             and isclose(counted.numerical, record["partial_scores"]["Numerical"])
@@ -69,6 +70,12 @@ def agreement(folder: Path, scores: dict[tuple[str, str], float]) -> RankAgreeme
     return RankAgreement(*np.mean(agreements(orders, by_set), axis=0).tolist())
 
 
+def read_plain_pickle(file: Path) -> Any:
+    """Read texts, numbers, lists and dicts; no class or function of a pickle is ever run."""
+    with file.open("rb") as opened:
+        return _PlainUnpickler(opened).load()
+
+
 class _Left:
     """What stands for an object of any class: it takes what a pickle gives it, and does nothing."""
 
@@ -83,8 +90,6 @@ class _Left:
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Reads texts, numbers, lists and dicts; no class or function of a pickle is ever run."""
-
     def find_class(self, *_: str) -> Any:
         return _Left
 

@@ -1,6 +1,7 @@
 """What models' tables lack, add and get wrong: the endurance test of TabXEval, by rules.
 
     TARGET_BENCH_DATA=... python -m benchmarks.table_metrics.endurance [--only tanq.gpt] [--json]
+    python -m benchmarks.table_metrics.endurance --release RELEASE [--alignments]
 
 Tables 3 and 4 of Pancholi et al. (2025): the outputs of three models for WikiTableText, WikiBio,
 TANQ and RotoWire that the authors released (``rotowire/model_outputs`` of the data) beside their
@@ -10,23 +11,31 @@ of the cells of paired rows and columns those that are missing, extra or differ 
 type, in percent of the cells of both tables; all of them means over the pairs. Texts are equal as
 they are written, as there; two values of different types are in no column, as there. TabXEval by
 rules, in which formats do not count, stands beside that.
+
+RELEASE is a checkout of CoRAL-ASU/TabXEval. It has what LLaMA and GPT-4o wrote for WikiBio, and
+(``--alignments``) the aligned tables of WikiTableText and TANQ, in which a model paired rows and
+columns: with those only the types of values are by rules. The comparison tuples that the paper
+counts are in files over the size that public copies of the repository keep.
 """
 
 import argparse
 import gzip
 import json
 import os
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from itertools import product
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from benchmarks.table_metrics.backbones import read_plain_pickle
+from benchmarks.table_metrics.tabxeval import compare_aligned_text
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.comparison.rubric import PlacePair
-from target_bench.tables.comparison.values import DataType, cell_value
+from target_bench.tables.comparison.values import CellValue, DataType, cell_value, converted, unit
 from target_bench.tables.reading import read_tables
 
 CORPORA = {
@@ -46,6 +55,13 @@ TYPES: Mapping[str, DataType] = {
     "Others": "other",
 }
 """The data types of Table 3, and what they are here."""
+TWO_TYPES = "Two types"
+"""A text beside a list, ``40 minutes`` beside ``40``: in no column of Table 3."""
+
+SHARES = ("MI", "EI", "EM")
+"""What Table 4 counts of rows and columns."""
+MODELS_OF_RELEASE = "EVALUATION_OF_MODELS"
+CORPORA_OF_RELEASE = {"wikitabletext": "wikitables"}
 
 NAMES = {kind: name for name, kind in TYPES.items()}
 SIDES = {"missing": "MI", "extra": "EI"}
@@ -54,19 +70,41 @@ SIDES = {"missing": "MI", "extra": "EI"}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="", help="a corpus, or CORPUS.MODEL as in tanq.gpt")
+    parser.add_argument("--release", type=Path, help="a checkout of CoRAL-ASU/TabXEval")
+    parser.add_argument(
+        "--alignments", action="store_true", help="rows and columns as the release has them paired"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON in place of tables")
     options = parser.parse_args()
-    folder = Path(os.environ["TARGET_BENCH_DATA"]) / "rotowire" / "model_outputs"
-    found = []
-    for corpus in CORPORA:
-        for model in MODELS:
-            file = folder / f"{model}.{corpus}.pairs.json.gz"
-            if file.is_file() and f"{corpus}.{model}".startswith(options.only):
-                found.append({"corpus": corpus, "model": model, **measured(pairs(file))})
+    if options.alignments and not options.release:
+        parser.error("--alignments are read from --release")
+    rows = []
+    for corpus, model in product(CORPORA, MODELS):
+        if not f"{corpus}.{model}".startswith(options.only):
+            continue
+        if options.alignments:
+            measured = measured_alignments(options.release, corpus, model)
+        else:
+            measured = measured_tables(outputs(options.release, corpus, model))
+        if measured["pairs"]:
+            rows.append({"corpus": corpus, "model": model, **measured})
     if options.json:
-        print(json.dumps(found, indent=1))
-        return
-    print_tables(found)
+        print(json.dumps(rows, indent=1))
+    else:
+        print_tables(rows)
+
+
+def outputs(
+    release: Path | None, corpus: str, model: str
+) -> Iterable[tuple[AnswerTable, AnswerTable]]:
+    """Return reference and prediction of each pair: those of the data, or else of the release."""
+    folder = Path(os.environ["TARGET_BENCH_DATA"]) / "rotowire" / "model_outputs"
+    file = folder / f"{model}.{corpus}.pairs.json.gz"
+    if file.is_file():
+        return pairs(file)
+    texts = release and release / MODELS_OF_RELEASE / model / corpus
+    written = [*texts.glob("*output.pkl"), *texts.glob("results_*.pickle")] if texts else []
+    return biographies(release, written[0]) if release and written else []
 
 
 def pairs(file: Path) -> Iterable[tuple[AnswerTable, AnswerTable]]:
@@ -80,80 +118,145 @@ def pairs(file: Path) -> Iterable[tuple[AnswerTable, AnswerTable]]:
         )
 
 
-def measured(tables: Iterable[tuple[AnswerTable, AnswerTable]]) -> dict[str, Any]:
+def biographies(release: Path, file: Path) -> Iterable[tuple[AnswerTable, AnswerTable]]:
+    """Yield the pairs of WikiBio from texts of ``| key | value | <NEWLINE>``, as the authors do."""
+    references = release / MODELS_OF_RELEASE / "gemini" / "wikibio" / "top_tables_wiki.json"
+    written = {key: text for record in read_plain_pickle(file) for key, text in record.items()}
+    for record in json.loads(references.read_text()):
+        for key, text in record.items():
+            yield _keys_and_values(text), _keys_and_values(written[key])
+
+
+def _keys_and_values(text: str) -> AnswerTable:
+    rows: list[tuple[str, ...]] = [("Field", "Value")]
+    for line in re.sub(r"```(text)?|\"{3}", "", text).split("<NEWLINE>"):
+        key, *values = [part.strip() for part in line.split("|") if part.strip()] or [""]
+        if values:
+            rows.append((key, " | ".join(values)))
+    return AnswerTable("", tuple(rows))
+
+
+def measured_tables(tables: Iterable[tuple[AnswerTable, AnswerTable]]) -> dict[str, Any]:
     """Return rows, columns and cells in percent, and both scores: means over the pairs."""
-    sums: dict[str, float] = defaultdict(float)
-    scores: list[tuple[float, float]] = []
+    shares, scores = [], []
     for reference, prediction in tables:
         comparison = compare_tables(reference, prediction)
         scores.append((comparison.score(), comparison.paper_score()))
-        for name, percent in percentages(comparison).items():
-            sums[name] += percent
-    means = {name: total / len(scores) for name, total in sums.items()}
+        shares.append(percentages(comparison))
     return {
         "pairs": len(scores),
-        "tabxeval": fmean(score for score, _ in scores),
-        "tabxeval[paper]": fmean(score for _, score in scores),
-        **{
-            part: {kind: means.get(f"{part} {kind}", 0.0) for kind in ("MI", "EI", "EM")}
-            for part in ("Row", "Col")
-        },
-        **{
-            kind: {name: means.get(f"{kind} {name}", 0.0) for name in TYPES}
-            for kind in ("EI", "MI", "Partial")
-        },
+        "tabxeval": fmean(score for score, _ in scores) if scores else 0.0,
+        "tabxeval[paper]": fmean(score for _, score in scores) if scores else 0.0,
+        **_means(shares),
     }
+
+
+def measured_alignments(release: Path, corpus: str, model: str) -> dict[str, Any]:
+    """Return rows, columns and cells in percent, of the aligned tables of a release."""
+    folder = release / MODELS_OF_RELEASE / model / CORPORA_OF_RELEASE.get(corpus, corpus)
+    files = [*folder.glob("*step1")]
+    records = read_plain_pickle(files[0]) if files else []
+    shares = [aligned_percentages(record["alignment"]) for record in records]
+    return {"pairs": len(shares), **_means([share for share in shares if share])}
+
+
+def _means(shares: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Return part -> kind -> the mean over the pairs, 0 where no pair has it."""
+    types = (*TYPES, TWO_TYPES)
+    kinds = {"Row": SHARES, "Col": SHARES, "EI": types, "MI": types, "Partial": types}
+    return {
+        part: {
+            kind: sum(share.get(f"{part} {kind}", 0.0) for share in shares) / max(1, len(shares))
+            for kind in names
+        }
+        for part, names in kinds.items()
+    }
+
+
+def aligned_percentages(alignment: str) -> dict[str, float]:
+    """Return what an aligned table adds, in percent of its rows, columns and cells.
+
+    A row or column is missing or extra if all its cells are. A cell that differs is Partial of its
+    type by rules.
+    """
+    columns, rows = compare_aligned_text(alignment).marked
+    shares: dict[str, float] = defaultdict(float)
+    sides: dict[str, Sequence[Sequence[str | None]]] = {
+        "Row": rows,
+        "Col": [*zip(*rows, strict=True)],
+    }
+    for part, lines in sides.items():
+        for line in lines:
+            for share in SHARES:
+                shares[f"{part} {share}"] += 100 / len(lines) * all(cell == share for cell in line)
+    for cell in chain.from_iterable(rows):
+        left, slash, right = (cell or "").partition("/")
+        if slash:
+            shares[f"Partial {_type_of(left, right)}"] += 100 / (len(rows) * len(columns))
+    return dict(shares)
+
+
+def _type_of(*sides: str) -> str:
+    """Return the data type of a cell by both its sides; one that is empty has none."""
+    types = {_data_type(cell_value(side.strip())) for side in sides} - {"empty"}
+    return NAMES[types.pop()] if len(types) == 1 else TWO_TYPES
+
+
+def _data_type(value: CellValue) -> DataType:
+    """Return the type of a value, where amounts of time are times, as the paper has them."""
+    of_time = value.unit and converted(1, value.unit, unit("second")) is not None
+    return "time" if of_time else value.type
 
 
 def percentages(comparison: TableComparison) -> dict[str, float]:
     """Return what one pair adds, in percent of the rows, columns and cells of both tables."""
-    structure = comparison.structure
-    sizes = {"Row": structure.rows, "Col": structure.columns}
-    if not all(sizes.values()):
-        return {}
-    found: dict[str, float] = defaultdict(float)
     rows, columns = comparison.rows, [column.pair for column in comparison.columns]
-    for part, pairs_ in (("Row", rows), ("Col", columns)):
-        for pair in pairs_:
-            if not pair.is_matched:
-                found[f"{part} {SIDES[pair.side]}"] += 100 / sizes[part]
-    unequal: set[tuple[PlacePair, PlacePair]] = set()
-    for cell in comparison.cells:
-        if cell.reference.strip() != cell.prediction.strip():
-            unequal.add((cell.row, cell.column))
-            kinds = {cell_value(text).type for text in (cell.reference, cell.prediction)}
-            kinds -= {"empty"}
-            if len(kinds) == 1:
-                name = f"{SIDES.get(cell.outcome, 'Partial')} {NAMES[kinds.pop()]}"
-                found[name] += 100 / (sizes["Row"] * sizes["Col"])
-    for side, grid in enumerate((comparison.reference, comparison.prediction)):
-        for row, column in product(rows, columns):
-            i, k = row[side], column[side]
-            alone = not row.is_matched or not column.is_matched
-            if alone and i is not None and k is not None and grid.rows[i][k].strip(" -"):
-                unequal.add((row, column))
-    found["Row EM"] = 100 * (1 - len({row for row, _ in unequal}) / sizes["Row"])
-    found["Col EM"] = 100 * (1 - len({column for _, column in unequal}) / sizes["Col"])
-    return dict(found)
+    if not rows or not columns:
+        return {}
+    shares: dict[str, float] = defaultdict(float)
+    for part, lines in (("Row", rows), ("Col", columns)):
+        for line in lines:
+            if not line.is_matched:
+                shares[f"{part} {SIDES[line.side]}"] += 100 / len(lines)
+    differing: set[tuple[PlacePair, PlacePair]] = set()
+    tables = (comparison.reference.rows, comparison.prediction.rows)
+    for row, column in product(rows, columns):
+        sides = [
+            "" if i is None or k is None else table[i][k].strip()
+            for table, i, k in zip(tables, row, column, strict=True)
+        ]
+        if sides[0] == sides[1] or not any(text.strip(" -") for text in sides):
+            continue
+        differing.add((row, column))
+        if row.is_matched and column.is_matched:
+            empty = [cell_value(text).type == "empty" for text in sides]
+            side = "EI" if empty[0] else "MI" if empty[1] else "Partial"
+            shares[f"{side} {_type_of(*sides)}"] += 100 / (len(rows) * len(columns))
+    shares["Row EM"] = 100 * (1 - len({row for row, _ in differing}) / len(rows))
+    shares["Col EM"] = 100 * (1 - len({column for _, column in differing}) / len(columns))
+    return dict(shares)
 
 
-def print_tables(found: list[dict[str, Any]]) -> None:
+def print_tables(rows: list[dict[str, Any]]) -> None:
     """Print Table 4 with the scores, then Table 3."""
     print("| corpus | model | pairs | row MI | EI | EM | column MI | EI | EM | TabXEval | paper |")
     print(f"|{'---|' * 11}")
-    for one in found:
-        numbers = [f"{one[part][kind]:.2f}" for part in ("Row", "Col") for kind in one[part]]
-        scores = [f"{one[name]:.3f}" for name in ("tabxeval", "tabxeval[paper]")]
-        print("|", " | ".join([*_names(one), f"{one['pairs']:,}", *numbers, *scores]), "|")
-    print(f"\n| corpus | model | cells | {' | '.join(TYPES)} |\n|{'---|' * (3 + len(TYPES))}")
-    for one in found:
+    for row in rows:
+        numbers = [f"{row[part][kind]:.2f}" for part in ("Row", "Col") for kind in row[part]]
+        names = ("tabxeval", "tabxeval[paper]")
+        scores = [f"{row[name]:.3f}" if name in row else "–" for name in names]
+        print("|", " | ".join([*_names(row), f"{row['pairs']:,}", *numbers, *scores]), "|")
+    types = (*TYPES, TWO_TYPES)
+    print(f"\n| corpus | model | cells | {' | '.join(types)} |\n|{'---|' * (3 + len(types))}")
+    for row in rows:
         for kind in ("EI", "MI", "Partial"):
-            numbers = [f"{one[kind][name]:.2f}" for name in TYPES]
-            print("|", " | ".join([*_names(one), kind, *numbers]), "|")
+            numbers = [f"{row[kind][name]:.2f}" for name in types]
+            if set(numbers) != {"0.00"}:
+                print("|", " | ".join([*_names(row), kind, *numbers]), "|")
 
 
-def _names(one: Mapping[str, Any]) -> tuple[str, str]:
-    return CORPORA[one["corpus"]], MODELS[one["model"]]
+def _names(row: Mapping[str, Any]) -> tuple[str, str]:
+    return CORPORA[row["corpus"]], MODELS[row["model"]]
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
-"""Baselines of TabXEval's Table 2 that ask a language model: Direct-LLM rubric and LLM ranking.
+"""Baselines of TabXEval's Table 2 that ask a language model: rubric, ranking and TabEval.
 
 ``direct_rubric`` asks with the prompt of the paper's Figure 8 (Pancholi et al. 2025, CC BY 4.0) as
 it is printed there, dots included. The paper does not say how a score follows from its four tables:
 here it is the rubric's, all weights 1, of the counts in a reply. ``ranking`` gives the model the
-guide of appendix F, by which people ranked; the paper prints no prompt for it. TabEval is not here:
-the prompt that unrolls tables (Ramu et al. 2024) and RoBERTa-MNLI were out of reach.
+guide of appendix F, by which people ranked; the paper prints no prompt for it. ``tabeval`` (Ramu et
+al. 2024) asks for the statements of each table by the steps of that paper, in words of our own and
+without its examples, and scores them by a model of natural language inference, there RoBERTa-MNLI.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,8 @@ from target_bench.core.reasoning import without_reasoning
 from target_bench.models.judges import ModelJudge, Wording, text_of
 
 Floats = NDArray[np.float64]
+Entailment = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
+"""Pairs of premise and hypothesis -> the probability that the premise entails the hypothesis."""
 
 RUBRIC = Wording(
     "table_rubric",
@@ -25,6 +30,7 @@ RUBRIC = Wording(
     "You are an advanced data comparison and analysis engine.",
 )
 RANKING = Wording("table_ranking", "tabxeval-guide:1", "You rank tables carefully.")
+UNROLLING = Wording("table_unrolling", "tabeval-steps:1", "You write down what tables say.")
 
 _RUBRIC = """\
 You are an advanced data comparison and analysis engine. Your task is to receive two tables \
@@ -98,6 +104,21 @@ Ground Truth Table
 {tables}
 
 Answer with the numbers of the tables, the best first, divided by commas, and nothing else."""
+
+_UNROLLING = """\
+Write down all that the table below says, as statements in plain sentences.
+
+1. Find the headers of the columns and the rows.
+2. Take from each row the smallest pieces of information, those that cannot be divided.
+3. Find the primary key: the column, or columns, whose values tell the rows apart. Join it with \
+each other column in turn, a statement each; a key of several columns is joined whole. Without a \
+key, join two columns at a time so that the sentence makes sense.
+4. Add a value of another column only where equal things have to be told apart.
+5. Leave out nothing that the table says.
+
+{table}
+
+Answer with the statements alone, one a line, each after its number and a full stop."""
 
 
 def direct_rubric(generator: object, sets: Sequence[RankedSet]) -> list[Floats]:
@@ -206,3 +227,68 @@ def rank_scores(reply: str, n: int) -> Floats:
     if sorted(named) != list(range(1, n + 1)):
         return np.full(n, np.nan)
     return np.array([-float(named.index(place)) for place in range(1, n + 1)])
+
+
+def tabeval(
+    generator: object, sets: Sequence[RankedSet], entailment: Entailment, prompt: Path | None = None
+) -> list[Floats]:
+    """Return F1 of the statements of each table; NaN where a reply has none.
+
+    Precision is the mean over the statements of a table of the highest probability that one of the
+    reference's entails it, recall the same turned about.
+
+    Args:
+        generator: writes the statements, each table once.
+        sets: the tables.
+        entailment: of two statements, such as ``entailment_by``.
+        prompt: a file with the words to ask with, ``{table}`` for the table; None for ours.
+    """
+    asked = prompt.read_text() if prompt else _UNROLLING
+    texts = {text for ranked in sets for pair in ranked.pairs for text in (pair.gold, pair.plain)}
+    prompts = {text: asked.replace("{table}", text) for text in texts}
+    statements = {
+        text: re.findall(r"^\s*\d+\.\s+(.*\S)", _statements_part(text_of(reply)), re.MULTILINE)
+        for text, reply in ModelJudge(generator, UNROLLING).replies(prompts).items()
+    }
+    return [
+        np.array(
+            [_entailed(statements[p.plain], statements[p.gold], entailment) for p in ranked.pairs]
+        )
+        for ranked in sets
+    ]
+
+
+def _statements_part(reply: str | None) -> str:
+    """Return a reply from ``Statements:`` to ``Rows:``, which the paper's prompt asks for."""
+    return without_reasoning(reply or "").rpartition("Statements:")[2].partition("Rows:")[0]
+
+
+def _entailed(answer: list[str], reference: list[str], entailment: Entailment) -> float:
+    if not answer or not reference:
+        return np.nan
+    precision, recall = (
+        np.reshape(entailment([*product(premises, hypotheses)]), (len(premises), -1)).max(0).mean()
+        for premises, hypotheses in ((reference, answer), (answer, reference))
+    )
+    both = precision + recall
+    return float(2 * precision * recall / both) if both else 0.0
+
+
+def entailment_by(model: str) -> Entailment:
+    """Return entailment by a model of natural language inference, as ``roberta-large-mnli``.
+
+    Args:
+        model: a name or folder of ``transformers``, with a label that begins with ``entail``.
+    """
+    from transformers import pipeline
+
+    classify = pipeline("text-classification", model=model, top_k=None)
+
+    def probabilities(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        inputs = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in pairs]
+        return [
+            next(one["score"] for one in labels if one["label"].lower().startswith("entail"))
+            for labels in classify(inputs, truncation=True, batch_size=32)
+        ]
+
+    return probabilities

@@ -4,7 +4,7 @@
     python -m benchmarks.table_metrics.table2 --corpus mini
     python -m benchmarks.table_metrics.table2 --corpus written
     python -m benchmarks.table_metrics.table2 --metric chrf --metric bleurt \\
-        --metric bertscore:model=MODEL --judge openai:model=NAME
+        --metric bertscore:model=MODEL --judge openai:model=NAME --entailment MODEL
 
 Each set has one reference and a ranking of its tables: by people in TabXBench and mini, by a rule
 that was fixed before in written_tables.yaml. Of every metric: the mean over the sets of
@@ -14,8 +14,9 @@ with equal scores; milliseconds of processor time a table; p of the paired rando
 the rho of the sets against **file order**, the baseline that scores earlier tables higher. A set
 in which a table has no score is left out. ``--judge`` asks a generator twice about every table for
 the P-Score, up to three times for TabXEval checked by a model, once for the Direct-LLM rubric, and
-once about every set for LLM ranking: that may cost money. Any generator will do, one that replays
-recorded replies included.
+once about every set for LLM ranking: that may cost money. With ``--entailment``, a model of natural
+language inference, it asks about every table once more, for TabEval. Any generator will do, one
+that replays recorded replies included.
 """
 
 import argparse
@@ -29,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.table_metrics import metrics
-from benchmarks.table_metrics.model_baselines import direct_rubric, ranking
+from benchmarks.table_metrics.model_baselines import direct_rubric, entailment_by, ranking, tabeval
 from benchmarks.table_metrics.rank_agreement import MEASURES, agreements
 from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets, written_sets
 from target_bench.core.metric import mean, of_mean
@@ -59,6 +60,8 @@ def main() -> None:
     parser.add_argument("--corpus", choices=CORPORA, default="tabxbench")
     parser.add_argument("--metric", action="append", default=[], help="another of the package")
     parser.add_argument("--judge", metavar="GENERATOR")
+    parser.add_argument("--entailment", metavar="MODEL", help="for TabEval, as roberta-large-mnli")
+    parser.add_argument("--unrolling", type=Path, metavar="FILE", help="a prompt for TabEval")
     parser.add_argument("--json", action="store_true", help="print JSON in place of a table")
     options = parser.parse_args()
     if options.corpus.startswith("written"):
@@ -68,6 +71,9 @@ def main() -> None:
     scores, seconds = all_scores(sets, options.metric)
     if options.judge:
         scores |= judged(sets, options.judge)
+        if options.entailment:
+            entails = entailment_by(options.entailment)
+            scores["TabEval"] = tabeval(options.judge, sets, entails, options.unrolling)
     if options.corpus == "tabxbench":
         scores["TabXEval (released, GPT-4o)"] = released(Path(os.environ["TARGET_BENCH_DATA"]))
     rows = sorted(table(sets, scores, seconds), key=lambda row: -row["spearman"])

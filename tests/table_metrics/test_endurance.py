@@ -39,11 +39,51 @@ def test_shares_of_rows_columns_and_cells() -> None:
 def test_pairs_without_a_table_are_empty_ones(tmp_path: Path) -> None:
     file = tmp_path / "gpt.tanq.pairs.json.gz"
     file.write_bytes(gzip.compress(json.dumps({"0": ["a | b\n1 | 2", "I cannot."]}).encode()))
-    means = endurance.measured(endurance.pairs(file))
+    means = endurance.measured_tables(endurance.pairs(file))
     assert means["pairs"] == 1
     assert means["Row"] == {"MI": 100, "EI": 0, "EM": 0}
     assert means["tabxeval"] == means["tabxeval[paper]"] == 0
-    assert means["Partial"] == dict.fromkeys(endurance.TYPES, 0)
+    assert means["Partial"] == dict.fromkeys([*endurance.TYPES, endurance.TWO_TYPES], 0)
+
+
+def test_an_amount_of_time_is_a_time_and_beside_a_number_has_two_types() -> None:
+    reference = [["film", "length", "genre"], ["A", "90 minute", "drama"]]
+    prediction = [["film", "length", "genre"], ["A", "91 minutes", "drama, comedy"]]
+    shares = endurance.percentages(compare_tables(reference, prediction))
+    assert shares["Partial Time"] == shares["Partial Two types"] == pytest.approx(100 / 3)
+
+
+def test_aligned_tables_of_a_release(tmp_path: Path) -> None:
+    """A row is missing if all its cells are; an empty line ends the table, as the authors read."""
+    aligned = """| film/film | length/- | genre/genre |
+| --- | --- | --- |
+| A/A | 90 minute/- | drama/drama, comedy |
+| B/- | 80/- | horror/- |
+
+a remark | of the model"""
+    folder = tmp_path / "EVALUATION_OF_MODELS" / "gpt" / "tanq"
+    folder.mkdir(parents=True)
+    records = [{"alignment": aligned}, {"alignment": "I cannot."}]
+    (folder / "tabscore.pklstep1").write_bytes(pickle.dumps(records))
+    means = endurance.measured_alignments(tmp_path, "tanq", "gpt")
+    assert means["pairs"] == 1  # a text without a table is left out
+    assert means["Row"] == {"MI": 50, "EI": 0, "EM": 0}
+    assert means["Col"] == pytest.approx({"MI": 100 / 3, "EI": 0, "EM": 0})
+    assert means["Partial"]["Two types"] == pytest.approx(100 / 6)
+    assert endurance.measured_alignments(tmp_path, "tanq", "llama")["pairs"] == 0
+
+
+def test_pairs_of_biographies(tmp_path: Path) -> None:
+    folder = tmp_path / "EVALUATION_OF_MODELS" / "gemini" / "wikibio"
+    folder.mkdir(parents=True)
+    (folder / "top_tables_wiki.json").write_text(
+        json.dumps([{"7": "| name | ann | <NEWLINE> | a | b |"}])
+    )
+    file = tmp_path / "wikibio_4o_output.pkl"
+    file.write_bytes(pickle.dumps([{"7": "```text\n| name | ann | lee | <NEWLINE> | alone |```"}]))
+    ((reference, prediction),) = endurance.biographies(tmp_path, file)
+    assert reference.rows == (("Field", "Value"), ("name", "ann"), ("a", "b"))
+    assert prediction.rows == (("Field", "Value"), ("name", "ann | lee"))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +108,6 @@ def test_no_code_of_a_pickle_runs(tmp_path: Path) -> None:
 
     file = tmp_path / "outputs.pkl"
     file.write_bytes(pickle.dumps([{"alignment": "| a/a |", "frame": Harmful()}]))
-    with file.open("rb") as opened:
-        (record,) = backbones._PlainUnpickler(opened).load()
+    (record,) = backbones.read_plain_pickle(file)
     assert record["alignment"] == "| a/a |"
     assert not (tmp_path / "made").exists()

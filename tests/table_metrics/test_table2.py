@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from benchmarks.table_metrics import metrics
 from benchmarks.table_metrics.changes import LEVELS
 from benchmarks.table_metrics.drawing import draw, tables_of
 from benchmarks.table_metrics.known_errors import detection
-from benchmarks.table_metrics.model_baselines import rubric_score
+from benchmarks.table_metrics.model_baselines import entailment_by, rubric_score, tabeval
 from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets, written_sets
 from benchmarks.table_metrics.table2 import FILE_ORDER, agreement, all_scores, judged, table
 from target_bench.core.schema import Dataset, GenerationRequest
@@ -98,6 +100,62 @@ def test_rules_do_not_stand_in_for_a_model_that_does_not_answer(sets: list[Ranke
     assert scores["LLM ranking"][0].tolist() == [-1, -2, 0, -4, -3]
     assert np.isnan(scores["LLM ranking"][1]).all(), "not all tables are named"
     assert scores["LLM ranking"][2].tolist() == [-4, -3, -2, -1, 0]
+
+
+class Unroller:
+    """States each row of a table, under the headings of the paper, but nothing of one table."""
+
+    def generate(self, request: GenerationRequest) -> str:
+        rows = [line for line in request.messages[-1].content.splitlines() if line.startswith("|")]
+        if rows[2:] and "zebra" in rows[2]:
+            return "I see no table."
+        lines = [f"{i}. {row}" for i, row in enumerate(rows[2:], start=1)]
+        return "\n".join(["<think>1. hm</think>Table:", "Statements:", *lines, "Rows:", "1. a row"])
+
+
+def test_tabeval_is_f1_of_entailed_statements() -> None:
+    head = "| a | b |\n|---|---|\n"
+    gold = f"{head}| 1 | 2 |\n| 3 | 4 |"
+    answers = [gold, f"{head}| 1 | 2 |", f"{head}| 1 | 2 |\n| 9 | 9 |", f"{head}| zebra | 2 |"]
+    ranked = RankedSet(tuple(ComparedTables(text, gold, "text") for text in answers), (0, 1, 2, 3))
+    asked: list[tuple[str, str]] = []
+
+    def equal(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        asked.extend(pairs)
+        return [0.9 if premise == hypothesis else 0.1 for premise, hypothesis in pairs]
+
+    (scores,) = tabeval(Unroller(), [ranked], equal)
+    recall = (0.9 + 0.1) / 2
+    expected = [0.9, 2 * 0.9 * recall / (0.9 + recall), (0.9 + 0.1) / 2, np.nan]
+    assert scores == pytest.approx(expected, nan_ok=True)
+    assert "1. a row" not in str(asked)
+
+
+def test_entailment_is_the_probability_of_the_label_of_that_name(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    import torch
+
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n")
+    tokenizer = transformers.BertTokenizerFast(str(tmp_path / "vocab.txt"))
+    labels = dict(enumerate(("CONTRADICTION", "NEUTRAL", "ENTAILMENT")))
+    config = transformers.BertConfig(
+        vocab_size=7,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=8,
+        id2label=labels,
+        label2id={name: place for place, name in labels.items()},
+    )
+    torch.manual_seed(0)
+    model = transformers.BertForSequenceClassification(config).eval()
+    for part in (tokenizer, model):
+        part.save_pretrained(tmp_path)
+    with torch.no_grad():
+        logits = model(**tokenizer("a b", "b", return_tensors="pt")).logits
+    found = entailment_by(str(tmp_path))([("a b", "b"), ("b", "a")])
+    assert found[0] == pytest.approx(float(logits.softmax(-1)[0, 2]), abs=1e-6)
+    assert len(found) == 2
 
 
 REPLY = """\
