@@ -31,7 +31,7 @@ Compared = Sequence[ComparedTables]
 Measure = Callable[[ComparedTables], Counted]
 """An answer beside its reference -> the sum of its values, and how many they are."""
 
-VERSION = "tables:12"
+VERSION = "tables:13"
 """The version of these metrics and of reading tables, for identities."""
 
 OF = "tables"

@@ -436,6 +436,20 @@ def test_a_data_frame_of_pandas_is_a_table() -> None:
 ORDERS = [["order", "line", "amount"], ["7", "1", "10"], ["7", "2", "20"], ["8", "1", "30"]]
 
 
+def test_columns_of_yes_and_no_do_not_outvote_the_names_of_rows() -> None:
+    header = ["name", "member", "paid", "active"]
+    reference = [
+        ["Ann", "yes", "no", "yes"],
+        ["Bob", "no", "yes", "no"],
+        ["Cid", "yes", "yes", "no"],
+    ]
+    turned = [["Ann", "no", "yes", "no"], ["Bob", "yes", "no", "yes"], ["Cid", "yes", "yes", "no"]]
+    rows = compare_tables([header, *reference], [header, *turned]).rows
+    assert rows == ((0, 0), (1, 1), (2, 2))
+    answers = [row[1:] for row in reference]  # without names their order does not count, as ever
+    assert compare_tables([header[1:], *answers], [header[1:], *answers[::-1]]).score() == 1
+
+
 def test_rows_are_paired_by_their_keys_whatever_else_they_say() -> None:
     prediction = [["line", "amount ($)", "order"], ["1", "35", "008"], ["2", "20", "7"]]
     compared = compare_tables(ORDERS, [*prediction, ["9", "1", "9"]], key=["order", "line"])

@@ -40,6 +40,10 @@ _COMPARED = 100
 _YEARS = 3652.5
 """Days that make dates have nothing in common."""
 
+_YES_NO = 0.125
+"""What a column of yes and no counts in pairing rows: by chance half of its cells are equal, so
+that without this three of them outvote the names of the rows."""
+
 _ORDER = 1e-6
 """What decides between equals: a place nearer to the own one."""
 
@@ -122,6 +126,8 @@ def _align_rows(reference: Columns, prediction: Columns, columns: Pairs) -> Pair
     for i, j in columns:
         cells = reference.values[i]
         weight = 0.1 + len({cell.key for cell in cells}) / n
+        if {cell.type for cell in cells} <= {"bool", "empty"}:
+            weight *= _YES_NO
         others = _in_unit(prediction.values[j], prediction.units[j], reference.units[i])
         total += weight * cell_similarities(cells, others)
         weights += weight
