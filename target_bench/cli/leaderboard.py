@@ -16,8 +16,8 @@ from target_bench.cli.command_line import (
     group,
     option,
 )
-from target_bench.cli.output import print_json
-from target_bench.core.errors import ConfigError, StoreError
+from target_bench.cli.output import check_output, print_json, written_to
+from target_bench.core.errors import ConfigError
 from target_bench.core.text_tables import counted, say
 from target_bench.harness.options import RUNS
 
@@ -104,8 +104,9 @@ def submit(
     """Read the card, pack and say what was packed."""
     from target_bench.reporting.leaderboard import pack
     from target_bench.reporting.leaderboard.documents import read_card
+    from target_bench.runs.find import find
 
-    folders = [_folder(run) for run in runs]
+    folders = [find(run, RUNS) for run in runs]
     if card is None:
         corpora = ", ".join(f"{name}: no" for name in pack.corpora_of(folders))
         raise ConfigError(
@@ -135,43 +136,26 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Verify, write the entry, print verdict and reasons."""
+    from target_bench.reporting.leaderboard.archive import SUFFIX as SUBMISSION
+    from target_bench.reporting.leaderboard.entry import SUFFIX as ENTRY
     from target_bench.reporting.leaderboard.verify import verify as verified
 
+    path = entry or file.with_name(file.name.removesuffix(SUBMISSION) + ENTRY)
+    check_output(path, "--entry", "team.entry.json")
     with TerminalObserver() as observer, redirect_stdout(sys.stderr):
         if file.is_file():
             typer.echo(
                 f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)", err=True
             )
         verification = verified(file, against, data_dir, observer, minutes)
-    _write_entry(verification, entry or _beside(file))
-    if as_json:
-        print_json(verification.to_json())
-    else:
-        _print(verification)
-    if verification.verdict != "accepted":
-        raise typer.Exit(EXIT_CODES[verification.verdict])
-
-
-def _beside(file: Path) -> Path:
-    from target_bench.reporting.leaderboard.archive import SUFFIX
-    from target_bench.reporting.leaderboard.entry import SUFFIX as ENTRY
-
-    return file.with_name(file.name.removesuffix(SUFFIX) + ENTRY)
-
-
-def _write_entry(verification: "Verification", path: Path) -> None:
-    """Write the entry; of a submission that is refused none stays."""
-    if path.is_dir():
-        raise ConfigError(f"--entry {path}: is a folder; name a file, as in team.entry.json")
-    try:
+    with written_to(path, "--entry"):
         if verification.entry is None:
-            path.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)  # of a submission that is refused none stays
         else:
             verification.entry.write(path)
-    except OSError as error:
-        raise StoreError(
-            f"{path}: cannot be written: {error.strerror}. Choose another place with --entry."
-        ) from error
+    print_json(verification.to_json()) if as_json else _print(verification)
+    if verification.verdict != "accepted":
+        raise typer.Exit(EXIT_CODES[verification.verdict])
 
 
 def _print(verification: "Verification") -> None:
@@ -187,12 +171,3 @@ def _print(verification: "Verification") -> None:
         where = "" if finding.run is None else f" (run {finding.run})"
         say(f"{finding.level}: {finding.check}{where}: {finding.message}")
     say(f"{verification.path.name}: {verification.verdict}")
-
-
-def _folder(run: str) -> Path:
-    """Return a run folder as it was named, or find the one that a name or id means."""
-    if (Path(run) / "manifest.json").is_file():
-        return Path(run)
-    from target_bench.runs.find import find
-
-    return find(run, RUNS)

@@ -335,15 +335,14 @@ def read_card(path: Path) -> Card:
     """Return the card in a YAML file.
 
     Raises:
-        DataError: it cannot be read, or does not hold a card; every fault stands with its line.
+        DataError: it cannot be read, or does not hold a card; every fault stands with its field.
     """
     try:
         with path.open("rb") as file:
             raw = file.read(LARGEST_CARD + 1)
         if len(raw) > LARGEST_CARD:
             raise DataError(f"{path}: has more than {LARGEST_CARD:,} bytes, which no card needs")
-        text = raw.decode("utf-8-sig")
-        fields = yaml_value(text)
+        fields = yaml_value(raw.decode("utf-8-sig"))
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -355,14 +354,4 @@ def read_card(path: Path) -> Card:
         return Card.model_validate(fields)
     except ValidationError as error:
         faults = error.errors(include_url=False)[:20]
-        messages = [f"{path}{_line(text, fault['loc'])}: {_fault(fault)}" for fault in faults]
-        raise DataError("\n".join(messages)) from None
-
-
-def _line(text: str, loc: tuple[str | int, ...]) -> str:
-    """Return the line of the innermost field that is in the file."""
-    for field in reversed([part for part in loc if isinstance(part, str)]):
-        match = re.search(rf"^[ \t]*{re.escape(field)}[ \t]*:", text, re.MULTILINE)
-        if match:
-            return f", line {text.count(chr(10), 0, match.end()) + 1}"
-    return ""
+        raise DataError("\n".join(f"{path}: {_fault(fault)}" for fault in faults)) from None

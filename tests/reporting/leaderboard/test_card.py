@@ -1,4 +1,3 @@
-import re
 import tracemalloc
 from pathlib import Path
 
@@ -67,14 +66,12 @@ def test_card(tmp_path: Path) -> None:
         (12, "paper: [[[[[[[[1]]]]]]]]", "valid string"),
     ],
 )
-def test_faults_stand_with_their_line(tmp_path: Path, line: int, changed: str, told: str) -> None:
+def test_faults_stand_with_their_field(tmp_path: Path, line: int, changed: str, told: str) -> None:
     lines = GOOD.splitlines()
     lines[line - 1] = changed
     with pytest.raises(DataError, match=told) as caught:
         read_card(written(tmp_path, "\n".join(lines) + "\n"))
-    found = re.search(r"card\.yaml, line (\d+): ", str(caught.value))
-    assert found
-    assert line <= int(found[1]) <= line + 1
+    assert "card.yaml: " in str(caught.value)
     assert str(caught.value).replace("\n", "").isprintable()
 
 
@@ -82,7 +79,7 @@ def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read_card(written(tmp_path, "name: X\nparameters: no\n"))
     assert "card.yaml: authors: is missing" in str(caught.value)
-    assert "card.yaml, line 2: parameters" in str(caught.value)
+    assert "card.yaml: parameters" in str(caught.value)
 
 
 @pytest.mark.parametrize(
