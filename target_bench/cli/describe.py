@@ -3,8 +3,9 @@
 import inspect
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -16,13 +17,12 @@ from target_bench.cli.command_line import (
     DataDir,
     Notes,
     Offline,
-    PrintedAs,
     SkipBad,
     Split,
     argument,
     option,
 )
-from target_bench.cli.output import print_as
+from target_bench.cli.output import print_json
 from target_bench.cli.plugins import bounds_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, unknown_name
@@ -116,7 +116,6 @@ def describe(
     ] = False,
     notes: Notes = False,
     as_json: AsJson = False,
-    printed_as: PrintedAs = "text",
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
     if kind == "corpus":
@@ -132,34 +131,17 @@ def describe(
         raise ConfigError(f"{flag} is for a corpus, not for a {kind}")
     else:
         description = DESCRIPTIONS[kind](name)
-    form = "json" if as_json else printed_as
-    if form == "text":
+    if not as_json:
         _print(description, notes)
         return
-    facts = [{"fact": n, "value": text} for n, text in _texts(description)]
-    settings = description.settings or []
-    document: dict[str, Any] = dict(description.facts)
+    document = dict(description.facts)
     if kind == "corpus":
         document["notes"] = list(description.notes)
     if description.text:
         document["description"] = description.text
     if description.settings is not None:
-        document["settings"] = settings
-    tables = [_table(records) for records in (facts, settings) if records]
-    print_as(form, document, settings or facts, tables)
-
-
-def _table(records: Sequence[Mapping[str, Any]]) -> TextTable:
-    columns = [Column(name, prose=name in ("meaning", "value")) for name in records[0]]
-    return TextTable(columns, [list(map(_value_text, record.values())) for record in records])
-
-
-def _texts(description: PluginDescription) -> Iterable[tuple[str, str]]:
-    """Yield the facts that are known, each as people read it."""
-    for fact, value in description.facts.items():
-        text = description.shown.get(fact, _fact_text(value))
-        if text:
-            yield fact, text
+        document["settings"] = description.settings
+    print_json(document)
 
 
 def _fact_text(value: Any) -> str:
@@ -173,8 +155,9 @@ def _fact_text(value: Any) -> str:
 
 
 def _print(description: PluginDescription, notes: bool) -> None:
-    for fact, text in _texts(description):
-        say_wrapped(f"{fact}: {text}", "  ")
+    for fact, value in description.facts.items():
+        if text := description.shown.get(fact, _fact_text(value)):
+            say_wrapped(f"{fact}: {text}", "  ")
     for paragraph in filter(None, re.split(r"\n\n+", description.text)):
         say("") if description.facts or paragraph != description.text else None
         _say_paragraph(paragraph)
@@ -345,17 +328,25 @@ def _few(names: Sequence[str]) -> str:
 
 def _print_sample(table: "Table", what: str) -> None:
     """Print the first rows of a table, and as many of its columns as there is room for."""
-    shown, left = _sample(table, what, terminal_width() or _PAGE)
-    print_tables(shown)
-    n, more = len(table.rows) - _SAMPLE_ROWS, []
-    if n > 0:
-        more.append(counted(n, "more row"))
-    if left:
-        names = ", ".join(map(_clipped, left[:_COLUMN_NAMES]))
-        etc = ", ..." if len(left) > _COLUMN_NAMES else ""
-        more.append(f"{counted(len(left), 'more column')}: {names}{etc}")
-    for sentence in more:
-        say_wrapped(sentence, "  ")
+    from rich.cells import cell_len
+
+    from target_bench.data.table_text import cell_text
+
+    rows = [[_clipped(cell_text(cell)) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
+    header = [_clipped(name) for name in table.header]
+    widths = [max(map(cell_len, cells)) + 2 for cells in zip(header, *rows, strict=True)]
+    room = terminal_width() or _PAGE
+    n = max(1, sum(width - 1 <= room for width in accumulate(widths)))
+    parts = [str(table.context.get(key) or "") for key in ("title", "section_title")]
+    is_path = parts[0].replace(" ", "") == table.id.table_id.replace(" ", "")
+    title = " / ".join(filter(None, [f"{what} {table.id.label}", *parts[is_path:]]))
+    columns = [Column(name) for name in header[:n]]
+    print_tables(TextTable(columns, [row[:n] for row in rows], title))
+    if len(table.rows) > _SAMPLE_ROWS:
+        say_wrapped(counted(len(table.rows) - _SAMPLE_ROWS, "more row"), "  ")
+    if left := header[n:]:
+        names = ", ".join([*left[:_COLUMN_NAMES], *["..."] * (len(left) > _COLUMN_NAMES)])
+        say_wrapped(f"{counted(len(left), 'more column')}: {names}", "  ")
 
 
 _PAGE = 100
@@ -366,26 +357,6 @@ _CELL = 32
 
 _COLUMN_NAMES = 8
 """Columns that are left out of a sample and named."""
-
-
-def _sample(table: "Table", what: str, width: int) -> tuple[TextTable, list[str]]:
-    """Return the first rows in a width, and the names of the columns without room."""
-    from rich.cells import cell_len
-
-    from target_bench.data.table_text import cell_text
-
-    rows = [[_clipped(cell_text(cell)) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
-    header = list(map(_clipped, table.header))
-    widths = [max(map(cell_len, cells)) for cells in zip(header, *rows, strict=True)]
-    n, used = 0, 1
-    while n < len(widths) and (n == 0 or used + widths[n] <= width):
-        used += widths[n] + 2
-        n += 1
-    parts = [str(table.context.get(key) or "") for key in ("title", "section_title")]
-    is_path = parts[0].replace(" ", "") == table.id.table_id.replace(" ", "")
-    title = " / ".join(filter(None, [f"{what} {table.id.label}", *parts[is_path:]]))
-    columns = [Column(name) for name in header[:n]]
-    return TextTable(columns, [row[:n] for row in rows], title), list(table.header[n:])
 
 
 def _clipped(text: str) -> str:

@@ -181,7 +181,7 @@ CHECK_HELP = """Check whether a plug-in keeps the contract; exit code 3 if it do
 `target-bench check my_file.py:MyRetriever:size=3` runs the same checks on a retriever as
 target_bench.testing.check_retriever, `--corpus NAME` those of check_corpus, `--generator NAME`
 those of check_generator, `--task NAME` those of check_task, and `--metric NAME` those of
-check_metric. Of a class or metric in a file the kind need not be said.
+check_metric. Of a class in a file the kind need not be said; a function there is a metric.
 """
 
 
@@ -227,16 +227,24 @@ def check(
 
     # Work on a few tables is short; threads that wait for more would take most of the time.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    options = {"generator": generator, "task": task, "metric": metric}
-    options |= {} if task or _kind_of(plugin) == "task" else {"corpus": corpus}
-    named = {kind: name for kind, name in options.items() if name}
-    named |= {_kind_of(plugin): plugin} if plugin else {}
-    if len(named) != 1 or (plugin and plugin not in named.values()):
+    data = None
+    if task or _kind_of(plugin) == "task":
+        data, corpus = corpus, None
+    kinds: dict[str, str | None] = {
+        "corpus": corpus,
+        "generator": generator,
+        "task": task,
+        "metric": metric,
+    }
+    named = [(kind, text) for kind, text in kinds.items() if text]
+    if plugin:
+        named.append((_kind_of(plugin), plugin))
+    if len(named) != 1:
         raise ConfigError(
             "name one plug-in: target-bench check RETRIEVER, --corpus NAME, --generator NAME, "
             "--task NAME or --metric NAME"
         )
-    ((kind, name),) = named.items()
+    ((kind, name),) = named
     if tolerance is not None and kind != "retriever":
         raise ConfigError("--tolerance is for retrievers")
     if (split or data_dir) and kind not in ("corpus", "task"):
@@ -245,8 +253,8 @@ def check(
     settings: dict[str, Any] = {
         "skip": {n: reason or "left out with --skip" for n, _, reason in left_out}
     }
-    if kind == "retriever":
-        settings["tolerance"] = testing.TOLERANCE if tolerance is None else tolerance
+    if kind == "retriever" and tolerance is not None:
+        settings["tolerance"] = tolerance
     if kind == "corpus":
         settings |= {"data_dir": data_dir, "splits": split or ()}
     with TerminalObserver() as observer, redirect_stdout(sys.stderr):
@@ -255,7 +263,7 @@ def check(
                 raise ConfigError("a task is checked on one --split")
             from target_bench.data.load import load
 
-            settings["dataset"] = load(corpus or "mini", *(split or ()), data_dir=data_dir)
+            settings["dataset"] = load(data or "mini", *(split or ()), data_dir=data_dir)
         checks = getattr(testing, f"{kind}_checks")(name, **settings)
         _agree_to_checks(kind, name, yes)
         report = testing.run(masked_settings(name), checks, observer)
@@ -271,28 +279,16 @@ def check(
 
 def _kind_of(plugin: str | None) -> registry.Kind:
     """Return what kind of plug-in text names: a class or metric in a file or module tells it."""
-    if plugin is None or ":" not in plugin:
-        return "retriever"
-    target = registry.parse("retriever", plugin).target
+    target = registry.parse("retriever", plugin).target if plugin else ""
     if ":" not in target:
         return "retriever"
     from target_bench.core.contract import Generator
     from target_bench.core.metric import Metric
-    from target_bench.core.metric_function import metric_of
     from target_bench.core.release import CorpusLoader
     from target_bench.core.task import Task
 
     named = registry.resolve("retriever", target)
-    if isinstance(named, Metric):
-        return "metric"
-    if not isinstance(named, type):
-        try:
-            metric_of(named)
-        except ConfigError as error:
-            raise ConfigError(
-                f"{plugin} is a function, and only a metric can be one. As a metric it is refused: "
-                f"{error}. Of any other plug-in, name the class."
-            ) from error
+    if not isinstance(named, type):  # an object, or a function, which only a metric can be
         return "metric"
     kinds: dict[registry.Kind, type] = {
         "generator": Generator,
