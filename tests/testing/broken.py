@@ -1,238 +1,163 @@
-"""Retrievers that break the contract in one way each."""
+"""Plug-ins that keep their contract but for one fault each."""
 
 import random
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from target_bench.core.ranking import Ranking
-from target_bench.core.schema import Corpus, Table, TableId
-from tests.testing.sound import Scored, Sound
+import pytest
 
+from target_bench.core.schema import Corpus, TableId
+from target_bench.testing import Check, run
+from tests.testing.sound import Sound
 
-class ReturnsNone(Sound):
-    """basics."""
+Faults = Mapping[str, tuple[str, Mapping[str, Any]]]
+"""What is wrong -> the check that names it, and the members of the class that are so."""
 
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        return None  # type: ignore[return-value]
 
+def expect_fault(checks: Callable[..., Iterable[Check]], plugin: Any, check: str) -> None:
+    """See that the check of this name fails, or the first one, and says something."""
+    first, *others = checks(plugin)
+    report = run("it", [first, *(other for other in others if other.name == check)])
+    assert [outcome.check for outcome in report.failed] == [check], str(report)
+    assert len(report.failed[0].detail) > 25
 
-class NotANumber(Sound):
-    """basics."""
 
-    def score(self, query: str, text: str) -> float:
-        return float("nan")
+def made(base: type, faults: Faults) -> list[Any]:
+    """Return (class, check) of each fault, as parameters of a test."""
+    return [
+        pytest.param(type("Broken", (base,), dict(members)), check, id=what)
+        for what, (check, members) in faults.items()
+    ]
 
 
-class NeedsAnArgument(Sound):
-    """basics."""
+def _full_text(self: Sound, query: str, top_k: int) -> Any:
+    if query.split():
+        words = query.replace("?", "").replace(":", "")
+        with sqlite3.connect(":memory:") as database:
+            database.execute("CREATE VIRTUAL TABLE t USING fts5(x)")
+            database.execute("SELECT * FROM t WHERE t MATCH ?", (words,))
+    return Sound.retrieve(self, query, top_k)
 
-    def __init__(self, model: str) -> None:
-        super().__init__()
-        self.model = model
 
-
-class AtLeastTwo(Sound):
-    """top_k."""
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        return self.scored(query)[: max(top_k, 2)]
-
-
-class NoMoreThanThereAre(Sound):
-    """top_k."""
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        found = self.scored(query)
-        return [found[i] for i in range(top_k if top_k > 100 else min(top_k, len(found)))]
-
-
-class CutsBeforeItRanks(Sound):
-    """prefix."""
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        candidates = self.ids[: 2 * top_k]
-        return [pair for pair in self.scored(query) if pair[0] in candidates][:top_k]
-
-
-class Distances(Sound):
-    """best_first."""
-
-    def scored(self, query: str) -> Scored:
-        return [(table_id, -score) for table_id, score in super().scored(query)]
-
-
-class Unseeded(Sound):
-    """determinism."""
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        super().embed_corpus(corpus)
-        self.noise = [random.random() for _ in self.texts]
-
-    def scored(self, query: str) -> Scored:
-        noise = dict(zip(self.ids, self.noise, strict=True))
-        return sorted(
-            ((t, s + noise[t]) for t, s in super().scored(query)), key=lambda pair: -pair[1]
-        )
-
-
-class Remembers(Sound):
-    """independence: the query before is part of the next one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.before = ""
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        before, self.before = self.before, query
-        return super().retrieve(f"{query} {before}", top_k)
-
-
-class SortedBatch(Sound):
-    """batch: the rankings come in the order of the sorted queries."""
-
-    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        return [self.retrieve(query, top_k) for query in sorted(queries)]
-
-
-class DistinctBatch(Sound):
-    """batch: a repeated query is answered once."""
-
-    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        return [self.retrieve(query, top_k) for query in dict.fromkeys(queries)]
-
-
-class FullText(Sound):
-    """queries: the query is taken for the syntax of SQLite's full-text search."""
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        if query.split():
-            with sqlite3.connect(":memory:") as database:
-                database.execute("CREATE VIRTUAL TABLE t USING fts5(x)")
-                database.execute(
-                    "SELECT * FROM t WHERE t MATCH ?", (query.replace("?", "").replace(":", ""),)
-                )
-        return super().retrieve(query, top_k)
-
-
-class FirstWord(Sound):
-    """queries."""
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        return super().retrieve(query.split()[0] and query, top_k)
-
-
-class ShortOnly(Sound):
-    """queries."""
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        if len(query) > 5000:
-            raise ValueError("more than 512 tokens")
-        return super().retrieve(query, top_k)
-
-
-class FirstRow(Sound):
-    """tables."""
-
-    def text(self, table: Table) -> str:
-        return f"{super().text(table)} {table.rows[0]}"
-
-
-class NoSingleTable(Sound):
-    """tables."""
-
-    def scored(self, query: str) -> Scored:
-        found = super().scored(query)
-        spread = (found[0][1] - found[1][1]) or 1.0
-        return [(table_id, score / spread) for table_id, score in found]
-
-
-class LowerCaseIds(Sound):
-    """tables."""
-
-    def scored(self, query: str) -> Scored:
-        return [(TableId(t[0], t[1].lower()), score) for t, score in super().scored(query)]
-
-
-class SplitIds(Sound):
-    """tables."""
-
-    def scored(self, query: str) -> Scored:
-        paths = ((f"{t}", score) for t, score in super().scored(query))
-        return [(TableId(*path.rsplit("/", 1)), score) for path, score in paths]
-
-
-class KeyedByText(Sound):
-    """copies."""
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        tables = {self.text(table): table.id for table in corpus if table.id[0] == "0"}
-        tables |= {f"{self.text(t)} {t.id[0]}": t.id for t in corpus if t.id[0] != "0"}
-        self.ids, self.texts = list(tables.values()), list(tables)
-
-
-class KeyedByName(Sound):
-    """copies."""
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        tables = {table.id.table_id: table for table in corpus}
-        self.ids = [table.id for table in tables.values()]
-        self.texts = [self.text(table) for table in tables.values()]
-
-
-class Appends(Sound):
-    """corpora."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ids: list[TableId] = []
-        self.texts: list[str] = []
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        self.ids += corpus.ids
-        self.texts += [self.text(table) for table in corpus]
-
-
-class OnTheClass(Sound):
-    """corpora."""
-
-    shared: ClassVar[dict[str, Any]] = {}
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        super().embed_corpus(corpus)
-        self.shared["texts"] = self.texts
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        super().load(folder, corpus)
-        self.shared["texts"] = self.texts
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        self.texts = (self.shared["texts"] * 9)[: len(self.ids)]
-        return super().retrieve(query, top_k)
-
-
-class Peeks(Sound):
-    """no_label_leak."""
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        super().embed_corpus(corpus)
-        self.known = getattr(corpus, "gold_labels", {})
-
-
-class NeedsPrivateParts(Sound):
-    """no_label_leak."""
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        super().embed_corpus(corpus)
-        self.ids = [table.id for table in corpus._tables]  # type: ignore[attr-defined]
-
-
-class IndexesIds(Sound):
-    """opaque_ids."""
-
-    def text(self, table: Table) -> str:
-        return f"{table.id.table_id.lower()} {super().text(table)}"
+def _short_only(self: Sound, query: str, top_k: int) -> Any:
+    if len(query) > 5000:
+        raise ValueError("more than 512 tokens")
+    return Sound.retrieve(self, query, top_k)
+
+
+def _with_noise(self: Any, corpus: Corpus) -> None:
+    Sound.embed_corpus(self, corpus)
+    self.texts = [f"{text} {' '.join(random.sample(text.split(), 1) * 2)}" for text in self.texts]
+    random.shuffle(self.texts)
+
+
+def _remembering(self: Any, query: str, top_k: int) -> Any:
+    before, self.before = getattr(self, "before", ""), query
+    return Sound.retrieve(self, f"{query} {before}", top_k)
+
+
+def _keyed_by_text(self: Any, corpus: Corpus) -> None:
+    tables = {self.text(table): table.id for table in corpus}
+    self.ids, self.texts = list(tables.values()), list(tables)
+
+
+def _keyed_by_name(self: Any, corpus: Corpus) -> None:
+    tables = {table.id.table_id: table for table in corpus}.values()
+    self.ids, self.texts = [t.id for t in tables], [self.text(t) for t in tables]
+
+
+def _appending(self: Any, corpus: Corpus) -> None:
+    self.ids = [*getattr(self, "ids", ()), *corpus.ids]
+    self.texts = [*getattr(self, "texts", ()), *map(self.text, corpus)]
+
+
+def _peeking(self: Any, corpus: Corpus) -> None:
+    Sound.embed_corpus(self, corpus)
+    self.known = getattr(corpus, "gold_labels", {})
+
+
+def _reading_privates(self: Any, corpus: Any) -> None:
+    Sound.embed_corpus(self, corpus)
+    self.ids = [table.id for table in corpus._tables]
+
+
+def _on_the_class() -> dict[str, Any]:
+    shared: dict[str, Any] = {}
+
+    def embed_corpus(self: Any, corpus: Corpus) -> None:
+        Sound.embed_corpus(self, corpus)
+        shared["texts"] = self.texts
+
+    def retrieve(self: Any, query: str, top_k: int) -> Any:
+        self.texts = (shared["texts"] * 9)[: len(self.ids)]
+        return Sound.retrieve(self, query, top_k)
+
+    return {"embed_corpus": embed_corpus, "retrieve": retrieve}
+
+
+def _scores(change: Callable[[Any], Any]) -> Any:
+    return lambda self, query: change(Sound.scored(self, query))
+
+
+RETRIEVERS = made(
+    Sound,
+    {
+        "returns None": ("basics", {"retrieve": lambda _self, _query, _k: None}),
+        "scores of NaN": ("basics", {"score": lambda _self, _query, _text: float("nan")}),
+        "needs an argument": ("basics", {"__init__": lambda _self, _model: None}),
+        "packages as text": ("basics", {"packages": "numpy"}),
+        "at least two": ("top_k", {"retrieve": lambda s, q, k: s.scored(q)[: max(k, 2)]}),
+        "no more than there are": (
+            "top_k",
+            {"retrieve": lambda s, q, k: [s.scored(q)[i] for i in range(k if k > 100 else 1)]},
+        ),
+        "distances": ("best_first", {"scored": _scores(lambda pairs: [(t, -s) for t, s in pairs])}),
+        "no seed": ("determinism", {"embed_corpus": _with_noise}),
+        "remembers the query before": ("independence", {"retrieve": _remembering}),
+        "cuts before it ranks": (
+            "prefix",
+            {"retrieve": lambda s, q, k: [p for p in s.scored(q) if p[0] in s.ids[: 2 * k]][:k]},
+        ),
+        "rankings of sorted queries": (
+            "batch",
+            {"retrieve_batch": lambda s, queries, k: [s.retrieve(q, k) for q in sorted(queries)]},
+        ),
+        "a repeated query is answered once": (
+            "batch",
+            {"retrieve_batch": lambda s, queries, k: [s.retrieve(q, k) for q in {*queries}]},
+        ),
+        "the syntax of full-text search": ("queries", {"retrieve": _full_text}),
+        "no empty query": ("queries", {"retrieve": lambda s, q, k: s.scored(q.split()[0])[:k]}),
+        "no long query": ("queries", {"retrieve": _short_only}),
+        "the first row": ("tables", {"text": lambda s, t: f"{Sound.text(s, t)} {t.rows[0]}"}),
+        "cells of text": ("tables", {"text": lambda _self, t: " ".join(*t.rows[:1])}),
+        "a second table": (
+            "tables",
+            {"scored": _scores(lambda pairs: [(t, s + 0 * pairs[1][1]) for t, s in pairs])},
+        ),
+        "ids in lower case": (
+            "tables",
+            {"scored": _scores(lambda p: [(TableId(t[0], t[1].lower()), s) for t, s in p])},
+        ),
+        "ids are divided": (
+            "tables",
+            {"scored": _scores(lambda p: [(TableId(*f"{t}".rsplit("/", 1)), s) for t, s in p])},
+        ),
+        "keyed by text": ("copies", {"embed_corpus": _keyed_by_text}),
+        "keyed by name": ("copies", {"embed_corpus": _keyed_by_name}),
+        "appends": ("corpora", {"embed_corpus": _appending}),
+        "an index on the class": ("corpora", _on_the_class()),
+        "reads labels": ("no_label_leak", {"embed_corpus": _peeking}),
+        "reads private parts": ("no_label_leak", {"embed_corpus": _reading_privates}),
+        "indexes ids": (
+            "opaque_ids",
+            {"text": lambda s, t: f"{t.id.table_id.lower()} {Sound.text(s, t)}"},
+        ),
+    },
+)
+"""Those whose fault is in memory; the others are classes, as a class without a file has no code."""
 
 
 class SavesElsewhere(Sound):
@@ -273,3 +198,13 @@ class Learns(Sound):
     def embed_corpus(self, corpus: Corpus) -> None:
         super().embed_corpus(corpus)
         self.words = tuple(self.texts[0].split())
+
+
+class SettingIsNoJson(Sound):
+    """identity."""
+
+    def __init__(self, words: frozenset[str] = frozenset()) -> None:
+        super().__init__(words=words)  # type: ignore[arg-type]
+
+
+STORED = [SavesElsewhere, LosesTheLast, NeverLoads, ForgetsItsSettings, Learns, SettingIsNoJson]
