@@ -88,7 +88,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     },
     "index": {
         "exact": "target_bench.search.indexes.exact:Exact",
-        "auto": "target_bench.search.indexes.auto:Auto",
         "faiss-hnsw": "target_bench.search.indexes.faiss:FaissHNSW",
         "faiss-ivf": "target_bench.search.indexes.faiss:FaissIVF",
         "torch": "target_bench.search.indexes.torch:Torch",

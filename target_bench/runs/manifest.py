@@ -303,17 +303,11 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _check_format(recorded: Any, path: Path) -> None:
-    if recorded == FORMAT:
-        return
-    what, advice = "damaged", ""
-    if isinstance(recorded, int):
-        newer = recorded > FORMAT
-        what = f"written by {'a newer' if newer else 'an earlier'} target-bench"
-        advice = "update it, or " if newer else ""
-    raise StoreError(
-        f"{path}: {what} (format {recorded!r}; this version reads {FORMAT}); {advice}run the "
-        "command again with another --out folder, or move this folder away"
-    )
+    if recorded != FORMAT:
+        raise StoreError(
+            f"{path}: damaged, or of another version of target-bench (format {recorded!r}; this "
+            f"one reads {FORMAT}); {_ADVICE}"
+        )
 
 
 def described_error(error: BaseException) -> str:

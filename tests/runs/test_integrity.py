@@ -64,7 +64,7 @@ def test_unfinished_run(runs: Runs) -> None:
         (
             "manifest.json",
             lambda text: text.replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}'),
-            "written by a newer target-bench",
+            "of another version of target-bench",
         ),
         ("retrieval.jsonl", lambda text: text.replace("\n", "\n{\n", 1), "line 2: damaged"),
         ("retrieval.jsonl", lambda text: text.split("\n", 1)[1], "1 of 280 scored queries have no"),

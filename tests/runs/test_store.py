@@ -163,10 +163,9 @@ def test_manifest_is_old_or_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 def test_other_format_is_refused(tmp_path: Path) -> None:
     path = _saved(tmp_path).folder / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))
-    earlier, newer = "written by an earlier target-bench", "written by a newer target-bench"
-    for other, which in ((1, earlier), (FORMAT + 1, newer), ("1", "damaged")):
+    for other in (1, FORMAT + 1, "1"):
         path.write_text(json.dumps(manifest | {"format": other}), encoding="utf-8")
-        with pytest.raises(StoreError, match=rf"manifest\.json: {which} \(format .*reads 2\); "):
+        with pytest.raises(StoreError, match=r"manifest\.json: .*another version .*reads 2\); "):
             _run(tmp_path)
 
 

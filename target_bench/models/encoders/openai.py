@@ -1,7 +1,6 @@
 """Embedding models behind the OpenAI API: OpenAI's own, and those of any server that speaks it."""
 
 import base64
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -289,37 +288,28 @@ def _read(reply: Mapping[str, Any], places: Sequence[int], dimensions: int | Non
     Raises:
         Failure: they are not what was asked for.
     """
-    data = reply.get("data")
     n = len(places)
-    if not isinstance(data, list) or len(data) != n:
-        came = len(data) if isinstance(data, list) else "no"
-        raise Failure("server_error", f"{came} vectors for {n} texts")
     try:
-        order = [_index(item.get("index"), i) for i, item in enumerate(data)]
-        rows = [_vector(item["embedding"]) for item in data]
+        data = reply["data"]
+        places_here = [item.get("index") for item in data]
+        if places_here == [None] * n:  # some servers leave it out
+            places_here = list(range(n))
+        rows = dict(zip(places_here, (_vector(item["embedding"]) for item in data), strict=True))
+        vectors = np.stack([rows[i] for i in range(n)])
+        if len(data) != n or vectors.ndim != 2 or not vectors.shape[1]:
+            raise ValueError(f"{len(data)} of shape {vectors.shape[1:]} came")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Failure("server_error", f"an embedding is not a vector: {error}") from None
-    lengths = {len(row) for row in rows}
-    if set(order) != set(range(n)):
-        raise Failure("server_error", f"the indexes of {n} vectors are {order!r:.80}")
-    if len(lengths) != 1 or not all(lengths):
-        raise Failure("server_error", f"vectors of {sorted(lengths)} dimensions")
-    if dimensions is not None and lengths != {dimensions}:
+        problem = f"not one vector for each of {n} texts ({type(error).__name__}: {error})"
+        raise Failure("server_error", problem) from None
+    if dimensions not in (None, vectors.shape[1]):
         raise Failure(
             "bad_request",
-            f"dimensions={dimensions} was asked for, and vectors of {lengths.pop()} came; the "
+            f"dimensions={dimensions} was asked for, and vectors of {vectors.shape[1]} came; the "
             "model cannot shorten them: leave dimensions out",
         )
-    vectors = np.empty((n, lengths.pop()), np.float32)
-    vectors[order] = rows
     usage = reply.get("usage")
     tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
     return _Embedded(places, vectors, tokens if isinstance(tokens, int) and tokens > 0 else 0)
-
-
-def _index(index: Any, otherwise: int) -> int:
-    """Return the index that a server gives, which some leave out."""
-    return otherwise if index is None else operator.index(index)
 
 
 def _vector(embedding: Any) -> Vectors:
@@ -327,8 +317,6 @@ def _vector(embedding: Any) -> Vectors:
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
     vector: Vectors = np.array(embedding, np.float32)
-    if vector.ndim != 1:
-        raise ValueError(f"an array of shape {vector.shape}")
     return vector
 
 

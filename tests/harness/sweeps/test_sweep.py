@@ -161,7 +161,7 @@ def test_unreadable_runs(folder: Path) -> None:
     with pytest.warns(UserWarning, match="damaged"):
         outcomes = again.run(Here())
     assert [outcome.exit_code for outcome in outcomes] == [4, 4, 0, 0]
-    assert "written by a newer target-bench" in str(outcomes[0].error)
+    assert "of another version of target-bench" in str(outcomes[0].error)
     assert (emptied / "scores.json").read_bytes() == scores
     assert outcomes[3].folder == whole
 
