@@ -171,7 +171,7 @@ def _print(
         say(f"  {query.text}  [{query.gold[0].label}]")
     say("How far they tell retrievers apart (recall@1, 95% interval):")
     for name, score in scores.items():
-        say(f"  {name:<12}  {score.value:.2f} [{score.low:.2f}, {score.high:.2f}]")
+        say(f"  {name:<12}  {score}")
     if problem := advice(scores):
         say(f"Warning: {problem}.")
     counts = ", ".join(f"{n:,} {name}" for name, n in result.counts("difficulty").items())

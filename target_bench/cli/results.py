@@ -109,7 +109,7 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
             failed = f"{result.n_failed} of {counted(result.n_queries, 'question')}"
             yield f"{result.label} failed on {failed}, which score 0."
         if result.answer_counts and result.answer_counts.unparsed:
-            unread = _of(result.answer_counts.unparsed, result.n_queries)
+            unread = f"{result.answer_counts.unparsed:,} of {counted(result.n_queries, 'question')}"
             yield f"{result.label} gave answers that cannot be read to {unread}, which score 0."
     others = [result for result in known if result is not best]
     if others:
@@ -209,24 +209,19 @@ def notes_on(result: "Result") -> Iterator[str]:
     """Yield what is to know about the rankings and answers of a run, beside their scores."""
     counts, answers = result.counts, result.answer_counts
     if result.corrections:
-        contested = _of(result.n_contested, result.n_scored)
-        yield f"{contested} have other gold in {result.corrections}, which [corrected] goes by"
-    if missing := result.missing_gold:
-        n, dropped, mapped = len(missing["tables"]), missing["dropped"], missing["mapped"]
-        yield (
-            f"{counted(n, 'gold table')} not here: {counted(dropped, 'question')} left out, "
-            f"{mapped} mapped to likely tables"
-        )
+        have = f"have other gold in {result.corrections}, which [corrected] goes by"
+        yield _of(result.n_contested, result.n_scored, have)
     if answers is None:
         none = f" ({counts.empty} with none)" if counts.empty else ""
-        if counts.short and not result.is_bound:
-            yield f"{_of(counts.short, counts.asked)} have fewer tables than asked for{none}"
-        if counts.tied:
-            yield f"{_of(counts.tied, counts.asked)} have tables of equal score"
-        if counts.unlabelled:
-            yield f"{_of(counts.unlabelled, counts.asked)} have no gold table"
-        if counts.empty_queries:
-            yield f"{_of(counts.empty_queries, counts.asked)} have no text"
+        short = 0 if result.is_bound else counts.short
+        for n, what in (
+            (short, f"have fewer tables than asked for{none}"),
+            (counts.tied, "have tables of equal score"),
+            (counts.unlabelled, "have no gold table"),
+            (counts.empty_queries, "have no text"),
+        ):
+            if n:
+                yield _of(n, counts.asked, what)
         return
     for n, what in (
         (answers.truncated, "were answered from tables cut short"),
@@ -234,14 +229,17 @@ def notes_on(result: "Result") -> Iterator[str]:
         (answers.unlabelled, "have no reference"),
     ):
         if n:
-            yield f"{_of(n, answers.asked)} {what}"
+            yield _of(n, answers.asked, what)
     if answers.input_tokens:
         cost = f", cost {answers.cost:.4f}" if answers.cost else ""
         yield f"{answers.input_tokens:,} tokens in, {answers.output_tokens or 0:,} out{cost}"
 
 
-def _of(n: int, asked: int) -> str:
-    return f"{n:,} of {counted(asked, 'question')}"
+def _of(n: int, asked: int, have: str) -> str:
+    """Return how many questions have something, or were treated so."""
+    verb, _, what = have.partition(" ")
+    singular = {"have": "has", "were": "was"}
+    return f"{n:,} of {counted(asked, 'question')} {singular[verb] if n == 1 else verb} {what}"
 
 
 def last_line(results: "Sequence[Result]", n_notes: int, n_groups: int) -> Iterator[str]:

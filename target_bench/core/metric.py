@@ -152,14 +152,11 @@ class MetricSpec:
         """Print a value with the decimals of the metric, a share as ``.797``; a dash for none."""
         if value is None or value != value:
             return "–"
-        return self._as_share(f"{value:{'+' if signed else ''}z.{self.digits}f}")
+        return text_tables.score_text(value, self.digits, "+" if signed else "")
 
     def interval(self, low: float, high: float, between: str = "–", sign: str = "") -> str:
         """Print the bounds of a value as ``text`` prints it; see ``text_tables.interval``."""
-        return self._as_share(text_tables.interval(low, high, self.digits, between, sign))
-
-    def _as_share(self, numbers: str) -> str:
-        return re.sub(r"\b0\.", ".", numbers) if self.scale == "share" else numbers
+        return text_tables.interval(low, high, self.digits, between, sign)
 
     def merit(self, value: float) -> float:
         """Turn a value into a number that is higher for the better one."""
@@ -427,7 +424,9 @@ class Score:
         if isnan(self.value):
             return "–"
         known = not (isnan(self.low) or isnan(self.high))
-        return f"{self.value:.3f}" + (f" [{self.low:.3f}, {self.high:.3f}]" if known else "")
+        text = text_tables.score_text
+        bounds = f" [{text(self.low)}, {text(self.high)}]" if known else ""
+        return f"{text(self.value)}{bounds}"
 
     def __repr__(self) -> str:
         return f"Score({self}, n={self.n})"

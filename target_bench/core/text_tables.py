@@ -319,7 +319,19 @@ def interval(low: float, high: float, digits: int, between: str = "–", sign: s
     """
     while low < high and digits < _MOST_DIGITS and f"{low:.{digits}f}" == f"{high:.{digits}f}":
         digits += 1
-    return f"{low:{sign}.{digits}f}{between}{high:{sign}.{digits}f}"
+    return f"{score_text(low, digits, sign)}{between}{score_text(high, digits, sign)}"
+
+
+def score_text(value: float, digits: int = 3, sign: str = "") -> str:
+    """Return a score as it stands everywhere: ``.797``, and ``0.50`` of metrics up to 100.
+
+    Args:
+        value: the score.
+        digits: decimals of the metric; with three or more there is no zero before the point.
+        sign: ``+`` for a value with its sign.
+    """
+    text = f"{value:{sign}z.{digits}f}"
+    return re.sub(r"\b0\.", ".", text) if digits > 2 else text
 
 
 def p_text(p: float) -> str:

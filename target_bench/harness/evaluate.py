@@ -89,7 +89,7 @@ def evaluate(
     from target_bench import evaluate
 
     results = evaluate("bm25", "mini")
-    print(results["bm25"]["recall@10"])  # 0.988 [0.968, 0.995]
+    print(results["bm25"]["recall@10"])  # .988 [.968, .995]
     ```
 
     Args:

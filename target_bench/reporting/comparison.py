@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec, Score
-from target_bench.core.text_tables import Column, Mark, TextTable, counted, p_text
+from target_bench.core.text_tables import Column, Mark, TextTable, counted, p_text, score_text
 from target_bench.metrics.scores import spec_of
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER, TestName
 
@@ -152,10 +152,10 @@ class ByGold:
         verdicts = f"{self.verdict} by both"
         if self.flips:
             verdicts = f"{self.verdict} by published gold, {self.corrected_verdict} by corrected"
+        by_each = (score_text(gold.value, 3, "+") for gold in (self.published, self.corrected))
         return (
-            f"{self.run}, {self.metric}{part}: {verdicts} ({self.published.value:+.3f} and "
-            f"{self.corrected.value:+.3f}); {self.contested:,} of the {self.differ:,} queries on "
-            "which it differs are contested"
+            f"{self.run}, {self.metric}{part}: {verdicts} ({' and '.join(by_each)}); "
+            f"{self.contested:,} of the {self.differ:,} queries on which it differs are contested"
         )
 
     @property

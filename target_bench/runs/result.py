@@ -97,7 +97,7 @@ class Result:
 
     ```python
     result = evaluate("bm25", "mini")["bm25"]
-    result["recall@10"]            # Score(0.988 [0.968, 0.995], n=280)
+    result["recall@10"]            # Score(.988 [.968, .995], n=280)
     result.per_query["recall@10"]  # (n,) one value for each of result.query_ids
     ```
 

@@ -18,8 +18,8 @@ def _in_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "printed"),
     [
-        ("own_retriever", ["LastWord ", "bm25 ", "0.427 [0.372, 0.484]"]),
-        ("own_metric", ["0.989 [0.969, 0.996] beside 0.988 [0.968, 0.995]", "1.604 ["]),
+        ("own_retriever", ["LastWord ", "bm25 ", ".427 [.372, .484]"]),
+        ("own_metric", [".989 [.969, .996] beside .988 [.968, .995]", "1.604 ["]),
         ("own_task", ["grounded, 144 queries", ".306", ".014", ".368"]),
     ],
 )

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from math import floor, log
 from typing import Any
 
+from target_bench.core.text_tables import score_text
+
 SERIES = 8
 """Colours there are, and so the runs that charts show; a ninth one has the colour of the first."""
 
@@ -46,7 +48,7 @@ def recall_chart(
             "series": series(i),
             "points": " ".join(f"{x(k)},{y(value)}" for k, value in enumerate(curve, start=1)),
             "dots": [
-                (x(k), y(curve[k - 1]), f"{labels[i]}: recall@{k} {curve[k - 1]:.3f}")
+                (x(k), y(curve[k - 1]), f"{labels[i]}: recall@{k} {score_text(curve[k - 1])}")
                 for k in cutoffs
                 if k <= len(curve)
             ],

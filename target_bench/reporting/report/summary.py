@@ -28,7 +28,7 @@ from target_bench.reporting.comparison import (
     upper_bounds,
 )
 from target_bench.reporting.report.report_runs import ReportRun
-from target_bench.reporting.web import count, milliseconds, score, seconds
+from target_bench.reporting.web import NONE, count, milliseconds, score, seconds
 from target_bench.runs.slicing import (
     MissingPluginError,
     Partition,
@@ -402,7 +402,8 @@ def queries_and_times(runs: Sequence[ReportRun]) -> tuple[list[tuple[str, list[s
     for part, name in _OF_ANSWERS.items():
         add(name, [None if each is None else getattr(each, part) for each in answers])
     if any(each and each.cost for each in answers):
-        add("cost", [each.cost if each else None for each in answers], lambda cost: score(cost, 4))
+        costs = [each.cost if each else None for each in answers]
+        add("cost", costs, lambda cost: f"{cost:.4f}" if cost else NONE)
     sizes = [run.run.index_bytes for run in runs]
     megabytes = [None if size is None else size / 1e6 for size in sizes]
     add("index MB", megabytes, lambda size: score(size, 2))

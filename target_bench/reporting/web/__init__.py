@@ -155,14 +155,14 @@ def count(value: float | None) -> str:
 
 
 def score(value: float | None, digits: int = 3) -> str:
-    """``0.842``; metrics from 0 to 100 with ``digits`` 2."""
+    """``.842``; metrics from 0 to 100 with ``digits`` 2."""
     if value is None or not isfinite(value):
         return NONE
-    return f"{value:.{digits}f}".replace("-", "−")
+    return text_tables.score_text(value, digits).replace("-", "−")
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """``0.831–0.853``; with more decimals where both bounds would look the same."""
+    """``.831–.853``; with more decimals where both bounds would look the same."""
     if low is None or high is None:
         return NONE
     return text_tables.interval(low, high, digits).replace("-", "−")

@@ -17,12 +17,6 @@ const page = (() => {
 
   const whole = new Intl.NumberFormat("en-US");
   const count = (n) => whole.format(n);
-  const score = (x, digits = 3) =>
-    x === null || !Number.isFinite(x) ? "–" : x.toFixed(digits).replace("-", "−");
-  function interval(low, high, digits = 3) {
-    while (low < high && digits < 6 && low.toFixed(digits) === high.toFixed(digits)) digits++;
-    return `${score(low, digits)}–${score(high, digits)}`;
-  }
   const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
   /* Said to screen readers; the page has one <p id="announcer" class="sr-only" role="status">. */
@@ -187,5 +181,5 @@ const page = (() => {
     }
   });
 
-  return { el, count, score, interval, plural, announce, sortable, copy, asMarkdown, asCSV, rowsOf };
+  return { el, count, plural, announce, sortable, copy, asMarkdown, asCSV, rowsOf };
 })();
