@@ -119,11 +119,8 @@ def lines(table: TextTable, width: int | None = None, colours: bool = False) -> 
     rows = [[visible(cell) for cell in row] for row in table.rows]
     columns = [replace(column, name=visible(column.name)) for column in table.columns]
     table = replace(table, columns=columns, rows=rows)
-    for laid_out in _layouts(table):
-        grid = _grid(laid_out, width, colours)
-        if grid is not None:
-            return grid
-    return _blocks(table, width)
+    grid = _first_grid(table, width, colours)
+    return grid or _in_parts(table, width, colours) or _blocks(table, width)
 
 
 def text(tables: Iterable[TextTable], width: int | None = None, colours: bool = False) -> str:
@@ -181,8 +178,7 @@ def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
 
 def fits(table: TextTable) -> bool:
     """Return whether a table has a line per row, or two, in this terminal, and no blocks."""
-    width = terminal_width()
-    return any(_grid(laid_out, width) is not None for laid_out in _layouts(table))
+    return _first_grid(table, terminal_width()) is not None
 
 
 def print_tables(*tables: TextTable) -> None:
@@ -343,6 +339,30 @@ def p_text(p: float) -> str:
 
 
 _PLAIN = str.maketrans({"─": "-", "–": "-", "·": "-"})
+
+
+def _first_grid(table: TextTable, width: int | None, colours: bool = False) -> list[str] | None:
+    grids = (_grid(laid_out, width, colours) for laid_out in _layouts(table))
+    return next((grid for grid in grids if grid is not None), None)
+
+
+def _in_parts(table: TextTable, width: int | None, colours: bool) -> list[str] | None:
+    """Return columns of numbers as tables below each other, all with the first column."""
+    n_columns = len(table.columns)
+    if not all(column.right for column in table.columns[1:]):
+        return None
+    for n in range(n_columns - 1, 1, -1):
+        grid = _first_grid(_of_columns(table, range(n)), width, colours)
+        if grid is not None:
+            rest = _of_columns(table, [0, *range(n, n_columns)])
+            return [*grid, "", *lines(rest, width, colours)]
+    return None
+
+
+def _of_columns(table: TextTable, places: Sequence[int]) -> TextTable:
+    marks = {(row, places.index(i)): m for (row, i), m in table.marks.items() if i in places}
+    rows = [[row[i] for i in places] for row in table.rows]
+    return replace(table, columns=[table.columns[i] for i in places], rows=rows, marks=marks)
 
 
 def _layouts(table: TextTable) -> Iterator[TextTable]:

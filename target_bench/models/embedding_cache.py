@@ -118,6 +118,7 @@ def _vectors_of(
             return vectors, n_cut
         store.append([], vectors[:0], (), warn)  # see that it works before hours of encoding
     missing = np.flatnonzero(~known)
+    say_how_long = _how_long([len(texts[i]) for i in missing], warn)
     for some, made, *cut in _parts(encoder, [texts[i] for i in missing], kind, store is not None):
         places = missing[some]
         n_cut += sum(cut[0]) if cut else 0
@@ -134,10 +135,34 @@ def _vectors_of(
             )
         vectors[places] = part
         known[places] = True
+        if store is not None:
+            say_how_long(some)
     if not known.all():
         text = texts[int(np.argmin(known))]
         raise PluginError(f"{_name(encoder)} made no vector of the text {_beginning(text)}")
     return vectors, n_cut
+
+
+def _how_long(lengths: Sequence[int], warn: Warn) -> Callable[[Sequence[int]], None]:
+    """Return a function that is told the places of encoded texts, and warns once of a long wait."""
+    begun, done, said = time.monotonic(), 0, False
+
+    def told(places: Sequence[int]) -> None:
+        nonlocal done, said
+        done += sum(lengths[i] for i in places)
+        seconds = time.monotonic() - begun
+        left = seconds * (sum(lengths) / max(done, 1) - 1)
+        if seconds > _PATIENCE and left > _LONG and not said:
+            said = True
+            warn(
+                f"{len(lengths):,} texts are encoded, which takes about {left / 60:,.0f} minutes "
+                "more. Vectors are kept: stopped, the same command goes on from there"
+            )
+
+    return told
+
+
+_PATIENCE, _LONG = 20, 60  # seconds
 
 
 def _parts(

@@ -136,3 +136,13 @@ def test_sentences_are_wrapped_by_the_columns_they_take(sentence: str, expected:
 @given(st.lists(st.text("a日本é", min_size=1, max_size=3)).map(" ".join), st.integers(7, 30))
 def test_wrapped_lines_fit(sentence: str, width: int) -> None:
     assert all(cell_len(line) <= width for line in wrapped(sentence, width))
+
+
+def test_columns_of_numbers_that_do_not_fit_are_two_tables() -> None:
+    names = ("R@1", "R@10", "false_retrieval@10")
+    columns = [Column("retriever"), *(Column(f"{name}\n[95%]", right=True) for name in names)]
+    table = TextTable(columns, [["bm25", *[".828\n[.775, .870]"] * 3]])
+    narrow = lines(table, 48)
+    assert max(map(len, narrow)) <= 48
+    assert [len(line.split()) for line in narrow if "bm25" in line] == [3, 2]
+    assert len(lines(table, 80)) == 5

@@ -130,6 +130,23 @@ def test_a_failure_loses_one_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     assert after.sent == ["ccc", "bb", "a"]
 
 
+def test_a_long_wait_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the characters that are done: 2 of 102 in 30 seconds, so 25 minutes for the others."""
+    monkeypatch.setattr(embedding_cache, "CHUNK", 1)
+    now = iter(range(0, 3000, 30))
+    monkeypatch.setattr("target_bench.models.embedding_cache.time.monotonic", lambda: next(now))
+    said: list[str] = []
+    texts = [f"{n:02}" for n in range(51)]
+    encoded(Lengths(), texts, "table", warn=said.append)
+    assert len(said) == 1
+    assert said[0].startswith(
+        "51 texts are encoded, which takes about 25 minutes more. Vectors are"
+    )
+    now = iter(range(0, 3000, 30))
+    encoded(Lengths(), texts, "table", warn=said.append)
+    assert len(said) == 1
+
+
 def test_a_part_that_never_comes_is_reported() -> None:
     class Forgetful(Lengths):
         def encode_parts(
