@@ -1143,7 +1143,9 @@ def metrics_worth_a_column(
     own = [name for name in own if not _is_deeper(name, own)]
     built_in = {name: scores[name] for name in names if name not in own}
     if answered:
-        main = twice = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
+        twice = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
+        both = (part for name in twice for part in (name, f"{name}[none]"))
+        main = [name for name in both if name in built_in][:_IN_A_TABLE]
     else:
         ranked = ranking_metrics(built_in) or table_metrics(built_in)
         recalls = [name for name in ranked if name.startswith("recall@")]

@@ -76,12 +76,15 @@ def outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     """Say what became of each query."""
     metric = outcome_metric(run)
     answers = [] if run.answers is None else queries
+    values = run.values[metric] if metric else np.full(len(answers), np.nan)
+    if f"{metric}[none]" in run.values:  # which says of refusals, too, whether they are right
+        values = run.values[f"{metric}[none]"]
     return Outcomes(
         [run.tables[query.id].gold_ranks for query in queries],
         [retrieved(query, run.tables[query.id]) for query in queries],
         [
             answered(
-                float(run.values[metric][i]) if metric else float("nan"),
+                float(values[i]),
                 run.run.answers[query.id].generation.error,
                 run.run.judgements.get(query.id, {}).get("verdict"),
             )
