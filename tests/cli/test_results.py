@@ -75,4 +75,4 @@ def test_questions_without_an_answer_have_a_sentence_and_two_columns(inside: Ins
 
 def test_a_score_that_rounds_to_zero_has_no_sign() -> None:
     spec = spec_of("nauc_recall[max]@10")
-    assert (spec.text(-0.0001), spec.text(-0.0001, signed=True)) == ("0.000", "+0.000")
+    assert (spec.text(-0.0001), spec.text(-0.0001, signed=True)) == (".000", "+.000")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from target_bench.core.text_tables import score_text
 from target_bench.harness.target import TARGET
 from target_bench.reporting.report import write_report
 from tests.browser import PHONE, WIDE, OpenPage
@@ -318,7 +319,8 @@ def test_sort_and_copy_the_scores(page: "Page", mini_runs: list[Path]) -> None:
     copied = page.evaluate("navigator.clipboard.readText()").split("\n")
     assert copied[0].startswith("| run | recall@10 | recall@1 |")
     mrr = scores["mrr"]
-    said = f"{mrr['value']:.3f} [{mrr['low']:.3f}, {mrr['high']:.3f}]"
+    value, low, high = (score_text(mrr[part]) for part in ("value", "low", "high"))
+    said = f"{value} [{low}, {high}]"
     assert any(line.startswith("| bm25 |") and said in line for line in copied)
     page.click("[data-copy-as=csv]")
     page.wait_for_function(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from target_bench.core.text_tables import score_text
 from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from target_bench.reporting.report import Limits, write_report
@@ -77,10 +78,8 @@ def test_recall_curve_is_the_recorded_recall(mini_report: Path, mini_runs: list[
         manifest = json.loads((folder / "manifest.json").read_bytes())
         scores = json.loads((folder / "scores.json").read_bytes())["scores"]
         for k in (1, 5, 10):
-            said = (
-                f"{manifest['asked']['retriever']}: recall@{k} {scores[f'recall@{k}']['value']:.3f}"
-            )
-            assert said in text
+            recall = score_text(scores[f"recall@{k}"]["value"])
+            assert f"{manifest['asked']['retriever']}: recall@{k} {recall}" in text
 
 
 def test_cut_and_marked(mini_runs: list[Path], tmp_path: Path) -> None:
