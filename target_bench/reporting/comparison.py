@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-POWERFUL = f"(power {POWER} at p < {p_text(ALPHA)}, before correction)"
-"""What ``Difference.detectable`` is of."""
-
 TESTS: Mapping[TestName, str] = {"randomization": "randomisation", "bootstrap": "bootstrap"}
 """The paired tests, as a sentence names them."""
 
@@ -380,9 +377,10 @@ def power(tested: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
     sentences = []
     if sizes:
         queries = _either({sizes[min(sizes)], sizes[max(sizes)]})
+        least = " to ".join(dict.fromkeys([spec.text(min(sizes)), spec.text(max(sizes))]))
         sentences.append(
-            f"{queries} queries are likely to show differences from {span(sizes, spec)} on "
-            f"{POWERFUL}, not smaller ones."
+            f"{queries} queries are likely to show differences from {least} on (power {POWER} at "
+            f"p < {p_text(ALPHA)}, before correction), not smaller ones."
         )
     if few:
         sentences.append(
@@ -390,11 +388,6 @@ def power(tested: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
             f"difference at p < {p_text(ALPHA)}, however large: ask {FEWEST} at least."
         )
     return " ".join(sentences)
-
-
-def span(sizes: Collection[float], spec: MetricSpec) -> str:
-    """Return the smallest and the largest of some differences, one number if they look the same."""
-    return " to ".join(dict.fromkeys([spec.text(min(sizes)), spec.text(max(sizes))]))
 
 
 def _either(numbers: Collection[int]) -> str:

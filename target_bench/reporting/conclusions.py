@@ -232,7 +232,7 @@ def markdown(name: str, conclusions: Sequence[Conclusion]) -> str:
 def sentences(conclusion: Conclusion) -> list[str]:
     """Return sentences on the best cell, the settings that matter, and what limits both."""
     lines = [line for ranking in conclusion.rankings for line in _on_best(conclusion, ranking)]
-    ranges = [_range(conclusion, e) for e in conclusion.effects if e.is_significant]
+    ranges = [_range(conclusion.spec, each) for each in conclusion.effects if each.is_significant]
     if ranges:
         lines.append(f"Significant effects on the average, the largest first: {'; '.join(ranges)}.")
     others = [effect.factor for effect in conclusion.effects if not effect.is_significant]
@@ -575,26 +575,25 @@ def _on_best(conclusion: Conclusion, ranking: Ranking) -> Iterator[str]:
         return
     where = f" with {ranking.tables}" if ranking.tables else ""
     tied = sum(place.score == best.score for place in others)
-    same = f"; {tied} more {'has' if tied == 1 else 'have'} the same score" if tied else ""
+    same = f"; {counted(tied, 'other cell')} with the same score" if tied else ""
+    bounds = conclusion.spec.interval(best.low, best.high)
     yield (
         f"{conclusion.corpus}{where}, {conclusion.n:,} queries: the best of {len(ranking.places)} "
         f"cells by {conclusion.metric} is {_settings(ranking, best)}, with "
-        f"{conclusion.spec.text(best.score)} (95% {_bounds(conclusion, best)}){same}."
+        f"{conclusion.spec.text(best.score)} (95% {bounds}){same}."
     )
-    near = [place for place in others if not place.is_apart]
+    near = [_settings(ranking, place) for place in others if not place.is_apart]
     how = f"paired randomisation tests, corrected for {len(others)} (Holm)"
     if not near:
         yield f"Every other cell is significantly worse (p < {p_text(SIGNIFICANT)}; {how})."
     elif len(near) == len(others):
         yield f"These queries tell none of the others apart from it ({how})."
     else:
-        named = "; ".join(_settings(ranking, place) for place in near[:_NAMED])
         more = f"; and {len(near) - _NAMED} more" if len(near) > _NAMED else ""
-        cells = "1 other cell" if len(near) == 1 else f"{len(near)} other cells"
-        worse = len(others) - len(near)
         yield (
-            f"These queries do not tell it apart from {cells} ({named}{more}); "
-            f"{worse} {'is' if worse == 1 else 'are'} significantly worse ({how})."
+            f"These queries do not tell it apart from {counted(len(near), 'other cell')} "
+            f"({'; '.join(near[:_NAMED])}{more}); significantly worse: {len(others) - len(near)} "
+            f"({how})."
         )
     yield (
         "The best cell was chosen on these queries, so its score is slightly optimistic; confirm "
@@ -603,17 +602,16 @@ def _on_best(conclusion: Conclusion, ranking: Ranking) -> Iterator[str]:
 
 
 def _settings(ranking: Ranking, place: TestedScore) -> str:
+    """Return what tells a cell from the others: ``bm25, k1=0.9``."""
     pairs = zip(ranking.factors, place.levels, strict=True)
     return ", ".join(
         level if name in ("retriever", "generator") else f"{name}={level}" for name, level in pairs
     )
 
 
-def _range(conclusion: Conclusion, effect: MainEffect) -> str:
-    ordered = sorted(effect.levels, key=lambda level: conclusion.spec.merit(level.score))
-    ends = (
-        f"{conclusion.spec.text(e.score)} with {e.levels[0]}" for e in (ordered[0], ordered[-1])
-    )
+def _range(spec: MetricSpec, effect: MainEffect) -> str:
+    worst, *_, best = sorted(effect.levels, key=lambda level: spec.merit(level.score))
+    ends = (f"{spec.text(level.score)} with {level.levels[0]}" for level in (worst, best))
     return f"{effect.factor} ({' to '.join(ends)})"
 
 
@@ -681,13 +679,9 @@ def _grid_table(conclusion: Conclusion, grid: ScoreGrid) -> TextTable:
 
 
 def _numbers(conclusion: Conclusion, row: TestedScore) -> list[str]:
-    text, difference = conclusion.spec.text, row.difference
-    score = [text(row.score), _bounds(conclusion, row)]
+    spec, difference = conclusion.spec, row.difference
+    score = [spec.text(row.score), spec.interval(row.low, row.high)]
     if difference is None:
         return [*score, "best", "", ""]
-    bounds = conclusion.spec.interval(difference.low, difference.high, " to ", "+")
-    return [*score, text(difference.value, signed=True), bounds, p_text(difference.p)]
-
-
-def _bounds(conclusion: Conclusion, row: TestedScore) -> str:
-    return conclusion.spec.interval(row.low, row.high)
+    bounds = spec.interval(difference.low, difference.high, " to ", "+")
+    return [*score, spec.text(difference.value, signed=True), bounds, p_text(difference.p)]

@@ -20,13 +20,12 @@ from target_bench.reporting.compare import (
     read_once,
 )
 from target_bench.reporting.comparison import (
-    POWERFUL,
     TESTS,
     Row,
     escaped_latex,
     latex_comment,
     latex_line,
-    span,
+    power,
 )
 from target_bench.runs.differences import labels, method_of
 from target_bench.runs.result import Result
@@ -177,7 +176,9 @@ def compare_corpora(
         own = _by_method(corpus, group, methods, base)
         folder_of |= {(corpus, name): run.folder for name, run in own.items()}
         if len(own) == 1:
-            rows |= {(m, corpus, base): _alone(own[base], m) for m in shared}
+            for metric, score in ((m, own[base].scores[m]) for m in shared):
+                bounds = (score.value, score.low, score.high)
+                rows[metric, corpus, base] = Row(metric, "", score.n, base, *bounds, None)
             continue
         how: dict[str, Any] = {"test": test, "resamples": resamples, "seed": seed}
         comparison = compare(list(own.values()), shared, own[base], **how)
@@ -255,11 +256,6 @@ def _shared(runs: Sequence[Result]) -> list[str]:
     return shared
 
 
-def _alone(run: Result, metric: str) -> Row:
-    score = run.scores[metric]
-    return Row(metric, "", score.n, run.label, score.value, score.low, score.high, None)
-
-
 # As text, Markdown and LaTeX
 
 
@@ -319,32 +315,20 @@ def _addition(table: PaperTable, metric: str) -> str:
 def _legend(table: PaperTable, best: str) -> list[str]:
     how = TESTS[table.test]
     tests = counted(table.n_tests, "test")
-    return [
+    lines = [
         f"{best}; below a score: its 95% interval.",
         f"Different from {table.baseline} on the same queries: * p < .05, ** p < .01, "
         f"*** p < .001 (paired {how} test of {', '.join(table.family)}, two-sided, corrected for "
         f"{tests} over all corpora, Holm).",
-        *(_power(table, metric) for metric in table.family),
-        *table.notes,
     ]
-
-
-def _power(table: PaperTable, metric: str) -> str:
-    """Return the smallest differences that the queries of each corpus are likely to show."""
-    least = []
-    for corpus in table.corpora:
-        rows = [row for (m, c, _), row in table.cells.items() if (m, c) == (metric, corpus)]
-        sizes = [row.difference.detectable for row in rows if row.difference is not None]
-        if sizes:
-            known = [size for size in sizes if size is not None]
-            from_ = (
-                f"from {span(known, table.specs[metric])}" if known else "none (too few queries)"
-            )
-            least.append(f"{corpus} {from_}")
-    return (
-        f"Differences of {metric} that the queries are likely to show {POWERFUL}: "
-        f"{', '.join(least)}."
-    )
+    for metric in table.family:
+        tested = [
+            (row.n, row.difference.detectable)
+            for (name, _, _), row in table.cells.items()
+            if name == metric and row.difference is not None
+        ]
+        lines += [f"{metric}: {power(tested, table.specs[metric])}"] if tested else []
+    return [*lines, *table.notes]
 
 
 def markdown(table: PaperTable) -> str:
@@ -373,7 +357,9 @@ def latex(table: PaperTable) -> str:
     """Return a ``tabular`` for the package booktabs; intervals stand in lines of their own."""
     n = len(table.metrics)
     columns = [(corpus, metric) for corpus in table.corpora for metric in table.metrics]
-    heads = [_spanning(corpus, n) for corpus in table.corpora]
+    heads = [escaped_latex(corpus) for corpus in table.corpora]
+    if n > 1:
+        heads = [rf"\multicolumn{{{n}}}{{c}}{{{head}}}" for head in heads]
     lines = [
         latex_comment(f"{', '.join(table.metrics)}, {table.task}"),
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
@@ -395,11 +381,6 @@ def latex(table: PaperTable) -> str:
         lines += [latex_line([escaped_latex(method), *scores]), latex_line(["", *bounds])]
     legend = _legend(table, "Bold: best of the column")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *map(latex_comment, legend), ""])
-
-
-def _spanning(corpus: str, n: int) -> str:
-    name = escaped_latex(corpus)
-    return rf"\multicolumn{{{n}}}{{c}}{{{name}}}" if n > 1 else name
 
 
 def _latex_cell(score: str, marker: str, bold: bool) -> str:

@@ -14,7 +14,6 @@ from target_bench.metrics import stats
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting import paper_table
 from target_bench.reporting.compare import compare
-from target_bench.reporting.comparison import POWERFUL
 from target_bench.reporting.paper_table import PaperTable, compare_corpora, several_corpora
 from tests.builders import only
 from tests.runs.stored import copied
@@ -87,20 +86,12 @@ def test_text_fits_the_terminal_and_has_every_interval() -> None:
         assert spec_of("mrr").interval(row.low, row.high) in paper_table.text(table, 80)
 
 
-def test_the_differences_that_each_corpus_is_likely_to_show() -> None:
+def test_the_differences_that_the_queries_are_likely_to_show() -> None:
     table = _table("recall@10")
-    (ours, _, random) = (table.cells["recall@10", table.corpora[0], name] for name in table.methods)
-    assert ours.difference is None
-    assert random.difference is not None
-    said = f"recall@10 that the queries are likely to show {POWERFUL}: {table.corpora[0]} "
-    most = spec_of("recall@10").text(random.difference.detectable)
-    for shown in (
-        paper_table.text(table),
-        paper_table.markdown(table),
-        paper_table.latex(table),
-    ):
-        assert said + "from ." in shown
-        assert f" to {most}, {table.corpora[1]} from ." in shown
+    for shown in (paper_table.text(table), paper_table.markdown(table), paper_table.latex(table)):
+        assert "recall@10: 40 queries are likely to show differences from ." in " ".join(
+            shown.split()
+        )
 
 
 def test_markdown_and_latex() -> None:
