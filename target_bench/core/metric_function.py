@@ -16,7 +16,6 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from difflib import get_close_matches
 from functools import update_wrapper
 from math import inf, isinf, nan
 from typing import Any, overload
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 
 from target_bench.core import registry
 from target_bench.core.contract import plugin_error
-from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError
+from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, unknown_name
 from target_bench.core.identity import code_hash
 from target_bench.core.metric import RANKINGS, Metric, MetricSpec, mean, of_mean
 from target_bench.core.reasoning import without_reasoning
@@ -90,9 +89,7 @@ class FunctionMetric(Metric[Outputs]):
         kind = {"of": "answers" if "answer" in named else RANKINGS, "at_k": "k" in named}
         known = MetricSpec.__dataclass_fields__.keys() - kind
         for field in declaration.keys() - known:
-            near = get_close_matches(field, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(known))}"
-            raise ConfigError(f"metric {fields['name']}: it has no field {field!r}; {hint}")
+            raise ConfigError(f"metric {name}: {unknown_name('field', field, sorted(known))}")
         self.spec = MetricSpec(**{**fields, **kind})
         self._k: int | None = None
 

@@ -16,7 +16,6 @@ from target_bench.core.schema import (
     NO_DATABASE,
     Cell,
     Corpus,
-    CorpusInfo,
     Dataset,
     Query,
     Table,
@@ -26,7 +25,6 @@ from target_bench.data.formats import detect, records, spreadsheets
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
 from target_bench.data.formats.database_files import Databases
 from target_bench.data.formats.own_folder import TableFolder
-from target_bench.data.formats.records import served_tasks
 from target_bench.data.formats.table_files import suffix_of
 from target_bench.data.load import folder_of, is_path, loader, make_dataset, read, split_of
 
@@ -58,16 +56,7 @@ def from_dataframe(
         DataError: a value is not a data frame, a field is missing or of another type, or a gold
             table is not among the tables.
     """
-    info = CorpusInfo(
-        name=name,
-        title=name,
-        tasks=served_tasks(with_databases=False),
-        splits=(split,),
-        licence="your own",
-        citation="your own",
-        source="data frames",
-        any_task=True,
-    )
+    info = records.own_info(name, name, "data frames", (split,))
     if not isinstance(tables, Mapping):
         raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")
     contexts = context or {}

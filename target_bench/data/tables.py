@@ -7,11 +7,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import DataError, did_you_mean
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release
 from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table, TableId, own_copy
@@ -494,11 +493,10 @@ def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
         seen.add(query.id)
         for table_id in query.gold:
             if table_id not in corpus.positions:
-                near = get_close_matches(table_id.table_id, (name for _, name in corpus.ids), 1)
+                names = (name for _, name in corpus.ids)
                 raise DataError(
                     f"{where}: query {query.id!r} has gold table {table_id}, which is not among "
-                    f"the {len(corpus)} tables"
-                    + "".join(f". Did you mean {name!r}?" for name in near)
+                    f"the {len(corpus)} tables.{did_you_mean(table_id.table_id, names)}"
                 )
 
 

@@ -114,7 +114,7 @@ def test_other_parameters_are_refused(function: Any, problem: str) -> None:
         ({"scale": "percentage"}, "scale='percentage'.*share or percent or unbounded"),
         ({"digits": 2.5}, "digits=2.5"),
         ({"name": 3}, "name=3"),
-        ({"scal": "share"}, "no field 'scal'; did you mean scale"),
+        ({"scal": "share"}, "unknown field 'scal'. Did you mean scale"),
     ],
 )
 def test_a_declaration_that_no_metric_has_is_refused(

@@ -47,16 +47,16 @@ def info(
     path = path.resolve()
     words = path.name if path.is_dir() else path.stem
     name = re.sub(r"[\W_]+", "-", words.lower()).strip("-") or "data"
-    return CorpusInfo(
-        name=name,
-        title=path.name,
-        tasks=served_tasks(with_database),
-        splits=(*sorted(splits, key=_order), *sorted(others, key=_order)) or (DEFAULT_SPLIT,),
-        licence="your own",
-        citation="your own",
-        source=str(path),
-        any_task=True,
-    )
+    named = (*sorted(splits, key=_order), *sorted(others, key=_order)) or (DEFAULT_SPLIT,)
+    return own_info(name, path.name, str(path), named, with_database)
+
+
+def own_info(
+    name: str, title: str, source: str, splits: tuple[str, ...], with_database: bool = False
+) -> CorpusInfo:
+    """Return the declaration of a user's own data; arguments as ``CorpusInfo`` has them."""
+    yours, tasks = "your own", served_tasks(with_database)
+    return CorpusInfo(name, title, tasks, splits, yours, yours, source, any_task=True)
 
 
 def _order(split: str) -> tuple[int, str]:
