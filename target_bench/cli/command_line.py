@@ -25,7 +25,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import SchemaScope
 from target_bench.core.schema import GoldMissing, OnError, TableFormat
 from target_bench.core.settings import option_info
-from target_bench.core.text_tables import visible, wrapped
+from target_bench.core.text_tables import visible
 from target_bench.core.user_code import described, place
 from target_bench.core.version import __version__
 from target_bench.harness.options import OPTIONS, TOP_K, flag_of
@@ -218,9 +218,6 @@ def on_line(context: typer.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
-
-_WIDTH_OF_PANELS = 100
-"""Columns of a terminal in which panels have room for each option."""
 
 _EVERY = 60.0
 """Seconds between two lines on a stage, where no bar is drawn."""
@@ -430,36 +427,7 @@ class Commands(TyperGroup):
 
 
 class ConsoleCommand(TyperCommand):
-    """A command.
-
-    Of an option that is written otherwise now the error shows the new spelling. Help is in panels,
-    or in a narrow terminal each option above what it does: panels would cut its name.
-    """
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        from rich.console import Console
-
-        width = Console().width
-        if width >= _WIDTH_OF_PANELS:
-            super().format_help(ctx, formatter)
-            return
-        lines = wrapped(self.get_usage(ctx), width, "  ")
-        for paragraph in (self.help or "").split("\n\n"):
-            lines += ["", *wrapped(" ".join(paragraph.split()), width)]
-        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            usual = "Options" if parameter.param_type_name == "option" else "Arguments"
-            panel = getattr(parameter, "rich_help_panel", None) or usual
-            if record is not None:
-                sections.setdefault(panel, []).append(record)
-        for panel, records in sections.items():
-            lines += ["", f"{panel}:"] if records else []
-            for names, meaning in records:
-                lines += wrapped(f"  {names.replace('|', ' | ')}", width, "    ")
-                lines += wrapped(f"      {meaning}", width, "      ") if meaning else []
-        formatter.write("\n".join([*lines, ""]))
+    """A command; of an option that is written otherwise now the error shows the new spelling."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read the arguments.
