@@ -1,11 +1,12 @@
 """``target-bench runs``: what lies in a store of runs, whether it is whole, and its export."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -32,15 +33,9 @@ from target_bench.core.text_tables import (
 )
 from target_bench.harness.options import RUNS
 
-if TYPE_CHECKING:
-    from target_bench.runs.integrity import Checked
-
 HELP = "List, show, compare, check, clean up and export stored runs."
 
 app = group(HELP)
-
-Listed = Mapping[str, Any]
-"""A line of the list: an entry of ``runs.documents.listed``."""
 
 RunName = Annotated[str, argument(metavar="RUN")]
 
@@ -54,16 +49,17 @@ def list_(
     printed_as: PrintedAs = "text",
 ) -> None:
     """Print the runs of a store."""
+    from target_bench.core.task_names import task_named
     from target_bench.runs.documents import listed
     from target_bench.runs.result import list_runs
 
-    short_name = _task(task)
+    short_name = task and task_named(task)
     runs = [
         run
         for run in listed(list_runs(out))
         if corpus in (None, run["corpus"]) and short_name in (None, run["task"])
     ]
-    columns = [Column(name, below=name in _BELOW) for name in _LISTED]
+    columns = [Column(name, below=name in ("task", "run", "started")) for name in _LISTED]
     form = "json" if as_json else printed_as
     print_as(form, runs, runs, [TextTable(columns, list(map(_row, runs)))])
     if form != "text":
@@ -71,26 +67,38 @@ def list_(
     say_wrapped(f"{counted(len(runs), 'run')} in {out}")
     for run in runs:
         if run["state"] in ("failed", "interrupted"):
-            say_wrapped(f"{_id(run)} {run['state']}: {run['error']}", "  ")
+            say_wrapped(f"{_id(run['folder'])} {run['state']}: {run['error']}", "  ")
     damaged = sum(run["state"] in ("damaged", "unreadable") for run in runs)
     if damaged:
         say_wrapped(f"{damaged} damaged; target-bench runs fsck --out {out} says where")
 
 
-def _row(run: Listed) -> list[str]:
+_LISTED = ("id", "task", "corpus", "run", "queries", "score", "started")
+
+
+def _row(run: Mapping[str, Any]) -> list[str]:
+    """Return the cells of an entry of ``runs.documents.listed``."""
+    from target_bench.metrics.scores import spec_of
+
+    score = run["state"] if run["state"] != "finished" else "no reference"
+    if run["state"] == "finished" and run["metric"] is not None:
+        spec = replace(spec_of(run["metric"]), digits=run["digits"])
+        score = f"{run['metric']} {spec.text(run['score'])}"
+    # Rankings that answers are built on are about the task of those.
+    answer_task = "" if run["about"] in (None, run["task"]) else f" ({run['about']})"
     return [
-        _id(run),
+        _id(run["folder"]),
         run["task"],
-        _data(run),
+        f"{run['corpus']} {run['split']}{answer_task}",
         run["label"],
         "" if run["queries"] is None else f"{run['queries']:,}",
-        _headline(run),
+        score,
         run["started"][:16].replace("T", " "),
     ]
 
 
-def _id(run: Listed) -> str:
-    return Path(run["folder"]).name.rpartition("-")[2]
+def _id(folder: str | Path) -> str:
+    return Path(folder).name.rpartition("-")[2]
 
 
 @app.command("show", help="One run: identity, scores, denominators, environment, timings, notes.")
@@ -108,14 +116,22 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print the content of a run folder."""
-    if config:
-        _show_config(run, out)
-        return
     from target_bench.runs.documents import described
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run, slice_table, slices_to_json
 
     stored = read_run(find(run, out))
+    if config:
+        import yaml
+
+        from target_bench.harness.run_config import config_of
+
+        options = config_of(stored.asked, stored.split)
+        typer.echo(f"# {stored.folder.name}: target-bench run --config FILE makes it again")
+        typer.echo(
+            yaml.safe_dump(options, sort_keys=False, allow_unicode=True, width=100), nl=False
+        )
+        return
     document = described(stored)
     problems = document.get("problems")
     slices = {} if problems else {name: stored.scores_by(name) for name in by or ()}
@@ -128,38 +144,28 @@ def show(
         raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
 
 
-def _show_config(run: str, out: Path) -> None:
-    import yaml
-
-    from target_bench.harness.run_config import config_of
-    from target_bench.runs.find import find
-    from target_bench.runs.result import read_run
-
-    stored = read_run(find(run, out))
-    config = config_of(stored.asked, stored.split)
-    options = yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=100)
-    name = stored.folder.name
-    typer.echo(f"# {name}: target-bench run --config FILE makes it again\n{options}", nl=False)
-
-
 def _show(document: dict[str, Any], verbose: bool) -> None:
     """Print the state of a run and its scores first, then what is recorded of it.
 
     Unless ``verbose``: the main metrics, the identity, and the first entries of other parts.
     """
-    from target_bench.metrics.scores import main_metrics
+    from target_bench.metrics.scores import main_metrics, spec_of
 
     scores = document.pop("scores")
-    shown = list(scores) if verbose or not scores else main_metrics(scores)
     parts = {name: part for name, part in document.items() if isinstance(part, dict)}
     for name, value in document.items():
         if name not in parts:
             say_wrapped(f"{name}: {value}", "  ")
-    if scores:
-        rows = [[name, *_score(name, scores[name])] for name in shown]
-        columns = [Column(name, right=name != "metric") for name in _SCORE_COLUMNS]
+    rows = []
+    for name in scores if verbose or not scores else main_metrics(scores):
+        score, spec = scores[name], spec_of(name, scores[name])
+        bounds = (score["low"], score["high"])  # there are none over no query
+        interval = "" if None in bounds else spec.interval(*bounds)
+        rows.append([name, spec.text(score["value"]), interval, f"{score['n']:,}"])
+    if rows:
+        titles = ("metric", "score", "95% interval", "queries")
         say("")
-        print_tables(TextTable(columns, rows))
+        print_tables(TextTable([Column(name, right=name != "metric") for name in titles], rows))
     for name, part in parts.items():
         say(f"\n{name}:")
         # The table above names the metrics; in full they are long.
@@ -177,6 +183,10 @@ def _show(document: dict[str, Any], verbose: bool) -> None:
 
 _ENTRIES = 12
 """Lines of a part that are printed."""
+
+
+def _cell(value: Any) -> str:
+    return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @app.command("diff", help="The differences of two runs: identity, environment, scores.")
@@ -200,8 +210,7 @@ def diff(
         return
     rows = [[f"{each.part}.{each.path}", _cell(each.first), _cell(each.second)] for each in changes]
     if rows:
-        names = [folder.name.rpartition("-")[2] for folder in (first, second)]
-        columns = [Column("what"), *(Column(name, prose=True) for name in names)]
+        columns = [Column("what"), *(Column(_id(run), prose=True) for run in (first, second))]
         print_tables(TextTable(columns, rows))
     else:
         say("the two runs differ in nothing")
@@ -298,35 +307,22 @@ def fsck(
 
     folders = [find(run, out) for run in runs] if runs else run_folders(out)
     checks = [check(folder) for folder in folders]
+    count = Counter[str](checked.state for checked in checks)
     if as_json:
         print_json([checked.to_json() for checked in checks])
     else:
-        for line in _report(checks):
-            say(line)
-    damaged = sum(checked.state == "damaged" for checked in checks)
-    if damaged:
-        raise StoreError(f"damaged in {out}: {damaged} of {counted(len(checks), 'run')}")
-
-
-def _report(checks: "Sequence[Checked]") -> list[str]:
-    lines = []
-    for checked in checks:
-        if checked.state == "unfinished":
-            total = "" if checked.n_queries is None else f" of {checked.n_queries}"
-            missing = (
-                ""
-                if checked.n_queries is None
-                else f", {checked.n_queries - checked.answered} missing"
-            )
-            lines.append(
-                f"{checked.folder}: unfinished, {checked.answered}{total} answered{missing}"
-            )
-        lines += [f"{checked.folder}: DAMAGED: {problem}" for problem in checked.problems]
-        lines += [f"{checked.folder}: {note}" for note in checked.notes]
-    count = dict.fromkeys(("finished", "unfinished", "damaged"), 0)
-    for checked in checks:
-        count[checked.state] += 1
-    return [*lines, ", ".join(f"{n} {state}" for state, n in count.items())]
+        for checked in checks:
+            if checked.state == "unfinished":
+                n, done = checked.n_queries, checked.answered
+                total = "" if n is None else f" of {n}"
+                rest = "" if n is None else f", {n - done} missing"
+                say(f"{checked.folder}: unfinished, {done}{total} answered{rest}")
+            for line in (*(f"DAMAGED: {each}" for each in checked.problems), *checked.notes):
+                say(f"{checked.folder}: {line}")
+        states = ("finished", "unfinished", "damaged")
+        say(", ".join(f"{count[state]} {state}" for state in states))
+    if count["damaged"]:
+        raise StoreError(f"damaged in {out}: {count['damaged']} of {counted(len(checks), 'run')}")
 
 
 @app.command("gc", help="List runs that were never finished, and leftovers; --yes removes them.")
@@ -348,44 +344,3 @@ def gc(
     else:
         gone = sum(map(remove, leftovers))
         say(f"removed {gone} of {len(leftovers)}")
-
-
-_LISTED = ("id", "task", "corpus", "run", "queries", "score", "started")
-_BELOW = ("task", "run", "started")
-_SCORE_COLUMNS = ("metric", "score", "95% interval", "queries")
-
-
-def _task(name: str | None) -> str | None:
-    from target_bench.core.task_names import task_named
-
-    return None if name is None else task_named(name)
-
-
-def _data(run: Listed) -> str:
-    """Corpus and split; of rankings that answers are built on the task that they are about."""
-    answer_task = "" if run["about"] in (None, run["task"]) else f" ({run['about']})"
-    return f"{run['corpus']} {run['split']}{answer_task}"
-
-
-def _headline(run: Listed) -> str:
-    if run["state"] != "finished":
-        return str(run["state"])
-    if run["metric"] is None:
-        return "no reference"
-    from target_bench.metrics.scores import spec_of
-
-    spec = replace(spec_of(run["metric"]), digits=run["digits"])
-    return f"{run['metric']} {spec.text(run['score'])}"
-
-
-def _score(name: str, score: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Value, interval and number of queries; a score over no query has neither of the first."""
-    from target_bench.metrics.scores import spec_of
-
-    spec, bounds = spec_of(name, score), (score["low"], score["high"])
-    shown = "" if None in bounds else spec.interval(*bounds)
-    return spec.text(score["value"]), shown, f"{score['n']:,}"
-
-
-def _cell(value: Any) -> str:
-    return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
