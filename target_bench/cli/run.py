@@ -66,7 +66,6 @@ from target_bench.harness.options import (
 )
 
 if TYPE_CHECKING:
-    from target_bench.harness.stages.consent import Confirm
     from target_bench.harness.target import TARGET
     from target_bench.runs.result import Result
 
@@ -141,12 +140,8 @@ def run(
     pairs = _pairs(options, names)
     _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)
-    with _reported(
-        pairs, options, ("json" if as_json else printed_as, verbose, notes), written
-    ) as (
-        target,
-        results,
-    ):
+    shown = ("json" if as_json else printed_as, verbose, notes)
+    with _reported(pairs, options, shown, written) as (target, results):
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
         chosen = options.retrievers or (registry.BASELINES if ranked else [None])
         for retriever, generator in product(chosen, options.generators or [EXTRACTIVE]):
@@ -193,12 +188,19 @@ def _pairs(options: Options, wanted: list[str]) -> list[tuple[str, str | list[st
     Without a task these are table retrieval, or with a generator the tasks that the corpora have
     answers for; with ``all`` they are both.
     """
+    from target_bench.core.task_names import task_named
     from target_bench.data.load import is_path, loader
 
     tasks, answered = options.tasks, bool(options.generators)
     every = list(tasks) == [ALL]
     if tasks and not every:
-        _check_names(tasks)
+        names = [task_named(task) for task in tasks]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(
+                    f"--task {name} is given twice; to compare settings of a task, run each by "
+                    "itself, or list them in a sweep"
+                )
         return [(task, list(wanted)) for task in tasks]
     pairs: list[tuple[str, str | list[str]]] = []
     if every or not answered:
@@ -246,23 +248,6 @@ def _unfit(name: str, tasks: Sequence[str], options: Options) -> dict[str, str]:
 
 ALL = "all"
 """In place of a task: all that the corpora serve."""
-
-
-def _check_names(tasks: Sequence[str]) -> None:
-    """See that the rows of no two tasks stand under one name.
-
-    Raises:
-        ConfigError: a task is named twice.
-    """
-    from target_bench.core.task_names import task_named
-
-    names = [task_named(task) for task in tasks]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ConfigError(
-            f"--task {twice} is given twice; to compare settings of a task, run each by itself, or "
-            "list them in a sweep"
-        )
 
 
 SCORE_HELP = """Score rankings or answers of another system.
@@ -316,12 +301,13 @@ def score(
     offline: Offline = False,
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
+    from target_bench.runs.find import find, is_name
+
     given = given_options(context)
     options = Options(**given)
     confirm = announced if yes else agreed
     shown = ("json" if as_json else printed_as, verbose, notes)
-    stored = _stored(corpus, options.out) if corpus else None
-    if stored:
+    if corpus and not registry.is_known("corpus", corpus) and is_name(corpus, options.out):
         fitting = {"top_k", "data_dir", "out", "metrics", "gold_corrections"}
         if run_file or predictions or order or given.keys() - fitting:
             raise ConfigError(
@@ -329,17 +315,18 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        _score_stored(stored, task, options, shown, by or (), confirm)
+        from target_bench.harness.resume import ResumedRun
+        from target_bench.runs.result import read_run
+
+        with printed(*shown) as (observer, results):
+            stored = ResumedRun(read_run(find(corpus, options.out)), options.data_dir, observer)
+            scored = stored.score(task, confirm, options.metrics, options.gold_corrections)
+            results += [result.sliced(by or ()) for result in scored]
         return
     pairs = [(task or RANKING_TASK, _corpora(corpus, options.corpora))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
-    with _reported(
-        pairs, options, ("json" if as_json else printed_as, verbose, notes), written
-    ) as (
-        target,
-        results,
-    ):
+    with _reported(pairs, options, shown, written) as (target, results):
         results += target.score(
             run_file,
             options.split,
@@ -355,15 +342,6 @@ def score(
             gold_missing=options.gold_missing,
             metrics=options.metrics,
         )
-
-
-def _stored(name: str, out: Path) -> Path | None:
-    """Return the run folder of this name, if it names a run and no corpus."""
-    from target_bench.runs.find import find, is_name
-
-    if registry.is_known("corpus", name):
-        return None
-    return find(name, out) if is_name(name, out) else None
 
 
 def _corpora(corpus: str | None, corpora: Iterable[str]) -> list[str]:
@@ -467,21 +445,3 @@ def generate(
         for generator in options.generators or [EXTRACTIVE]:
             answering = AnswerOptions(generator, options.prompting, confirm=confirm)
             results += stored.generate(answering, task, retry_failed)
-
-
-def _score_stored(
-    folder: Path,
-    task: str | None,
-    options: Options,
-    shown: Shown,
-    by: Sequence[str],
-    confirm: "Confirm",
-) -> None:
-    """Score a run folder again and print."""
-    from target_bench.harness.resume import ResumedRun
-    from target_bench.runs.result import read_run
-
-    with printed(*shown) as (observer, results):
-        stored = ResumedRun(read_run(folder), options.data_dir, observer)
-        scored = stored.score(task, confirm, options.metrics, options.gold_corrections)
-        results += [result.sliced(by) for result in scored]
