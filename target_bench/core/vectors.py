@@ -65,20 +65,10 @@ class Encoder(ABC):
     def config(self) -> Mapping[str, Any]:
         """Return the settings that determine the vectors, as JSON.
 
-        Default: constructor arguments.
+        ``query_prompt`` and ``table_prompt`` are taken to change the vectors of their own kind of
+        text alone. Default: constructor arguments.
         """
         return constructor_arguments(self)
-
-    def recorded_as(self, kind: TextKind) -> Mapping[str, Any] | None:  # noqa: ARG002 (optional)
-        """Return the key under which vectors of this kind of text are cached.
-
-        It has ``class`` and ``config``.
-
-        Only for an encoder that is asked for money: then no edit of its code, and no setting of
-        the other kind of text, has paid texts sent again. Default: None, the identity of the
-        encoder.
-        """
-        return None
 
     def notes(self) -> Sequence[str]:
         """Return notes for the user about the texts encoded so far. Default: nothing."""

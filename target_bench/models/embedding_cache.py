@@ -215,15 +215,14 @@ def _beginning(text: str) -> str:
 
 def _store(encoder: Encoder, kind: TextKind) -> "EmbeddingStore | None":
     """Return where an encoder's vectors are recorded, or None if it cannot be identified."""
-    identity = encoder.recorded_as(kind)
-    if identity is None:
-        revision = getattr(encoder, "revision", None)
-        if not callable(revision) or revision() is None:
-            return None
-        identity, warning = plugin_identity(encoder)
-        if warning:
-            return None
-    written = json.dumps(dict(identity), sort_keys=True)
+    if encoder.revision() is None:
+        return None
+    identity, warning = plugin_identity(encoder)
+    if warning:
+        return None
+    other_prompt = "table_prompt" if kind == "query" else "query_prompt"
+    config = {n: value for n, value in identity["config"].items() if n != other_prompt}
+    written = json.dumps({**identity, "config": config}, sort_keys=True)
     name = hashlib.sha256(json.dumps([written, kind]).encode()).hexdigest()[:16]
     return EmbeddingStore(cache_root() / FOLDER / f"{name}{_SUFFIX}", written, kind)
 

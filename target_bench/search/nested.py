@@ -121,7 +121,7 @@ class InnerRetriever:
 
     def limit_memory(self, n_bytes: int) -> None:
         """Pass the limit on; ``NotImplementedError`` if the retriever keeps none."""
-        self._optional("limit_memory")(n_bytes)
+        self._optional("limit_memory", n_bytes)
 
     def save(self, folder: Path) -> None:
         """Have the index written into a new folder.
@@ -129,9 +129,8 @@ class InnerRetriever:
         Raises:
             ConfigError: the retriever cannot save its index.
         """
-        save = self._hook("save")
         folder.mkdir()
-        self._call(save, folder)
+        self._with_index("save", folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Have the index read.
@@ -140,31 +139,23 @@ class InnerRetriever:
             ConfigError: the retriever cannot load an index.
         """
         self._corpus = corpus
-        self._call(self._hook("load"), folder, corpus)
+        self._with_index("load", folder, corpus)
 
-    def _hook(self, name: str) -> Any:
+    def _with_index(self, name: str, *arguments: object) -> None:
         try:
-            return self._optional(name)
+            self._optional(name, *arguments)
         except NotImplementedError as error:
-            raise ConfigError(self._without_hooks()) from error
+            raise ConfigError(
+                f"{self.label} cannot save or load its index: give it the methods save(folder) "
+                "and load(folder, corpus), or leave --indexes out (indexes=None)"
+            ) from error
 
-    def _call(self, hook: Any, *arguments: object) -> None:
-        try:
-            hook(*arguments)
-        except NotImplementedError as error:
-            raise ConfigError(self._without_hooks()) from error
-
-    def _without_hooks(self) -> str:
-        return (
-            f"{self.label} cannot save or load its index: give it the methods save(folder) and "
-            "load(folder, corpus), or leave --indexes out (indexes=None)"
-        )
-
-    def _optional(self, name: str) -> Any:
+    def _optional(self, name: str, *arguments: object) -> None:
+        """Call a method that users' own retrievers may lack."""
         method = getattr(self.retriever, name, None)
         if not callable(method):
             raise NotImplementedError
-        return method
+        method(*arguments)
 
 
 class Wrapper(Retriever):

@@ -142,7 +142,7 @@ def _truncate(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda f: _edit(f, format=99), "format 99, and this version of target-bench reads 4"),
+        (lambda f: _edit(f, format=99), "format 99, and this version of target-bench reads 5"),
         (lambda f: (f / "index.json").write_text("[]"), "format None"),
         (lambda f: (f / "index.json").write_text("{"), "cannot be read"),
         (lambda f: (f / "index.json").write_text("[" * 100_000), "nested too deep"),

@@ -17,10 +17,6 @@ from target_bench.models.remote.failures import Failure
 from target_bench.models.remote.openai_client import Connection, ModelServer, check_at_least_one
 from target_bench.models.remote.threads import in_threads
 
-PREPARATION = 1
-"""The version of what is done to texts and vectors here (prompts, cutting, order); part of what
-vectors are recorded under, in place of a hash of this code."""
-
 _OWN = ("model", "input", "dimensions")
 _CHANGES_NO_VECTOR = (
     "api_key_env",
@@ -131,25 +127,6 @@ class OpenAIEmbeddings(Encoder):
     def revision(self) -> str:
         """Return address and model: a hosted model has no hash that could be asked for."""
         return f"{self._server.address} {self.model}"
-
-    def recorded_as(self, kind: TextKind) -> Mapping[str, Any] | None:
-        """Return address, model and all that is sent with a text of this kind.
-
-        Code and packages are not among it: an edit would have texts sent, and paid for, again. A
-        class that inherits is known by its code.
-        """
-        if type(self) is not OpenAIEmbeddings:
-            return None
-        extra = {k: v for k, v in (self.extra or {}).items() if k != "encoding_format"}
-        config = {
-            "model": self.model,
-            "base_url": self._server.address,
-            "dimensions": self.dimensions,
-            "prompt": self.query_prompt if kind == "query" else self.table_prompt,
-            "max_tokens": self.max_tokens,
-            "extra": extra,
-        }
-        return {"class": "openai:OpenAIEmbeddings", "preparation": PREPARATION, "config": config}
 
     def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002 (the contract's argument)
         """Start the counts again: another corpus begins."""

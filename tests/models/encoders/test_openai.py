@@ -121,14 +121,10 @@ def test_no_edit_of_code_sends_paid_texts_again(
         before = len(server.requests)
         encoded(other, ["a"], "table")
         assert len(server.requests) == before + 1
-    monkeypatch.setattr("target_bench.models.encoders.openai.PREPARATION", 2)
+    monkeypatch.setattr(OpenAIEmbeddings, "VERSION", "another")
     before = len(server.requests)
     encoded(OpenAIEmbeddings("m", server.base_url), ["a"], "table")
     assert len(server.requests) == before + 1
-
-
-class Inherited(OpenAIEmbeddings):
-    """A class of a user's."""
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
