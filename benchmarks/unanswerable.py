@@ -56,7 +56,8 @@ def page() -> Iterator[str]:
     yield "What retrievers make of questions that no table answers ([what is"
     yield "measured](../docs/metrics.md#questions-without-an-answer)): those that EHRSQL calls"
     yield "impossible, and questions of OTT-QA whose tables are left out. Lower is better for"
-    yield "`false_retrieval`, where .5 is chance; 0 is chance for `nauc`."
+    yield "`false_retrieval`, where .5 is chance; 0 is chance for `nauc`. `rerank` is missing, as"
+    yield "no cross-encoder was at hand, and `langchain` and `llama-index`, which wrap others."
     for corpus in CORPORA:
         yield from _table(corpus)
     yield ""
