@@ -367,9 +367,10 @@ def contributions(
         ) from error
     if known is None and summed and not _equal(again, score.value):
         raise MissingPluginError(
-            f"{folder.name}: {metric} is a metric of a plug-in that is not installed here, and "
-            "more than a mean of its values, so it cannot be computed for a part of the "
-            "queries or tested; install the plug-in, or name other metrics with --metric"
+            f"{folder.name}: {metric} is a metric of a plug-in that is not installed here, or of a "
+            "file, and more than a mean of its values, so it cannot be computed for a part of the "
+            "queries or tested. Install the plug-in (of a file: docs/plugins.md, Publish a "
+            "plug-in), or name other metrics with --metric."
         )
     if not _equal(again, score.value):
         raise StoreError(
