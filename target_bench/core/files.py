@@ -16,7 +16,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
@@ -364,18 +364,12 @@ class Seen:
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON."""
-        record = {"files": self.files, "sizes": self.sizes, "listings": self.listings}
-        return {**record, "absent": sorted(self.absent)}
+        return {**asdict(self), "absent": sorted(self.absent)}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Seen":
         """Return the state that ``to_json`` wrote."""
-        return cls(
-            dict(record["files"]),
-            dict(record["sizes"]),
-            set(record["absent"]),
-            dict(record["listings"]),
-        )
+        return cls(**{**record, "absent": set(record["absent"])})
 
 
 def _size(path: Path) -> int:
