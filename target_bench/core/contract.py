@@ -565,11 +565,7 @@ def _checked(
 ) -> CheckedRanking | Fault:
     """Return the places of a ranking's tables in the corpus, by their scores, or its first fault.
 
-    Args:
-        answers: what the retriever gave; a fault in it is returned as it is.
-        number: which of them is read.
-        top_k: the most tables that it may hold.
-        positions: table id -> its place in the corpus.
+    ``answers`` is what the retriever gave; a fault in it is returned as it is.
     """
     try:
         with _as_fault("returned a ranking that cannot be read:"):

@@ -519,7 +519,7 @@ def _read(
     made = replace(made, missing_gold=missing)
     databases = _databases(plugin, folder, split)
     if databases or SQL_TASK in plugin.info.tasks:
-        notes = _database_notes(made.corpus, _on_databases(made.queries), databases)
+        notes = _database_notes(made, databases)
         made = replace(made, databases=databases, notes=(*made.notes, *notes))
     return made
 
@@ -730,17 +730,14 @@ def _from_files(names: Sequence[str]) -> str:
     return f" (from {first_of(names, 3)})" if names else ""
 
 
-def _database_notes(
-    corpus: Corpus, queries: Sequence[Query], there: Mapping[str, Path]
-) -> list[str]:
+def _database_notes(dataset: Dataset, there: Mapping[str, Path]) -> list[str]:
     """Return notes for the user about databases: missing or damaged ones, empty tables.
 
-    Args:
-        corpus: the tables.
-        queries: those that may be about a task that runs SQL.
-        there: database id -> its file.
+    SQL may be run for the queries that name no task, or text-to-SQL.
     """
-    n_queries = Counter(query.database_id for query in queries)
+    corpus = dataset.corpus
+    of_sql = (q for q in dataset.queries if q.metadata.get("task", SQL_TASK) == SQL_TASK)
+    n_queries = Counter(query.database_id for query in of_sql)
     n_tables = Counter(table_id.database_id for table_id in corpus.ids)
     missing = [name for name in n_queries if name not in there]
     notes = []
@@ -773,11 +770,6 @@ def _database_notes(
     if empty:
         notes.append(f"tables without rows: {first_of(empty, _MOST_NAMED)}")
     return notes
-
-
-def _on_databases(queries: Iterable[Query]) -> list[Query]:
-    """Return the queries that SQL may be run for: those that name no task, or that one."""
-    return [query for query in queries if query.metadata.get("task", SQL_TASK) == SQL_TASK]
 
 
 def of_task(dataset: Dataset, task: AnyTask) -> Dataset:
