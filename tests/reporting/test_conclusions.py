@@ -339,67 +339,55 @@ def test_runs_that_a_metric_judges_on_other_queries_keep_their_scores() -> None:
 # What varies
 
 
-def _factors(*asked: dict[str, Any] | str) -> dict[str, tuple[str, ...]]:
+def _asked(commands: list[Any]) -> list[Result]:
+    """Runs that were asked for with these retrievers, or entries of the command."""
     runs = []
-    for words in asked:
+    for words in commands:
         run = Result(Path("runs") / "retrieval-mini-test-0123456789ab")
         more = {"retriever": words} if isinstance(words, str) else words
         identity = Identity.model_validate(run_identity(top_k=[10]))
         run.__dict__["manifest"] = Manifest(identity=identity, asked=ASKED.model_copy(update=more))
         runs.append(run)
-    return {factor.name: factor.of_run for factor in factors(runs)}
+    return runs
 
 
-def test_settings_of_one_retriever() -> None:
-    assert _factors("bm25:k1=0.9,b=0.4", "bm25:k1=1.2,b=0.4", "bm25:k1=1.2,b=0.5") == {
-        "k1": ("0.9", "1.2", "1.2"),
-        "b": ("0.4", "0.4", "0.5"),
-    }
-
-
-def test_a_setting_at_its_default_and_one_that_there_is_not() -> None:
-    assert _factors("bm25", "bm25:k1=1.2", "lsa") == {
-        "retriever": ("bm25", "bm25", "lsa"),
-        "k1": (DEFAULT, "1.2", NONE),
-    }
-
-
-def test_what_all_runs_of_a_retriever_share_belongs_to_it() -> None:
-    assert _factors("bm25:k1=0.9", "lsa:dims=20") == {"retriever": ("bm25", "lsa")}
-
-
-def test_settings_that_vary_together_are_one() -> None:
-    found = _factors("bm25:k1=0.9,b=0.4", "bm25:k1=1.2,b=0.7")
-    assert found == {"k1, b": ("0.9, 0.4", "1.2, 0.7")}
-
-
-def test_equal_names_of_two_plugins_keep_their_kind() -> None:
-    runs = [
-        {"retriever": f"lsa:seed={a}", "generator": f"mine.py:Mine:seed={b}"}
-        for a in (1, 2)
-        for b in (3, 4)
-    ]
-    assert list(_factors(*runs)) == ["retriever.seed", "generator.seed"]
+@pytest.mark.parametrize(
+    ("commands", "varied"),
+    [
+        (
+            ["bm25:k1=0.9,b=0.4", "bm25:k1=1.2,b=0.4", "bm25:k1=1.2,b=0.5"],
+            {"k1": ("0.9", "1.2", "1.2"), "b": ("0.4", "0.4", "0.5")},
+        ),
+        (  # a setting at its default, and one that there is not
+            ["bm25", "bm25:k1=1.2", "lsa"],
+            {"retriever": ("bm25", "bm25", "lsa"), "k1": (DEFAULT, "1.2", NONE)},
+        ),
+        # what all runs of a retriever share belongs to it
+        (["bm25:k1=0.9", "lsa:dims=20"], {"retriever": ("bm25", "lsa")}),
+        # settings that vary together are one
+        (["bm25:k1=0.9,b=0.4", "bm25:k1=1.2,b=0.7"], {"k1, b": ("0.9, 0.4", "1.2, 0.7")}),
+        (  # equal names of two plug-ins keep their kind
+            [
+                {"retriever": f"lsa:seed={a}", "generator": f"mine.py:Mine:seed={b}"}
+                for a in (1, 2)
+                for b in (3, 4)
+            ],
+            {"retriever.seed": ("1", "1", "2", "2"), "generator.seed": ("3", "4", "3", "4")},
+        ),
+        (
+            [
+                {"prompting": {"tables": n}, "distractors": mixed}
+                for n in (1, 5)
+                for mixed in ((), ("ottqa:n=9",))
+            ],
+            {"distractors": ("none", "ottqa:n=9") * 2, "tables": ("1", "1", "5", "5")},
+        ),
+    ],
+)
+def test_what_varies(commands: list[Any], varied: dict[str, tuple[str, ...]]) -> None:
+    assert {factor.name: factor.of_run for factor in factors(_asked(commands))} == varied
 
 
 def test_levels_are_in_their_natural_order() -> None:
-    runs = [Result(Path("runs") / "retrieval-mini-test-0123456789ab") for _ in range(3)]
-    for run, k1 in zip(runs, ("10", "9", "1e1"), strict=True):
-        words = ASKED.model_copy(update={"retriever": f"bm25:k1={k1}"})
-        run.__dict__["manifest"] = Manifest(
-            identity=Identity.model_validate(run_identity(top_k=[1])), asked=words
-        )
-    (factor,) = factors(runs)
+    (factor,) = factors(_asked([f"bm25:k1={k1}" for k1 in ("10", "9", "1e1")]))
     assert factor.levels == ["9", "10", "1e1"]
-
-
-def test_options_of_prompts_and_distractors() -> None:
-    runs = [
-        {"prompting": {"tables": n}, "distractors": mixed}
-        for n in (1, 5)
-        for mixed in ((), ("ottqa:n=9",))
-    ]
-    assert _factors(*runs) == {
-        "distractors": ("none", "ottqa:n=9") * 2,
-        "tables": ("1", "1", "5", "5"),
-    }
