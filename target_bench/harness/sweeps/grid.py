@@ -50,6 +50,9 @@ _SHARED = {entry: each.name for entry, each in in_sweeps(axis=False)} | {
 }
 """Entry -> option of ``run`` that is the same for all cells."""
 
+_OF_CORPUS = {"splits": "split", "database": "database", "limit": "limit"}
+"""Key of an entry of ``corpora`` -> option of ``run``."""
+
 _ENTRIES = [*dict.fromkeys(_LISTS), *_SHARED, "name", "zip"]
 
 
@@ -193,7 +196,15 @@ def _choices(entry: str, value: Any, where: str) -> Iterator[Any]:
         for parts in combined({str(i): specs for i, specs in enumerate(mixed)}, [], where):
             yield tuple(filter(None, parts.values()))
     elif entry == "corpora":
-        yield from _expanded(value, where, ("splits", "database", "limit"))
+        for data in _expanded(value, where, tuple(_OF_CORPUS)):
+            name = data.pop("name")
+            yield (
+                name,
+                {
+                    _OF_CORPUS[key]: read_option(_OF_CORPUS[key], each, f"{where}.{key}")
+                    for key, each in data.items()
+                },
+            )
     elif value is None:
         yield Plugin(None)
     else:
@@ -244,7 +255,7 @@ def _cells(
     chosen: Mapping[str, Any], shared: Mapping[str, Any], document: SweepFile
 ) -> Iterator[SweepCell]:
     """Yield a cell for each task of a combination; without a task, those that its corpus serves."""
-    data: Mapping[str, Any] = chosen["corpora"]
+    corpus, _ = chosen["corpora"]
     retriever, generator = chosen["retrievers"], chosen["generators"]
     for text in _tasks(chosen, document):
         task = task_class(text)
@@ -260,7 +271,7 @@ def _cells(
         yield SweepCell(
             number=0,
             task=text,
-            corpus=data["name"],
+            corpus=corpus,
             retriever=ranking.text,
             generator=answering.text,
             options=_options(task, chosen, shared),
@@ -272,7 +283,7 @@ def _cells(
 
 def _tasks(chosen: Mapping[str, Any], document: SweepFile) -> list[str]:
     """Return the task that is chosen; else retrieval; else, with generators, all about answers."""
-    text, corpus = chosen["tasks"].text, chosen["corpora"]["name"]
+    text, (corpus, _) = chosen["tasks"].text, chosen["corpora"]
     try:
         if text is not None:
             task_named(text)
@@ -288,13 +299,11 @@ def _options(
     task: type[Task[Any]], chosen: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> Options:
     """Return the options of a cell; those of prompts that the task does not read make no cell."""
-    data = chosen["corpora"]
+    corpus, own = chosen["corpora"]
     values = {**shared, "distractors": chosen["distractors"]}
-    values |= {name: chosen[entry] for entry, name in _OPTION_LISTS.items()}
-    values |= {name: data[name] for name in ("database", "limit") if name in data}
-    values["split"] = data.get("splits", values["split"])
+    values |= {name: chosen[entry] for entry, name in _OPTION_LISTS.items()} | own
     with suppress(ConfigError, DataError):  # told where the corpus is loaded
-        values["split"] = split_of(loader(data["name"]), values["split"])
+        values["split"] = split_of(loader(corpus), values["split"])
     values["indexes"] = None  # chosen where it is known which retrievers can save theirs
     values["out"] = values["out"].resolve()
     read = options_read(task) if task.answer != "ranking" else frozenset[str]()

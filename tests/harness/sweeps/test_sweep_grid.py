@@ -52,6 +52,7 @@ def test_invalid_files(tmp_path: Path, text: str, told: str) -> None:
         ("generators: {name: x, gpus: .inf}", "s.yaml: generators.gpus: expected a number from 0"),
         ("on_error: go", "s.yaml: on_error='go': expected stop or record"),
         ("corpora: [{name: mini, spilts: dev}]", "corpora is set twice"),
+        ("zip: [top_k, retrievers]", "s.yaml: zip: unknown list 'top_k'"),
         ("distractors:\n  - name: ottqa\n    m: 3", "s.yaml: distractors[0].m: unknown key"),
         ("distractors:\n  - [{n: 3}]", "s.yaml: distractors[0]: expected a name or {name: ..."),
         ("generators:\n  - {label: x}", "s.yaml: generators[0]: expected a name or {name: ..."),
@@ -72,6 +73,20 @@ def test_what_cannot_be(tmp_path: Path, more: str, told: str) -> None:
 
 def _retrievers(folder: Path, text: str) -> list[str | None]:
     return [cell.retriever for cell in _cells(folder, f"corpora: mini\nretrievers:\n{text}")]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "told"),
+    [
+        ("{name: mini, limit: 0}", "s.yaml: corpora.limit=0: expected a whole number from 1"),
+        ("{name: mini, spilts: dev}", "s.yaml: corpora.spilts: unknown key 'spilts'"),
+        ("", "s.yaml: corpora: the list is empty"),
+    ],
+)
+def test_what_a_corpus_cannot_be(tmp_path: Path, corpus: str, told: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        _cells(tmp_path, f"corpora: {corpus}\nretrievers: bm25\n")
+    assert told in str(error.value)
 
 
 def test_lists_multiply(tmp_path: Path) -> None:
