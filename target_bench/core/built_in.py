@@ -87,6 +87,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "openai": "target_bench.models.encoders.openai:OpenAIEmbeddings",
     },
     "index": {
+        "auto": "target_bench.search.indexes.auto:Auto",
         "exact": "target_bench.search.indexes.exact:Exact",
         "faiss-hnsw": "target_bench.search.indexes.faiss:FaissHNSW",
         "faiss-ivf": "target_bench.search.indexes.faiss:FaissIVF",
