@@ -45,7 +45,7 @@ def page_parts(folder: Path, scripts: Sequence[str], style: str) -> dict[str, An
     """
     script = "\n".join([asset("page.js"), *(asset(name, folder) for name in scripts)])
     styles = asset("theme.css") + asset(style, folder)
-    policy = security_policy([script], [styles])
+    policy = security_policy(script, styles)
     return {"version": __version__, "script": script, "style": styles, "policy": policy}
 
 
@@ -119,30 +119,18 @@ def script_json(value: Any) -> Any:
     return Markup(text.translate(_ESCAPED))  # noqa: S704 (just escaped)
 
 
-def security_policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
-    """Return a Content-Security-Policy that allows these inline scripts and styles only.
+def security_policy(script: str, style: str) -> str:
+    """Return a Content-Security-Policy that allows this inline script and style only.
 
-    No request leaves a page that has it, and no script that came with the data runs.
-
-    Args:
-        scripts: the text between each ``<script>`` and its end, to the letter.
-        styles: the same of each ``<style>``.
+    No request leaves a page that has it, and no script that came with the data runs. Both are what
+    stands between ``<script>`` or ``<style>`` and its end, to the letter.
     """
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src {_hashes(scripts)}",
-            f"style-src {_hashes(styles)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
+    digests = (hashlib.sha256(text.encode()).digest() for text in (script, style))
+    hashes = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+    return (
+        f"default-src 'none'; script-src {hashes[0]}; style-src {hashes[1]}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
-
-
-def _hashes(texts: Sequence[str]) -> str:
-    digests = (hashlib.sha256(text.encode()).digest() for text in texts)
-    return " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests) or "'none'"
 
 
 NONE = "–"
