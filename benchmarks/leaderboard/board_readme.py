@@ -95,7 +95,7 @@ def _theirs(entries: Sequence[Entry]) -> Iterable[Sequence[str]]:
         metrics = _OF_SETS if run.sets else answer_metrics(run.scores)[:3]
         scores = {name: run.scores[name] for name in metrics}
         specs = {name: spec_of(name, score) for name, score in scores.items()}
-        texts = (f"{s.label} {scores[n].value:.{s.digits}f}" for n, s in specs.items())
+        texts = (f"{s.label} {s.text(scores[n].value)}" for n, s in specs.items())
         source = submitted.card.predictions
         yield (
             f"{corpus_title(run.corpus)} {run.split}",

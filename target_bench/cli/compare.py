@@ -1,6 +1,7 @@
 """``target-bench compare``, ``plot`` and ``report``: stored runs side by side."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,6 +12,7 @@ from target_bench.cli.command_line import (
     AsJson,
     By,
     DataDir,
+    Notes,
     Offline,
     PrintedAs,
     TerminalObserver,
@@ -94,6 +96,7 @@ def compare(
     as_json: AsJson = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
     printed_as: PrintedAs = "text",
+    every_note: Notes = False,
 ) -> None:
     """Print the comparison."""
     if as_json + latex + (printed_as != "text") > 1:
@@ -121,7 +124,7 @@ def compare(
         if slices or by:
             raise ConfigError("--slice and --by: name the runs of one corpus")
         table = paper_table.compare_corpora(folders, metrics or (), base, **how)
-        _print(table, paper_table, form)
+        _print(table, paper_table, form, every_note)
         return
     how |= {"by": by or (), "qrels": qrels}
     comparison_of_runs = compared(folders, metrics or (), base, slices or (), **how)
@@ -133,11 +136,14 @@ def compare(
             say_wrapped(sentence)
         if sentences:
             say("")
-    _print(comparison_of_runs, comparison, form)
+    _print(comparison_of_runs, comparison, form, every_note)
 
 
-def _print(compared: "Comparison | PaperTable", layout: Any, form: str) -> None:
-    """Print what was compared, with the functions of a module that lays it out."""
+def _print(compared: "Comparison | PaperTable", layout: Any, form: str, every_note: bool) -> None:
+    """Print what was compared, with the functions of a module that lays it out.
+
+    On a terminal several notes are counted, unless all are asked for.
+    """
     from target_bench.core.text_tables import (
         csv_text,
         has_colours,
@@ -151,7 +157,11 @@ def _print(compared: "Comparison | PaperTable", layout: Any, form: str) -> None:
     elif form == "csv":
         say(csv_text(compared.to_records()).rstrip())
     elif form == "text":
-        say_as_it_is(layout.text(compared, terminal_width(), has_colours()))
+        n_notes = 0 if every_note else len(compared.notes)
+        shown = replace(compared, notes=()) if n_notes > 1 else compared
+        say_as_it_is(layout.text(shown, terminal_width(), has_colours()))
+        if n_notes > 1:
+            say(f"{n_notes} notes: --notes shows them")
     else:
         say(getattr(layout, form)(compared))
 
