@@ -77,14 +77,13 @@ def outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
     metric = outcome_metric(run)
     answers = [] if run.answers is None else queries
     values = run.values[metric] if metric else np.full(len(answers), np.nan)
-    if f"{metric}[none]" in run.values:  # which says of refusals, too, whether they are right
-        values = run.values[f"{metric}[none]"]
+    of_refusals = run.values.get("exact_match[none]", values)
     return Outcomes(
         [run.tables[query.id].gold_ranks for query in queries],
         [retrieved(query, run.tables[query.id]) for query in queries],
         [
             answered(
-                float(values[i]),
+                float((of_refusals if query.unanswerable else values)[i]),
                 run.run.answers[query.id].generation.error,
                 run.run.judgements.get(query.id, {}).get("verdict"),
             )

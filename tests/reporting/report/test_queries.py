@@ -2,15 +2,23 @@
 
 from itertools import pairwise
 from math import nan
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from target_bench import TARGET, Observer
 from target_bench.core.schema import Query, TableId
 from target_bench.reporting.report.charts import recall_chart
-from target_bench.reporting.report.queries import Outcomes, answered, recall_curve, retrieved
-from target_bench.reporting.report.report_runs import shown_tables
+from target_bench.reporting.report.queries import (
+    Outcomes,
+    answered,
+    outcomes,
+    recall_curve,
+    retrieved,
+)
+from target_bench.reporting.report.report_runs import open_runs, shown_tables
 
 A, B, C = (TableId("0", name) for name in "abc")
 
@@ -99,3 +107,17 @@ def test_numbers_below_the_axis_stand_apart(cutoffs: list[int]) -> None:
     places = [x for x, _ in chart["x_ticks"]]
     assert {"1", str(cutoffs[-1])} <= {text for _, text in chart["x_ticks"]}
     assert all(after - before >= 20 for before, after in pairwise(places))
+
+
+@pytest.mark.filterwarnings("ignore:.*are left without an answer")
+def test_a_refusal_is_right_where_no_table_answers(tmp_path: Path) -> None:
+    """Other metrics say nothing of such questions."""
+    target = TARGET(("question-answering", "mini:unanswerable=0.2"), out=tmp_path)
+    folder = target.run("bm25", generator="extractive")[0].folder
+    (run,), loaded = open_runs([folder], None, Observer())
+    queries = loaded.of_task(run.task).dataset.queries
+    of_answers = outcomes(run, queries).answered
+    none = [what for q, what in zip(queries, of_answers, strict=True) if q.unanswerable]
+    assert set(none) <= {"right", "wrong"}
+    share = none.count("right") / len(none)
+    assert share == run.run.scores["refusal_recall"].value > 0
