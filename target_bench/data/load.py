@@ -596,6 +596,7 @@ def _reading(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> 
     if kind is TABLES:
         listed = _given(plugin, release, lambda: plugin.tables(release, split), split, Table)
         tables = noting(checked(sound(release, table) for table in listed), notes)
+        tables = with_languages(tables) if plugin.info.any_task else tables
         return SourceReading(release, tables, lambda: [*notes, *release.notes])
 
     def queries() -> Iterator[Query]:
@@ -699,8 +700,6 @@ def make_dataset(
     split_of_corpus = f"corpus {info.name}, split {split}"
     where = f"{split_of_corpus}{_from_files(names)}"
     try:
-        if info.any_task and not isinstance(corpus, Corpus):
-            corpus = with_languages(list(corpus))
         tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
     except DataError as error:
         raise DataError(f"{where}: {error}") from error

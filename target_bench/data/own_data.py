@@ -27,6 +27,7 @@ from target_bench.data.formats.database_files import Databases
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.table_files import suffix_of
 from target_bench.data.load import folder_of, is_path, loader, make_dataset, read, split_of
+from target_bench.data.table_text import with_languages
 
 
 def from_dataframe(
@@ -79,7 +80,9 @@ def from_dataframe(
         for place, record in places
         if records.split_of(record, place, default=split) == split
     ]
-    return make_dataset(info, split, made, asked_queries, tables_alone=queries is None)
+    return make_dataset(
+        info, split, with_languages(made), asked_queries, tables_alone=queries is None
+    )
 
 
 def _table(table_id: str, frame: Any, context: Mapping[str, Any]) -> Table:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -347,34 +347,40 @@ def languages_in(corpus: Corpus, language: AnyLanguage = "auto") -> tuple[Langua
     """Return the languages whose words a corpus holds; of another setting than ``auto``, that one.
 
     They are those that its tables name in their context (``with_languages``), as far as 300 tables
-    from all over the corpus do. Where none is named, it is the one that titles, headers and first
-    rows are in, and English where that has no stemmer and stop words here.
+    from all over the corpus do, the most frequent first. Where none is named, it is the one that
+    titles, headers and first rows are in, or English where that has no stemmer and stop words here.
     """
     if language != "auto":
         return (language,)
     step = max(1, len(corpus) // _TABLES_OF_LANGUAGES)
-    named = {table_language(corpus[name]) for name in corpus.ids[::step]}
-    return tuple(known for known in WORDS_OF if known in named) or (
-        language_of(_first_rows(corpus)),
-    )
+    named = Counter(table_language(corpus[name]) for name in corpus.ids[::step])
+    in_order = tuple(code for code, _ in named.most_common() if code is not None)
+    return in_order or (language_of(_first_rows(corpus)),)
 
 
-def with_languages(tables: Sequence[Table]) -> Sequence[Table]:
-    """Return tables in several languages with the code of each in its context, as ``language``.
+def with_languages(tables: Iterable[Table]) -> Iterator[Table]:
+    """Yield tables, and where they are in several languages, each with the code of its own.
 
-    A language counts if at least one in twenty of 300 tables is in it; a table that does not show
-    its language gets none. Tables in one language are returned as they are.
+    The code stands in the context, as ``language``. Languages that count are those of at least one
+    in twenty of the first 300 tables; a table that does not show its language gets none.
     """
-    sample = tables[:: max(1, len(tables) // _TABLES_OF_LANGUAGES)]
-    told = Counter(recognised_in([table]) for table in sample)
-    known = {code for code, n in told.items() if code in WORDS_OF and n * 20 >= len(sample)}
-    if len(known) < 2:
-        return tables
-    codes = ((table, table_language(table) or recognised_in([table])) for table in tables)
-    return [
-        replace(table, context={**table.context, LANGUAGE: code}) if code in known else table
-        for table, code in codes
-    ]
+    rest = iter(tables)
+    first = list(islice(rest, _TABLES_OF_LANGUAGES))
+    told = Counter(map(_shown_language, first))
+    known = {code for code, n in told.items() if code in WORDS_OF and n * 20 >= len(first)}
+    for table in chain(first, rest):
+        code = _shown_language(table) if len(known) > 1 and not table_language(table) else None
+        context = {**table.context, LANGUAGE: code}
+        yield replace(table, context=context) if code in known else table
+
+
+def _shown_language(table: Table) -> str | None:
+    """Return the language of a table whose header looks like it, too; names of people may not."""
+    header = recognised_language([" ".join(table.header).lower()], _SURE_OF_HEADER)
+    return header if header == recognised_in([table]) else None
+
+
+_SURE_OF_HEADER = 0.3
 
 
 def table_language(table: Table) -> Language | None:

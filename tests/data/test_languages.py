@@ -105,10 +105,14 @@ ENGLISH = [
 ]
 
 
+HEADERS = ["Bezeichnung", "Beschreibung des Ortes"], ["Name of the place", "Description"]
+
+
 def mixed() -> list[Table]:
     return [
-        Table(TableId("0", name), ["Name", "Text"], [row], {"title": title})
-        for name, title, row in (*GERMAN, *ENGLISH)
+        Table(TableId("0", name), header, [row], {"title": title})
+        for header, known in zip(HEADERS, (GERMAN, ENGLISH), strict=True)
+        for name, title, row in known
     ] + [Table(TableId("0", "Codes"), ["x"], [["17"]])]
 
 
@@ -120,9 +124,9 @@ def test_tables_of_several_languages_name_theirs() -> None:
     }
     dataset = from_dataframe(frames, context={t.id.table_id: t.context for t in mixed()})
     assert [t.context.get("language") for t in dataset.corpus] == ["de", "de", "en", "en", None]
-    assert languages_in(dataset.corpus) == ("en", "de")
-    assert any("in 2 languages (English, German): " in note for note in dataset.notes)
-    assert with_languages(mixed()[:2]) == mixed()[:2]
+    assert languages_in(dataset.corpus) == ("de", "en")
+    assert any("in 2 languages (German, English): " in note for note in dataset.notes)
+    assert list(with_languages(mixed()[:2])) == mixed()[:2]
 
 
 @pytest.mark.parametrize("name", ["bm25", "bm25f", f"tfidf:{WITH_STEMS}", "rows"])
@@ -179,3 +183,13 @@ def test_a_query_without_a_known_pair_finds_tables_by_its_characters(
 )
 def test_the_language_of_an_answer(text: str, language: str | None) -> None:
     assert text_language_of([text]) == language
+
+
+def test_files_of_several_languages(tmp_path: Path) -> None:
+    for table in mixed():
+        rows = [table.header, [table.context.get("title", ""), *table.rows[0][1:]]]
+        text = "\n".join(",".join(map(str, row)) for row in rows)
+        (tmp_path / f"{table.id.table_id}.csv").write_text(text, encoding="utf-8")
+    named = {t.id.table_id: t.context.get("language") for t in from_folder(tmp_path).corpus}
+    told = {"Flüsse": "de", "Häuser": "de", "Rivers": "en", "Houses": "en", "Codes": None}
+    assert named == told
