@@ -130,7 +130,9 @@ def describe(
         flag = "--verbose" if verbose else "--against"
         raise ConfigError(f"{flag} is for a corpus, not for a {kind}")
     else:
-        description = DESCRIPTIONS[kind](name)
+        describing = {"task": _task, "metric": _metric}
+        described = describing.get(kind, lambda name: _plugin(kind, name))  # type: ignore[arg-type]  # _kind checked it
+        description = described(name)
     if not as_json:
         _print(description, notes)
         return
@@ -414,7 +416,8 @@ def _metric(name: str) -> PluginDescription:
     else:
         spec, k = parse(name, needs_cutoff=False)
         made = named(spec.at(k)) if spec.at_k == (k is not None) else None
-        tasks = [task for task in registry.names("task") if _scores(task) == spec.of]
+        named_tasks = registry.names("task")
+        tasks = [t for t in named_tasks if registry.resolve("task", t).scores == spec.of]
     signature = "" if made is None or (spec.at_k and not k) else made.signature
     facts = {
         "metric": spec.at(k) if k else f"{spec.name}@k" if spec.at_k else spec.name,
@@ -444,10 +447,6 @@ def _metric(name: str) -> PluginDescription:
     return PluginDescription(facts, shown)
 
 
-def _scores(task: str) -> str:
-    return str(registry.resolve("task", task).scores)
-
-
 def _plugin(kind: registry.Kind, name: str) -> PluginDescription:
     """Describe a plug-in by its documentation and its settings."""
     bounds = bounds_of(kind)
@@ -456,17 +455,6 @@ def _plugin(kind: registry.Kind, name: str) -> PluginDescription:
     plugin = registry.resolve(kind, registry.parse(kind, name).target, also=bounds)
     facts = {kind: name, "contributed": _contributed(kind, name)}
     return PluginDescription(facts, text=_read_docstring(plugin)[0], settings=_settings(plugin))
-
-
-DESCRIPTIONS: Mapping[str, Callable[[str], PluginDescription]] = {
-    "task": _task,
-    "metric": _metric,
-    "retriever": lambda name: _plugin("retriever", name),
-    "generator": lambda name: _plugin("generator", name),
-    "encoder": lambda name: _plugin("encoder", name),
-    "index": lambda name: _plugin("index", name),
-}
-"""Kind -> what describes the plug-in of a name."""
 
 
 def _contributed(kind: registry.Kind, name: str) -> str | None:

@@ -5,8 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from target_bench.cli.command_line import (
     AsJson,
@@ -34,16 +33,8 @@ What each needs is listed too: an extra, a download, money.
 """
 
 
-class What(StrEnum):
-    """What can be listed."""
-
-    corpora = "corpora"
-    tasks = "tasks"
-    retrievers = "retrievers"
-    generators = "generators"
-    encoders = "encoders"
-    indexes = "indexes"
-    metrics = "metrics"
+What = Literal["corpora", "tasks", "retrievers", "generators", "encoders", "indexes", "metrics"]
+"""What can be listed."""
 
 
 def list_(
@@ -166,13 +157,13 @@ def bounds_of(kind: str) -> Mapping[str, str]:
 
 
 LISTS: Mapping[What, Callable[[], Listing]] = {
-    What.corpora: _corpora,
-    What.tasks: _tasks,
-    What.retrievers: lambda: _plugins("retriever", bounds_of("retriever")),
-    What.generators: lambda: _plugins("generator", bounds_of("generator")),
-    What.encoders: lambda: _plugins("encoder"),
-    What.indexes: lambda: _plugins("index"),
-    What.metrics: _metrics,
+    "corpora": _corpora,
+    "tasks": _tasks,
+    "retrievers": lambda: _plugins("retriever", bounds_of("retriever")),
+    "generators": lambda: _plugins("generator", bounds_of("generator")),
+    "encoders": lambda: _plugins("encoder"),
+    "indexes": lambda: _plugins("index"),
+    "metrics": _metrics,
 }
 """What can be listed -> what its table shows."""
 

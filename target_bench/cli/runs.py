@@ -4,9 +4,8 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -225,23 +224,15 @@ parameters, scores with intervals, tags and files to an MLflow tracking store.
 """
 
 
-class Format(StrEnum):
-    """What can be written."""
-
-    trec = "trec"
-    lines = "lines"
-    mlflow = "mlflow"
-
-
 @app.command("export", help=EXPORT_HELP)
 def export(
     run: Annotated[str, argument("A run folder, or its name or id in `runs list`.", metavar="RUN")],
     format: Annotated[
-        Format,
+        Literal["trec", "lines", "mlflow"],
         typer.Option(
             help="Run and judgements as TREC has them, an answer a line, or a run of MLflow."
         ),
-    ] = Format.trec,
+    ] = "trec",
     out: Annotated[
         str | None,
         option(
@@ -268,7 +259,7 @@ def export(
     from target_bench.runs.trec import export as export_trec
 
     stored = read_run(find(run, RUNS))
-    if format is Format.mlflow:
+    if format == "mlflow":
         from target_bench.runs.mlflow_export import export_to_mlflow
 
         place = out or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
@@ -283,7 +274,7 @@ def export(
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     dataset = load(name, stored.split, stored.asked.distractors, data_dir=data_dir)
     folder = Path(out or stored.folder)
-    if format is Format.lines:
+    if format == "lines":
         path, n_empty = export_answer_lines(stored, of_task(dataset, stored.identity.task), folder)
         typer.echo(path)
         if n_empty:

@@ -10,10 +10,10 @@ from target_bench.core import registry
 from target_bench.core.errors import MissingExtraError
 
 KINDS: list[tuple[What, registry.Kind]] = [
-    (What.retrievers, "retriever"),
-    (What.generators, "generator"),
-    (What.encoders, "encoder"),
-    (What.indexes, "index"),
+    ("retrievers", "retriever"),
+    ("generators", "generator"),
+    ("encoders", "encoder"),
+    ("indexes", "index"),
 ]
 OPTIONAL = {"bm25", "bm25f"}
 """Plug-ins of which one setting needs an extra, or whose file has such a one."""

@@ -51,7 +51,7 @@ def test_ids_and_their_beginnings_resolve(inside: Inside, runs: Runs) -> None:
     assert runs.tfidf.name in message
 
 
-@pytest.mark.parametrize("what", list(What))
+@pytest.mark.parametrize("what", LISTS)
 def test_catalogs(inside: Inside, what: What, width: int | None) -> None:
     out = inside.good("list", what)
     for row in LISTS[what]()[1]:
