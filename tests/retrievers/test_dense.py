@@ -99,7 +99,7 @@ def test_zeros_are_reported() -> None:
     assert retriever.retrieve_batch(["", "one"], 5)[0] == []
     assert len(retriever.retrieve_batch(["", "one"], 5)[1]) == 2
     notes = " ".join(retriever.notes())
-    assert "1 tables" in notes
+    assert "1 table texts" in notes
     assert "2 queries" in notes
 
 
