@@ -154,12 +154,9 @@ class Gate:
         noise = [check for check in self.checks if check.verdict == "within noise"]
         sentence = f"The gate failed: {_listed(failed)}." if failed else "The gate passed."
         if noise:
-            lies, fails = ("lies beyond its limit", "it does not fail")
-            if len(noise) > 1:
-                lies, fails = ("lie beyond their limits", "they do not fail")
             sentence += (
-                f" {_listed(noise)} {lies}, but the paired test does not show a difference at the "
-                f"level {self.alpha:g}, so {fails}."
+                " Beyond the limit, but not failed, because the paired test shows no difference at "
+                f"the level {self.alpha:g}: {_listed(noise)}."
             )
         unable = [check for check in self.checks if not check.can_fail]
         if unable:

@@ -76,13 +76,12 @@ def test_verdicts(runs: Runs, baseline: Path) -> None:
     }
     assert found.failed
     assert "The gate failed: recall@10<-0.01 of task=text_to_sql. " in found.sentence
-    assert "question_answering lies beyond its limit, but" in found.sentence
+    assert found.sentence.endswith(
+        " Beyond the limit, but not failed, because the paired test shows no difference at the "
+        "level 0.05: recall@10<-0.01 of task=question_answering."
+    )
     assert "recall@10: 144 or 57 queries are likely to show differences from .0" in found.shown[0]
     assert found.shown[0] in found.markdown()
-    both = gate(
-        baseline, runs.tfidf, ["recall@10<-0.01", "mrr<-0.01"], slices=["task=question_answering"]
-    )
-    assert "lie beyond their limits, but the paired test" in both.sentence
     assert not gate(baseline, runs.tfidf, ["recall@10<-0.2"], by=["task"]).failed
 
 
