@@ -172,7 +172,8 @@ CHECK_HELP = """Check whether a plug-in keeps the contract; exit code 3 if it do
 `target-bench check my_file.py:MyRetriever:size=3` runs the same checks on a retriever as
 target_bench.testing.check_retriever, `--corpus NAME` those of check_corpus, `--generator NAME`
 those of check_generator, `--task NAME` those of check_task, and `--metric NAME` those of
-check_metric. Of a class in a file the kind need not be said; a function there is a metric.
+check_metric. The kind need not be said of a class in a file, where a function is a metric, nor of a
+name that no retriever has.
 """
 
 
@@ -180,8 +181,8 @@ def check(
     plugin: Annotated[
         str | None,
         argument(
-            "A retriever: a name with settings, module:Class or file.py:Class; written like the "
-            "last two, also a plug-in of another kind."
+            "A retriever: a name with settings, module:Class or file.py:Class; also a plug-in of "
+            "another kind."
         ),
     ] = None,
     corpus: Annotated[
@@ -269,10 +270,11 @@ def check(
 
 
 def _kind_of(plugin: str | None) -> registry.Kind:
-    """Return what kind of plug-in text names: a class or metric in a file or module tells it."""
+    """Return what kind of plug-in text names; a retriever, where there is one of the name."""
     target = registry.parse("retriever", plugin).target if plugin else ""
     if ":" not in target:
-        return "retriever"
+        checked: tuple[registry.Kind, ...] = ("retriever", "generator", "task", "corpus")
+        return next((kind for kind in checked if registry.is_known(kind, target)), "retriever")
     from target_bench.core.contract import Generator
     from target_bench.core.metric import Metric
     from target_bench.core.release import CorpusLoader

@@ -50,6 +50,10 @@ def test_json_and_skips(inside: Inside, mine: str) -> None:
     assert outcomes["copies"]["detail"] == "left out with --skip"
 
 
+def test_a_name_that_no_retriever_has(inside: Inside) -> None:
+    assert "extractive: " in inside.good("check", "extractive")
+
+
 def test_a_corpus(inside: Inside) -> None:
     out = inside.good("check", "--corpus", "mini", "--split", "test")
     assert out.startswith("mini: 5 checks passed, 0 failed, 1 skipped\n")
