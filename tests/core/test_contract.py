@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
-from target_bench.core.contract import Retriever, retrieve
+from target_bench.core.contract import Retriever, check_methods, retrieve
+from target_bench.core.errors import ConfigError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Query, Retrieval, Table, TableId
 from target_bench.core.user_code import split_place
 from target_bench.data.tables import MemoryCorpus
@@ -268,13 +270,6 @@ def test_scored_answers(
     assert all(type(table) is TableId for table in found.tables)
 
 
-rankings = st.lists(
-    st.tuples(st.sampled_from(CORPUS.ids), st.sampled_from([0.0, 0.1, 0.1 + 2**-56, 0.5, -2.0])),
-    unique_by=lambda pair: pair[0],
-    max_size=K,
-)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_keys_are_taken_out_of_errors(monkeypatch: pytest.MonkeyPatch, kind: type[Any]) -> None:
     """A retriever may raise what a server said, and a server may repeat the key."""
@@ -287,3 +282,105 @@ def test_keys_are_taken_out_of_errors(monkeypatch: pytest.MonkeyPatch, kind: typ
     assert _said([found]) == ["raised LookupError: wrong key: ***"]
     assert "wrong key: ***" in (found.traceback or "")
     assert "for-nobody" not in f"{found.error}{found.traceback}"
+
+
+# Rankings as arrays
+
+
+class Indexed(Retriever):
+    """Answers with arrays; a query names its row."""
+
+    def __init__(self, rows: list[list[int]], scores: list[list[float]]) -> None:
+        self.rows, self.scores = np.array(rows), np.array(scores)
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Nothing to do."""
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        return self.retrieve_batch([query], top_k)[0]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Ranked:
+        chosen = [int(query) for query in queries]
+        return Ranked(CORPUS.ids, self.rows[chosen], self.scores[chosen])
+
+
+def test_arrays() -> None:
+    """-1 ends a ranking; the order is that of any scored ranking."""
+    retriever = Indexed([[1, 0, -1], [-1, -1, -1], [2, 0, 3]], [[1, 2, 0], [9, 9, 9], [1, 1, 1]])
+    found = _ask(retriever, "0", "1", "2")
+    assert [r.tables for r in found] == [(A, B), (), (A, C, D)]
+    assert [r.scores for r in found] == [(2.0, 1.0), (), (1.0, 1.0, 1.0)]
+    assert [r.resorted for r in found] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("row", "scores", "fault"),
+    [
+        ([1, 1], [2, 1], "returned the table db/t1 twice"),
+        ([0, 1], [2, float("nan")], "returned the score nan for table db/t1"),
+        ([0, 6], [2, 1], ""),
+        ([0, 600], [2, 1], ""),
+    ],
+)
+def test_faults_in_arrays(row: list[int], scores: list[float], fault: str) -> None:
+    """One ranking is at fault, the others of the batch stand."""
+    retriever = Indexed([[0, 1], row, [2, 3]], [[2, 1], scores, [2, 1]])
+    found = _ask(retriever, "0", "1", "2")
+    assert [r.query_id for r in found] == ["id of 0", "id of 1", "id of 2"]
+    assert [r.error is None for r in found] == [True, False, True]
+    assert fault in (found[1].error or "")
+
+
+@pytest.mark.parametrize("score", [9e10, 9e300, 9e-300])
+def test_tied_scores_in_arrays_keep_the_order_of_the_tables(score: float) -> None:
+    (found,) = _ask(Indexed([[2, 0, 1]], [[score] * 3]), "0")
+    assert found.tables == tuple(CORPUS.ids[:3])
+    assert found.tied
+
+
+# What makes one object per retriever
+
+
+def test_objects_with_two_methods() -> None:
+    for kind in KINDS:
+        retriever = kind(lambda _query: [])
+        assert check_methods(retriever) is retriever
+
+
+def test_class_in_place_of_an_object() -> None:
+    with pytest.raises(ConfigError, match=r"Plain is a class; .* as in run\(Plain\(\)\)"):
+        check_methods(Plain)
+
+
+@pytest.mark.parametrize("missing", ["embed_corpus", "retrieve"])
+def test_missing_method(missing: str) -> None:
+    methods = {"embed_corpus": print, "retrieve": print, missing: None}
+    with pytest.raises(ConfigError, match=f"Half is not a retriever: it has no method {missing}"):
+        check_methods(type("Half", (), methods)())
+    with pytest.raises(ConfigError, match="has no method embed_corpus"):
+        check_methods(object())
+
+
+class _Settings(Retriever):
+    """Sound but for its settings."""
+
+    def embed_corpus(self, corpus: Corpus) -> None: ...
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        return []
+
+
+class Forgets(_Settings):
+    def __init__(self, config: str = "cfg.json") -> None:
+        self._path = config
+
+
+class Keeps(_Settings):
+    def __init__(self, config: str = "cfg.json") -> None:
+        self.config = config  # type: ignore[assignment,method-assign]
+
+
+def test_a_setting_called_config_that_is_not_kept() -> None:
+    _, warning = plugin_identity(Forgets())
+    assert warning is not None
+    assert "write self.config = config, as now self.config is the method Forgets.config" in warning
