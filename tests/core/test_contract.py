@@ -384,3 +384,4 @@ def test_a_setting_called_config_that_is_not_kept() -> None:
     _, warning = plugin_identity(Forgets())
     assert warning is not None
     assert "write self.config = config, as now self.config is the method Forgets.config" in warning
+    assert plugin_identity(Keeps())[0]["config"] == {"config": "cfg.json"}

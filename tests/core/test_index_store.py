@@ -101,6 +101,12 @@ def _refused(action: Callable[..., None], *arguments: Any) -> str:
     return str(caught.value)
 
 
+def test_hooks_that_are_inherited_are_none(folder: Path) -> None:
+    assert not index_store.can_save(Inherited())
+    with pytest.raises(ConfigError, match="Inherited cannot save or load its index"):
+        save_index(Inherited(), corpus(), folder)
+
+
 def test_another_corpus(saved: Path) -> None:
     other = MemoryCorpus(TABLES[:3])
     for action in (load_index, save_index):
@@ -142,7 +148,10 @@ def _truncate(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda f: _edit(f, format=99), "format 99, and this version of target-bench reads 5"),
+        (
+            lambda f: _edit(f, format=99),
+            f"this version of target-bench reads {index_store.FORMAT}",
+        ),
         (lambda f: (f / "index.json").write_text("[]"), "format None"),
         (lambda f: (f / "index.json").write_text("{"), "cannot be read"),
         (lambda f: (f / "index.json").write_text("[" * 100_000), "nested too deep"),

@@ -4,15 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from target_bench.core.settings import n_bytes
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 UNITS |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-numbers = st.tuples(st.integers(0, 10**12), st.integers(0, 999)).map(
-    lambda parts: f"{parts[0]}.{parts[1]:03}"
-)
 
 
 @pytest.mark.parametrize(

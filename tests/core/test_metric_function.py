@@ -206,7 +206,3 @@ def test_metrics_of_earlier_scorings_are_kept_or_named(tmp_path: Path) -> None:
         scores = run("a", observer=observer).scores
         assert ("aa" in scores, "cc" in scores) == (True, False)
         assert sum("c.py:cc before, which is dropped" in w for w in observer.warnings) == warnings
-
-
-def early(ranking: Sequence[TableId], gold: Sequence[TableId], k: int) -> bool:
-    return any(table in ranking[:k] for table in gold)

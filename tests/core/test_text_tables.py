@@ -42,6 +42,13 @@ def tables(draw: st.DrawFn) -> TextTable:
     return TextTable(columns, draw(st.lists(rows, max_size=5)))
 
 
+@given(tables(), st.sampled_from(WIDTHS))
+def test_no_word_of_a_cell_is_lost(table: TextTable, width: int | None) -> None:
+    printed = "\n".join(lines(table, width))
+    words = [word for row in table.rows for cell in row for word in cell.split()]
+    assert [word for word in words if word not in printed] == []
+
+
 TABLE = TextTable(
     [
         Column("run"),

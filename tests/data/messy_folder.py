@@ -13,7 +13,6 @@ from pyarrow import parquet
 from tests.builders import json_lines
 from tests.data.workbooks import write_workbook
 
-N_FILES = 188
 _CITIES = ("Köln", "Łódź", "São Paulo", "Oslo", "Zürich", "Nice")
 _WEST = ("Köln", "Nantes", "São Paulo", "Oslo", "Zürich", "Nice")
 """Names that cp1252 can write."""

@@ -16,7 +16,6 @@ from target_bench.data.load import load
 from target_bench.data.sources import GitHubFiles
 from tests.data.file_server import Server, git_blob, server_in_use
 
-TABLE = "data/traindev_tables_tok/"
 N_OTTQA = 22  # files: 20 tables, the questions, the lists of ids
 
 

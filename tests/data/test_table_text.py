@@ -102,7 +102,6 @@ def test_bad_settings(settings: dict[str, Any], message: str) -> None:
         Serializer(**settings)
 
 
-any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 csv_text = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(',"\n| '), max_size=6)
 
 

@@ -11,10 +11,8 @@ from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
 from tests.retrievers.tables import ask, names
 
-spaced = st.text(st.characters(max_codepoint=0x58F, exclude_categories=["Cs"]), max_size=40)
 han = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FBF), min_size=2, max_size=20)
 PIECES = ["Kings", "法罗群岛", "กรุงเทพ", "हिन्दी", "은", "3月", "ça", " ", "-"]
-any_text = st.lists(st.sampled_from(PIECES))
 
 
 def analyzer(tokens: str = WORDS, fold: bool = True) -> Analyzer:
