@@ -3,12 +3,12 @@
 import inspect
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import typer
 
@@ -17,12 +17,13 @@ from target_bench.cli.command_line import (
     DataDir,
     Notes,
     Offline,
+    PrintedAs,
     SkipBad,
     Split,
     argument,
     option,
 )
-from target_bench.cli.output import print_json
+from target_bench.cli.output import print_as
 from target_bench.cli.plugins import bounds_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, unknown_name
@@ -116,6 +117,7 @@ def describe(
     ] = False,
     notes: Notes = False,
     as_json: AsJson = False,
+    printed_as: PrintedAs = "text",
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
     if kind == "corpus":
@@ -129,21 +131,38 @@ def describe(
     elif verbose or against:
         flag = "--verbose" if verbose else "--against"
         raise ConfigError(f"{flag} is for a corpus, not for a {kind}")
+    elif kind == "task":
+        description = _task(name)
+    elif kind == "metric":
+        description = _metric(name)
     else:
-        describing = {"task": _task, "metric": _metric}
-        described = describing.get(kind, lambda name: _plugin(kind, name))  # type: ignore[arg-type]  # _kind checked it
-        description = described(name)
-    if not as_json:
+        description = _plugin(cast(registry.Kind, kind), name)
+    form = "json" if as_json else printed_as
+    if form == "text":
         _print(description, notes)
         return
-    document = dict(description.facts)
+    facts = [{"fact": fact, "value": text} for fact, text in _shown_facts(description)]
+    document: dict[str, Any] = dict(description.facts)
     if kind == "corpus":
         document["notes"] = list(description.notes)
     if description.text:
         document["description"] = description.text
     if description.settings is not None:
         document["settings"] = description.settings
-    print_json(document)
+    records = description.settings or facts
+    print_as(form, document, records, [_table(records)] if records else [])
+
+
+def _table(records: Sequence[Mapping[str, Any]]) -> TextTable:
+    columns = [Column(name, prose=name in ("meaning", "value")) for name in records[0]]
+    return TextTable(columns, [list(map(_value_text, record.values())) for record in records])
+
+
+def _shown_facts(description: PluginDescription) -> Iterator[tuple[str, str]]:
+    """Yield the facts that are known, each as people read it."""
+    for fact, value in description.facts.items():
+        if text := description.shown.get(fact, _fact_text(value)):
+            yield fact, text
 
 
 def _fact_text(value: Any) -> str:
@@ -157,9 +176,8 @@ def _fact_text(value: Any) -> str:
 
 
 def _print(description: PluginDescription, notes: bool) -> None:
-    for fact, value in description.facts.items():
-        if text := description.shown.get(fact, _fact_text(value)):
-            say_wrapped(f"{fact}: {text}", "  ")
+    for fact, text in _shown_facts(description):
+        say_wrapped(f"{fact}: {text}", "  ")
     for paragraph in filter(None, re.split(r"\n\n+", description.text)):
         say("") if description.facts or paragraph != description.text else None
         _say_paragraph(paragraph)
