@@ -4,13 +4,13 @@ The vectors are those of the retriever ``dense`` (MiniLM, 384 dimensions, unit l
 embedding cache where a run has left them there) of all 12,779 TabFact test statements and the 1,695
 tables. Compared, in turns in one process, at k = 10:
 
-* the indexes ``exact`` and ``torch``;
+* the index ``exact``, and the others that are exact;
 * one ``IndexFlatIP.search`` of FAISS;
 * one product and one ``argpartition`` of numpy.
 
 With ``--crossover``, exact search against HNSW at 1,000, 10,000 and 100,000 vectors: those of the
 tables, repeated with jitter. With ``--gpu``, ``torch`` on CUDA against the device's own products of
-the same shapes (its limit).
+the same shapes (its limit), and FAISS on a GPU where ``faiss-gpu`` is installed.
 
     TARGET_BENCH_DATA=... python benchmarks/vector_search.py [--vectors file.npz] [--repeat 15]
         [--synthetic] [--crossover] [--gpu]
@@ -98,7 +98,7 @@ def _against_libraries(queries: Vectors, tables: Vectors, repeat: int) -> None:
         "IndexFlatIP.search of FAISS": lambda: flat.search(queries, K),
         "numpy: product, argpartition": lambda: np.argpartition(-(queries @ tables.T), K)[:, :K],
     }
-    for name in ("exact", "torch"):
+    for name in ("exact", "faiss-flat", "torch"):
         if name != "torch" or importlib.util.find_spec("torch"):
             ways[name] = _search(_built(name, tables), queries)
     _print_turns(ways, repeat, f"{len(queries):,} queries × {len(tables):,} tables, k = {K}")
@@ -179,6 +179,11 @@ def _gpu(queries: Vectors, tables: Vectors, repeat: int) -> None:
             "product, topk on the device": sorted_products,
             "torch": _search(_built("torch:device=cuda", vectors), queries),
         }
+        if importlib.util.find_spec("faiss"):
+            import faiss
+
+            if hasattr(faiss, "StandardGpuResources") and faiss.get_num_gpus():
+                ways["faiss-flat"] = _search(_built("faiss-flat:gpu=true", vectors), queries)
         flops = 2 * len(queries) * size * queries.shape[1]
         products()
         limit = min(_seconds(products) for _ in range(repeat))

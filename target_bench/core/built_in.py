@@ -89,6 +89,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     "index": {
         "auto": "target_bench.search.indexes.auto:Auto",
         "exact": "target_bench.search.indexes.exact:Exact",
+        "faiss-flat": "target_bench.search.indexes.faiss:FaissFlat",
         "faiss-hnsw": "target_bench.search.indexes.faiss:FaissHNSW",
         "faiss-ivf": "target_bench.search.indexes.faiss:FaissIVF",
         "torch": "target_bench.search.indexes.torch:Torch",

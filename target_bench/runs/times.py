@@ -284,7 +284,7 @@ def watched() -> Iterator[Watch]:
 _RECORDED = (
     "target-bench", "numpy", "scipy", "scikit-learn", "bm25s", "PyStemmer", "ir-measures",
     "pytrec-eval-terrier", "pyarrow", "duckdb", "sqlglot", "sacrebleu", "rouge-score", "torch",
-    "transformers", "sentence-transformers", "faiss-cpu", "openai",
+    "transformers", "sentence-transformers", "faiss-cpu", "faiss-gpu-cu12", "openai",
 )  # fmt: skip
 USED = "used_packages"
 """The entry of an environment that says which packages, in which versions, a run depends on."""

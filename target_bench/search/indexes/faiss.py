@@ -1,4 +1,4 @@
-"""Approximate indexes of FAISS (Douze et al. 2024, The Faiss library): HNSW, inverted lists."""
+"""The indexes of FAISS (Douze et al. 2024, The Faiss library): flat, HNSW, inverted lists."""
 
 import warnings
 from abc import abstractmethod
@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.registry import installed_version
 from target_bench.core.vectors import VectorIndex, Vectors
+from target_bench.search.indexes.exact import search_exactly
 from target_bench.search.indexes.recall import Recall
-from target_bench.search.indexes.rescoring import Found, Rows, rank_candidates
+from target_bench.search.indexes.rescoring import Found, Rows, rank_candidates, slack
 from target_bench.search.indexes.stored_vectors import Stored, needs
 
 _MORE = 16
@@ -22,13 +24,85 @@ _FILE = "library.index"
 _POINTS = 39  # for each list: FAISS warns of training on fewer
 
 
+class FaissFlat(VectorIndex):
+    """Exact search by ``IndexFlatIP``.
+
+    Needs: extra dense.
+
+    Where more vectors may tie for the last place than the library was asked for, the query is
+    searched again by the rule of ``exact``.
+
+    Args:
+        gpu: on the GPUs of ``faiss-gpu``; None: where there are any.
+    """
+
+    packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
+
+    def __init__(self, gpu: bool | None = None) -> None:
+        _needs_faiss("faiss-flat")
+        self.gpu = gpu
+
+    def build(self, vectors: Vectors) -> None:
+        """Index (m, d) vectors; see ``VectorIndex.build``.
+
+        Raises:
+            ConfigError: they are no (m, d) array of numbers, or hold NaN or infinity; or
+                ``gpu=true`` without a GPU.
+            MissingExtraError: ``gpu=true`` and FAISS was built without it.
+        """
+        self._index_stored(Stored.from_array(vectors))
+
+    def search(self, vectors: Vectors, k: int) -> Found:
+        """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
+
+        Raises:
+            ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1.
+        """
+        stored = self._stored
+        queries, lengths = stored.checked_queries(vectors, k)
+        n, m = len(queries), len(stored.vectors)
+        k = min(k, m)
+        n_rows = min(m, k + _MORE)
+        if n == 0 or n_rows > self._most or not stored.vectors.size:
+            return search_exactly(stored, queries, lengths, k)
+        products, rows = self._index.search(queries, n_rows)
+        least = products[:, k - 1] - slack(stored, lengths)
+        above = (products >= least[:, None]) & (rows >= 0)
+        ranked = rank_candidates(queries, stored, np.where(above, rows, -1), k)
+        unclear = np.flatnonzero(above[:, -1]) if n_rows < m else np.empty(0, dtype=np.intp)
+        if len(unclear):
+            again = search_exactly(stored, queries[unclear], lengths[unclear], k)
+            ranked[0][unclear], ranked[1][unclear] = again
+        return ranked
+
+    def save(self, folder: Path) -> None:
+        """Write the vectors as .npy: the library's format adds nothing to them."""
+        self._stored.save(folder)
+
+    def load(self, folder: Path) -> None:
+        """Read the files that ``save`` wrote."""
+        self._index_stored(Stored.load(folder))
+
+    def _index_stored(self, stored: Stored) -> None:
+        faiss = _library()
+        self._stored = stored
+        self._most = 2**31
+        if not stored.vectors.size:
+            return
+        index = faiss.IndexFlatIP(stored.vectors.shape[1])
+        if _on_gpu(faiss, self.gpu):
+            self._most = 2048  # the most that its GPU kernels select
+            index = faiss.index_cpu_to_all_gpus(index)
+        index.add(stored.vectors)
+        self._index = index
+
+
 class _Approximate(VectorIndex):
     """FAISS names candidates; they are scored and ranked here."""
 
-    packages = ("faiss-cpu", "numpy")
+    packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
 
     exact: ClassVar[bool] = False
-
     _index: Any
 
     def build(self, vectors: Vectors) -> None:
@@ -105,7 +179,7 @@ class FaissHNSW(_Approximate):
     def __init__(
         self, m: int = 32, ef_construction: int = 200, ef_search: int = 128, threads: int = 1
     ) -> None:
-        needs("faiss", "faiss-cpu", "faiss-hnsw")
+        _needs_faiss("faiss-hnsw")
         self.m = m
         self.ef_construction = ef_construction
         self.ef_search = ef_search
@@ -146,7 +220,7 @@ class FaissIVF(_Approximate):
     """
 
     def __init__(self, lists: int | None = None, probes: int = 16, seed: int = 0) -> None:
-        needs("faiss", "faiss-cpu", "faiss-ivf")
+        _needs_faiss("faiss-ivf")
         self.lists = lists
         self.probes = probes
         self.seed = seed
@@ -196,11 +270,43 @@ def _at_least(least: int, **settings: int) -> None:
             raise ConfigError(f"{name}={value}: at least {least}")
 
 
+def _needs_faiss(index: str) -> None:
+    """See that FAISS is installed, and once: its builds overwrite each other's files.
+
+    Raises:
+        ConfigError: builds for CPUs and for GPUs are installed side by side.
+        MissingExtraError: it is not installed.
+    """
+    needs("faiss", "faiss-cpu", index)
+    builds = [name for name in _BUILDS if installed_version(name) is not None]
+    if len(builds) > 1:
+        raise ConfigError(
+            f"the index {index}: {' and '.join(builds)} are both installed, and each overwrites "
+            f"files of the other. Remedy: pip uninstall {' '.join(builds)}; then pip install "
+            f"{builds[-1]} for a GPU, or faiss-cpu without one"
+        )
+
+
+_BUILDS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cu11", "faiss-gpu-cu12")
+
+
 def _library() -> Any:
     with warnings.catch_warnings():  # its bindings set off warnings of some Python versions
         warnings.simplefilter("ignore", DeprecationWarning)
         import faiss
     return faiss
+
+
+def _on_gpu(faiss: Any, required: bool | None) -> bool:
+    if required is False:
+        return False
+    built_for_it = hasattr(faiss, "StandardGpuResources")
+    if required and not built_for_it:
+        raise MissingExtraError("faiss-gpu-cu12", "gpu", "the index faiss-flat with gpu=true")
+    n_gpus = faiss.get_num_gpus() if built_for_it else 0
+    if required and not n_gpus:
+        raise ConfigError("gpu=true: FAISS sees no GPU here; set gpu=false, or see nvidia-smi")
+    return n_gpus > 0
 
 
 @contextmanager

@@ -10,14 +10,17 @@ import numpy as np
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import SINGLE
 from target_bench.core.vectors import VectorIndex, Vectors
-from target_bench.search.indexes.rescoring import BLOCK, Found, Scores, slack
+from target_bench.search.indexes.rescoring import BLOCK, Found, Scores, inner_products, slack
 from target_bench.search.indexes.stored_vectors import Stored, needs
 
 _CELLS = {"cpu": 8_000_000, "cuda": 256_000_000}
 """Scores held at a time."""
 
+_FEWEST_ROWS = 64
+"""Vectors that a part has at least; a device without memory for them is of no use."""
+
 _PAIRS = 65_536
-"""Candidates rescored at a time."""
+"""Candidates rescored at a time on a GPU."""
 
 
 class Torch(VectorIndex):
@@ -26,7 +29,8 @@ class Torch(VectorIndex):
     Needs: extra dense.
 
     Products are of full single precision (no TF32), candidates are rescored in double precision.
-    Where its memory does not suffice, blocks of queries are halved, and a note says so.
+    Where its memory does not suffice, blocks of queries are halved; where it does not hold the
+    vectors beside one query, they are copied to it in parts. A note says so.
 
     Args:
         device: ``cuda``, ``cuda:1``, ... or ``cpu``; None: ``cuda`` where there is one.
@@ -34,7 +38,9 @@ class Torch(VectorIndex):
 
     packages = ("torch", "numpy")
 
-    _block: int  # queries at once
+    _block: int
+    _rows: int  # of a part of the vectors
+    _whole: Any  # all vectors on the device, or None
 
     def __init__(self, device: str | None = None) -> None:
         needs("torch", "torch", "torch")
@@ -56,24 +62,67 @@ class Torch(VectorIndex):
 
         Raises:
             ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1;
-                or the device has no memory for one query.
+                or the device has no memory for one query and a few vectors.
         """
         import torch
 
         queries, lengths = self._stored.checked_queries(vectors, k)
         slacks = slack(self._stored, lengths)
-        n, k = len(queries), min(k, len(self._stored.vectors))
+        while True:
+            try:
+                return self._in_parts(queries, slacks, k)
+            except torch.OutOfMemoryError as error:
+                if self._rows <= _FEWEST_ROWS:
+                    raise ConfigError(
+                        f"device={self._on}: out of memory with one query over {self._rows} "
+                        "vectors; use the index exact"
+                    ) from error
+                self._rows = -(-self._rows // 2)
+                self._whole = None
+                self._block = self._queries_at_once()
+
+    def _in_parts(self, queries: Vectors, slacks: Scores, k: int) -> Found:
+        """Return the best rows of all parts, of which one at a time is on the device."""
+        n, m = len(queries), len(self._stored.vectors)
+        best: Found = (np.empty((n, 0)), np.empty((n, 0), dtype=np.int64))
+        for first in range(0, m, max(self._rows, 1)):
+            scores, rows = self._in_part(self._on_device(first), queries, slacks, k)
+            best = _merged(best, (scores, rows + first), min(k, m))
+        return best
+
+    def _on_device(self, first: int) -> tuple[Any, Vectors]:
+        """Return a part of the vectors on the device, and here."""
+        import torch
+
+        here = self._stored.vectors[first : first + self._rows]
+        if self._whole is not None:
+            return self._whole, here
+        return torch.tensor(here, device=self._on), here
+
+    def _in_part(
+        self, part: tuple[Any, Vectors], queries: Vectors, slacks: Scores, k: int
+    ) -> Found:
+        """Return the best rows of a part, by blocks of queries that its memory allows.
+
+        Raises:
+            OutOfMemoryError: it does not allow one query.
+        """
+        import torch
+
+        n, k = len(queries), min(k, len(part[1]))
         scores, rows = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
         start = 0
         while start < n and k:
             block = slice(start, start + self._block)
             try:
                 with _full_precision(torch), torch.inference_mode():
-                    scores[block], rows[block] = self._best(queries[block], slacks[block], k)
+                    scores[block], rows[block] = self._candidates(
+                        part, queries[block], slacks[block], k
+                    )
                 start += self._block
-            except torch.OutOfMemoryError as error:
+            except torch.OutOfMemoryError:
                 if self._block == 1:
-                    raise self._too_small() from error
+                    raise
                 self._block = min(self._block, n) // 2 or 1
                 self._halved = True
             if self._halved and self._on.type == "cuda":
@@ -82,9 +131,11 @@ class Torch(VectorIndex):
 
     def notes(self) -> Sequence[str]:
         """Return whether memory ran short."""
-        if not self._halved:
-            return []
-        return [f"out of memory on {self._on}: searched in blocks of {self._block} queries"]
+        short = f"out of memory on {self._on}: "
+        parts = -(-len(self._stored.vectors) // max(self._rows, 1))
+        if parts > 1:
+            return [f"{short}vectors are copied to it in {parts} parts for each search"]
+        return [f"{short}searched in blocks of {self._block} queries"] if self._halved else []
 
     def save(self, folder: Path) -> None:
         """Write the vectors as .npy."""
@@ -103,49 +154,68 @@ class Torch(VectorIndex):
 
         self._stored = stored
         self._halved = False
+        self._rows = len(stored.vectors)
+        self._whole = None
         name = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
             self._on: Any = torch.device(name)
-            self._vectors = torch.tensor(stored.vectors, device=self._on)
-        except torch.OutOfMemoryError as error:
-            raise self._too_small() from error
+            self._whole = torch.tensor(stored.vectors, device=self._on)
+        except torch.OutOfMemoryError:
+            self._rows = -(-self._rows // 2)
         except (RuntimeError, AssertionError) as error:
             raise ConfigError(f"device={name}: PyTorch has no such device ({error})") from error
-        cells: int = _CELLS[self._on.type] // max(1, len(stored.vectors))
-        self._block = max(1, cells if self._on.type == "cuda" else min(BLOCK, cells))
+        self._block = self._queries_at_once()
 
-    def _too_small(self) -> ConfigError:
-        return ConfigError(
-            f"device={self._on}: out of memory with one query over {len(self._stored.vectors):,} "
-            "vectors; use the index exact"
-        )
+    def _queries_at_once(self) -> int:
+        cells: int = _CELLS[self._on.type] // max(1, self._rows)
+        return max(1, cells if self._on.type == "cuda" else min(BLOCK, cells))
 
-    def _best(self, block: Vectors, slacks: Scores, k: int) -> Found:
-        """Return the best rows for some queries."""
+    def _candidates(
+        self, part: tuple[Any, Vectors], block: Vectors, slacks: Scores, k: int
+    ) -> Found:
         import torch
 
         queries = torch.tensor(block, device=self._on)
-        scores = queries @ self._vectors.T
+        scores = queries @ part[0].T
         least = scores.topk(k, dim=1).values[:, -1].double()
         least -= torch.tensor(slacks, device=self._on)
         numbers, rows = (scores >= least[:, None]).nonzero(as_tuple=True)
         del scores
-        doubles = queries.double()
-        products = [
-            _rounded(torch, doubles[n], self._vectors[r].double())
-            for n, r in zip(numbers.split(_PAIRS), rows.split(_PAIRS), strict=True)
-        ]
+        products = self._inner_products(part, block, queries, numbers, rows)
         counts = numbers.bincount(minlength=len(queries))
         first = counts.cumsum(0) - counts
         places = torch.arange(len(numbers), device=self._on) - first[numbers]
         width = int(counts.max())
         table = torch.full((len(queries), width), -torch.inf, device=self._on, dtype=torch.float64)
-        table[numbers, places] = torch.cat(products)
+        table[numbers, places] = products
         candidates = torch.zeros((len(queries), width), device=self._on, dtype=torch.int64)
         candidates[numbers, places] = rows
         # Candidates stand in the order of their rows, and a stable sort leaves ties in it.
         best = table.sort(dim=1, descending=True, stable=True).indices[:, :k]
         return table.gather(1, best).cpu().numpy(), candidates.gather(1, best).cpu().numpy()
+
+    def _inner_products(
+        self, part: tuple[Any, Vectors], block: Vectors, queries: Any, numbers: Any, rows: Any
+    ) -> Any:
+        """Return rounded products; on a CPU by numpy, which needs a fifth of PyTorch's time."""
+        import torch
+
+        if self._on.type == "cpu":
+            pairs = numbers.numpy(), rows.numpy()
+            return torch.from_numpy(inner_products(block, part[1], *pairs))
+        doubles = queries.double()
+        parts = [
+            _rounded(torch, doubles[n], part[0][r].double())
+            for n, r in zip(numbers.split(_PAIRS), rows.split(_PAIRS), strict=True)
+        ]
+        return torch.cat(parts)
+
+
+def _merged(first: Found, second: Found, k: int) -> Found:
+    """Return the k best of two rankings of each query: by score, then the earlier row."""
+    scores, rows = (np.concatenate(pair, axis=1) for pair in zip(first, second, strict=True))
+    best = np.lexsort((rows, -scores))[:, :k]
+    return np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
 
 
 def _rounded(torch: Any, left: Any, right: Any) -> Any:

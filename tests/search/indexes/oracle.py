@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from target_bench.core import registry
 from target_bench.core.vectors import VectorIndex, Vectors
 
-EXACT = {"exact": "numpy", "auto": "numpy", "torch": "torch"}
+EXACT = {"exact": "numpy", "auto": "numpy", "faiss-flat": "faiss", "torch": "torch"}
 APPROXIMATE = {"faiss-hnsw": "faiss", "faiss-ivf:lists=1": "faiss"}
 MODULES = EXACT | APPROXIMATE
 

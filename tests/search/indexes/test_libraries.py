@@ -1,14 +1,16 @@
 """What is particular to FAISS and PyTorch."""
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError
-from target_bench.search.indexes.faiss import FaissIVF
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.search.indexes import faiss as faiss_module
+from target_bench.search.indexes.faiss import FaissFlat, FaissIVF
 from target_bench.search.indexes.rescoring import inner_products
 from target_bench.search.indexes.torch import Torch
 from tests.search.indexes.oracle import clustered
@@ -20,12 +22,18 @@ def _faiss() -> None:
 
 
 @pytest.mark.usefixtures("_faiss")
+def test_more_lists_than_vectors() -> None:
+    with pytest.raises(ConfigError, match="lists=50: there are 40 vectors; set lists to 40"):
+        FaissIVF(lists=50).build(clustered(40))
+
+
+@pytest.mark.usefixtures("_faiss")
 @pytest.mark.parametrize(
     "spec",
     [
         *("faiss-hnsw:m=1", "faiss-hnsw:ef_construction=0", "faiss-hnsw:ef_search=0"),
-        *("faiss-hnsw:threads=0", "faiss-ivf:lists=0", "faiss-ivf:probes=0", "faiss-ivf:seed=-1"),
-        "faiss-ivf:seed=2147483648",
+        *("faiss-hnsw:threads=0", "faiss-ivf:lists=0", "faiss-ivf:probes=0"),
+        *("faiss-ivf:seed=-1", "faiss-ivf:seed=2147483648"),
     ],
 )
 def test_settings_out_of_range(spec: str) -> None:
@@ -36,8 +44,6 @@ def test_settings_out_of_range(spec: str) -> None:
 @pytest.mark.usefixtures("_faiss")
 def test_ivf_fills_up_with_minus_one() -> None:
     """One list of many looked into holds fewer vectors than are asked for."""
-    with pytest.raises(ConfigError, match="lists=50: there are 40 vectors; set lists to 40"):
-        FaissIVF(lists=50).build(clustered(40))
     index = FaissIVF(lists=30, probes=1)
     index.build(clustered(300))
     scores, rows = index.search(clustered(20, seed=1), 100)
@@ -51,27 +57,56 @@ def test_ivf_fills_up_with_minus_one() -> None:
     assert notes == ["30 lists learned from 300 vectors: FAISS advises 39 vectors or more a list"]
 
 
+@pytest.mark.usefixtures("_faiss")
+def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    import faiss
+
+    if not hasattr(faiss, "StandardGpuResources"):
+        with pytest.raises(MissingExtraError, match=r"target-bench\[gpu\]"):
+            FaissFlat(gpu=True).build(clustered(3))
+    for wanted, found in ((True, None), (None, False), (False, False)):
+        library = SimpleNamespace(StandardGpuResources=object, get_num_gpus=lambda: 0)
+        if found is None:
+            with pytest.raises(ConfigError, match="gpu=true: FAISS sees no GPU"):
+                faiss_module._on_gpu(library, wanted)
+        else:
+            assert faiss_module._on_gpu(library, wanted) is found
+
+
 def test_torch_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is met with smaller blocks of queries, and a note."""
+    """It is met with smaller blocks of queries, then with parts of the vectors, said aloud."""
     torch = pytest.importorskip("torch")
     vectors, queries = clustered(200), clustered(100, seed=1)
     index = Torch(device="cpu")
     index.build(vectors)
     expected = [values.tolist() for values in index.search(queries, 5)]
     assert index.notes() == []
-    best, fitting = index._best, 20
+    found, fitting = index._candidates, 20 * 200
 
-    def short(block: Any, slacks: Any, k: int) -> Any:
-        if len(block) > fitting:
+    def short(part: Any, block: Any, slacks: Any, k: int) -> Any:
+        if len(block) * len(part[1]) > fitting:
             raise torch.OutOfMemoryError("CUDA out of memory.")
-        return best(block, slacks, k)
+        return found(part, block, slacks, k)
 
-    monkeypatch.setattr(index, "_best", short)
+    monkeypatch.setattr(index, "_candidates", short)
     assert [values.tolist() for values in index.search(queries, 5)] == expected
     assert index.notes() == ["out of memory on cpu: searched in blocks of 12 queries"]
+    fitting = 70
+    assert [values.tolist() for values in index.search(queries, 5)] == expected
+    assert index.notes() == [
+        "out of memory on cpu: vectors are copied to it in 4 parts for each search"
+    ]
     fitting = 0
-    with pytest.raises(ConfigError, match="out of memory with one query over 200 vectors"):
+    with pytest.raises(ConfigError, match="out of memory with one query over 50 vectors"):
         index.search(queries, 5)
+
+
+def test_builds_of_faiss_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    versions = {"faiss-cpu": "1", "faiss-gpu-cu12": "1"}
+    monkeypatch.setattr("target_bench.search.indexes.faiss.installed_version", versions.get)
+    with pytest.raises(ConfigError, match="pip uninstall faiss-cpu faiss-gpu-cu12; then"):
+        FaissFlat()
 
 
 def test_torch_keeps_its_precision() -> None:
