@@ -56,6 +56,12 @@ class Outcome:
         apart = ("published", "here", "why")
         return " ".join(str(value) for key, value in self.figure.items() if key not in apart)
 
+    @property
+    def as_published(self) -> str:
+        """The name and the published figure, where a source at hand shows it."""
+        published = self.figure.get("published")
+        return self.name if published is None else f"{self.name} {published:g}"
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -167,10 +173,9 @@ def _at(value: Any, way: Sequence[Any]) -> float:
 def _line(outcome: Outcome) -> str:
     here = "" if outcome.here is None else f" here {outcome.here:.6g}"
     why = f" ({outcome.why.strip()})" if outcome.why and outcome.status != "pass" else ""
-    published = f"published {outcome.figure['published']:g}"
     return (
-        f"{outcome.status:8}{outcome.entry['paper']}, {outcome.entry['table']}: {outcome.name}: "
-        f"{published}{here}{why}"
+        f"{outcome.status:8}{outcome.entry['paper']}, {outcome.entry['table']}: "
+        f"{outcome.as_published}{here}{why}"
     )
 
 
@@ -221,8 +226,7 @@ def _not_computed(outcomes: Sequence[Outcome]) -> list[str]:
         figures: dict[str, list[str]] = {}
         for outcome in outcomes:
             if outcome.why.strip() == missing:
-                figure = f"{outcome.name} {outcome.figure['published']:g}"
-                figures.setdefault(outcome.entry["table"], []).append(figure)
+                figures.setdefault(outcome.entry["table"], []).append(outcome.as_published)
         lines += [*(f"* {table}: {', '.join(of)}" for table, of in figures.items()), ""]
     return lines
 

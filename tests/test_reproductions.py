@@ -86,5 +86,5 @@ def test_the_page_has_every_figure() -> None:
             if "here" in figure:
                 row = f" | {outcome.name} | {figure['published']:g} | {figure['here']:.4f} | "
             else:
-                row = f" {outcome.name} {figure['published']:g}"
+                row = f" {outcome.as_published}"
             assert row in page, row

@@ -78,7 +78,7 @@ def main() -> None:
         scores["TabXEval (released, GPT-4o)"] = released(Path(os.environ["TARGET_BENCH_DATA"]))
     rows = sorted(table(sets, scores, seconds), key=lambda row: -row["spearman"])
     if options.json:
-        print(json.dumps(rows, indent=1))
+        print(json.dumps(noted(rows, options.corpus), indent=1))
         return
     if options.corpus == "tabxbench":
         print(f"{OPEN}\n")
@@ -154,6 +154,14 @@ def table(
 
 _DIGITS = 9
 """Decimals by which scores are compared: what lies below is rounding."""
+
+
+def noted(rows: Sequence[dict[str, object]], corpus: str) -> list[dict[str, object]]:
+    """Return rows of ``table``, with a ``note`` where the rules saw the tables of the corpus."""
+    return [
+        {**row, "note": OPEN if (row["metric"], corpus) == ("tabxeval", "tabxbench") else None}
+        for row in rows
+    ]
 
 
 def agreement(sets: Sequence[RankedSet], scores: Scores) -> Floats:

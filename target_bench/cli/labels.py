@@ -25,9 +25,11 @@ from target_bench.core.text_tables import (
     Column,
     TextTable,
     counted,
+    p_text,
     print_tables,
     say,
     say_wrapped,
+    score_text,
 )
 from target_bench.harness.options import RUNS
 
@@ -272,8 +274,8 @@ def read(
 
 def _print_cell_agreement(agreement: "Mapping[str, Any]") -> None:
     kappa, interval = agreement["kappa"], agreement["interval"]
-    shown = "–" if kappa is None else f"{kappa:.3f}"
-    bounds = "" if interval is None else " ({:.3f} to {:.3f})".format(*interval)
+    shown = "–" if kappa is None else score_text(kappa)
+    bounds = "" if interval is None else f" ({' to '.join(map(score_text, interval))})"
     people, queries = len(agreement["annotators"]), counted(agreement["queries"], "query")
     say(f"{agreement['cells']:,} cells of {queries} by {people}: {agreement['same']:.1%} the same")
     say(f"Fleiss' kappa: {shown}{bounds}")
@@ -307,8 +309,8 @@ def _print_summary(summary: "Mapping[str, Any]") -> None:
             pair["what"],
             f"{pair['n']:,}",
             f"{pair['same']:.1%}",
-            "–" if pair["kappa"] is None else f"{pair['kappa']:.2f}",
-            "" if pair["interval"] is None else "{:.2f} to {:.2f}".format(*pair["interval"]),
+            "–" if pair["kappa"] is None else score_text(pair["kappa"]),
+            "" if pair["interval"] is None else " to ".join(map(score_text, pair["interval"])),
         ]
         for pair in summary["agreement"]
     ]
@@ -449,7 +451,7 @@ def _print_compared(compared: "Sequence[Mapping[str, Any]]", names: "Sequence[st
             f"{row['n']:,}",
             *(f"{row[name]:.2f}" for name in ("first", "second")),
             f"{row['difference']:+.2f}",
-            f"{row['p']:.3g}",
+            p_text(row["p"]),
         ]
         for row in compared
     ]
@@ -535,9 +537,10 @@ def _plan_table(plans: "Sequence[Mapping[str, Any]]") -> TextTable:
 
 def _plan_row(plan: "Mapping[str, Any]", pilot: bool) -> list[str]:
     def share(value: float | None) -> str:
-        return "–" if value is None else f"{value:.3f}"
+        return "–" if value is None else score_text(value)
 
-    row = [f"{plan['k']:,}", share(plan["share"]), f"{plan['low']:.3f}–{plan['high']:.3f}"]
+    bounds = f"{score_text(plan['low'])}–{score_text(plan['high'])}"
+    row = [f"{plan['k']:,}", share(plan["share"]), bounds]
     row += [share(plan["mean_square"])] if pilot else []
     row.append(share(plan["detectable"]))
     for needed in plan["needed"]:

@@ -365,9 +365,10 @@ def randomization_tests(
     """Return p-values of the paired randomisation test of means, for many pairs of systems.
 
     Where all queries that differ do so by the same amount, as those with one gold table do, the
-    test is the sign test, and exact. Elsewhere this takes the normal limit of the test: under
-    random swaps the sum of differences d has mean 0 and variance sum(d²). Nothing is sampled, so
-    p-values can be as small as Holm's correction over thousands of pairs needs.
+    test is the sign test, and exact; so it is where few queries differ, of which all swaps are
+    looked at. Elsewhere this takes the normal limit of the test: under random swaps the sum of
+    differences d has mean 0 and variance sum(d²). Nothing is sampled, so p-values can be as small
+    as Holm's correction over thousands of pairs needs.
 
     Args:
         values: (m, n) per-query values, one row per system.
@@ -384,7 +385,9 @@ def randomization_tests(
     for first, second in pairs:
         differences = values[first].astype(np.float64) - values[second]
         p = _sign_test(differences)
-        if p is None:
+        if p is None and 2 ** np.count_nonzero(differences) <= RESAMPLES:
+            p, _ = randomization_test(values[first], values[second])
+        elif p is None:
             p = 2 * float(ndtr(-abs(differences.sum()) / np.linalg.norm(differences)))
         p_values.append(p)
     return p_values

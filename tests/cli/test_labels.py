@@ -113,7 +113,7 @@ def test_ratings(inside: Inside) -> None:
     records = [json.loads(line) for line in Path("two.jsonl").read_text().splitlines()]
     Path("b.json").write_text(json.dumps([{**one, "better": "tie"} for one in records]))
     compared = inside.good("labels", "rated", run, "b.json", "--beside", gold)
-    assert ["better", "2", "0.50", "0.50", "+0.00", "1"] in map(str.split, compared.splitlines())
+    assert ["better", "2", "0.50", "0.50", "+0.00", "1.00"] in map(str.split, compared.splitlines())
     assert "is of the run" in inside.bad(2, "labels", "rated", gold, "a.json")
 
 
@@ -160,6 +160,10 @@ def test_agreement_on_highlighted_cells(inside: Inside) -> None:
     found = json.loads(printed.out)
     assert (found["annotators"], found["queries"]) == (["ann", "bob"], 1)
     assert 0 < found["kappa"] < 1
+    kappa = f"{found['kappa']:.3f}".removeprefix("0")
+    assert f"Fleiss' kappa: {kappa}\n" in inside.good(
+        "labels", "read", "mini", "ann.jsonl", "bob.jsonl"
+    )
     printed = inside("labels", "read", "mini", "ann.jsonl", "bob.jsonl", "-o", "new.jsonl")
     assert "agreement on highlighted cells is printed" in printed.err
     assert printed.code == 2

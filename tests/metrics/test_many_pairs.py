@@ -29,3 +29,10 @@ def test_exact_where_all_differ_by_one(n: int) -> None:
     assert all(exact for _, exact in wanted)
     found = randomization_tests(values, pairs)
     assert found == pytest.approx([p for p, _ in wanted], abs=1e-12)
+
+
+def test_exact_where_few_differ() -> None:
+    """The normal limit gives three queries, all better, .08, where one swap in four is as good."""
+    values = np.zeros((2, 300))
+    values[0, :3] = 0.5, 0.25, 1
+    assert randomization_tests(values, [(0, 1)]) == [0.25]

@@ -15,7 +15,15 @@ from benchmarks.table_metrics.drawing import draw, tables_of
 from benchmarks.table_metrics.known_errors import detection
 from benchmarks.table_metrics.model_baselines import entailment_by, rubric_score, tabeval
 from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets, written_sets
-from benchmarks.table_metrics.table2 import FILE_ORDER, agreement, all_scores, judged, table
+from benchmarks.table_metrics.table2 import (
+    FILE_ORDER,
+    OPEN,
+    agreement,
+    all_scores,
+    judged,
+    noted,
+    table,
+)
 from target_bench.core.schema import Dataset, GenerationRequest
 from target_bench.data.load import load
 from target_bench.tables.answer_tables import AnswerTable
@@ -222,3 +230,9 @@ def test_tables_written_with_a_ranking_by_rule() -> None:
         assert (
             len({len(row) for pair in ranked.pairs for row in pair.reference.tables[0].rows}) == 1
         )
+
+
+def test_json_says_which_figure_is_of_tables_that_were_seen() -> None:
+    rows: list[dict[str, object]] = [{"metric": name} for name in ("tabxeval", "chrf")]
+    assert [row["note"] for row in noted(rows, "tabxbench")] == [OPEN, None]
+    assert not any(row["note"] for row in noted(rows, "written"))

@@ -221,7 +221,7 @@ def _check_entries(entries: list[zipfile.ZipInfo], directory: int) -> None:
     for info in sorted(entries, key=lambda info: info.header_offset):
         name, form = info.orig_filename, stat.S_IFMT(info.external_attr >> 16)
         if name not in NAMES or name != info.filename or name in names:
-            raise RefusedError(f"file {name[:80]!a}: a submission has no such file, or once")
+            raise RefusedError(f"file {name[:80]!a}: a submission has no such file, or has it once")
         if (
             form not in (0, stat.S_IFREG)
             or info.flag_bits & (0x1 | 0x20 | 0x40 | 0x2000)
