@@ -313,12 +313,12 @@ def csv_records(
     check(path, header, preamble)
     for number, row in enumerate(rows, start=1):
         place = f"{path}, row {number}"
-        cells = dict(zip(header, row, strict=True))
-        if "" in header[1:] and cells[""] != "":
-            raise DataError(f"{place}: {cells['']!r:.80} is in no column. {_QUOTE}")
-        record: dict[str, Any] = {name: cell for name, cell in cells.items() if cell != ""}
-        for name in cells.keys() & {*lists}:
-            record[name] = _list_or_text(record.get(name), name, place)
+        record: dict[str, Any] = {n: c for n, c in zip(header, row, strict=True) if c != ""}
+        if "" in header[1:] and "" in record:
+            raise DataError(f"{place}: {record['']!r:.80} is in no column. {_QUOTE}")
+        for name in lists:
+            if name in header:
+                record[name] = _list_or_text(record.get(name), name, place)
         yield place, record
 
 

@@ -74,6 +74,7 @@ def test_queries_in_csv(tmp_path: Path) -> None:
     for text, fault in {
         "query,query,table_id\nA?,B?,a\n": "the column 'query' occurs twice. Rename",
         "query,table_id\nA?,a\nOne, or two?,a\n": "row 2: 'a' is in no column. Quote the cells",
+        "query,table_id,,\nA?,a,stray,\n": "row 1: 'stray' is in no column. Quote the cells",
         "query,table\nA?,a\n": "no column 'table_id', but 'table'. Rename it to table_id",
         "query,tabel\nA?,a\n": "no column 'table_id', but 'tabel'. Rename it to table_id",
         "query\nOne, or two?\nTwo, or one?\n": "no column 'query'.* stands above them. Quote",
