@@ -119,8 +119,10 @@ def check(folder: Path, files: Mapping[str, str]) -> None:
         DataError: one is not.
     """
     record = _recorded(folder)
-    for path, sha256 in files.items() if record else ():
-        if record and record.files.get(path, (0, sha256))[1] != sha256:
+    if record is None:
+        return
+    for path, sha256 in files.items():
+        if path in record.files and record.files[path][1] != sha256:
             raise DataError(
                 f"{folder / path}: damaged (not what was fetched). Fetch it again: target-bench "
                 f"data pull {record.name}"
@@ -378,6 +380,12 @@ def _github_client(folder: Path, count: _Count) -> Callable[[_File], object]:
         session.mount(scheme, HTTPAdapter(pool_maxsize=_PARALLEL, max_retries=refused))
 
     def save(file: _File) -> None:
+        try:
+            save_once(file)
+        except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError):
+            save_once(file)  # lost amid the content, which no Retry sees
+
+    def save_once(file: _File) -> None:
         with session.get(file.url, stream=True, timeout=_TIMEOUT) as answer:
             answer.raise_for_status()
             atomic_write(folder / file.path, blocks(answer), durable=False)

@@ -38,6 +38,7 @@ class Server:
         copies: repository of the hub -> path -> content.
         statuses: end of a path -> status of the answer.
         wrong: end of a path -> bytes sent in place of the content.
+        cut: ends of paths whose content breaks off in the middle, once each.
         dead: whether every connection is closed without an answer.
         seen: (path, headers) of every request.
     """
@@ -46,6 +47,7 @@ class Server:
     copies: dict[str, dict[str, bytes]] = field(default_factory=dict)
     statuses: dict[str, int] = field(default_factory=dict)
     wrong: dict[str, bytes] = field(default_factory=dict)
+    cut: set[str] = field(default_factory=set)
     dead: bool = False
     port: int = 0
     seen: list[tuple[str, dict[str, str]]] = field(default_factory=list)
@@ -171,6 +173,10 @@ class _Handler(BaseHTTPRequestHandler):
         if start >= len(content) > 0:
             self._send(416, b"")
             return
+        for ending in [ending for ending in self.state.cut if path.endswith(ending)]:
+            self.state.cut.remove(ending)
+            told = {**(told or {}), "Content-Length": str(2 * len(content))}
+            self.close_connection = True
         self._send(206 if start else 200, content[start:], told)
 
     def _json(self, value: Any) -> None:

@@ -196,6 +196,12 @@ def test_no_network(server: Server, monkeypatch: pytest.MonkeyPatch, name: str, 
         load(name)
 
 
+def test_a_connection_that_is_lost_amid_a_file(server: Server) -> None:
+    server.cut.add("released_data/dev.json")
+    assert len(load("ottqa").corpus) == 20
+    assert not server.cut
+
+
 def test_a_pinned_commit_that_is_gone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Server, "commits", lambda *_: ["e" * 40])
     with pytest.raises(DataError, match="spider-corpus-test: the commit 0a79688 is not there"):
