@@ -90,8 +90,8 @@ class Prompt:
         return prompt
 
     def _check(self, path: Path) -> None:
-        query = "\1"  # in no template of a person
-        for tables in ("\2", ""):
+        query = "4153801726"  # as it is after any filter: upper, trim, tojson, ...
+        for tables in ("7320185649", ""):
             text = "".join(message.content for message in self.messages(query, tables))
             if query not in text or tables not in text:
                 variable = "tables" if query in text else "query"
@@ -106,11 +106,19 @@ class Prompt:
 
     @cached_property
     def _templates(self) -> dict[str, Any]:
-        from jinja2 import StrictUndefined
+        from jinja2 import StrictUndefined, TemplateError
         from jinja2.sandbox import SandboxedEnvironment
 
         environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-        return {name: environment.from_string(getattr(self, name)) for name in _PARTS}
+        templates = {}
+        for name in _PARTS:
+            try:
+                templates[name] = environment.from_string(getattr(self, name))
+            except TemplateError as error:
+                raise ConfigError(
+                    f"prompt {self.name}: entry {name!r} is no template of Jinja: {error}"
+                ) from error
+        return templates
 
     def messages(self, query: str, tables: str) -> tuple[Message, ...]:
         """Return the messages for a query; without tables, those of no context.
@@ -123,12 +131,13 @@ class Prompt:
         return tuple(self._message(prefix, role, values) for role in ("system", "user"))
 
     def _message(self, prefix: str, role: str, values: Mapping[str, str]) -> Message:
+        template = self._templates[prefix + role]
         try:
-            return Message(role, self._templates[prefix + role].render(values))
+            return Message(role, template.render(values))
         except Exception as error:
             raise ConfigError(
-                f"prompt {self.name}: entry {prefix + role!r} cannot be filled for the query "
-                f"{values['query']!r:.100}: {type(error).__name__}: {error}"
+                f"prompt {self.name}: entry {prefix + role!r} cannot be filled with the variables "
+                f"query ({values['query']!r:.100}) and tables: {type(error).__name__}: {error}"
             ) from error
 
 

@@ -177,7 +177,7 @@ def _file(folder: Path, **changes: Any) -> Path:
             {"no_context_user": "the query"},
             ["{{ query }}", "no_context_system and no_context_user"],
         ),
-        ({"user": "{{ tables }} {{ query"}, ["TemplateSyntaxError"]),
+        ({"user": "{{ tables }} {{ query"}, ["entry 'user' is no template", "end of template"]),
         ({"user": "{{ tables }} {{ query | no_such }}"}, ["no_such"]),
         ({"user": "{{ tables }} {{ query.__class__.__mro__ }}"}, ["SecurityError"]),
     ],
@@ -188,6 +188,12 @@ def test_invalid_prompt(tmp_path: Path, changes: dict[str, Any], parts: list[str
         Prompt.load("question_answering", path)
     for part in ("mine.yaml", *parts):
         assert part in str(caught.value)
+
+
+def test_filters_in_a_prompt(tmp_path: Path) -> None:
+    user = "{{ query | upper | tojson }} {{ tables | trim | tojson }}"
+    prompt = Prompt.load("question_answering", _file(tmp_path, user=user))
+    assert prompt.messages("who?", " a\n1 ")[1].content == '"WHO?" "a\\n1"'
 
 
 @pytest.mark.parametrize(
