@@ -135,7 +135,7 @@ def test_symbolic_link(at: Path) -> None:
 def test_a_name_twice(at: Path) -> None:
     with pytest.warns(UserWarning, match="Duplicate name"):
         content = zipped([("card.json", b"{}"), ("card.json", b"[]")])
-    assert "no such file, or once" in str(refused(at, content))
+    assert "no such file, or has it once" in str(refused(at, content))
 
 
 def test_encrypted(at: Path) -> None:
