@@ -171,8 +171,8 @@ def _may_be_ordinary(text: str, name: str) -> bool:
 
 
 def answer_without_secrets(text: str) -> str:
-    """Return an answer without the credentials of plug-ins that it cannot hold by chance."""
-    for secret in tuple(_noted):
+    """Return an answer without credentials of plug-ins and environment, unless by chance there."""
+    for secret in (*tuple(_noted), *_of_environment()):
         if secret in text and not may_be_a_word(secret):
             text = text.replace(secret, "***")
     return text

@@ -183,6 +183,13 @@ def test_a_date_or_a_number_may_stand_in_an_answer(value: str) -> None:
     assert answer_without_secrets(f"It was {value}.") == f"It was {value}."
 
 
+def test_an_answer_does_not_repeat_a_key_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "a-key-for-nobody-7")
+    assert answer_without_secrets("x a-key-for-nobody-7") == "x ***"
+
+
 class KeyOfTable:
     def __init__(self, key: str = "title", fields: object = ()) -> None:
         self.key = key

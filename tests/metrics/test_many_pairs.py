@@ -36,3 +36,10 @@ def test_exact_where_few_differ() -> None:
     values = np.zeros((2, 300))
     values[0, :3] = 0.5, 0.25, 1
     assert randomization_tests(values, [(0, 1)]) == [0.25]
+
+
+def test_thirds_are_of_one_size() -> None:
+    """All of 20 differ by a third, 15 in one direction: the sign test, whatever is rounded."""
+    first = np.array([1 / 3, 2 / 3, 1.0] * 5 + [0.0, 1 / 3] * 2 + [2 / 3])
+    second = np.array([0.0, 1 / 3, 2 / 3] * 5 + [1 / 3, 2 / 3] * 2 + [1.0])
+    assert randomization_tests(np.stack([first, second]), [(0, 1)]) == pytest.approx([0.04138947])
