@@ -149,9 +149,13 @@ def tables_read(sql: str, path: Path) -> list[str]:
             names = database.get_table_names(sql, qualified=True)
         except duckdb.Error as error:
             raise ValueError(str(error)) from error
-    plain = (name.partition(" AS ")[0].replace('"', "").lower() for name in names)
-    used = {name.removeprefix("main.") for name in plain}
-    tables = [table.name for table in stored_tables(path)]
-    if others := used - set(map(str.lower, tables)):
-        raise ValueError(f"{', '.join(sorted(others))} is no base table of {path.name}")
-    return [name for name in tables if name.lower() in used]
+    tables = {table.name.lower(): table.name for table in stored_tables(path)}
+    used = set()
+    for name in names:
+        plain = name.partition(" AS ")[0].replace('"', "").lower()
+        if plain not in tables:  # with the name of the database, as dbt writes it, or of its schema
+            plain = plain.removeprefix(f"{path.stem.lower()}.").removeprefix("main.")
+        if plain not in tables:
+            raise ValueError(f"{plain} is no base table of {path.name}")
+        used.add(plain)
+    return [name for plain, name in tables.items() if plain in used]

@@ -167,16 +167,25 @@ def test_queries_of_its_own_go_first(tmp_path: Path) -> None:
 
 
 def test_gold_tables_of_sql_in_duckdb(tmp_path: Path) -> None:
-    script = "CREATE TABLE City (a int); CREATE TABLE shop (a int); CREATE VIEW v AS FROM shop"
+    script = (
+        "CREATE TABLE City (a int); CREATE TABLE shop (a int); CREATE VIEW v AS FROM shop;"
+        "CREATE SCHEMA eu; CREATE TABLE eu.city (a int)"
+    )
     path = _duckdb(tmp_path / "x.duckdb", script)
     sql = 'SELECT 1 FROM main.city c, "Shop" s'
     write_queries(tmp_path / "queries.jsonl", [{"query_id": 1, "query": "?", "answer": sql}])
     (found,) = load(path).queries
     assert [table.table_id for table in found.gold] == ["City", "shop"]
-    record = {"query_id": 1, "query": "?", "answer": "SELECT * FROM v"}
-    write_queries(tmp_path / "queries.jsonl", [record])
-    (found,) = load(path).queries
-    assert [table.table_id for table in found.gold] == ["shop"]
+    record = {"query_id": 1, "query": "?"}
+    for answer, gold in {
+        "SELECT * FROM v": ["shop"],
+        'SELECT * FROM "x"."main"."v"': ["shop"],
+        "SELECT * FROM x.main.city": ["City"],
+        "SELECT * FROM x.eu.city": ["eu.city"],
+    }.items():
+        write_queries(tmp_path / "queries.jsonl", [record | {"answer": answer}])
+        (found,) = load(path).queries
+        assert [table.table_id for table in found.gold] == gold
     write_queries(tmp_path / "queries.jsonl", [record | {"answer": "SELECT 1 FROM nowhere"}])
     with pytest.raises(DataError, match=r"no base table of x\.duckdb.*Name the gold tables"):
         load(path)
