@@ -90,10 +90,14 @@ def note_secrets(settings: Any, name: str = "") -> None:
     addresses.
 
     Args:
-        settings: of a plug-in: name -> value; or one value.
+        settings: of a plug-in: name -> value; or one value, perhaps a ``SecretStr`` of pydantic.
         name: what the value is called.
     """
     hidden = is_secret(name)
+    if hasattr(settings, "get_secret_value"):
+        settings = settings.get_secret_value()
+    if isinstance(settings, bytes):
+        settings = settings.decode(errors="replace")
     if isinstance(settings, Mapping) and len(settings) <= _MOST_ENTRIES:
         for key, value in settings.items():
             inner = str(key)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from target_bench.core import registry
 from target_bench.core.contract import constructor_arguments
-from target_bench.core.credentials import is_secret, note_secrets, without_secrets
+from target_bench.core.credentials import is_secret, masked, note_secrets, without_secrets
 from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
 from target_bench.core.identity import code_hash
 from target_bench.core.registry import class_name, installed_version
@@ -179,9 +179,9 @@ class Description:
         if value is None or isinstance(value, bool | int | float):
             return value
         if isinstance(value, str | Path):
-            return without_secrets(str(value))
+            return masked(str(value))  # but for words, which tell two prompts apart
         if isinstance(value, SecretStr | SecretBytes):
-            return _note(value)
+            return note_secrets(value, "secret")
         if isinstance(value, Mapping):
             return self._mapping(value)
         if isinstance(value, list | tuple):
@@ -194,7 +194,7 @@ class Description:
         shown = {}
         for name, value in mapping.items():
             if is_secret(str(name)) or name in hidden or isinstance(value, SecretStr | SecretBytes):
-                _note(value)
+                note_secrets(value, "secret")
             else:
                 shown[str(name)] = self._json(value)
         return shown
@@ -251,13 +251,6 @@ class Description:
             return name | {"code": code_hash(thing)}
         self.packages.add(package)
         return name
-
-
-def _note(value: Any) -> None:
-    """Remember a credential, or those in a mapping of headers."""
-    if isinstance(value, SecretStr | SecretBytes):
-        value = value.get_secret_value()
-    note_secrets(value.decode(errors="replace") if isinstance(value, bytes) else value, "secret")
 
 
 def _addresses(model: BaseModel) -> list[str]:

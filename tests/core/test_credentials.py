@@ -3,9 +3,11 @@
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+from pydantic import BaseModel, SecretStr
 
 from target_bench.core.credentials import (
     answer_without_secrets,
@@ -18,6 +20,7 @@ from target_bench.core.credentials import (
 )
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
+from target_bench.core.model_objects import Description
 from target_bench.core.registry import create
 
 
@@ -264,3 +267,23 @@ def test_a_credential_in_a_line_of_code_is_masked(line: str) -> None:
 )
 def test_other_lines_of_code_stay(line: str) -> None:
     assert without_secrets(line) == line
+
+
+class Model(BaseModel):
+    """A model of LangChain's kind, which asks others with a prompt of its own."""
+
+    prompt: str = ""
+    api_key: SecretStr = SecretStr("")
+    default_headers: dict[str, Any] = {}
+
+
+def test_credentials_in_a_model_object() -> None:
+    """Its key and headers are masked; words, which tell other models apart, are not."""
+    key, token = "Wq81hJx92Lm0PqAA", "Yq81hJx92Lm0PqBB"
+    headers = {"Authorization": SecretStr(f"Bearer {token}"), "X-Title": "benchmark"}
+    model = Model(prompt=f"with {key}", api_key=SecretStr(key), default_headers=headers)
+    assert Description(model).settings["settings"] == {"prompt": "with ***"}
+    Description(Model(api_key=SecretStr("not-needed")))
+    assert without_secrets(f"{key} {token}") == "*** ***"
+    described = Description(Model(prompt="a benchmark, not-needed"))
+    assert described.settings["settings"]["prompt"] == "a benchmark, not-needed"
