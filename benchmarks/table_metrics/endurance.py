@@ -157,7 +157,8 @@ def measured_alignments(release: Path, corpus: str, model: str) -> dict[str, Any
     files = [*folder.glob("*step1")]
     records = read_plain_pickle(files[0]) if files else []
     shares = [aligned_percentages(record["alignment"]) for record in records]
-    return {"pairs": len(shares), **_means([share for share in shares if share])}
+    with_table = [share for share in shares if share]
+    return {"pairs": len(with_table), **_means(with_table)}
 
 
 def _means(shares: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
