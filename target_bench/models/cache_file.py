@@ -17,6 +17,9 @@ T = TypeVar("T")
 BUSY = 60.0
 """Seconds to wait for another process that writes."""
 
+JOURNALS = ("-journal", "-wal", "-shm")
+"""Ends of the names of SQLite's files beside a file."""
+
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter is of an error's own message
 
 
@@ -25,7 +28,7 @@ class CacheFile:
 
     Args:
         path: the file; made if it is not there.
-        tables: SQL that makes its tables.
+        tables: SQL that begins a transaction and makes its tables in it.
         version: of its layout; a file of another version counts as damaged.
         holds: what it holds, for messages, as ``answers``.
         warn: gets a message about a damaged file.
@@ -95,7 +98,7 @@ class CacheFile:
                 return
             aside = self._path.with_name(f"{self._path.name}.aside-{time.time_ns()}")
             self._path.rename(aside)
-            for end in ("-wal", "-shm"):
+            for end in JOURNALS:  # a new file may not be given what was not finished in this one
                 with suppress(OSError):
                     self._path.with_name(self._path.name + end).rename(f"{aside}{end}")
         self._warn(
@@ -110,7 +113,8 @@ def connected(path: Path, version: int, tables: str | None = None) -> sqlite3.Co
     Args:
         path: the file.
         version: of the layout.
-        tables: SQL that makes the tables of a new file; None to read a file that is there.
+        tables: SQL that begins a transaction and makes the tables of a new file in it; None to
+            read a file that is there.
 
     Raises:
         sqlite3.Error: it cannot be opened, or is of another version.
@@ -126,8 +130,7 @@ def connected(path: Path, version: int, tables: str | None = None) -> sqlite3.Co
     try:
         recorded = database.execute("PRAGMA user_version").fetchone()[0]
         if recorded == 0 and tables is not None:
-            database.execute("PRAGMA journal_mode = WAL").fetchone()
-            database.executescript(f"BEGIN; {tables} PRAGMA user_version = {version}; COMMIT;")
+            database.executescript(f"{tables} PRAGMA user_version = {version}; COMMIT;")
         elif recorded != version:
             raise sqlite3.DatabaseError(f"its layout is version {recorded}, not {version}")
         database.execute("PRAGMA synchronous = NORMAL")

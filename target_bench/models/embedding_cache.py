@@ -26,7 +26,7 @@ from target_bench.core.errors import PluginError, StoreError, reason
 from target_bench.core.files import cache_root
 from target_bench.core.identity import plugin_identity
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.cache_file import CacheFile, connected
+from target_bench.models.cache_file import JOURNALS, CacheFile, connected
 
 Warn = Callable[[str], object]
 
@@ -40,6 +40,7 @@ FOLDER = "embeddings"
 """Folder in the cache."""
 
 _TABLES = """
+    BEGIN;
     CREATE TABLE header (encoder TEXT, kind TEXT, created TEXT);
     CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB, cut INTEGER, crc INTEGER);
 """
@@ -255,23 +256,10 @@ class EmbeddingStore:
         Raises:
             StoreError: the file cannot be read.
         """
-        known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32), 0
         if not self.path.exists():
-            return known, vectors, n_cut
-        places = {key: place for place, key in enumerate(keys)}
-        n_damaged = 0
+            return np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32), 0
         with closing(CacheFile(self.path, _TABLES, FORMAT, "embeddings", warn)) as file:
-            rows = file.do(lambda database: list(_rows(database, keys)))
-        for key, row, cut, crc in rows:
-            whole = key in places and type(row) is bytes and cut in (0, 1)
-            if not whole or crc != _crc(key, row, cut):
-                n_damaged += 1
-                continue
-            if not vectors.shape[1]:
-                vectors = np.zeros((len(keys), len(row) // _VECTOR.itemsize), np.float32)
-            vectors[places[key]] = np.frombuffer(row, _VECTOR)
-            known[places[key]] = True
-            n_cut += cut
+            known, vectors, n_cut, n_damaged = file.do(lambda database: _gathered(database, keys))
         if n_damaged:
             warn(
                 f"{n_damaged} of the embeddings recorded in {self.path} are damaged; these texts "
@@ -329,6 +317,26 @@ class EmbeddingStore:
             )
 
 
+def _gathered(
+    database: sqlite3.Connection, keys: Sequence[bytes]
+) -> tuple[NDArray[np.bool_], Vectors, int, int]:
+    """Return which keys are recorded, vectors, and how many texts are cut and rows damaged."""
+    known, vectors = np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32)
+    n_cut = n_damaged = 0
+    places = {key: place for place, key in enumerate(keys)}
+    for key, row, cut, crc in _rows(database, keys):  # one by one: together they fill memory twice
+        whole = key in places and type(row) is bytes and cut in (0, 1)
+        if not whole or crc != _crc(key, row, cut):
+            n_damaged += 1
+            continue
+        if not vectors.shape[1]:
+            vectors = np.zeros((len(keys), len(row) // _VECTOR.itemsize), np.float32)
+        vectors[places[key]] = np.frombuffer(row, _VECTOR)
+        known[places[key]] = True
+        n_cut += cut
+    return known, vectors, n_cut, n_damaged
+
+
 def _rows(database: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
@@ -369,7 +377,7 @@ class EmbeddingFile(NamedTuple):
 def entries(root: Path) -> list[EmbeddingFile]:
     """Return all files of recorded embeddings in a cache folder, unusable ones included."""
     paths = sorted((root / FOLDER).glob(f"*{_SUFFIX}*"))
-    return [_entry(path) for path in paths if not path.name.endswith(("-wal", "-shm", ".lock"))]
+    return [_entry(path) for path in paths if not path.name.endswith((*JOURNALS, ".lock"))]
 
 
 def _entry(path: Path) -> EmbeddingFile:

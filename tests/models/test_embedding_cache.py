@@ -6,6 +6,7 @@ import resource
 import signal
 import sqlite3
 import time
+import tracemalloc
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -283,6 +284,25 @@ def test_a_damaged_file_is_moved_aside(tmp_path: Path, content: bytes | None) ->
     assert "moved to key.sqlite.aside-" in warnings[0]
     [aside] = (tmp_path / "embeddings").glob("key.sqlite.aside-*")
     assert aside.read_bytes() == before
+
+
+def test_many_vectors_are_read_into_their_matrix_alone(tmp_path: Path) -> None:
+    keys = [text_key(str(i)) for i in range(1000)]
+    store = opened(tmp_path)
+    store.append(keys, np.ones((1000, 1000), np.float32))
+    tracemalloc.start()
+    try:
+        _, vectors, _ = store.read(keys, never)
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * vectors.nbytes
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_that_several_machines_share(tmp_path: Path) -> None:
+    """SQLite's write-ahead log is for processes of one machine."""
+    append(store := opened(tmp_path), "a")
+    with closing(sqlite3.connect(store.path)) as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 def test_a_cleared_cache_is_begun_again(tmp_path: Path) -> None:

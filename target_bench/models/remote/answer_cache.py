@@ -30,6 +30,8 @@ _ROW = f"SELECT {_COLUMNS}, seal FROM answers WHERE key = ?"  # noqa: S608 (our 
 _DELETE = "DELETE FROM answers WHERE key = ?"
 _INSERT = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)"
 _TABLE = """
+    PRAGMA journal_mode = WAL;  -- for many small writes; not for drives of several machines
+    BEGIN;
     CREATE TABLE answers (
         key TEXT PRIMARY KEY,
         text TEXT NOT NULL,
