@@ -14,7 +14,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,9 @@ def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     data = whole / _DATA
     with _storing(folder):
         for left in folder.parent.glob(f".{glob.escape(folder.name)}.*"):  # by a killed process
-            if time.time() - left.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(left, ignore_errors=True)
+            with suppress(OSError):  # another process may have put it in place meanwhile
+                if time.time() - left.stat().st_mtime > _ABANDONED:
+                    shutil.rmtree(left, ignore_errors=True)
         data.mkdir(parents=True)
     try:
         _call(retriever, "save", folder, lambda: save(data))

@@ -243,6 +243,7 @@ def test_what_a_killed_process_left_goes(folder: Path) -> None:
     for left in (old, young):
         left.mkdir()
     os.utime(old, (1, 1))
+    folder.with_name(f".{folder.name}.gone").symlink_to("nowhere")  # gone when it is looked at
     save_index(built("tfidf"), corpus(), folder)
     assert not old.exists()
     assert young.exists()

@@ -29,7 +29,8 @@ class Recall:
         batches = self._searched.setdefault(scores.shape[1], [])
         n = _SAMPLE - sum(len(earlier) for earlier, *_ in batches)
         if n > 0:
-            batches.append((queries[:n], lengths[:n], (scores[:n], rows[:n])))
+            first = scores[:n].copy(), rows[:n].copy()  # copies, which keep no batch in memory
+            batches.append((queries[:n].copy(), lengths[:n], first))
 
     def notes(self) -> Sequence[str]:
         """Return one sentence for each number of rows that was asked for."""

@@ -1,6 +1,7 @@
 """What is particular to FAISS and PyTorch."""
 
 import re
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -55,6 +56,16 @@ def test_ivf_fills_up_with_minus_one() -> None:
     recall, *notes = index.notes()
     assert re.fullmatch(r"recall@100 against exact search: 0\.\d{3} over the first 20 .*", recall)
     assert notes == ["30 lists learned from 300 vectors: FAISS advises 39 vectors or more a list"]
+
+
+@pytest.mark.usefixtures("_faiss")
+def test_no_batch_of_queries_is_kept() -> None:
+    index = FaissIVF()
+    index.build(clustered(300))
+    scores, _ = index.search(clustered(500, seed=1), 10)
+    kept = weakref.ref(scores if scores.base is None else scores.base)
+    del scores
+    assert kept() is None
 
 
 @pytest.mark.usefixtures("_faiss")
