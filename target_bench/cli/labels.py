@@ -302,7 +302,7 @@ def _print_summary(summary: "Mapping[str, Any]") -> None:
     if summary["judged"]:
         say(f"{summary['judged']:,} tables judged, {summary['relevant']:,} of them relevant")
     if without := summary["without_relevant"]:
-        say(f"{len(without):,} questions have no relevant table; they count in no score")
+        say(f"{counted(len(without), 'question')} without a relevant table: in no score")
     agreement = [
         [
             " and ".join(pair["annotators"]),

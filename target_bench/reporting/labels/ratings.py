@@ -148,14 +148,16 @@ def rating_items(
         DataError: the data are missing, or not what they were.
         StoreError: a folder holds no finished run.
     """
+    folders = list(dict.fromkeys(folder.resolve() for folder in folders))
     if criteria is None and len(folders) == 2:
         criteria = "side-by-side"
     if criteria == "side-by-side" and len(folders) != 2:
         raise ConfigError(f"--criteria side-by-side is of two runs, not of {len(folders)}")
     runs, loaded = open_runs(folders, data_dir, observer or Observer())
-    for run in runs:
-        if not run.run.answers:
-            raise ConfigError(f"{run.run.folder}: is a run of rankings; people rate answers")
+    answered = {run.run.folder.resolve() for run in runs if run.run.answers}
+    for folder in folders:  # of rankings under answers of another run nothing is opened
+        if folder not in answered:
+            raise ConfigError(f"{folder}: is a run of rankings; people rate answers")
     dataset = loaded.of_task(runs[0].task).dataset
     highlighted = [query for query in dataset.queries if query.metadata.get(HIGHLIGHTED)]
     if criteria is None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
+from target_bench import evaluate
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.harness.target import TARGET
 from target_bench.reporting.labels.ratings import (
@@ -183,5 +184,9 @@ def test_faults(described: Result, tabled: Result, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no query has highlighted cells"):
         rating_items([tabled.folder], "totto")
     (rankings,) = ranked(tmp_path / "runs", "bm25", top_k=1)
-    with pytest.raises(ConfigError, match="people rate answers"):
-        rating_items([rankings])
+    evaluate("bm25", "mini", task="qa", limit=2, out=tmp_path / "qa")
+    for folders in ([rankings], sorted((tmp_path / "qa").glob("*mini*"))):  # answers, rankings
+        with pytest.raises(ConfigError, match="people rate answers"):
+            rating_items(folders)
+    with pytest.raises(ConfigError, match="side-by-side is of two runs"):
+        rating_items([tabled.folder, tabled.folder], "side-by-side")
