@@ -173,7 +173,7 @@ CHECK_HELP = """Check whether a plug-in keeps the contract; exit code 3 if it do
 target_bench.testing.check_retriever, `--corpus NAME` those of check_corpus, `--generator NAME`
 those of check_generator, `--task NAME` those of check_task, and `--metric NAME` those of
 check_metric. The kind need not be said of a class in a file, where a function is a metric, nor of a
-name that no retriever has.
+name that no retriever has, nor of a folder.
 """
 
 
@@ -271,6 +271,10 @@ def check(
 
 def _kind_of(plugin: str | None) -> registry.Kind:
     """Return what kind of plug-in text names; a retriever, where there is one of the name."""
+    from target_bench.data.load import is_path
+
+    if plugin and is_path(plugin):
+        return "corpus"
     target = registry.parse("retriever", plugin).target if plugin else ""
     if ":" not in target:
         checked: tuple[registry.Kind, ...] = ("retriever", "generator", "task", "corpus")

@@ -235,7 +235,8 @@ def metric_of(like: MetricLike) -> Metric[Any]:
     if inspect.isroutine(like):
         return FunctionMetric(like)
     raise ConfigError(
-        f"{shown(like)} is not a metric: give a function, a Metric, or text such as file.py:short"
+        f"{type(like).__name__} is not a metric: give a function, a Metric, or text such as "
+        "file.py:short"
     )
 
 

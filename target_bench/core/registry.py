@@ -355,8 +355,9 @@ def _attribute(module: Any, attribute: str, target: str, only_callable: bool) ->
         own = [
             name
             for name, value in vars(module).items()
-            if (inspect.isclass(value) or inspect.isfunction(value))
-            and value.__module__ == module.__name__
+            if callable(value)
+            and not inspect.isbuiltin(value)
+            and getattr(value, "__module__", None) == module.__name__
         ]
         raise ConfigError(
             f"{target!r}: no {attribute!r} in {target.rpartition(':')[0]}. Classes and functions "

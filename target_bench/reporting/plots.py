@@ -276,7 +276,7 @@ def profiles(runs: Sequence[Result]) -> tuple[str, list[Mapping[str, float]]]:
         block = next((block for block in run.summary if len(block.profile) > 2), None)
         if block is None:
             raise ConfigError(
-                f"{run.folder.name}: the task {run.task} says no shares of it that a radar shows"
+                f"{run.folder.name}: the task {run.task} has no shares that a radar shows"
             )
         blocks.append(block)
     return blocks[0].label, [block.profile for block in blocks]

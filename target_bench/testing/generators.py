@@ -163,7 +163,7 @@ def _sound(answer: Any, request: GenerationRequest | None = None) -> Generation:
     if isinstance(answer, str) and request is not None:
         return Generation(request.query_id, answer)
     if not isinstance(answer, Generation):
-        raise CheckError(f"an answer is {answer!r:.80}, and no Generation")
+        raise CheckError(f"an answer is {answer!r:.80}; expected a text or a Generation")
     problem = generation_fault(answer)
     if answer.error is not None and answer.text:
         problem = f"it has both a text and the error {answer.error!r:.80}"

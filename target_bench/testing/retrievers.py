@@ -76,7 +76,7 @@ class RetrieverContract(Contract):
             name = type(retriever).__name__
             raise ConfigError(
                 f"{name} declares reads_gold: it is a bound and no system, and the checks have no "
-                "gold tables. Run it: target-bench run mini"
+                "gold tables. Run it: target-bench run mini --retriever NAME"
             )
         assert self._rankings
 

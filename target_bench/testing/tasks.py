@@ -117,7 +117,6 @@ class TaskContract(Contract):
     def metrics(self) -> None:
         """It has metrics, each with its own name and signature, the same each time."""
         listed, again = ([(m.name, m.signature) for m in self._metrics()] for _ in range(2))
-        expect(listed, "metrics() is empty: name at least one metric")
         expect(listed == again, f"metrics() gave {listed!r}, then {again!r}")
         expect(len(dict(listed)) == len(listed), f"metrics() has a name twice: {listed!r}")
 
@@ -198,7 +197,9 @@ class TaskContract(Contract):
         task = self._make()
         cutoffs = [_DEPTH] if task.answer == "ranking" else []
         with calling("metrics"):
-            return [metric_of(each) for each in task.metrics(self._dataset.queries, cutoffs)]
+            listed = [metric_of(each) for each in task.metrics(self._dataset.queries, cutoffs)]
+        expect(listed, "metrics() is empty: name at least one metric")
+        return listed
 
     @cached_property
     def _references(self) -> Outputs:

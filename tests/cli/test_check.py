@@ -59,6 +59,10 @@ def test_a_corpus(inside: Inside) -> None:
     assert out.startswith("mini: 5 checks passed, 0 failed, 1 skipped\n")
     broken = "class Broken:\n    def tables(self, release, split): ...\n"
     Path("broken.py").write_text(broken, encoding="utf-8")
+    Path("shop").mkdir()
+    Path("shop/films.csv").write_text("film,year\nHeat,1995\n", encoding="utf-8")
+    Path("shop/queries.csv").write_text("query,table_id\nHeat,films\n", encoding="utf-8")
+    assert inside.good("check", "./shop").startswith("./shop: 4 checks passed, 0 failed")
     done = inside("check", "--corpus", "broken.py:Broken")
     assert done.code == 3
     assert "Broken is not a corpus: inherit CorpusLoader" in done.out

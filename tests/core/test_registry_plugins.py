@@ -90,8 +90,12 @@ def test_a_module_beside_a_file_is_read_again_where_it_has_changed(tmp_path: Pat
 
 
 def test_missing_class_lists_those_there(mine: Path) -> None:
+    mine.write_text(
+        f"from target_bench import metric\n{MINE}\n\n"
+        "@metric(decides=True)\ndef same(answer, references): ...\n"
+    )
     with pytest.raises(
-        ConfigError, match=r"no 'Yours' in .*Classes and functions there: Mine, Closed$"
+        ConfigError, match=r"no 'Yours' in .*Classes and functions there: Mine, Closed, same$"
     ):
         create("retriever", f"{mine}:Yours")
 

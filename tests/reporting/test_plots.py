@@ -64,7 +64,7 @@ def test_radar(runs: Runs, tmp_path: Path) -> None:
     assert any("coverage 0.00" in str(block) for block in found[1].summary)
     plots.radar(folders, tmp_path / "radar.svg")
     assert b"hallucination" in (tmp_path / "radar.svg").read_bytes()
-    with pytest.raises(ConfigError, match="no shares of it that a radar shows"):
+    with pytest.raises(ConfigError, match="no shares that a radar shows"):
         plots.radar([runs.answers], tmp_path / "none.svg")
 
 

@@ -202,6 +202,12 @@ def test_each_fault_is_named(cls: Any) -> None:
     assert [outcome.check for outcome in report.failed] == [name], str(report)
 
 
+def test_a_task_without_metrics_fails_for_one_reason() -> None:
+    assert {o.detail.partition(":")[0] for o in run("it", task_checks(NoMetric)).failed} == {
+        "metrics() is empty"
+    }
+
+
 def test_the_name_of_a_metric_of_this_package_is_refused() -> None:
     class Reserved(Words):
         spec = MetricSpec("rougeL", of="texts")

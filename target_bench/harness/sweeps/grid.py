@@ -171,6 +171,8 @@ def _axes(document: SweepFile) -> dict[str, list[Any]]:
     for entry in _LISTS:
         default = OPTIONS[_OPTION_LISTS[entry]].default if entry in _OPTION_LISTS else None
         values = document.content.get(entry, default)
+        if values is None and entry == "corpora":
+            values = []
         choices: list[Any] = []
         for i, value in enumerate(_listed(values)):
             where = document.at(entry, i)
@@ -178,7 +180,7 @@ def _axes(document: SweepFile) -> dict[str, list[Any]]:
                 choices += _choices(entry, value, where)
         axes[entry] = choices
         with document.collecting(document.at(entry)):
-            if values == [] or (values is None and entry == "corpora"):
+            if values == []:
                 raise ConfigError("the list is empty")
             if entry in _PLUGINS:
                 names = [v.get("name") if isinstance(v, dict) else v for v in _listed(values)]
