@@ -38,7 +38,7 @@ def test_dry_run_and_run(tmp_path: Path) -> None:
     assert "2 cells: 2 done" in out
     assert "runs/sweep.results.csv (.parquet, .json) and .sweep.json" in out
     lines = [line.partition(" ")[2] for line in err.splitlines()]
-    assert lines[0] == "[1/2] begins: retrieval | mini test | plugins.py:Slow"
+    assert lines[0] == "[1/2] begins: retrieval | mini test limit=9 | plugins.py:Slow"
     assert any(line.startswith("[2/2] done in ") and "recall@10" in line for line in lines)
 
     code, out, err = ran(tmp_path, "--dry-run", "--json")
@@ -55,7 +55,9 @@ def test_failed_cells_are_reported_at_the_end(tmp_path: Path) -> None:
     code, out, err = ran(tmp_path)
     assert code == 3
     assert "2 cells: 1 done, 1 failed" in out
-    assert "Error: cell 1 failed (retrieval | mini test | plugins.py:Broken): retriever" in err
+    assert (
+        "Error: cell 1 failed (retrieval | mini test limit=9 | plugins.py:Broken): retriever" in err
+    )
     assert "The query is" in err
     assert "Traceback" not in err
     assert "the same command runs what failed again." in err

@@ -14,6 +14,7 @@ from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
 from target_bench.core.task_names import task_class
+from target_bench.core.text_tables import counted
 from target_bench.harness.options import EXTRACTIVE, OPTIONS, Options, options_read
 from target_bench.harness.sweeps.specs import spec_text, takes
 
@@ -63,14 +64,17 @@ class SweepCell:
     def parts(self) -> list[str]:
         """What it is made of, in words: task, data, retriever, generator and its prompt."""
         options = self.options
-        data = " ".join(filter(None, (masked_settings(self.corpus), options.split)))
+        named = [
+            f"{n}={v}" for n in ("database", "limit") if (v := getattr(options, n)) is not None
+        ]
+        data = " ".join(filter(None, (masked_settings(self.corpus), options.split, *named)))
         parts = [masked_settings(self.task), " + ".join([data, *options.distractors])]
         if self.retriever is not None:
             parts.append(_called(self.retriever_name, masked_settings(self.retriever)))
         if self.generator is not None:
             parts.append(_called(self.generator_name, masked_settings(self.generator)))
             parts += [options.prompt.name] if options.prompt else []
-            parts += [f"{options.tables} tables"] if options.tables else []
+            parts += [counted(options.tables, "table")] if options.tables else []
             for name in ("table_format", "prompt_tokens", "schema_scope"):
                 value = getattr(options, name)
                 parts += [f"{name}={value}"] if value != OPTIONS[name].default else []

@@ -88,7 +88,12 @@ def _unpacked_values(value: Any) -> Floats:
 
 
 def _unpacked_ids(value: Any) -> Any:
-    return value if isinstance(value, list) else json.loads(_unpacked(value, MOST_BYTES))
+    if isinstance(value, list):
+        return value
+    try:
+        return json.loads(_unpacked(value, MOST_BYTES))
+    except RecursionError as error:
+        raise ValueError("is nested too deep") from error
 
 
 StoredScore = Annotated[

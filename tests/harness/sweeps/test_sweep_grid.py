@@ -201,3 +201,12 @@ def test_too_many_cells_are_counted_and_not_made(
         _cells(tmp_path, f"corpora: mini\n{text}")
     said = f"s.yaml{where}: the product of the lists has {n} cells, and a sweep has at most 10,000"
     assert said in str(error.value)
+
+
+def test_cells_are_told_apart_by_name(tmp_path: Path) -> None:
+    corpora = "corpora: [{name: mini, limit: [20, 40]}, {name: mini, database: a}]\n"
+    generated = "tasks: [qa]\nretrievers: [bm25]\ngenerators: [extractive]\ntables: [1, 3]\n"
+    names = [str(cell) for cell in _cells(tmp_path, corpora + generated)]
+    assert len({*names}) == len(names) == 6
+    assert "mini test limit=20" in names[0]
+    assert names[0].endswith("| 1 table")

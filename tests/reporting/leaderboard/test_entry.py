@@ -42,6 +42,10 @@ FORGED: dict[str, tuple[Callable[[Record], object], str]] = {
     "field": (lambda r: r["runs"][0].pop("counts"), r"runs\.0\.counts: is missing"),
     "label": (_run("retriever", "a\u0000b"), r"runs\.0\.retriever: holds U\+0000"),
     "ids": (_run("query_ids", ["a"] * 60), r"runs\.0: query_ids: names a query twice"),
+    "deep": (
+        _run("query_ids", base64.b64encode(zlib.compress(b"[" * 200_000)).decode()),
+        "query_ids: is nested too deep",
+    ),
     "fewer": (_run("query_ids", ["a"]), r"runs\.0: per_query\.recall@1: 60 values of 1 queries"),
     "hash": (_run("corpus_fingerprint", "x"), r"runs\.0\.corpus_fingerprint: string should"),
     "seconds": (_run("seconds", {"retrieve": 1e308}), r"runs\.0\.seconds\.retrieve: input should"),
