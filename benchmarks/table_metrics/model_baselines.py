@@ -243,9 +243,9 @@ def tabeval(
         entailment: of two statements, such as ``entailment_by``.
         prompt: a file with the words to ask with, ``{table}`` for the table; None for ours.
     """
-    asked = prompt.read_text() if prompt else _UNROLLING
+    instruction = prompt.read_text() if prompt else _UNROLLING
     texts = {text for ranked in sets for pair in ranked.pairs for text in (pair.gold, pair.plain)}
-    prompts = {text: asked.replace("{table}", text) for text in texts}
+    prompts = {text: instruction.replace("{table}", text) for text in texts}
     statements = {
         text: re.findall(r"^\s*\d+\.\s+(.*\S)", _statements_part(text_of(reply)), re.MULTILINE)
         for text, reply in ModelJudge(generator, UNROLLING).replies(prompts).items()

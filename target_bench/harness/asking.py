@@ -163,7 +163,7 @@ def ask(
                 f"{known}. Let a model write the questions (--generator), or name a language "
                 "(--language en)"
             )
-        writer = _Templates(seed, languages, each=language == "auto")
+        writer = _Templates(seed, languages, follow_tables=language == "auto")
     maker = _QuestionMaker(tables_of_corpus, seed, difficulty, writer, languages, observer)
     return maker.questions(number, tables)
 
@@ -231,8 +231,8 @@ class _Templates:
     visits = 100
     per_table = 1
 
-    def __init__(self, seed: int, languages: Sequence[Language], *, each: bool) -> None:
-        self._seed, self._languages, self._each = seed, languages, each
+    def __init__(self, seed: int, languages: Sequence[Language], *, follow_tables: bool) -> None:
+        self._seed, self._languages, self._follow_tables = seed, languages, follow_tables
         self._used: Counter[str] = Counter()
 
     def most_tables(self, n: int) -> int | None:  # noqa: ARG002 (as for a model)
@@ -245,7 +245,9 @@ class _Templates:
         """Yield questions about each table."""
         for view in views:
             rng = _rng(self._seed, visit, *view.table.id)
-            language = (table_language(view.table) if self._each else None) or self._languages[0]
+            language = (
+                table_language(view.table) if self._follow_tables else None
+            ) or self._languages[0]
             proposed = templates.proposals(view, rng, _PER_TABLE, language, self._used)
             if not proposed and not visit:
                 dropped[NO_QUESTION] += 1

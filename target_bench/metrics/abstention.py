@@ -40,7 +40,7 @@ def ranks(confidence: Floats) -> Floats:
     return shares
 
 
-def nauc(confidence: Floats, values: Floats, each: bool = False) -> Floats:
+def nauc(confidence: Floats, values: Floats, leave_one_out: bool = False) -> Floats:
     """Return the normalised area under the abstention curve; 0 is chance, 1 the best order.
 
     The curve is the mean value of the queries that are left when 0, 10, ..., 90% of the queries,
@@ -50,14 +50,14 @@ def nauc(confidence: Floats, values: Floats, each: bool = False) -> Floats:
     Args:
         confidence: (n,) of each query.
         values: (n,) of each query, as its recall.
-        each: return (n,) the areas without each query, for the jackknife.
+        leave_one_out: return (n,) the areas without each query, for the jackknife.
 
     Returns:
         (), NaN where all values are equal or there is none; or (n,).
     """
     if not len(values):
         return np.array(np.nan)
-    own, best = (_curve(by, values, each) for by in (confidence, values))
+    own, best = (_curve(by, values, leave_one_out) for by in (confidence, values))
     flat = best[..., 0] * (_RATES[-1] - _RATES[0])
     gained, most = own @ _AREA - flat, best @ _AREA - flat
     areas: Floats = np.full(flat.shape, np.nan)
@@ -65,7 +65,7 @@ def nauc(confidence: Floats, values: Floats, each: bool = False) -> Floats:
     return areas
 
 
-def _curve(by: Floats, values: Floats, each: bool) -> Floats:
+def _curve(by: Floats, values: Floats, leave_one_out: bool) -> Floats:
     """Return (10,) means of the queries that are left, or (n, 10) without each of the queries."""
     n = len(values)
     order = np.argsort(by, kind="stable")
@@ -76,7 +76,7 @@ def _curve(by: Floats, values: Floats, each: bool) -> Floats:
     after = np.append(np.cumsum(sums[::-1])[::-1][1:], 0.0)
     without = np.repeat(np.arange(len(start)), end - start)[:, None]  # the group of who is left out
     value, m = values[order][:, None], n - 1
-    if not each:
+    if not leave_one_out:
         without, value, m = np.array([[len(start)]]), np.zeros((1, 1)), n
     cut = np.minimum(np.rint(_RATES * m), m - 1).astype(np.intp)
     # A cut in or after the group of the query that is left out is one place further among all.
@@ -87,7 +87,7 @@ def _curve(by: Floats, values: Floats, each: bool) -> Floats:
     total = after[at] - value * (without > at)
     partly = (end[at] - (without <= at) - cut) * (sums[at] - value * inside)
     curves = (total + partly / ((end - start)[at] - inside)) / (m - cut)
-    if not each:
+    if not leave_one_out:
         return np.asarray(curves[0], dtype=np.float64)
     unordered = np.empty((n, len(_RATES)))
     unordered[order] = curves
@@ -95,7 +95,7 @@ def _curve(by: Floats, values: Floats, each: bool) -> Floats:
 
 
 def chance_above(
-    unanswerable: NDArray[np.bool_], weight: Floats, confidence: Floats, each: bool = False
+    unanswerable: NDArray[np.bool_], weight: Floats, confidence: Floats, leave_one_out: bool = False
 ) -> Floats:
     """Return how likely an unanswerable query has a higher confidence than an answered one.
 
@@ -105,7 +105,7 @@ def chance_above(
         unanswerable: (n,) which queries have no answer.
         weight: (n,) how much a query counts as an answered one, as its recall; 0 for the others.
         confidence: (n,) of each query.
-        each: return (n,) the chances without each query, for the jackknife.
+        leave_one_out: return (n,) the chances without each query, for the jackknife.
 
     Returns:
         (), NaN where there is no query of one kind; or (n,).
@@ -117,7 +117,7 @@ def chance_above(
     above_it = none[-1] - (none[below] + none[to]) / 2
     below_it = (heavy[below] + heavy[to]) / 2
     pairs, total, n = np.array(weight @ above_it), np.array(heavy[-1]), np.array(none[-1])
-    if each:
+    if leave_one_out:
         pairs = pairs - weight * above_it - unanswerable * below_it
         total, n = total - weight, n - unanswerable
     n_pairs = total * n

@@ -420,7 +420,7 @@ class AbstentionCurve(RetrievalMetric):
 
     def without(self, total: Floats, rows: Floats) -> Floats:  # noqa: ARG002 (the contract's)
         """Return (n,) the areas without each of some rows."""
-        return abstention.nauc(rows[:, 2], rows[:, 1], each=True)
+        return abstention.nauc(rows[:, 2], rows[:, 1], leave_one_out=True)
 
 
 class FalseRetrieval(RetrievalMetric):
@@ -445,7 +445,7 @@ class FalseRetrieval(RetrievalMetric):
 
     def without(self, total: Floats, rows: Floats) -> Floats:  # noqa: ARG002 (the contract's)
         """Return (n,) the chances without each of some rows."""
-        return abstention.chance_above(rows[:, 0] > 0, rows[:, 1], rows[:, 2], each=True)
+        return abstention.chance_above(rows[:, 0] > 0, rows[:, 1], rows[:, 2], leave_one_out=True)
 
 
 def parse(name: str) -> RetrievalMetric:

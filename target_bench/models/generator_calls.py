@@ -47,12 +47,12 @@ def ask_generator(
     }
     with plugin_errors(f"generator {type(generator).__name__}", "generate_many"):
         if record is None:
-            given = answers(generator, requests, Observer())
+            replies = answers(generator, requests, Observer())
         else:
-            given = recorded_answers(
+            replies = recorded_answers(
                 generator, requests, record, lambda answer: bool(answer.text.strip()), Observer()
             )
-        generations |= {answer.query_id: answer for answer in given}
+        generations |= {answer.query_id: answer for answer in replies}
     cache_use.answered(generator, any(generation.cached for generation in generations.values()))
     return generations
 

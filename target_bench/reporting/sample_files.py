@@ -482,12 +482,12 @@ def _add(path: Path, scores: _Table, sample: Any, values: Mapping[str, Any]) -> 
     Raises:
         DataError: it has one of them already, as of a sample that was asked again.
     """
-    given = scores[str(sample)]
-    if twice := given.keys() & values.keys():
+    of_sample = scores[str(sample)]
+    if twice := of_sample.keys() & values.keys():
         raise DataError(
             f"{path}: the sample {sample!r} has {min(twice)} twice; write each sample once"
         )
-    given.update(values)
+    of_sample.update(values)
 
 
 def _made(path: Path, name: str, task: str, scores: _Table) -> SampleScores:

@@ -183,9 +183,9 @@ def _many(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Ge
     call = f"generate_many of {len(requests)} requests"
     with calling(call):
         answers = list(generator.generate_many(iter(requests), Observer()))
-    given = sorted(_sound(answer).query_id for answer in answers)
-    is_whole = given == sorted(request.query_id for request in requests)
-    expect(is_whole, f"{call} gave {len(given)} answers, or some under other ids")
+    answered = sorted(_sound(answer).query_id for answer in answers)
+    is_whole = answered == sorted(request.query_id for request in requests)
+    expect(is_whole, f"{call} gave {len(answered)} answers, or some under other ids")
     return {answer.query_id: answer for answer in answers}
 
 

@@ -287,8 +287,8 @@ def ranked(
         with calling(f"retrieve_batch of {len(texts)} queries with top_k={k} on {sample.name}"):
             answers = retriever.retrieve_batch(list(texts), k)
         answering = type("Answers", (), {"retrieve_batch": lambda *_: answers})()
-    asked = [Query(str(i), text, ()) for i, text in enumerate(texts)]
-    rankings = contract.retrieve(answering, asked, k, sample.corpus, stop=False)
+    batch = [Query(str(i), text, ()) for i, text in enumerate(texts)]
+    rankings = contract.retrieve(answering, batch, k, sample.corpus, stop=False)
     for text, ranking in zip(texts, rankings, strict=True):
         call = f"retrieve{'_batch' * together}({_quoted(text)}, {k}) on {sample.name}"
         if ranking.error is not None:

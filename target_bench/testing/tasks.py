@@ -151,8 +151,8 @@ class TaskContract(Contract):
         task = self._make()
         if task.judge is None:
             raise SkipTest("it does not judge")
-        given = self._references.predictions
-        answers, judged = given.answers, given.judgements
+        predictions = self._references.predictions
+        answers, judged = predictions.answers, predictions.judgements
         again = _judged(self._make(), self._dataset, answers)
         differing = [query_id for query_id in judged if judged[query_id] != again.get(query_id)]
         expect(not differing, f"the answers to {differing} were judged in two ways")

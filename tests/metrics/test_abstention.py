@@ -41,7 +41,7 @@ def test_nauc_as_mteb() -> None:
         left = [np.delete((confidence, values), i, axis=1) for i in range(len(values))]
         if all(np.ptp(v) > 0 for _, v in left):
             alone = [theirs.nauc(*pair) for pair in left]
-            assert nauc(confidence, values, each=True) == pytest.approx(alone, abs=1e-9)
+            assert nauc(confidence, values, leave_one_out=True) == pytest.approx(alone, abs=1e-9)
     for scores in ([], [0.5], [0.1, 0.9, 0.4], [-1.0, -1.0]):
         assert confidences(scores) == pytest.approx(list(theirs.confidence_scores(scores).values()))
 
@@ -64,7 +64,7 @@ def test_chance_above_as_scikit_learn() -> None:
             float(chance_above(np.delete(none, i), np.delete(weight, i), np.delete(confidence, i)))
             for i in range(len(none))
         ]
-        assert chance_above(none, weight, confidence, each=True) == pytest.approx(
+        assert chance_above(none, weight, confidence, leave_one_out=True) == pytest.approx(
             alone, nan_ok=True
         )
 

@@ -188,13 +188,13 @@ def _evidence(query: Query, table: Table) -> Iterator[tuple[int, int]]:
 
     A cell that its table does not hold is left out: a question may have another gold table too.
     """
-    given = query.metadata.get("cells") if query.synthetic else None
+    source_cells = query.metadata.get("cells") if query.synthetic else None
     places = {
         (str(i), name, cell_text(value)): (i, j)
-        for i, row in enumerate(table.rows if given else (), start=1)
+        for i, row in enumerate(table.rows if source_cells else (), start=1)
         for j, (name, value) in enumerate(zip(table.header, row, strict=False))
     }
-    for cell in given if isinstance(given, list | tuple) else ():
+    for cell in source_cells if isinstance(source_cells, list | tuple) else ():
         if isinstance(cell, dict):
             row, column, value = (str(cell.get(name)) for name in ("row", "column", "value"))
             if (row, column, value) in places:
