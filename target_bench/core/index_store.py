@@ -215,7 +215,10 @@ def _differences(
 ) -> list[str]:
     """Return a sentence for each entry in which an index differs from what is expected."""
     differing = []
-    for name in dict.fromkeys((*expected, *(sorted(recorded) if prefix else ()))):
+    names = [*expected]
+    if prefix:  # a setting that the index alone has is a difference, too
+        names += sorted(recorded.keys() - expected.keys())
+    for name in names:
         ours, theirs = expected.get(name), recorded.get(name)
         if isinstance(ours, dict) and isinstance(theirs, dict):
             differing += _differences(theirs, ours, f"{prefix}{name}.")

@@ -119,7 +119,7 @@ def _vectors_of(
             return vectors, n_cut
         store.append([], vectors[:0], (), warn)  # see that it works before hours of encoding
     missing = np.flatnonzero(~known)
-    say_how_long = _how_long([len(texts[i]) for i in missing], warn)
+    report = _long_wait([len(texts[i]) for i in missing], warn)
     for some, made, *cut in _parts(encoder, [texts[i] for i in missing], kind, store is not None):
         places = missing[some]
         n_cut += sum(cut[0]) if cut else 0
@@ -137,33 +137,38 @@ def _vectors_of(
         vectors[places] = part
         known[places] = True
         if store is not None:
-            say_how_long(some)
+            report(some)
     if not known.all():
         text = texts[int(np.argmin(known))]
         raise PluginError(f"{_name(encoder)} made no vector of the text {_beginning(text)}")
     return vectors, n_cut
 
 
-def _how_long(lengths: Sequence[int], warn: Warn) -> Callable[[Sequence[int]], None]:
-    """Return a function that is told the places of encoded texts, and warns once of a long wait."""
-    begun, done, said = time.monotonic(), 0, False
+def _long_wait(lengths: Sequence[int], warn: Warn) -> Callable[[Sequence[int]], None]:
+    """Return a function that gets the places of encoded texts, and warns once of a long wait.
 
-    def told(places: Sequence[int]) -> None:
-        nonlocal done, said
-        done += sum(lengths[i] for i in places)
-        seconds = time.monotonic() - begun
-        left = seconds * (sum(lengths) / max(done, 1) - 1)
-        if seconds > _PATIENCE and left > _LONG and not said:
-            said = True
+    Args:
+        lengths: characters of all texts.
+        warn: gets the warning.
+    """
+    start, n_encoded, warned = time.monotonic(), 0, False
+
+    def report(places: Sequence[int]) -> None:
+        nonlocal n_encoded, warned
+        n_encoded += sum(lengths[i] for i in places)
+        seconds = time.monotonic() - start
+        left = seconds * (sum(lengths) / max(n_encoded, 1) - 1)
+        if seconds > _AFTER and left > _LONG and not warned:
+            warned = True
             warn(
                 f"{len(lengths):,} texts are encoded, which takes about {left / 60:,.0f} minutes "
                 "more. Vectors are kept: stopped, the same command goes on from there"
             )
 
-    return told
+    return report
 
 
-_PATIENCE, _LONG = 20, 60  # seconds
+_AFTER, _LONG = 20, 60  # seconds: of encoding before the warning, and of what is left
 
 
 def _parts(

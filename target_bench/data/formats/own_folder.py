@@ -251,7 +251,8 @@ def _survey(release: Release) -> _Survey:
     for path in base.rglob("*"):
         if path.is_symlink() and path.is_dir() and not _hidden(path.name):
             unread["links to folders"].add(release.relative(path))
-    for path in release.folder.iterdir() if inside else ():
+    beside = list(release.folder.iterdir()) if inside else []
+    for path in beside:
         of_runs = any((*path.glob("manifest.json"), *path.glob("*/manifest.json")))
         if path != base and not (_hidden(path.name) or _is_about(path.name) or of_runs):
             unread["files and folders beside tables/"].add(path.name)

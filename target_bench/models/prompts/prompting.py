@@ -79,7 +79,7 @@ class Prompt:
             raise ConfigError(f"prompt {path}: cannot be read: {reason(error)}") from error
         if not isinstance(entries, Mapping):
             raise ConfigError(f"prompt {path}: expected the entries {', '.join(_PARTS)}")
-        for name in {**dict.fromkeys(_PARTS), **entries}:
+        for name in (*_PARTS, *entries):
             if name not in _PARTS or not isinstance(entries.get(name), str):
                 raise ConfigError(
                     f"prompt {path}: entry {name!r} is missing, unknown or no text; there are "
