@@ -1,7 +1,6 @@
 """``target-bench compare``, ``plot`` and ``report``: stored runs side by side."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,7 +18,7 @@ from target_bench.cli.command_line import (
     argument,
     option,
 )
-from target_bench.cli.output import check_output, print_json
+from target_bench.cli.output import check_output, folded, print_json
 from target_bench.core.errors import ConfigError
 from target_bench.harness.options import RUNS
 
@@ -157,11 +156,10 @@ def _print(compared: "Comparison | PaperTable", layout: Any, form: str, every_no
     elif form == "csv":
         say(csv_text(compared.to_records()).rstrip())
     elif form == "text":
-        n_notes = 0 if every_note else len(compared.notes)
-        shown = replace(compared, notes=()) if n_notes > 1 else compared
+        shown, count = folded(compared, every_note)
         say_as_it_is(layout.text(shown, terminal_width(), has_colours()))
-        if n_notes > 1:
-            say(f"{n_notes} notes: --notes shows them")
+        if count:
+            say(count)
     else:
         say(getattr(layout, form)(compared))
 

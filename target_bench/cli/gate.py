@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, By, PrintedAs, argument, option
+from target_bench.cli.command_line import AsJson, By, Notes, PrintedAs, argument, option
 from target_bench.cli.compare import Qrels, RunsIn, Slices
-from target_bench.cli.output import print_as
+from target_bench.cli.output import folded, print_as
 from target_bench.core.errors import ConfigError, StoreError, reason
 from target_bench.harness.options import RUNS
 
@@ -55,6 +55,7 @@ def gate(
     qrels: Qrels = None,
     as_json: AsJson = False,
     printed_as: PrintedAs = "text",
+    every_note: Notes = False,
 ) -> None:
     """Check the rules, write the files, print the table."""
     if context.args:
@@ -89,7 +90,10 @@ def gate(
     if form in ("text", "markdown"):
         say_wrapped(outcome.sentence)
         say("")
-    print_as(form, outcome.to_json(), outcome.to_records(), [outcome.table()])
+    shown, count = folded(outcome, every_note) if form == "text" else (outcome, "")
+    print_as(form, outcome.to_json(), outcome.to_records(), [shown.table()])
+    if count:
+        say(count)
     if outcome.failed:
         raise typer.Exit(FAILED)
 

@@ -6,8 +6,9 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -26,9 +27,14 @@ from target_bench.core.text_tables import (
 
 if TYPE_CHECKING:
     from target_bench.harness.stages.consent import Estimate
+    from target_bench.reporting.comparison import Comparison
+    from target_bench.reporting.gate import Gate
+    from target_bench.reporting.paper_table import PaperTable
     from target_bench.runs.result import Result, Results
 
 INTERRUPTED = 130
+
+Noted = TypeVar("Noted", bound="Comparison | PaperTable | Gate")
 
 
 @contextmanager
@@ -85,6 +91,19 @@ def say_notes(notes: Sequence[str], every: bool, corpus: str) -> None:
         shown = [f"{len(notes)} notes on these tables: {command}"]
     for line in shown:
         typer.echo(visible(line), err=True)
+
+
+def folded(result: Noted, every: bool) -> tuple[Noted, str]:
+    """Return a result without its notes if they are several, and the line that counts them.
+
+    Args:
+        result: a data class with ``notes``.
+        every: keep them all; the line is empty.
+    """
+    n = len(result.notes)
+    if every or n < 2:
+        return result, ""
+    return replace(result, notes=()), f"{n} notes: --notes shows them"
 
 
 def print_as(
