@@ -201,7 +201,7 @@ Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print all metrics, and the task's summary.")
 ]
 Notes = Annotated[bool, typer.Option("--notes", help="Print the notes on runs and data.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; short for --format json.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with all figures.")]
 PrintedForm = Literal["text", "markdown", "csv", "json"]
 PrintedAs = Annotated[PrintedForm, typer.Option("--format", help="How it is printed.")]
 

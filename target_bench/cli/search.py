@@ -12,6 +12,7 @@ from target_bench.cli.command_line import (
     Indexes,
     Notes,
     Offline,
+    PrintedAs,
     SkipBad,
     Split,
     TerminalObserver,
@@ -19,7 +20,7 @@ from target_bench.cli.command_line import (
     argument,
     option,
 )
-from target_bench.cli.output import print_json, say_notes
+from target_bench.cli.output import print_as, say_notes
 from target_bench.core.text_tables import (
     Column,
     TextTable,
@@ -59,6 +60,7 @@ def search(
     yes: Yes = False,
     notes: Notes = False,
     as_json: AsJson = False,
+    printed_as: PrintedAs = "text",
 ) -> None:
     """Print the tables that retrievers find for a question."""
     from target_bench.cli.output import agreed, announced
@@ -76,8 +78,11 @@ def search(
             for name in named
         }
     match = partial(matching_rows, question=question, languages=languages_in(dataset.corpus))
-    if as_json:
-        print_json({name: [_record(hit, match) for hit in hits] for name, hits in rankings.items()})
+    if as_json or printed_as != "text":
+        document = {name: [_record(hit, match) for hit in hits] for name, hits in rankings.items()}
+        records = [{"retriever": name, **hit} for name, hits in document.items() for hit in hits]
+        tables = [_ranking(name, hits, match) for name, hits in rankings.items()]
+        print_as("json" if as_json else printed_as, document, records, tables)
         return
     say_notes(dataset.notes, notes, corpus)
     if not any(rankings.values()):

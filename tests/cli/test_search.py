@@ -1,5 +1,7 @@
 """``target-bench search``, and other commands that need no questions."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -143,3 +145,10 @@ def test_a_retriever_that_is_paid_for_is_asked_on_consent(tmp_path: Path, inside
     assert "pass --yes to send them" in inside.bad(2, *words)
     agreed = inside(*words, "--yes")
     assert (agreed.code, "up to 2 texts" in agreed.err) == (0, True)
+
+
+def test_csv_and_markdown(inside: Inside) -> None:
+    ask = ("search", "mini", "Olympics in 1964", "--top-k", "2", "--retriever", "bm25")
+    rows = list(csv.DictReader(io.StringIO(inside.good(*ask, "--format", "csv"))))
+    assert [(row["retriever"], row["rank"]) for row in rows] == [("bm25", "1"), ("bm25", "2")]
+    assert f"| {rows[0]['table_id']} |" in inside.good(*ask, "--format", "markdown")
