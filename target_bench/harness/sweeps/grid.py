@@ -56,7 +56,7 @@ _OF_CORPUS = {"splits": "split", "database": "database", "limit": "limit"}
 _ENTRIES = [*dict.fromkeys(_LISTS), *_SHARED, "name", "zip"]
 
 
-class Plugin(NamedTuple):
+class CellPlugin(NamedTuple):
     """A task, retriever or generator as on the command line, its name, and the GPUs it needs."""
 
     text: str | None
@@ -208,14 +208,14 @@ def _choices(entry: str, value: Any, where: str) -> Iterator[Any]:
                 },
             )
     elif value is None:
-        yield Plugin(None)
+        yield CellPlugin(None)
     else:
         for settings in _expanded(value, where):
             gpus = settings.pop("gpus", 0.0)
             if not isinstance(gpus, int | float) or not 0 <= gpus < inf:
                 raise ConfigError(f"{where}.gpus: expected a number from 0, not {gpus!r}")
             name, plain = named(settings.pop("name"))
-            yield Plugin(spec_text(_PLUGINS[entry], plain, settings), name, gpus)
+            yield CellPlugin(spec_text(_PLUGINS[entry], plain, settings), name, gpus)
 
 
 def _expanded(value: Any, where: str, known: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -266,10 +266,10 @@ def _cells(
                 f"{document.at()}: the entry retrievers is missing: {task.title} is about tables "
                 "that are retrieved"
             )
-        ranking = retriever if task.source == "retrieved" else Plugin(None)
-        answering = generator if task.answer != "ranking" else Plugin(None)
+        ranking = retriever if task.source == "retrieved" else CellPlugin(None)
+        answering = generator if task.answer != "ranking" else CellPlugin(None)
         if task.answer != "ranking" and generator.text is None:
-            answering = Plugin(EXTRACTIVE)
+            answering = CellPlugin(EXTRACTIVE)
         yield SweepCell(
             number=0,
             task=text,
