@@ -17,9 +17,13 @@ def test_any_tables_come_back(
     """Byte for byte, one by one and all in order, with the fingerprint of the tables in memory."""
     path = tmp_path_factory.mktemp("arrow") / "tables.arrow"
     _write(path, TABLES, given_tables, dict)
-    found, held = ArrowCorpus(path), MemoryCorpus(given_tables)
-    wanted = [exact(table) for table in given_tables]
-    assert [exact(table) for table in found] == wanted
-    assert [exact(found[table.id]) for table in given_tables] == wanted
-    assert (found.ids, found.fingerprint, found.groups) == (held.ids, held.fingerprint, held.groups)
-    assert len(found) == len(given_tables)
+    stored, held = ArrowCorpus(path), MemoryCorpus(given_tables)
+    expected = [exact(table) for table in given_tables]
+    assert [exact(table) for table in stored] == expected
+    assert [exact(stored[table.id]) for table in given_tables] == expected
+    assert (stored.ids, stored.fingerprint, stored.groups) == (
+        held.ids,
+        held.fingerprint,
+        held.groups,
+    )
+    assert len(stored) == len(given_tables)

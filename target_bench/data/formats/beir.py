@@ -1,9 +1,4 @@
-"""BEIR's layout (Thakur et al. 2021), and that of IBM's Table + Text IR collection on the hub.
-
-BEIR's is ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/<split>.tsv``. The other has
-``<split>_queries.jsonl``, ``<split>_qrels.jsonl`` and one or several forms of the same documents:
-``corpus_md.jsonl``, ``corpus_structure.jsonl``, ``corpus_linearized.jsonl``.
-"""
+"""BEIR's layout (Thakur et al. 2021): corpus.jsonl, queries.jsonl, qrels/<split>.tsv."""
 
 import math
 import re
@@ -11,28 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, Cell, Query, Table, TableId
 from target_bench.data.formats import records
 from target_bench.tables.plain_formats import read_pipe_tables
 
+_CORPUS, _QUERIES = "corpus.jsonl", "queries.jsonl"
 _SPLITS = {"dev": "validation", "val": "validation"}
 _HEADER = "query-id\tcorpus-id\tscore"
-_FORMS = {form: f"corpus_{form}.jsonl" for form in ("md", "structure", "linearized")}
-_CORPORA = ("corpus.jsonl", *_FORMS.values())
-"""The files of documents, the one to be preferred first."""
 
 _BETWEEN = "__"
 """What stands between database and table, and table and column, in ids that name them."""
 
-_QRELS = ("qrels/*.tsv", "qrels/*.tsv.gz", "*_qrels.jsonl", "*_qrels.jsonl.gz")
-_QUERIES = ("*_queries.jsonl", "*_queries.jsonl.gz")
 _BELOW_HEADER = re.compile(r"\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?\s*")
 
 
 class BeirFolder(CorpusLoader):
-    """A folder in one of the two layouts.
+    """A folder in this layout.
 
     A document becomes a table: its ``table`` (rows of cells, the header first) where it or its
     ``metadata`` has one, or its text where that is a table in Markdown and nothing else; else one
@@ -46,57 +37,23 @@ class BeirFolder(CorpusLoader):
 
     Args:
         folder: the folder.
-        form: which form of the documents is read: ``md``, ``structure`` or ``linearized``;
-            default: the first that is there, ``corpus.jsonl`` before these.
-
-    Raises:
-        ConfigError: this form is not there.
     """
 
-    def __init__(self, folder: Path, form: str | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.embedded = folder
-        release = Release(folder, str(folder))
-        self.info = records.info(folder, _qrels(release))
-        self.form = form
-        there = [name for name, file in _FORMS.items() if release.find(file) is not None]
-        if form is not None and form not in there:
-            raise ConfigError(
-                f"{folder}: form={form!r} of the documents is missing; "
-                f"available: {', '.join(there) or 'none'}"
-            )
+        self.info = records.info(folder, _qrels(Release(folder, str(folder))))
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
         """Return whether a folder has this layout."""
-        release = Release(folder, "")
-        return _has_documents(release) and ((folder / "qrels").is_dir() or bool(_qrels(release)))
-
-    @classmethod
-    def missing(cls, folder: Path) -> str | None:
-        """Return the file that a folder lacks to have IBM's layout, if it has all others."""
-        release = Release(folder, "")
-        query_files = [
-            path for pattern in _QUERIES for path in release.matching(pattern, dead=True)
-        ]
-        if release.find("queries.jsonl") is not None:
-            return None
-        judged = any(release.matching(pattern, dead=True) for pattern in _QRELS)
-        if not query_files or _has_documents(release) == judged:
-            return None
-        split = query_files[0].name.partition("_queries.")[0]
-        return " or ".join(_CORPORA) if judged else f"{split}_qrels.jsonl"
+        return Release(folder, "").find(_CORPUS) is not None and (folder / "qrels").is_dir()
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield one table per document, the same ones for every split."""
-        path = self._documents(release)
+        path = release.require(_CORPUS)
         in_databases = _are_in_databases(_ids(release, path))
         if in_databases:
             release.notes.append(f"the ids of {path.name} are read as database__table")
-        others = [name for name in _CORPORA if release.find(name) not in (None, path)]
-        if others and self.form is None:
-            release.notes.append(
-                f"{path.name} is read, and not {' or '.join(others)} (the setting form chooses)"
-            )
         for place, record in release.json_lines(path):
             names, *rows = _grid(place, record)
             table_id = _table_id(_id(record, place), in_databases)
@@ -111,10 +68,10 @@ class BeirFolder(CorpusLoader):
         if path is None:
             raise DataError(f"{release.folder / 'qrels'}: no {split}.tsv (nor .tsv.gz)")
         gold = _gold(release, path)
-        documents = self._documents(release)
+        documents = release.require(_CORPUS)
         ids = set(_ids(release, documents))
         in_databases = _are_in_databases(ids)
-        file = release.require("queries.jsonl", f"{_split_name(path)}_queries.jsonl")
+        file = release.require(_QUERIES)
         texts = _texts(release, file)
         for query_id, judged in gold.items():
             place = judged[0][0]
@@ -134,18 +91,11 @@ class BeirFolder(CorpusLoader):
             database = NO_DATABASE if len(databases) > 1 else databases.pop()
             yield Query(query_id, text, gold_ids, database_id=database, metadata=metadata)
 
-    def _documents(self, release: Release) -> Path:
-        return release.require(*(_CORPORA if self.form is None else (_FORMS[self.form],)))
-
 
 _OF_SEVERAL = (
     "queries with gold tables of several databases, which are read as about none, so nothing is "
     "measured or searched by database"
 )
-
-
-def _has_documents(release: Release) -> bool:
-    return any(release.find(name) is not None for name in _CORPORA)
 
 
 def _ids(release: Release, path: Path) -> Iterator[str]:
@@ -173,18 +123,13 @@ def _table_id(name: str, in_database: bool) -> TableId:
 def _qrels(release: Release) -> dict[str, Path]:
     """Return split -> its file of judgements."""
     files: dict[str, Path] = {}
-    for path in (path for pattern in _QRELS for path in release.matching(pattern)):
-        name = _split_name(path)
+    for path in (*release.matching("qrels/*.tsv"), *release.matching("qrels/*.tsv.gz")):
+        name = path.name.partition(".")[0]
         split = _SPLITS.get(name, name)
         if split in files:
             raise DataError(f"{path}: {files[split].name} is the same split; keep one of them")
         files[split] = path
     return files
-
-
-def _split_name(path: Path) -> str:
-    """Return the split of a file of judgements, as the file calls it."""
-    return path.name.partition(".")[0].removesuffix("_qrels")
 
 
 def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str, float]]]:
@@ -212,19 +157,6 @@ def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str, float]
 
 def _judgements(release: Release, path: Path) -> Iterator[tuple[str, str, str, float]]:
     """Yield (place, query, document, score)."""
-    if ".jsonl" in path.name:
-        for place, record in release.json_lines(path):
-            query_id, table_id = (
-                records.identifier(field(record, name, object, place), name, place)
-                for name in ("qid", "did")
-            )
-            number: Any = field(record, "score", object, place)
-            if type(number) not in (int, float) or not _is_finite(number):
-                raise DataError(
-                    f"{place}: field 'score' should be a finite number, but is {number!r:.80}"
-                )
-            yield place, query_id, table_id, number
-        return
     for number, text in enumerate(release.text(path).split("\n"), start=1):
         place, line = f"{path}, line {number}", text.removesuffix("\r")
         if not line.strip() or (number == 1 and line == _HEADER):
@@ -238,10 +170,10 @@ def _judgements(release: Release, path: Path) -> Iterator[tuple[str, str, str, f
         yield place, query_id, table_id, float(score)
 
 
-def _is_finite(number: str | float) -> bool:
+def _is_finite(number: str) -> bool:
     try:
         return math.isfinite(float(number))
-    except (ValueError, OverflowError):
+    except ValueError:
         return False
 
 

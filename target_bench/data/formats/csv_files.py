@@ -28,12 +28,6 @@ _NO_TEXT = {
 }
 """How files begin that are named .csv at times."""
 
-_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 _ENOUGH_FOR_DELIMITER = 65536
 _ENOUGH_ROWS = 1000
 
@@ -131,8 +125,8 @@ def read_csv(
         default: the delimiter that its suffix stands for.
         chosen: settings that replace what would be found.
 
-    The encoding is UTF-8, else UTF-16 or UTF-32 (where bytes are zero), else cp1252; where most
-    characters that are not ASCII are UTF-8, single other bytes are read as cp1252.
+    The encoding is UTF-8, else UTF-16 (by its mark), else cp1252; where most characters that are
+    not ASCII are UTF-8, single other bytes are read as cp1252.
 
     The delimiter is the one that a first line ``sep=;`` declares, else the one under which the
     largest share of rows has the most frequent number of cells, if that is at least two; among
@@ -261,18 +255,15 @@ def is_text(raw: bytes) -> bool:
 
 
 def _encoding(raw: bytes) -> str:
-    """Return UTF-8 if it fits, else UTF-16 or UTF-32, else cp1252.
+    """Return UTF-8 if it fits, else UTF-16 by its mark, else cp1252.
 
     No detector is asked: to charset-normalizer a short German text is cp1250, and a file with one
     byte that cp1252 lacks is Chinese.
     """
     if is_text(raw):
         return "utf-8"
-    if mark := next((name for mark, name in _MARKS.items() if raw.startswith(mark)), None):
-        return mark
-    even, odd = raw[:4096:2].count(0), raw[1:4096:2].count(0)
-    if (most := max(even, odd)) > 0.6 * len(raw[1:4096:2]) and not min(even, odd):
-        return "utf-16-le" if odd == most else "utf-16-be"  # of letters, the high bytes are zero
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
     text = raw.decode("utf-8", "surrogateescape")
     n_utf8 = sum(not char.isascii() for char in text)
     return _MIXED if n_utf8 > 2 * len(_NO_BYTE_OF_UTF8.findall(text)) else "cp1252"

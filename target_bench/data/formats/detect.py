@@ -32,8 +32,7 @@ def of_path(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoad
 
     Args:
         path: where the data is.
-        settings: those of ``TableFolder``, for a folder with files of tables, or ``form`` of
-            ``BeirFolder``.
+        settings: those of ``TableFolder``, for a folder with files of tables.
 
     Raises:
         ConfigError: a setting is unknown or invalid, or the layout has none.
@@ -42,12 +41,11 @@ def of_path(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoad
     loader = _class_of(path)
     if loader is TableFolder:
         return TableFolder(path, settings=settings)
-    given = dict(settings or {})
-    form = given.pop("form", None) if loader is BeirFolder else None
-    for name in given:
-        what = "in IBM's layout" if name == "form" else "with one file per table"
-        raise ConfigError(f"{path}: the setting {name} is for a folder {what}, and this is none")
-    return BeirFolder(path, form) if loader is BeirFolder else loader(path)
+    for name in settings or {}:
+        raise ConfigError(
+            f"{path}: the setting {name} is for a folder with one file per table, and this is none"
+        )
+    return loader(path)
 
 
 def _folder_of(path: Path) -> str:
@@ -69,10 +67,6 @@ def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
         raise DataError(f"{path}: there is no such folder or database file")
     if BeirFolder.is_in(path):
         return BeirFolder
-    if missing := BeirFolder.missing(path):
-        raise DataError(
-            f"{path}: no {missing}, which belongs to the other files of IBM's Table + Text IR there"
-        )
     for layout in (TargetDatabases, TargetLayout, TableFolder, Databases):
         if layout.is_in(path):
             return layout
@@ -84,7 +78,5 @@ def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
         "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes,\n"
         "  or its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
         "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does;\n"
-        "  corpus_md.jsonl, <split>_queries.jsonl and <split>_qrels.jsonl, as IBM's Table + Text\n"
-        "  IR repositories do;\n"
         f"  databases (*{', *'.join(SUFFIXES)}) and queries.jsonl; the path of one works too."
     )
