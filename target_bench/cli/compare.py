@@ -1,7 +1,6 @@
 """``target-bench compare``, ``plot`` and ``report``: stored runs side by side."""
 
 from collections.abc import Collection, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -39,13 +38,6 @@ baseline.
 lm-eval (samples_*.jsonl), promptfoo, deepeval, ragas, any CSV with a row a sample; with --qrels
 predictions of MTEB and TREC runs.
 """
-
-
-class Test(StrEnum):
-    """The paired tests."""
-
-    randomization = "randomization"
-    bootstrap = "bootstrap"
 
 
 RunNames = Annotated[
@@ -87,7 +79,6 @@ def compare(
     ] = None,
     slices: Slices = None,
     by: By = None,
-    test: Annotated[Test, typer.Option(help="The paired test.")] = Test.randomization,
     resamples: Annotated[int, typer.Option(help="Number of samples that a test draws.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     out: RunsIn = RUNS,
@@ -117,7 +108,7 @@ def compare(
         if files
         else compared_runs(runs, baseline, out)
     )
-    how: dict[str, Any] = {"test": test.value, "resamples": resamples, "seed": seed, "notes": notes}
+    how: dict[str, Any] = {"resamples": resamples, "seed": seed, "notes": notes}
     form = "json" if as_json else "latex" if latex else printed_as
     if not files and paper_table.several_corpora(folders, notes):
         if slices or by:

@@ -13,14 +13,9 @@ difference of two systems on the same queries has Newcombe's hybrid score interv
 method 10; Zou & Donner 2008), built from both scores' intervals and their correlation.
 ``benchmarks/coverage.py`` computes how often they cover the truth. Nothing in them is random.
 
-Paired tests, both two-sided:
-
-* The randomisation test (Fisher; Smucker, Allan & Carterette 2007, "A comparison of statistical
-  significance tests for information retrieval evaluation", section 3.1): under the null hypothesis
-  the two systems could have swapped their answers to any query.
-* The bootstrap test (Efron & Tibshirani 1993, section 16.4; Smucker et al. 2007, section 3.2): how
-  far do differences over resampled queries lie from the observed one?
-
+The paired test is the randomisation test, two-sided (Fisher; Smucker, Allan & Carterette 2007, "A
+comparison of statistical significance tests for information retrieval evaluation", section 3.1):
+under the null hypothesis the two systems could have swapped their answers to any query.
 A sampled p-value counts the observed outcome (Phipson & Smyth 2010, "Permutation p-values should
 never be zero"), so it is never less than 1 / (resamples + 1).
 
@@ -37,7 +32,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, isqrt, sqrt
 from statistics import NormalDist
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,7 +209,6 @@ def _correlation(first: Floats, second: Floats) -> float:
 # Paired tests
 
 Value = Callable[[Floats], Floats]
-TestName = Literal["randomization", "bootstrap"]
 
 RESAMPLES = 10_000
 
@@ -264,7 +258,6 @@ def compare(
     first: Floats,
     second: Floats,
     value: Value = mean,
-    test: TestName = "randomization",
     resamples: int = RESAMPLES,
     seed: int = 0,
     of_rows: bool = False,
@@ -275,8 +268,7 @@ def compare(
         first: (n, m) statistics, one row per query; or (n,) per-query values of a mean.
         second: the same of the other system, queries in the same order.
         value: (..., m) sums of statistics -> (...) scores.
-        test: which test.
-        resamples: how many samples, of each kind.
+        resamples: how many ways to swap are drawn at most.
         seed: of the random numbers.
         of_rows: whether ``value`` is of (n, m) statistics, and not of sums.
 
@@ -288,11 +280,7 @@ def compare(
     observed = _difference(*_read(of_rows, first, second), value)
     if np.isnan(observed):
         raise ValueError("the metric is over no query")
-    if test == "randomization":
-        return Paired(observed, *randomization_test(first, second, value, resamples, seed, of_rows))
-    differences = _resampled_differences(first, second, value, resamples, seed, of_rows)
-    p = _bootstrap_p(observed, differences, _tolerance(*_read(of_rows, first, second), value))
-    return Paired(observed, p, exact=False)
+    return Paired(observed, *randomization_test(first, second, value, resamples, seed, of_rows))
 
 
 def randomization_test(
@@ -521,21 +509,6 @@ def _choices(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.uint8]]:
         yield np.unpackbits(packed, axis=1, count=n)
 
 
-def _resampled_differences(
-    first: Floats, second: Floats, value: Value, resamples: int, seed: int, of_rows: bool = False
-) -> Floats:
-    both, width = np.hstack([first, second]), first.shape[1]
-    differences: Floats
-    if of_rows:
-        both, generator = both[np.lexsort(both.T)], np.random.default_rng(seed)
-        drawn = (both[generator.integers(0, len(both), len(both))] for _ in range(resamples))
-        differences = np.array([_difference(b[:, :width], b[:, width:], value) for b in drawn])
-    else:
-        totals = _resampled(both, resamples, seed)
-        differences = value(totals[:, :width]) - value(totals[:, width:])
-    return differences[~np.isnan(differences)]  # a draw without any query that the metric is over
-
-
 def _resampled(statistics: Floats, resamples: int, seed: int) -> Floats:
     """Return ``resampled_totals``; where most rows are distinct, drawn one by one, faster."""
     rows, counts = np.unique(statistics, axis=0, return_counts=True)
@@ -553,11 +526,6 @@ def _resampled(statistics: Floats, resamples: int, seed: int) -> Floats:
         often = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
         totals[start : start + size] = often.astype(np.float64) @ rows
     return totals
-
-
-def _bootstrap_p(observed: float, differences: Floats, tolerance: float) -> float:
-    extreme = int((np.abs(differences - observed) >= abs(observed) - tolerance).sum())
-    return (extreme + 1) / (len(differences) + 1)
 
 
 def _d_z(sums: Floats) -> Floats:

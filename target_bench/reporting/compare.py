@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from target_bench.core.metric import (
 )
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
-from target_bench.metrics.stats import TestName
 from target_bench.reporting.comparison import (
     ByGold,
     Comparison,
@@ -52,7 +51,6 @@ def compare(
     slices: Sequence[str] = (),
     *,
     by: Sequence[str] = (),
-    test: TestName = "randomization",
     resamples: int = stats.RESAMPLES,
     seed: int = 0,
     out: str | Path = "runs",
@@ -72,24 +70,21 @@ def compare(
         by: names of properties, as ``"difficulty"``: a part of each value.
         slices: conditions such as ``"difficulty=hard"`` or ``"gold_tables>1"``, which hold
             together; a name alone, as in ``"db_id"``, makes a part of each value.
-        test: the paired randomisation test, or the paired bootstrap test.
-        resamples: how many samples a test draws.
+        resamples: how many ways to swap a test draws at most.
         seed: of the random numbers.
         out: the folder of all runs.
         notes: what to say of the choice of the runs.
         qrels: for files with rankings: the file of judgements; see ``sample_files``.
 
     Raises:
-        ConfigError: fewer than two runs, an unknown run, metric, slice or test, or runs whose
-            metric is not computed in one way.
+        ConfigError: fewer than two runs, an unknown run, metric or slice, or runs whose metric is
+            not computed in one way.
         DataError: the runs are not of the same task, tables and queries.
         StoreError: a run is not finished, or damaged.
     """
-    if test not in get_args(TestName):
-        raise ConfigError(f"test={test!r}: expected {' or '.join(get_args(TestName))}")
     if resamples < 1:
         raise ConfigError(f"resamples={resamples}: expected a number from 1")
-    how = _Test(test, resamples, seed)
+    how = _Draws(resamples, seed)
     if files := sample_files_among(runs):
         if slices or by:
             raise ConfigError(
@@ -196,10 +191,9 @@ def _by_gold(
         )
 
 
-class _Test(NamedTuple):
-    """A paired test."""
+class _Draws(NamedTuple):
+    """How many ways to swap a paired test draws at most, and the seed."""
 
-    test: TestName
     resamples: int
     seed: int
 
@@ -209,7 +203,7 @@ def _compared(
     baseline: str,
     parts: Mapping[str, Mapping[str, Mask]],
     family: tuple[str, ...],
-    how: _Test,
+    how: _Draws,
     specs: Mapping[str, MetricSpec],
     **described: Any,
 ) -> Comparison:
@@ -220,7 +214,7 @@ def _compared(
         baseline: the name of that one.
         parts: metric -> name of a part -> (n,) which queries are in it.
         family: the metrics whose p-values are corrected for each other.
-        how: the test.
+        how: the draws of the test.
         specs: the declaration of each metric.
         described: other fields of the comparison.
     """
@@ -288,7 +282,7 @@ def _compare_files(
     metrics: Sequence[str],
     baseline: Any,
     qrels: str | Path | None,
-    how: _Test,
+    how: _Draws,
 ) -> Comparison:
     """Compare runs of other harnesses; a metric of theirs is the mean over the samples."""
     named = [*paths, *([Path(baseline)] if baseline is not None else [])]
@@ -539,7 +533,7 @@ def _difference(
     base: Measured,
     spec: MetricSpec,
     mask: Mask,
-    how: _Test,
+    how: _Draws,
 ) -> Difference | None:
     mine, theirs = measured.statistics[mask], base.statistics[mask]
     if any(np.isnan(score_of(measured, statistics)) for statistics in (mine, theirs)):

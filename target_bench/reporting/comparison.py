@@ -12,15 +12,12 @@ from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec, Score
 from target_bench.core.text_tables import Column, Mark, TextTable, counted, p_text, score_text
 from target_bench.metrics.scores import spec_of
-from target_bench.metrics.stats import ALPHA, FEWEST, POWER, TestName
+from target_bench.metrics.stats import ALPHA, FEWEST, POWER
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-
-TESTS: Mapping[TestName, str] = {"randomization": "randomisation", "bootstrap": "bootstrap"}
-"""The paired tests, as a sentence names them."""
 
 _NAMED = 4
 FIELDS_OF_DIFFERENCE = {"value": "difference", "low": "difference_low", "high": "difference_high"}
@@ -170,8 +167,8 @@ class Comparison:
         corpus: name and split, with distractors.
         runs: what each run is called -> its folder; in the order they were named.
         baseline: what the baseline is called.
-        test: ``randomization`` or ``bootstrap``.
-        resamples: how many samples a test drew.
+        test: the paired test.
+        resamples: how many ways to swap a test drew at most.
         seed: of the random numbers.
         family: the metrics whose p-values are corrected for each other; the others are
             descriptive.
@@ -187,7 +184,7 @@ class Comparison:
     corpus: str
     runs: Mapping[str, Path]
     baseline: str
-    test: TestName
+    test: str = field(init=False, default="randomization")
     resamples: int
     seed: int
     family: tuple[str, ...]
@@ -332,13 +329,12 @@ _COLUMNS = (
 
 def legend(comparison: Comparison) -> list[str]:
     """Return the name of the tests, and how to read the table."""
-    how = f"paired {TESTS[comparison.test]} test"
     tests = counted(comparison.n_tests, "test")
     family = ", ".join(comparison.family)
     lines = [
-        f"Differences from {comparison.baseline}; {how}, two-sided, {comparison.resamples:,} "
-        f"samples, seed {comparison.seed}; p corrected for {tests} of {family} (Holm): * < .05, "
-        "** < .01, *** < .001. W/T/L: queries won, tied and lost."
+        f"Differences from {comparison.baseline}; paired randomisation test, two-sided, "
+        f"{comparison.resamples:,} samples, seed {comparison.seed}; p corrected for {tests} of "
+        f"{family} (Holm): * < .05, ** < .01, *** < .001. W/T/L: queries won, tied and lost."
     ]
     for metric in comparison.family:
         tested = [

@@ -11,7 +11,6 @@ from target_bench.core.metric import MetricSpec, stored_name
 from target_bench.core.text_tables import Column, TextTable, counted, pipe_table
 from target_bench.metrics import stats
 from target_bench.metrics.scores import main_metrics, specs_of
-from target_bench.metrics.stats import TestName
 from target_bench.reporting.compare import (
     check_comparable,
     compare,
@@ -20,7 +19,6 @@ from target_bench.reporting.compare import (
     read_once,
 )
 from target_bench.reporting.comparison import (
-    TESTS,
     Row,
     escaped_latex,
     latex_comment,
@@ -44,7 +42,6 @@ class PaperTable:
         cells: (metric, corpus, method) -> score, interval and tested difference; of the runs that
             there are.
         runs: (corpus, method) -> the run folder.
-        test: ``randomization`` or ``bootstrap``.
         family: the metrics that are tested; the others are descriptive.
         n_tests: how many tests p-values are corrected for: all methods on all corpora.
         specs: the declaration of each metric.
@@ -58,7 +55,6 @@ class PaperTable:
     baseline: str
     cells: Mapping[tuple[str, str, str], Row]
     runs: Mapping[tuple[str, str], Path]
-    test: TestName
     family: tuple[str, ...]
     n_tests: int
     specs: Mapping[str, MetricSpec]
@@ -81,7 +77,7 @@ class PaperTable:
             "corpora": list(self.corpora),
             "metrics": list(self.metrics),
             "baseline": self.baseline,
-            "test": self.test,
+            "test": "randomization",
             "family": list(self.family),
             "n_tests": self.n_tests,
             "cells": [
@@ -99,7 +95,7 @@ class PaperTable:
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return ``Row.to_record`` of each cell, with its corpus, the baseline and the test."""
-        more = {"baseline": self.baseline, "test": self.test}
+        more = {"baseline": self.baseline, "test": "randomization"}
         return [
             {"corpus": corpus, **row.to_record(), **more}
             for (_, corpus, _), row in self.cells.items()
@@ -123,7 +119,6 @@ def compare_corpora(
     metrics: Sequence[str] = (),
     baseline: Path | None = None,
     *,
-    test: TestName = "randomization",
     resamples: int = stats.RESAMPLES,
     seed: int = 0,
     notes: Sequence[str] = (),
@@ -138,8 +133,7 @@ def compare_corpora(
         metrics: which metrics; all of them are tested. Default: as for ``compare``, of those that
             the runs of all corpora have.
         baseline: a run of the method that the others are compared with; default: the first run.
-        test: as for ``compare``.
-        resamples: how many samples a test draws.
+        resamples: how many ways to swap a test draws at most.
         seed: of the random numbers.
         notes: what to say of the choice of the runs.
 
@@ -180,7 +174,7 @@ def compare_corpora(
                 bounds = (score.value, score.low, score.high)
                 rows[metric, corpus, base] = Row(metric, "", score.n, base, *bounds, None)
             continue
-        how: dict[str, Any] = {"test": test, "resamples": resamples, "seed": seed}
+        how: dict[str, Any] = {"resamples": resamples, "seed": seed}
         comparison = compare(list(own.values()), shared, own[base], **how)
         for row in comparison.rows:
             method = methods[comparison.runs[row.run]]
@@ -199,7 +193,6 @@ def compare_corpora(
         baseline=base,
         cells=dict(zip(rows, tested, strict=True)),
         runs=folder_of,
-        test=test,
         family=family,
         n_tests=n_tests,
         specs=specs_of({name: runs[0].scores[name] for name in shared}),
@@ -313,13 +306,12 @@ def _addition(table: PaperTable, metric: str) -> str:
 
 
 def _legend(table: PaperTable, best: str) -> list[str]:
-    how = TESTS[table.test]
     tests = counted(table.n_tests, "test")
     lines = [
         f"{best}; below a score: its 95% interval.",
         f"Different from {table.baseline} on the same queries: * p < .05, ** p < .01, "
-        f"*** p < .001 (paired {how} test of {', '.join(table.family)}, two-sided, corrected for "
-        f"{tests} over all corpora, Holm).",
+        f"*** p < .001 (paired randomisation test of {', '.join(table.family)}, two-sided, "
+        f"corrected for {tests} over all corpora, Holm).",
     ]
     for metric in table.family:
         tested = [

@@ -213,8 +213,6 @@ def test_faults(runs: Runs) -> None:
         match=r"rankings were scored in retrieval-for-question-answering-mini-test-bm25",
     ):
         compare([runs.answers, runs.other], ["recall@1"])
-    with pytest.raises(ConfigError, match="test='t'"):
-        compare([runs.bm25, runs.tfidf], test="t")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="resamples=0"):
         compare([runs.bm25, runs.tfidf], resamples=0)
     (runs.tfidf / "scores.json").unlink()
