@@ -159,19 +159,17 @@ PLOT_HELP = """Draw stored runs as .svg, .pdf or .png files (extra plots).
 
 recall-at-k: recall at every k of retrieval runs, with 95% bands. distractors: a score over the
 number of tables mixed in. pareto: a score over time per query, and over cost, with the Pareto
-front. slices: bars of a score for every part of the queries. heat-map: a score by two settings of a
-sweep, averaged over the others. radar: what a task sums answers up by, as abilities of
-text-to-table.
+front. slices: bars of a score for every part of the queries. radar: what a task sums answers up by,
+as abilities of text-to-table.
 """
 
-Plot = Literal["recall-at-k", "distractors", "pareto", "slices", "heat-map", "radar"]
+Plot = Literal["recall-at-k", "distractors", "pareto", "slices", "radar"]
 
 _OPTIONS_OF_PLOTS: Mapping[Plot, Collection[str]] = {
     "recall-at-k": {"data_dir"},
     "distractors": {"metric"},
     "pareto": {"metric"},
     "slices": {"metric", "slices", "by"},
-    "heat-map": {"metric", "x", "y"},
     "radar": (),
 }
 
@@ -181,7 +179,6 @@ _VARIED: Mapping[Plot, Collection[str]] = {
     "distractors": {"tables"},
     "pareto": (),
     "slices": (),
-    "heat-map": {"tables"},
     "radar": (),
 }
 """In what else the runs of a folder may differ, beside systems."""
@@ -195,19 +192,14 @@ def plot(
     metric: Annotated[str | None, option("Which score. Default: the main one.")] = None,
     slices: Slices = None,
     by: By = None,
-    x: Annotated[str | None, option("Of a heat-map: the setting of the columns, as k1.")] = None,
-    y: Annotated[
-        str | None, option("The setting of the rows. Default: those of largest effect.")
-    ] = None,
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
     """Draw, and say where."""
-    from target_bench.reporting import conclusions, plots
+    from target_bench.reporting import plots
     from target_bench.runs.newest import COMPARED
-    from target_bench.runs.result import read_run
 
-    for name in ("metric", "slices", "by", "x", "y", "data_dir"):
+    for name in ("metric", "slices", "by", "data_dir"):
         if context.params[name] and name not in _OPTIONS_OF_PLOTS[kind]:
             flag = name.replace("slices", "slice").replace("_", "-")
             raise ConfigError(f"--{flag} is not for plot {kind}")
@@ -222,15 +214,11 @@ def plot(
         plots.pareto(folders, output, metric)
     elif kind == "radar":
         plots.radar(folders, output)
-    elif kind == "slices":
+    else:
         parts = [*(slices or ()), *(by or ())]
         if not parts:
             raise ConfigError("name a property of the queries with --by, as in --by difficulty")
         plots.by_slice(folders, output, parts, metric)
-    else:
-        if (x is None) != (y is None):
-            raise ConfigError("name both settings with --x and --y, or none of them")
-        conclusions.heat_map(map(read_run, folders), output, metric, [y, x] if x and y else [])
     typer.echo(output)
 
 

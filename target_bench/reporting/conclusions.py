@@ -1,4 +1,4 @@
-"""What a sweep shows: a ranking of its runs with tests, main effects, a table of two settings.
+"""What a sweep shows: a ranking of its runs with tests, and main effects.
 
 The effect of a setting. The score of each of its values is averaged over the combinations of the
 other settings that all of its values have, so that nothing else differs between two averages.
@@ -7,11 +7,9 @@ interval of a paired difference (``metrics.stats``).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
 from math import lcm
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +17,9 @@ from numpy.typing import NDArray
 
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import MetricSpec, mean, of_mean, score_of
+from target_bench.core.metric import MetricSpec, mean, of_mean
 from target_bench.core.text_tables import Column, TextTable, counted, p_text
 from target_bench.metrics import stats
-from target_bench.reporting import plots
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs.differences import PLUGINS, settings, varying
 from target_bench.runs.result import Result
@@ -102,26 +99,6 @@ class MainEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreGrid:
-    """Scores by the levels of two factors, averaged over all others.
-
-    ``scores[row][column]`` is None where there is no run.
-    """
-
-    rows: str
-    columns: str
-    row_levels: tuple[str, ...]
-    column_levels: tuple[str, ...]
-    scores: tuple[tuple[float | None, ...], ...]
-
-    @property
-    def is_crossed(self) -> bool:
-        """Whether every row and every column has a score."""
-        lines = (*self.scores, *zip(*self.scores, strict=True))
-        return all(any(score is not None for score in line) for line in lines)
-
-
-@dataclass(frozen=True, slots=True)
 class Conclusion:
     """What runs on the same queries show.
 
@@ -133,7 +110,6 @@ class Conclusion:
         n: how many queries the metric is over.
         rankings: one for each choice of distractors.
         effects: main effects, largest first.
-        grid: the two factors with the largest effects that cross; None without such.
         notes: what a reader should know.
     """
 
@@ -144,7 +120,6 @@ class Conclusion:
     n: int
     rankings: tuple[Ranking, ...]
     effects: tuple[MainEffect, ...]
-    grid: ScoreGrid | None
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -152,22 +127,19 @@ class Conclusion:
         return asdict(self) | {"spec": self.spec.to_json()}
 
 
-def conclude(
-    runs: Iterable[Result], metric: str | None = None, crossed: Sequence[str] = ()
-) -> list[Conclusion]:
+def conclude(runs: Iterable[Result], metric: str | None = None) -> list[Conclusion]:
     """Conclude from runs, those of each task and set of queries by themselves.
 
     Args:
         runs: finished runs, as those of a sweep.
         metric: what they are ranked by; default: that which leads, by ``scores.leading``.
-        crossed: the two settings of ``Conclusion.grid``; default: those with the largest effects.
 
     Returns:
         One conclusion for each task and set of queries of which there are two runs at least; the
         upper and lower bounds (``oracle``, ``no-context``, ``gold``, ``empty``) are left out.
 
     Raises:
-        ConfigError: none of the runs has the metric, or a setting does not vary.
+        ConfigError: none of the runs has the metric.
         StoreError: a run is not finished, or damaged.
     """
     once_each = {run.folder.resolve(): run for run in runs}.values()
@@ -180,41 +152,8 @@ def conclude(
     for run in once_each:
         key = (run.task, run.corpus, run.split, run.identity.queries_fingerprint)
         groups.setdefault(key, []).append(run)
-    conclusions = [_conclude(group, metric, crossed) for group in groups.values()]
+    conclusions = [_conclude(group, metric) for group in groups.values()]
     return [conclusion for conclusion in conclusions if conclusion is not None]
-
-
-def heat_map(
-    runs: Iterable[Result], path: Path, metric: str | None = None, crossed: Sequence[str] = ()
-) -> None:
-    """Draw a score by two settings, averaged over the others.
-
-    Args:
-        runs: runs that were asked the same queries.
-        path: the picture, .svg, .pdf or .png.
-        metric: which score; default: the main one.
-        crossed: the settings of rows and columns; default: the two with the largest effects.
-
-    Raises:
-        ConfigError: a name that cannot be drawn, runs of several sets of queries, or fewer than
-            two settings that vary.
-        StoreError: a run is damaged, or the picture cannot be written.
-    """
-    plots.check_path(path)
-    conclusions = conclude(runs, metric, crossed)
-    if len(conclusions) > 1:
-        names = ", ".join(f"{conclusion.corpus} ({conclusion.task})" for conclusion in conclusions)
-        raise ConfigError(f"the runs are on several sets of queries: {names}; draw one at a time")
-    if not conclusions or conclusions[0].grid is None:
-        raise ConfigError(
-            "a heat map needs two settings that vary between the runs, each value of one with "
-            "each value of the other"
-        )
-    (conclusion,) = conclusions
-    grid = conclusions[0].grid
-    rows, columns = (grid.rows, grid.row_levels), (grid.columns, grid.column_levels)
-    title = f"{conclusion.corpus}: {conclusion.metric}"
-    plots.heat_map(grid.scores, rows, columns, conclusion.spec, title, path)
 
 
 def markdown(name: str, conclusions: Sequence[Conclusion]) -> str:
@@ -242,7 +181,7 @@ def sentences(conclusion: Conclusion) -> list[str]:
 
 
 def tables(conclusion: Conclusion, most: int | None = None) -> list[TextTable]:
-    """Return rankings, main effects and the table of two settings.
+    """Return rankings and main effects.
 
     Args:
         conclusion: what is shown.
@@ -251,8 +190,6 @@ def tables(conclusion: Conclusion, most: int | None = None) -> list[TextTable]:
     shown = [_ranking_table(conclusion, ranking, most) for ranking in conclusion.rankings]
     if conclusion.effects:
         shown.append(_effects_table(conclusion))
-    if conclusion.grid is not None:
-        shown.append(_grid_table(conclusion, conclusion.grid))
     return shown
 
 
@@ -374,91 +311,85 @@ def main_effects(
     """
     effects, unclear = [], []
     for factor in varied:
-        cells, n_combinations = matched([factor], varied)
-        if len(cells) < 2:
+        runs, n_combinations = matched(factor, varied)
+        if len(runs) < 2:
             unclear.append(factor.name)
             continue
-        ordered = sorted(cells, key=lambda levels: factor.levels.index(levels[0]))
-        averages = _averages({levels: cells[levels] for levels in ordered}, scores)
-        tested = _tested(averages, scores[0].spec)
+        levels = sorted(runs, key=factor.levels.index)
+        averages = _averages([runs[level] for level in levels], scores)
+        tested = _tested(averages, [(level,) for level in levels], scores[0].spec)
         effects.append(MainEffect(factor.name, tuple(tested), n_combinations))
     corrected = iter(_corrected([level for effect in effects for level in effect.levels]))
     effects = [replace(e, levels=tuple(next(corrected) for _ in e.levels)) for e in effects]
-    return sorted(
-        effects, key=lambda e: -float(np.ptp([level.score for level in e.levels]))
-    ), unclear
+    effects.sort(key=lambda effect: -float(np.ptp([level.score for level in effect.levels])))
+    return effects, unclear
 
 
-def matched(
-    chosen: Sequence[Factor], varied: Sequence[Factor]
-) -> tuple[dict[tuple[str, ...], list[int]], int]:
-    """Return the runs of each combination of levels of the chosen factors, made comparable.
+def matched(factor: Factor, varied: Sequence[Factor]) -> tuple[dict[str, list[int]], int]:
+    """Return the runs of each level of a factor, made comparable.
 
     They have the same combinations of the other factors in common, each with the same weight. A
     factor that only some levels have, as the settings of one of two retrievers, is averaged over
     within these.
 
     Returns:
-        levels -> places of runs, as many for every level, each as often as it counts; and how many
+        level -> places of runs, as many for every level, each as often as it counts; and how many
         combinations they are of. Empty and 0 if no combination of the others has all levels.
     """
-    places = [
-        i for i, ls in enumerate(zip(*(f.of_run for f in chosen), strict=True)) if NONE not in ls
-    ]
-    others = [f for f in varied if f not in chosen and all(f.of_run[i] != NONE for i in places)]
-    by_others: dict[tuple[str, ...], dict[tuple[str, ...], list[int]]]
-    by_others = defaultdict(lambda: defaultdict(list))
+    places = [i for i, level in enumerate(factor.of_run) if level != NONE]
+    others = [f for f in varied if f is not factor and all(f.of_run[i] != NONE for i in places)]
+    by_others: dict[tuple[str, ...], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for i in places:
-        levels = tuple(factor.of_run[i] for factor in chosen)
-        by_others[tuple(factor.of_run[i] for factor in others)][levels].append(i)
-    every = {levels for cells in by_others.values() for levels in cells}
-    common = [cells for cells in by_others.values() if cells.keys() == every]
+        by_others[tuple(other.of_run[i] for other in others)][factor.of_run[i]].append(i)
+    levels = {factor.of_run[i] for i in places}
+    common = [cells for cells in by_others.values() if cells.keys() == levels]
     times = lcm(*(len(cell) for cells in common for cell in cells.values()))
-    runs: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    runs: dict[str, list[int]] = defaultdict(list)
     for cells in common:
-        for levels, cell in cells.items():
-            runs[levels] += cell * (times // len(cell))
+        for level, cell in cells.items():
+            runs[level] += cell * (times // len(cell))
     return dict(runs), len(common)
 
 
 def _averages(
-    runs: Mapping[tuple[str, ...], Sequence[int]], scores: Sequence[Measured]
-) -> dict[tuple[str, ...], Measured | AveragedMetric]:
-    """Return levels -> their score averaged over runs.
+    groups: Sequence[Sequence[int]], scores: Sequence[Measured]
+) -> list[Measured | AveragedMetric]:
+    """Return the average score of each group of runs, given by their places.
 
     An average of means over the same queries is a mean over these, which is quicker to test.
     """
-    used = [scores[i] for i in sorted({i for places in runs.values() for i in places})]
+    used = [scores[i] for i in sorted({i for places in groups for i in places})]
     has_value = [~np.isnan(score.values) for score in used]
     of_means = all(np.array_equal(has_value[0], h) for h in has_value) and all(
         s.is_mean for s in used
     )
-    averages: dict[tuple[str, ...], Measured | AveragedMetric] = {}
-    for levels, places in runs.items():
+    averages: list[Measured | AveragedMetric] = []
+    for places in groups:
         parts = [scores[i] for i in places]
         if of_means:
             v = np.mean([part.values for part in parts], axis=0)
-            averages[levels] = Measured(parts[0].name, v, of_mean(v), mean, None, parts[0].spec)
+            averages.append(Measured(parts[0].name, v, of_mean(v), mean, None, parts[0].spec))
         else:
-            averages[levels] = AveragedMetric(parts, np.hstack([p.statistics for p in parts]))
+            averages.append(AveragedMetric(parts, np.hstack([p.statistics for p in parts])))
     return averages
 
 
 def _tested(
-    scores: Mapping[tuple[str, ...], Measured | AveragedMetric], spec: MetricSpec
+    scores: Sequence[Measured | AveragedMetric],
+    levels: Sequence[tuple[str, ...]],
+    spec: MetricSpec,
 ) -> list[TestedScore]:
     """Return each score, and its difference from the best, whose p is not corrected yet."""
-    estimates = {levels: stats.estimate(s, s.statistics) for levels, s in scores.items()}
-    best = max(estimates, key=lambda levels: spec.merit(estimates[levels].value))
+    estimates = [stats.estimate(score, score.statistics) for score in scores]
+    best = max(range(len(scores)), key=lambda i: spec.merit(estimates[i].value))
     theirs, tested = scores[best].statistics, []
-    for levels, score in scores.items():
+    for i, (score, e) in enumerate(zip(scores, estimates, strict=True)):
         difference = None
-        if levels != best:
+        if i != best:
             paired = stats.compare(score.statistics, theirs, score.value, of_rows=score.of_rows)
             bounds = stats.interval_of_difference(score, score.statistics, theirs)
             difference = Tested(paired.difference, *bounds, paired.p)
-        e = estimates[levels]
-        tested.append(TestedScore(levels, e.value, e.low, e.high, difference))
+        tested.append(TestedScore(levels[i], e.value, e.low, e.high, difference))
     return tested
 
 
@@ -470,9 +401,7 @@ def _corrected(tested: Sequence[TestedScore]) -> list[TestedScore]:
     ]
 
 
-def _conclude(
-    runs: Sequence[Result], metric: str | None, crossed: Sequence[str]
-) -> Conclusion | None:
+def _conclude(runs: Sequence[Result], metric: str | None) -> Conclusion | None:
     kept = [run for run in runs if not run.is_bound and run.scores]
     notes = []
     if n_bounds := sum(run.is_bound for run in runs):
@@ -509,7 +438,6 @@ def _conclude(
         runs[0].scores[metric].n,
         tuple(_ranking(group, metric, len(by_tables) > 1) for group in by_tables),
         tuple(effects),
-        _grid(crossed, [effect.factor for effect in effects], varied, scores),
         tuple(notes),
     )
 
@@ -523,44 +451,15 @@ def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
 
 def _ranking(runs: Sequence[Result], metric: str, tables_vary: bool) -> Ranking:
     scores, varied = [run.measured(metric) for run in runs], factors(runs)
-    tested = _tested({(str(i),): score for i, score in enumerate(scores)}, scores[0].spec)
+    levels = [tuple(factor.of_run[i] for factor in varied) for i in range(len(runs))]
     places = [
-        replace(each, levels=tuple(f.of_run[i] for f in varied), folder=str(runs[i].folder))
-        for i, each in enumerate(tested)
+        replace(place, folder=str(run.folder))
+        for run, place in zip(runs, _tested(scores, levels, scores[0].spec), strict=True)
     ]
     places.sort(key=lambda place: -scores[0].spec.merit(place.score))
     mixed_in = " + ".join(runs[0].asked.distractors) or "no distractors"
     names = tuple(factor.name for factor in varied)
     return Ranking(mixed_in if tables_vary else "", names, tuple(_corrected(places)))
-
-
-def _grid(
-    crossed: Sequence[str],
-    by_effect: Sequence[str],
-    varied: Sequence[Factor],
-    scores: Sequence[Measured],
-) -> ScoreGrid | None:
-    """Return the table of the factors that the user chose, else of the first two that cross.
-
-    A setting that only some retrievers have does not cross the retriever: columns would be empty.
-    """
-    by_name = {factor.name: factor for factor in varied}
-    if unknown := [name for name in crossed if name not in by_name]:
-        raise ConfigError(
-            f"{unknown[0]!r} is not a setting that varies between these runs; these do: "
-            f"{', '.join(by_name)}"
-        )
-    of_run = [score_of(score, score.statistics) for score in scores]
-    for pair in [crossed] if crossed else combinations(by_effect, 2):
-        rows, columns = (by_name[name] for name in pair)
-        cells, _ = matched([rows, columns], varied)
-        means = {ls: float(np.mean([of_run[i] for i in places])) for ls, places in cells.items()}
-        values = tuple(tuple(means.get((r, c)) for c in columns.levels) for r in rows.levels)
-        levels = tuple(rows.levels), tuple(columns.levels)
-        grid = ScoreGrid(rows.name, columns.name, *levels, values)
-        if cells and (crossed or grid.is_crossed):
-            return grid
-    return None
 
 
 # Words and tables
@@ -665,17 +564,6 @@ def _effects_table(conclusion: Conclusion) -> TextTable:
         "(Holm)."
     )
     return TextTable(columns, rows, title, frozenset(rules), note)
-
-
-def _grid_table(conclusion: Conclusion, grid: ScoreGrid) -> TextTable:
-    columns = [Column(f"{grid.rows} \\ {grid.columns}")]
-    columns += [Column(level, right=True) for level in grid.column_levels]
-    rows = [
-        [level, *("" if value is None else conclusion.spec.text(value) for value in values)]
-        for level, values in zip(grid.row_levels, grid.scores, strict=True)
-    ]
-    title = f"{conclusion.corpus}: mean {conclusion.metric} by {grid.rows} and {grid.columns}"
-    return TextTable(columns, rows, title)
 
 
 def _numbers(conclusion: Conclusion, row: TestedScore) -> list[str]:

@@ -204,48 +204,6 @@ def radar(folders: Sequence[Path], path: Path) -> None:
         save_picture(drawn, axes, path)
 
 
-def heat_map(
-    scores: Sequence[Sequence[float | None]],
-    rows: tuple[str, Sequence[str]],
-    columns: tuple[str, Sequence[str]],
-    spec: MetricSpec,
-    title: str,
-    path: Path,
-) -> None:
-    """Draw ``scores[row][column]``, the best in bold; None stays empty.
-
-    Args:
-        scores: by row and column.
-        rows: the setting of the rows, and its values.
-        columns: the same of the columns.
-        spec: the declaration of the metric.
-        title: of the picture.
-        path: the picture.
-    """
-    values = np.array(scores, dtype=float)  # NaN for None
-    with _settings():
-        size = 2.6 + 0.85 * len(columns[1]), 1.8 + 0.5 * len(rows[1])
-        drawn, (axes,) = _figure(max(size[0], 4.6), max(size[1], 2.6))
-        shown = values if spec.higher_is_better else -values
-        axes.imshow(shown, cmap="cividis", aspect="auto")
-        middle = (np.nanmin(shown) + np.nanmax(shown)) / 2
-        best = np.unravel_index(np.nanargmax(shown), shown.shape)
-        for (i, j), value in np.ndenumerate(values):
-            if value == value:
-                axes.text(
-                    *(j, i, spec.text(value)),
-                    ha="center",
-                    va="center",
-                    color="black" if shown[i, j] > middle else "white",
-                    fontweight="bold" if (i, j) == best else "normal",
-                )
-        axes.set_xticks(range(len(columns[1])), list(map(legend_label, columns[1])))
-        axes.set_yticks(range(len(rows[1])), list(map(legend_label, rows[1])))
-        axes.grid(visible=False)
-        axes.set(xlabel=columns[0], ylabel=rows[0], title=title)
-        save_picture(drawn, axes, path)
-
-
 # Data besides scores
 
 

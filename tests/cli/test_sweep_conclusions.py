@@ -36,9 +36,3 @@ def test_the_same_conclusions_after_a_sweep_and_when_all_was_done(inside: Inside
     (concluded,) = document["conclusions"]
     assert len(concluded["rankings"][0]["places"]) == 4
     assert {effect["factor"] for effect in concluded["effects"]} == {"k1", "fields"}
-    runs = [place["folder"] for place in concluded["rankings"][0]["places"]]
-    out = inside("plot", "heat-map", *runs, "--x", "k1", "--y", "fields", "-o", "h.pdf")
-    if out.code == 0:  # matplotlib is there
-        assert Path("h.pdf").read_bytes().startswith(b"%PDF-")
-        one = ("plot", "heat-map", *runs, "--x", "k1", "-o", "h.pdf")
-        assert "name both settings" in inside.bad(2, *one)
