@@ -127,10 +127,6 @@ const detail = (() => {
 
   /* What the prediction and the gold gave, beside each other: the beginnings that the run recorded. */
   function results(found) {
-    if (found.result === undefined) {
-      const text = "This run was judged before results were recorded; `target-bench score` on its folder records them.";
-      return [el("p", { class: "small soft", text })];
-    }
     const both = [["Result of the prediction", found.result, found.rows], ["Result of the gold SQL", found.gold_result, found.gold_rows]];
     return [el("div", { class: "results" }, ...both.map(([title, result, n]) => one(title, result, n)))];
   }

@@ -3,115 +3,114 @@
 import csv
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from target_bench import compare, read_run
+from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import score_text
 from target_bench.harness.target import TARGET
 from target_bench.reporting.report import write_report
 from tests.browser import PHONE, WIDE, OpenPage
 from tests.builders import Record, Recorder, only, rewrite_lines
-from tests.reporting.report.driving import in_order_of_the_split, open_query, ready
-from tests.reporting.report.written import blocks, listed
+from tests.reporting.report.driving import open_query, ready
+from tests.reporting.report.written import HOSTILE, blocks, hostile_runs, listed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+RANK = "rank of the first gold table"
+
 
 @pytest.fixture
 def page(open_page: OpenPage, mini_report: Path) -> "Page":
-    """The report of three retrievals, ready."""
-    return in_order_of_the_split(ready(open_page(mini_report)))
+    """The report of three retrievals."""
+    return ready(open_page(mini_report))
+
+
+def _one_run(page: "Page") -> None:
+    """Show one run alone, with its queries in the order of the split."""
+    page.select_option("#order", "")
+    page.select_option("#run-b", "")
+    page.wait_for_function("() => document.getElementById('duel').hidden")
 
 
 def _listed(page: "Page") -> list[str]:
     return page.locator("#list .question").all_inner_texts()
 
 
-def _found(page: "Page", n: int, of: int = 280) -> None:
-    """Wait until so many queries are found."""
+def _wait_for(page: "Page", n: int, of: int = 280) -> None:
+    """Wait until so many queries are listed."""
     text = f"{n} of {of} queries" if n != of else f"{of} queries"
     page.wait_for_function("t => document.getElementById('found').textContent === t", arg=text)
 
 
-def _duel(page: "Page", *wins: int, of: int = 280) -> None:
+def _wait_for_duel(page: "Page", *wins: int, of: int = 280) -> None:
     """Wait until each run is the best on so many queries, and none alone on the others."""
     page.wait_for_function(
-        """wanted => [...document.querySelectorAll("#duel b")].map(b => b.textContent).join()
-                  === wanted""",
+        """counts => [...document.querySelectorAll("#duel b")].map(b => b.textContent).join()
+                  === counts""",
         arg=",".join(map(str, [*wins, of - sum(wins)])),
     )
 
 
-def _firsts(report: Path) -> list[list[int]]:
-    return [run["first"] for run in blocks(report)["index"]["runs"]]
+def _firsts(stored: dict[str, Any]) -> list[list[int]]:
+    """The rank of the first gold table of each query in each run; 0 without one."""
+    return [run["first"] for run in stored["index"]["runs"]]
 
 
-def test_badges(page: "Page", mini_report: Path) -> None:
-    """With the rank of the gold table, or of the first of several."""
-    index = blocks(mini_report)["index"]
-    run = index["runs"][0]
-    for several, said in ((False, "gold found @{}"), (True, "gold found, first @{}")):
-        i = next(
-            i
-            for i, (n, outcome) in enumerate(zip(index["n_gold"], run["outcome"], strict=True))
-            if (n > 1) == several and outcome == 1
-        )
-        page.fill("#search", index["ids"][i])
-        _found(page, 1)
-        assert page.locator("#list .badge").first.inner_text() == said.format(run["first"][i])
-        page.click("#reset")
-        _found(page, 280)
+def _values(stored: dict[str, Any], run: int, metric: str) -> list[float]:
+    values: list[float] = stored[
+        f"values-{run}-{stored['overview']['runs'][run]['metrics'].index(metric)}"
+    ]
+    return values
 
 
-def test_search(page: "Page", mini_report: Path) -> None:
-    """All words have to be there, in question, answer or id; upper case is lower case."""
-    index = blocks(mini_report)["index"]
-    answers = [text[0] if isinstance(text, list) else text for text in index["answers"]]
-    rows = zip(index["texts"], answers, index["ids"], strict=True)
-    fits = ["\n".join(row).lower() for row in rows]
-    page.fill("#search", "GOLD 1976")
-    _found(page, sum("gold" in text and "1976" in text for text in fits))
-    page.fill("#search", "qa-0005")
-    _found(page, 1)
-    page.fill("#search", "no such words anywhere")
-    _found(page, 0)
-    assert page.locator("#nothing").is_visible()
-    measure = page.locator("#measure").input_value()
-    page.select_option("#measure", "recall@1")
-    page.click("#reset")
-    _found(page, 280)
-    assert page.locator("#nothing").is_hidden()
-    page.wait_for_function("m => document.getElementById('measure').value === m", arg=measure)
+# The list
 
 
-def test_missed_and_found(page: "Page", mini_report: Path) -> None:
-    firsts = list(zip(*_firsts(mini_report), strict=True))
-    page.select_option("#show", "missed")
-    _found(page, sum(not any(ranks) for ranks in firsts))
-    page.select_option("#show", "found")
-    _found(page, sum(all(ranks) for ranks in firsts))
-    page.select_option("#show", "split")
-    _found(page, sum(any(ranks) and not all(ranks) for ranks in firsts))
+def test_runs_beside_each_other_from_the_start(page: "Page", mini_blocks: dict[str, Any]) -> None:
+    """Failures by the main metric come first; the run that alone is best of a query is counted."""
+    texts, firsts = mini_blocks["index"]["texts"], _firsts(mini_blocks)
+    scores = [[1 / rank if rank else 0 for rank in run] for run in firsts]
+    at_10 = _values(mini_blocks, 0, "recall@10")
+    order = sorted(range(280), key=lambda i: (at_10[i], scores[0][i]))
+    assert _listed(page) == [texts[i] for i in order][:50]
+    for k in (10, 1):
+        page.select_option("#show", f"fail@{k}")
+        _wait_for(page, sum(value < 1 for value in _values(mini_blocks, 0, f"recall@{k}")))
+    assert page.locator("#outcome option[value='r:failed']").count() == 1
+    page.select_option("#measure", RANK)
+    best = [max(of_query) for of_query in zip(*scores, strict=True)]
+    alone = [[run[i] for run in scores].count(best[i]) == 1 for i in range(280)]
+    wins = [sum(run[i] == best[i] and alone[i] for i in range(280)) for run in scores]
+    _wait_for_duel(page, *wins)
+    page.locator("#duel button", has_text="no single best").click()
+    _wait_for(page, 280 - sum(wins))
+    page.select_option("#show", "differ")
+    _wait_for(page, sum(len({run[i] for run in scores}) > 1 for i in range(280)))
+    open_query(page, 0)
+    heads = page.locator("#detail .column h4").all_inner_texts()
+    assert heads == ["Reference", "bm25", "tfidf", "random"]
+    assert page.locator("#list li").first.locator(".of-run").count() == 3
 
 
-def test_compare_two_runs(page: "Page", mini_report: Path) -> None:
-    """Who wins each query, by a measure that can be chosen; both stand beside each other."""
-    a, b, _ = _firsts(mini_report)
-    assert page.locator("#duel").is_hidden()
+def test_two_runs_beside_each_other(page: "Page", mini_blocks: dict[str, Any]) -> None:
+    """Who wins each query, by a measure that can be chosen."""
+    a, b, _ = _firsts(mini_blocks)
+    _one_run(page)
     page.select_option("#run-b", label="tfidf")
-    page.select_option("#measure", "rank of the first gold table")
+    page.select_option("#measure", RANK)
     won = [i for i in range(280) if (a[i] or 99) < (b[i] or 99)]
     lost = [i for i in range(280) if (a[i] or 99) > (b[i] or 99)]
-    _duel(page, len(won), len(lost))
+    _wait_for_duel(page, len(won), len(lost))
     page.locator("#duel button", has_text="bm25 better").click()
-    _found(page, len(won))
+    _wait_for(page, len(won))
     assert page.input_value("#show") == "won:0"
     page.select_option("#show", "won:1")
-    _found(page, len(lost))
-    questions = blocks(mini_report)["index"]["texts"]
-    assert _listed(page) == [questions[i] for i in lost][:50]
+    _wait_for(page, len(lost))
+    assert _listed(page) == [mini_blocks["index"]["texts"][i] for i in lost][:50]
     open_query(page, 0)
     assert page.locator("#detail .column h4").all_inner_texts() == ["Reference", "bm25", "tfidf"]
     page.set_viewport_size({"width": 1500, "height": 900})
@@ -119,101 +118,69 @@ def test_compare_two_runs(page: "Page", mini_report: Path) -> None:
     whole, left, right = page.locator("#detail .column").evaluate_all(edges)
     assert [left[0], right[1]] == pytest.approx(whole, abs=3)  # both fill the width
     page.select_option("#measure", "recall@1")
-    stored = blocks(mini_report)
-    place = stored["overview"]["runs"][0]["metrics"].index("recall@1")
-    pairs = list(zip(*(stored[f"values-{run}-{place}"] for run in (0, 1)), strict=True))
-    _duel(page, sum(x > y for x, y in pairs), sum(x < y for x, y in pairs))
+    pairs = list(zip(*(_values(mini_blocks, run, "recall@1") for run in (0, 1)), strict=True))
+    _wait_for_duel(page, sum(x > y for x, y in pairs), sum(x < y for x, y in pairs))
 
 
-def test_a_few_runs_are_beside_each_other_from_the_start(
-    open_page: OpenPage, mini_report: Path
-) -> None:
-    """Three runs: each has its column, and the one that alone is best of a query is counted."""
-    page = ready(open_page(mini_report))
-    firsts = [[1 / rank if rank else 0 for rank in run] for run in _firsts(mini_report)]
-    page.select_option("#measure", "rank of the first gold table")
-    best = [max(of_query) for of_query in zip(*firsts, strict=True)]
-    alone = [[run[i] for run in firsts].count(best[i]) == 1 for i in range(280)]
-    wins = [sum(run[i] == best[i] and alone[i] for i in range(280)) for run in firsts]
-    _duel(page, *wins)
-    page.locator("#duel button", has_text="no single best").click()
-    _found(page, 280 - sum(wins))
-    page.select_option("#show", "differ")
-    _found(page, sum(len({run[i] for run in firsts}) > 1 for i in range(280)))
-    open_query(page, 0)
-    heads = page.locator("#detail .column h4").all_inner_texts()
-    assert heads == ["Reference", "bm25", "tfidf", "random"]
-    assert page.locator("#list li").first.locator(".of-run").count() == 3
+def test_search_and_badges(page: "Page", mini_blocks: dict[str, Any]) -> None:
+    """All words have to be there, in question, answer or id; upper case is lower case."""
+    _one_run(page)
+    index = mini_blocks["index"]
+    run = index["runs"][0]
+    answers = [text[0] if isinstance(text, list) else text for text in index["answers"]]
+    rows = zip(index["texts"], answers, index["ids"], strict=True)
+    texts = ["\n".join(row).lower() for row in rows]
+    page.fill("#search", "GOLD 1976")
+    _wait_for(page, sum("gold" in text and "1976" in text for text in texts))
+    page.fill("#search", "no such words anywhere")
+    _wait_for(page, 0)
+    assert page.locator("#nothing").is_visible()
+    for several, badge in ((False, "gold found @{}"), (True, "gold found, first @{}")):
+        outcomes = zip(index["n_gold"], run["outcome"], strict=True)
+        i = next(i for i, (n, o) in enumerate(outcomes) if (n > 1) == several and o == 1)
+        page.fill("#search", index["ids"][i])
+        _wait_for(page, 1)
+        assert page.locator("#list .badge").first.inner_text() == badge.format(run["first"][i])
+        page.fill("#search", "")
+        _wait_for(page, 280)
+    page.fill("#search", "gold")
+    measure = page.locator("#measure").input_value()
+    page.select_option("#measure", "recall@1")
+    page.click("#reset")
+    _wait_for(page, 280)
+    assert page.locator("#nothing").is_hidden()
+    page.wait_for_function("m => document.getElementById('measure').value === m", arg=measure)
 
 
-def test_failures_come_first(open_page: OpenPage, mini_report: Path) -> None:
-    """By the main metric, then by the first gold table; and they can be shown alone."""
-    page = ready(open_page(mini_report))
-    found = blocks(mini_report)
-    run = found["overview"]["runs"][0]
-    values = found[f"values-0-{run['metrics'].index('recall@10')}"]
-    ranks = [1 / rank if rank else 0 for rank in found["index"]["runs"][0]["first"]]
-    order = sorted(range(280), key=lambda i: (values[i], ranks[i]))
-    texts = found["index"]["texts"]
-    assert _listed(page) == [texts[i] for i in order][:50]
-    page.select_option("#show", "fail@10")
-    _found(page, sum(value < 1 for value in values))
-    page.select_option("#show", "fail@1")
-    at_1 = found[f"values-0-{run['metrics'].index('recall@1')}"]
-    _found(page, sum(value < 1 for value in at_1))
-    assert page.locator("#outcome option[value='r:failed']").count() == 1
-
-
-def test_words_of_the_question_are_marked(page: "Page", mini_report: Path) -> None:
-    """In titles, headers and cells, whatever their case; stop words are not."""
-    texts = blocks(mini_report)["index"]["texts"]
-    open_query(page, next(i for i, text in enumerate(texts) if "Hamilton crowned" in text))
-    gold = page.locator("#detail .column").first.locator("details.gold").first
-    marked = gold.locator("mark").all_inner_texts()
-    assert {"Hamilton", "2010", "2019"} <= set(marked)
-    assert not {"was", "and", "the", "The"} & set(marked)
-    assert gold.locator("summary mark").inner_text() == "2010s"
-    contrast = page.evaluate(
-        "getComputedStyle(document.querySelector('mark')).color === "
-        "getComputedStyle(document.body).color"
-    )
-    assert contrast, "a mark changes the ground, not the ink"
-
-
-def test_significance_in_the_summary(page: "Page") -> None:
-    """A sentence, a mark in the table, and the differences with their p-values."""
-    said = page.locator("#summary .finding").inner_text()
-    assert said.startswith("bm25 has the best recall@10, .988; the difference from every other is")
-    rows = page.locator("#summary .differences tbody tr").all_inner_texts()
-    assert [row.split("\t")[0] for row in rows] == ["tfidf", "random"]
-    assert all("< .001" in row for row in rows)
-
-
-def test_outcome_slice_and_order(page: "Page", mini_report: Path) -> None:
-    found = blocks(mini_report)
-    outcomes = found["index"]["runs"][0]["outcome"]
+def test_filters_order_and_pages(page: "Page", mini_blocks: dict[str, Any]) -> None:
+    firsts = list(zip(*_firsts(mini_blocks), strict=True))
+    for show, fits in (
+        ("missed", lambda ranks: not any(ranks)),
+        ("found", all),
+        ("split", lambda ranks: any(ranks) and not all(ranks)),
+    ):
+        page.select_option("#show", show)
+        _wait_for(page, sum(map(fits, firsts)))
+    page.select_option("#show", "")
     page.select_option("#outcome", label="partly found")
-    _found(page, outcomes.count(2))
+    _wait_for(page, mini_blocks["index"]["runs"][0]["outcome"].count(2))
     page.select_option("#outcome", "")
-    slices = {one["name"]: one for one in found["index"]["slices"]}
+    difficulty = next(s for s in mini_blocks["index"]["slices"] if s["name"] == "difficulty")
     assert page.locator("#field-value").is_hidden()
     page.select_option("#slice", label="difficulty")
-    for i, value in enumerate(slices["difficulty"]["values"]):
+    for i, value in enumerate(difficulty["values"]):
         page.select_option("#value", label=value)
-        _found(page, slices["difficulty"]["codes"].count(i))
+        _wait_for(page, difficulty["codes"].count(i))
     page.click("#reset")
-    _found(page, 280)
-    page.select_option("#measure", "rank of the first gold table")
+    _wait_for(page, 280)
+    page.select_option("#measure", RANK)
     page.select_option("#run-b", "")
     page.select_option("#order", "worst")
-    worst = min(range(280), key=lambda i: 1 / (found["index"]["runs"][0]["first"][i] or 99))
+    worst = min(range(280), key=lambda i: 1 / (firsts[i][0] or 99))
     page.wait_for_function(
         "t => document.querySelector('#list .question').textContent === t",
-        arg=found["index"]["texts"][worst],
+        arg=mini_blocks["index"]["texts"][worst],
     )
-
-
-def test_pages(page: "Page") -> None:
     assert page.locator("#list button").count() == 50
     assert page.locator("#page-back").is_disabled()
     page.click("#page-last")
@@ -224,37 +191,59 @@ def test_pages(page: "Page") -> None:
     assert page.locator("#page-now").inner_text() == "page 1 of 6"
 
 
-def test_open_a_query(page: "Page", mini_report: Path) -> None:
+# One query
+
+
+def test_a_query_has_its_tables(page: "Page", mini_blocks: dict[str, Any]) -> None:
     """Gold and retrieved tables stand there as tables, the gold marked, with ranks and scores."""
-    found = blocks(mini_report)
-    query, tables = listed(found, "queries")[4], listed(found, "tables")
+    _one_run(page)
+    query, tables = listed(mini_blocks, "queries")[4], listed(mini_blocks, "tables")
     open_query(page, 4)
     assert page.locator("#detail h3").inner_text() == query["text"]
+    assert page.url.endswith("#query-5")
     reference = page.locator("#detail .column").first
     assert reference.locator("details.gold").count() == len(query["gold"])
     gold = tables[query["gold"][0]]
-    header = reference.locator("table.cells thead th").all_inner_texts()
-    assert header == gold["header"]
+    assert reference.locator("table.cells thead th").all_inner_texts() == gold["header"]
     assert reference.locator("table.cells tbody tr").count() == gold["n_rows"]
     run = page.locator("#detail .column[data-run='0']")
     entries = run.locator("details.table")
     assert entries.count() == 10
     marked = [i for i in range(10) if "gold" in (entries.nth(i).get_attribute("class") or "")]
     assert marked == [i for i, n in enumerate(query["runs"][0]["tables"]) if n in query["gold"]]
-    assert [e.strip() for e in run.locator(".rank").all_inner_texts()][-1].endswith("10")
+    assert run.locator(".rank").all_inner_texts()[-1].strip().endswith("10")
     entries.nth(3).locator("summary").click()
     entries.nth(3).locator("table.cells").wait_for()
     fourth = tables[query["runs"][0]["tables"][3]]
     assert entries.nth(3).locator("tbody tr").count() == fourth["n_rows"]
-    assert page.url.endswith("#query-5")
 
 
-def test_next_and_previous_by_keyboard(page: "Page", mini_report: Path) -> None:
-    questions = blocks(mini_report)["index"]["texts"]
+def test_words_of_the_question_are_marked(page: "Page", mini_blocks: dict[str, Any]) -> None:
+    """In titles, headers and cells, whatever their case; stop words are not."""
+    texts = mini_blocks["index"]["texts"]
+    i = next(i for i, text in enumerate(texts) if "Hamilton crowned" in text)
+    page.goto(f"{page.url}#query-{i + 1}")
+    page.wait_for_selector(".detail-bar")
+    assert page.locator("#detail h3").inner_text() == texts[i]
+    gold = page.locator("#detail .column").first.locator("details.gold").first
+    marked = set(gold.locator("mark").all_inner_texts())
+    assert {"Hamilton", "2010", "2019"} <= marked
+    assert not {"was", "and", "the", "The"} & marked
+    assert gold.locator("summary mark").inner_text() == "2010s"
+    same_ink = page.evaluate(
+        "getComputedStyle(document.querySelector('mark')).color === "
+        "getComputedStyle(document.body).color"
+    )
+    assert same_ink, "a mark changes the ground, not the ink"
+
+
+def test_next_and_previous_by_keyboard(page: "Page", mini_blocks: dict[str, Any]) -> None:
+    _one_run(page)
 
     def reads(i: int) -> None:
         page.wait_for_function(
-            "t => document.querySelector('#detail h3').textContent === t", arg=questions[i]
+            "t => document.querySelector('#detail h3').textContent === t",
+            arg=mini_blocks["index"]["texts"][i],
         )
 
     page.locator("#list button").first.focus()
@@ -262,14 +251,10 @@ def test_next_and_previous_by_keyboard(page: "Page", mini_report: Path) -> None:
     page.wait_for_selector(".detail-bar")
     reads(0)
     assert page.locator("#previous").is_disabled()
-    page.keyboard.press("j")
-    reads(1)
-    page.keyboard.press("ArrowRight")
-    reads(2)
-    page.keyboard.press("k")
-    reads(1)
+    for key, i in (("j", 1), ("ArrowRight", 2), ("k", 1)):
+        page.keyboard.press(key)
+        reads(i)
     page.click("#next")
-    reads(2)
     for i in range(3, 52):  # to the second page of the list
         page.keyboard.press("j")
         reads(i)
@@ -281,11 +266,75 @@ def test_next_and_previous_by_keyboard(page: "Page", mini_report: Path) -> None:
     reads(51)
 
 
-def test_address_of_a_query(page: "Page", mini_report: Path) -> None:
-    page.goto(f"{mini_report.as_uri()}#query-123")
-    page.wait_for_selector(".detail-bar")
-    question = blocks(mini_report)["index"]["texts"][122]
-    assert page.locator("#detail h3").inner_text() == question
+def test_answer_and_sql(open_page: OpenPage, sql_run: Path, tmp_path: Path) -> None:
+    report = write_report([sql_run], tmp_path / "r.html")
+    queries = listed(blocks(report), "queries")
+    judged = [query["runs"][0]["judged"] for query in queries]
+    i = next(i for i, record in enumerate(judged) if record["rows"] and record["gold_rows"])
+    page = ready(open_page(report))
+    page.fill("#search", queries[i]["id"])
+    _wait_for(page, 1, 57)
+    open_query(page, 0)
+    column = page.locator("#detail .column[data-run='0']")
+    assert column.locator("pre").first.inner_text() == judged[i]["sql"]
+    assert judged[i]["verdict"].replace("_", " ") in column.inner_text()
+    for place, result in enumerate((judged[i]["result"], judged[i]["gold_result"])):
+        shown = column.locator(".results table").nth(place)
+        assert shown.locator("th").all_inner_texts() == result["columns"]
+        cells = [text or "NULL" for row in result["rows"] for text in row]
+        assert shown.locator("td").all_inner_texts() == cells
+    column.locator("text=Copy SQL").click()
+    page.wait_for_function(
+        "async t => (await navigator.clipboard.readText()) === t", arg=judged[i]["sql"]
+    )
+    page.click("#reset")
+    _wait_for(page, 57, 57)
+    verdicts = [record["verdict"] for record in judged]
+    page.select_option("#outcome", "a:correct")
+    _wait_for(page, verdicts.count("correct"), 57)
+    page.select_option("#outcome", "")
+    page.select_option("#show", "wrong")
+    _wait_for(page, sum(v != "correct" and not v.startswith("not") for v in verdicts), 57)
+
+
+# The summary
+
+
+def test_the_summary(page: "Page", mini_runs: list[Path]) -> None:
+    """A sentence, differences with their p-values, and scores to sort and copy."""
+    sentence = page.locator("#summary .finding").inner_text()
+    assert sentence.startswith("bm25 has the best recall@10, .988; the difference from every other")
+    rows = page.locator("#summary .differences tbody tr").all_inner_texts()
+    assert [row.split("\t")[0] for row in rows] == ["tfidf", "random"]
+    assert all("< .001" in row for row in rows)
+    names = page.locator("#scores tbody th")
+    for column, order in (
+        ("mrr", ["bm25", "tfidf", "random"]),
+        ("mrr", ["random", "tfidf", "bm25"]),
+        ("run", ["bm25", "random", "tfidf"]),
+    ):
+        page.locator("#scores button.sort", has_text=column).click()
+        assert names.all_inner_texts() == order
+    assert page.locator("#scores th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    page.click("[data-copy-as=markdown]")
+    page.locator("button", has_text="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()").split("\n")
+    assert copied[0].startswith("| run | recall@10 | recall@1 |")
+    mrr = read_run(mini_runs[0]).scores["mrr"]
+    value, low, high = map(score_text, (mrr.value, mrr.low, mrr.high))
+    assert any(f"{value} [{low}, {high}]" in line for line in copied if "| bm25 |" in line)
+    page.click("[data-copy-as=csv]")
+    page.wait_for_function(
+        """async () => (await navigator.clipboard.readText())
+            .startsWith('run,recall@10,recall@10 low')"""
+    )
+    records = csv.DictReader(page.evaluate("navigator.clipboard.readText()").splitlines())
+    bm25 = next(record for record in records if record["run"] == "bm25")
+    bounds = [float(bm25[f"mrr{part}"]) for part in ("", " low", " high")]
+    assert bounds == [mrr.value, mrr.low, mrr.high]
+
+
+# How it looks
 
 
 def test_theme(page: "Page", open_page: OpenPage, mini_report: Path) -> None:
@@ -304,121 +353,27 @@ def test_theme(page: "Page", open_page: OpenPage, mini_report: Path) -> None:
     assert other.evaluate(paper) == light
 
 
-def test_sort_and_copy_the_scores(page: "Page", mini_runs: list[Path]) -> None:
-    scores = json.loads((mini_runs[0] / "scores.json").read_bytes())["scores"]
-    names = page.locator("#scores tbody th")
-    page.locator("#scores button.sort", has_text="mrr").click()
-    assert names.all_inner_texts() == ["bm25", "tfidf", "random"]
-    page.locator("#scores button.sort", has_text="mrr").click()
-    assert names.all_inner_texts() == ["random", "tfidf", "bm25"]
-    assert page.locator("#scores th[aria-sort]").get_attribute("aria-sort") == "ascending"
-    page.locator("#scores button.sort", has_text="run").click()
-    assert names.all_inner_texts() == ["bm25", "random", "tfidf"]
-    page.click("[data-copy-as=markdown]")
-    page.locator("button", has_text="Copied").wait_for()
-    copied = page.evaluate("navigator.clipboard.readText()").split("\n")
-    assert copied[0].startswith("| run | recall@10 | recall@1 |")
-    mrr = scores["mrr"]
-    value, low, high = (score_text(mrr[part]) for part in ("value", "low", "high"))
-    said = f"{value} [{low}, {high}]"
-    assert any(line.startswith("| bm25 |") and said in line for line in copied)
-    page.click("[data-copy-as=csv]")
-    page.wait_for_function(
-        """async () => (await navigator.clipboard.readText())
-            .startsWith('run,recall@10,recall@10 low')"""
-    )
-    rows = list(csv.DictReader(page.evaluate("navigator.clipboard.readText()").splitlines()))
-    (bm25,) = (row for row in rows if row["run"] == "bm25")
-    assert [float(bm25[f"mrr{part}"]) for part in ("", " low", " high")] == [
-        mrr["value"],
-        mrr["low"],
-        mrr["high"],
-    ]
-
-
-def test_answer_and_sql(open_page: OpenPage, tmp_path: Path) -> None:
-    target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
-    run = only(target.run("bm25", generator="extractive")).folder
-    report = write_report([run], tmp_path / "r.html")
-    query = next(
-        query
-        for query in listed(blocks(report), "queries")
-        if query["runs"][0]["judged"]["rows"] and query["runs"][0]["judged"]["gold_rows"]
-    )
-    judged = query["runs"][0]["judged"]
-    page = ready(open_page(report))
-    page.fill("#search", query["id"])
-    _found(page, 1, 57)
-    open_query(page, 0)
-    column = page.locator("#detail .column[data-run='0']")
-    assert column.locator("pre").first.inner_text() == judged["sql"]
-    assert judged["verdict"].replace("_", " ") in column.inner_text()
-    ours, gold = (column.locator(".results table").nth(i) for i in (0, 1))
-    for shown, result in ((ours, judged["result"]), (gold, judged["gold_result"])):
-        assert shown.locator("th").all_inner_texts() == result["columns"]
-        cells = [text or "NULL" for row in result["rows"] for text in row]
-        assert shown.locator("td").all_inner_texts() == cells
-    column.locator("text=Copy SQL").click()
-    page.wait_for_function(
-        "async t => (await navigator.clipboard.readText()) === t", arg=judged["sql"]
-    )
-    page.click("#reset")
-    _found(page, 57, 57)
-    page.select_option("#outcome", "a:correct")
-    verdicts = [q["runs"][0]["judged"]["verdict"] for q in listed(blocks(report), "queries")]
-    _found(page, verdicts.count("correct"), 57)
-    page.select_option("#outcome", "")
-    page.select_option("#show", "wrong")
-    judged_wrong = [v for v in verdicts if v != "correct" and not v.startswith("not")]
-    _found(page, len(judged_wrong), 57)
-
-
-def test_judgements_without_results(open_page: OpenPage, tmp_path: Path) -> None:
-    """As runs of earlier versions have them: the report says what to do."""
-    target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
-    run = only(target.run("bm25", generator="extractive")).folder
-
-    def change(lines: list[Record]) -> None:
-        for line in lines:
-            del line["result"], line["gold_result"]
-
-    rewrite_lines(run / "judgements.jsonl", change)
-    page = ready(open_page(write_report([run], tmp_path / "r.html")))
-    open_query(page, 0)
-    assert page.locator(".results").count() == 0
-    assert "`target-bench score` on its folder" in page.locator("#detail").inner_text()
-
-
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
 def test_phone(open_page: OpenPage, mini_report: Path, color_scheme: str) -> None:
     """No view is wider than a phone; a query takes the place of the list, and gives it back."""
     page = ready(open_page(mini_report, viewport=PHONE, color_scheme=color_scheme))
-    width = "document.documentElement.scrollWidth"
-    assert page.evaluate(width) == PHONE["width"]
-    in_order_of_the_split(page)
-    page.select_option("#run-b", "all")
-    open_query(page, 2)
-    assert page.evaluate(width) == PHONE["width"]
-    assert page.locator("#list").is_hidden()
-    page.click("#to-list")
-    assert page.locator("#list").is_visible()
-    assert page.locator("#detail").is_hidden()
-    focused = page.evaluate("document.activeElement.dataset.query")
-    assert focused == "2"
-
-
-def test_a_wide_table_says_that_there_is_more(open_page: OpenPage, mini_report: Path) -> None:
-    """Until its last column is in sight; a table that fits says nothing."""
-    page = ready(open_page(mini_report, viewport=PHONE))
     hint = page.locator(".hint:has(+ [aria-label='Scores of the runs'])")
     assert hint.inner_text() == "more columns →"
     assert hint.is_visible()
     scores = page.locator("[aria-label='Scores of the runs']")
     scores.evaluate("e => { e.scrollLeft = e.scrollWidth; }")
     page.wait_for_selector(".hint.end", state="attached")
-    assert hint.is_hidden()
-    wide = ready(open_page(mini_report))
-    assert wide.locator(".hint:visible").count() == 0
+    assert hint.is_hidden(), "the last column is in sight"
+    width = "document.documentElement.scrollWidth"
+    assert page.evaluate(width) == PHONE["width"]
+    page.select_option("#order", "")
+    open_query(page, 2)
+    assert page.evaluate(width) == PHONE["width"]
+    assert page.locator("#list").is_hidden()
+    page.click("#to-list")
+    assert page.locator("#list").is_visible()
+    assert page.locator("#detail").is_hidden()
+    assert page.evaluate("document.activeElement.dataset.query") == "2"
 
 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE])
@@ -442,14 +397,6 @@ def test_nothing_is_below_the_page_or_cut(
     assert page.locator("svg.chart text", has_text="…").count() == 0
 
 
-def test_an_answer_that_was_read_is_neither_good_nor_bad(page: "Page") -> None:
-    """As of tables made from texts: whether one is right is not said by its being readable."""
-    kinds = page.evaluate(
-        "['read', 'readable', 'not judged', 'correct', 'wrong result'].map(filters.kind)"
-    )
-    assert kinds == ["", "", "", "good", "bad"]
-
-
 def test_every_control_has_a_name(page: "Page") -> None:
     """Screen readers: controls are labelled, tables headed, one main heading."""
     open_query(page, 1)
@@ -462,3 +409,156 @@ def test_every_control_has_a_name(page: "Page") -> None:
     assert nameless == []
     assert page.locator("h1").count() == 1
     assert page.locator("table:not(:has(thead th[scope=col]))").count() == 0
+    assert page.locator(".hint:visible").count() == 0, "every table fits"
+    # whether a table made from a text is right is not said by its being readable
+    kinds = page.evaluate("['readable', 'not judged', 'correct', 'wrong result'].map(filters.kind)")
+    assert kinds == ["", "", "good", "bad"]
+
+
+# Without gold tables
+
+
+@pytest.fixture(scope="module")
+def fruit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three tables, three questions, the last with a gold table in ``labelled``."""
+    folder = tmp_path_factory.mktemp("unlabelled")
+    questions = ("which apple is red", "the green fruit", "plum")
+    for name, gold in (("own", []), ("labelled", ["t3"])):
+        (folder / name).mkdir()
+        for i, words in enumerate(("red apple", "green pear", "red and green plum"), start=1):
+            (folder / name / f"t{i}.csv").write_text(f"fruit,n\n{words},{i}\n")
+        records = [
+            {"query_id": f"q{i}", "query": text, "table_id": gold if i == 3 else []}
+            for i, text in enumerate(questions, start=1)
+        ]
+        (folder / name / "queries.jsonl").write_text("\n".join(map(json.dumps, records)))
+    return folder
+
+
+def _fruit_report(folder: Path, name: str) -> tuple[Path, list[Path]]:
+    target = TARGET(("retrieval", folder / name), out=folder / "runs", observer=Recorder())
+    runs = [only(target.run(each, top_k=[1, 2])).folder for each in ("bm25", "random:seed=3")]
+    return write_report(runs, folder / f"{name}.html"), runs
+
+
+def test_a_report_without_gold_tables(fruit: Path, open_page: OpenPage) -> None:
+    """It shows where rankings differ most; a comparison says to look there."""
+    path, runs = _fruit_report(fruit, "own")
+    with pytest.raises(StoreError, match="no scores; target-bench report shows runs side by side"):
+        compare(runs)
+    page = ready(open_page(path))
+    assert "No query has a gold table" in page.locator("#unlabelled").inner_text()
+    assert page.locator("#scores, #charts, #all-metrics").count() == 0
+    heads = page.locator("#agreement thead th").all_inner_texts()
+    assert [h.split(" ↕")[0].strip() for h in heads] == ["runs", "same first", "common at 2"]
+    assert page.locator("#agreement tbody td").count() == 2
+    for hidden in ("#field-outcome", "#field-measure", "#duel"):
+        assert page.locator(hidden).is_hidden()
+    index = blocks(path)["index"]
+    order = sorted(range(3), key=lambda i: index["common"][i])
+    assert page.locator("#list .id").all_inner_texts() == [index["ids"][i] for i in order]
+    assert page.locator("#list .badge").first.inner_text().endswith("% in common")
+    assert "gold" not in page.locator("#list").inner_text()
+    page.select_option("#show", "firsts")
+    differing = index["same_first"].count(False)
+    assert 0 < differing < 3
+    page.wait_for_function("n => document.querySelectorAll('#list li').length === n", arg=differing)
+    open_query(page, 0)
+    assert page.locator("#detail [aria-label=Reference]").count() == 0
+    assert page.locator("#detail .badge", has_text="only here").count() > 0
+
+
+def test_queries_without_gold_tables_among_others(fruit: Path, open_page: OpenPage) -> None:
+    path, _ = _fruit_report(fruit, "labelled")
+    page = ready(open_page(path))
+    assert page.locator("#scores").count() == page.locator("#agreement").count() == 1
+    assert page.locator("#list .id").all_inner_texts()[0] == "q3"  # the others come last
+    assert sum(map(int, page.locator("#duel b").all_inner_texts())) == 1
+    assert page.locator("#list .badge", has_text="no gold table").count() == 4
+    page.select_option("#show", "missed")
+    page.wait_for_function("() => document.getElementById('found').textContent !== '3 queries'")
+    assert "q1" not in page.locator("#list").inner_text()
+
+
+# Hostile data
+
+
+def _written(text: str) -> str:
+    return text.replace("\ud800", "\ufffd")
+
+
+MARKUP = "#detail script, #detail img, #detail a, #detail svg, #scores script, #scores img"
+
+
+def test_hostile_data_shows_as_text(open_page: OpenPage, tmp_path: Path) -> None:
+    """Titles, cells, questions, answers, ids, labels: nothing runs, all of it can be read."""
+    page = ready(open_page(write_report(hostile_runs(tmp_path), tmp_path / "r.html")))
+    page.select_option("#order", "")
+    title = page.title()
+    for i, text in enumerate(HOSTILE):
+        open_query(page, i)
+        page.wait_for_function(
+            "t => document.querySelector('#detail h3')?.textContent.toWellFormed() === t",
+            arg=f"row {i} {_written(text)}",
+        )
+        page.evaluate(
+            "document.querySelectorAll('#detail details').forEach((e) => (e.open = true))"
+        )
+        page.locator("#detail .column").first.locator("table.cells").first.wait_for()
+        whole = page.evaluate("document.getElementById('detail').textContent.toWellFormed()")
+        assert whole.count(_written(text)) >= 3  # question, reference, title
+    assert page.title() == title
+    assert page.locator(f"{MARKUP}, #filters img").count() == 0
+    assert page.locator("#scores tbody th").first.inner_text() == f"bm25 + {HOSTILE[0]}"
+    assert "</script>" in page.locator("#run-a").inner_text()
+
+
+def test_hostile_sql_and_results_show_as_text(open_page: OpenPage, tmp_path: Path) -> None:
+    target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
+    run = only(target.run("bm25", generator="extractive", limit=len(HOSTILE))).folder
+
+    def make_hostile(records: list[Record]) -> None:
+        for record, text in zip(records, HOSTILE, strict=True):
+            result = {"columns": [text, "x"], "rows": [[text, None]], "n_columns": 2}
+            record |= {"sql": text, "reason": text, "rows": 1, "gold_rows": 1}
+            record |= {"result": result, "gold_result": result}
+
+    rewrite_lines(run / "judgements.jsonl", make_hostile)
+    page = ready(open_page(write_report([run], tmp_path / "r.html")))
+    page.select_option("#order", "")
+    for i, text in enumerate(HOSTILE):
+        open_query(page, i)
+        page.wait_for_function(
+            """t => document.querySelector("#detail [data-run='0'] pre")
+                   ?.textContent.toWellFormed() === t""",
+            arg=_written(text),
+        )
+        grids = page.locator("#detail .results table").all()
+        counts = [
+            g.evaluate("e => e.textContent.toWellFormed()").count(_written(text)) for g in grids
+        ]
+        assert counts == [2, 2]
+    assert page.title() != "owned"
+    assert page.locator(MARKUP).count() == 0
+
+
+def test_injected_scripts_do_not_run(
+    open_page: OpenPage, mini_report: Path, tmp_path: Path
+) -> None:
+    """Even markup that had come into the file could neither run nor ask for anything."""
+    text = mini_report.read_text(encoding="utf-8")
+    attack = (
+        "<script>document.title='owned'</script><img src='https://example.org/x.png' "
+        "onerror=\"document.title='owned'\"><link rel=stylesheet href='https://example.org/x.css'>"
+    )
+    forged = tmp_path / "forged.html"
+    forged.write_text(text.replace('<main id="main"', f'{attack}<main id="main"', 1), "utf-8")
+    watched = open_page(forged)
+    page = ready(watched)
+    page.wait_for_timeout(200)
+    assert page.title() != "owned"
+    assert any("Content Security Policy" in complaint for complaint in watched.complaints)
+    loaded = page.evaluate("performance.getEntriesByType('resource').map(e => e.transferSize)")
+    assert not any(loaded)
+    watched.complaints.clear()
+    watched.requests.clear()

@@ -3,38 +3,24 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from target_bench import read_run
 from target_bench.core.text_tables import score_text
 from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from target_bench.reporting.report import Limits, write_report
 from target_bench.reporting.report.report_runs import open_runs
 from target_bench.reporting.report.summary import main_metrics, sliced
-from tests.builders import Record, Recorder, only, rewrite, rewrite_lines
+from tests.builders import Record, Recorder, only, rewrite
 from tests.reporting.report.written import HOSTILE, blocks, hostile_runs, listed, ranked
 
 
-def test_every_query_is_there(mini_report: Path, mini_runs: list[Path]) -> None:
-    """Questions, gold tables and rankings are those of corpus and runs."""
-    found, dataset = blocks(mini_report), of_task(load("mini", "test"), "retrieval")
-    queries, tables = listed(found, "queries"), listed(found, "tables")
-    assert [query["id"] for query in queries] == [query.id for query in dataset.queries]
-    for shown, query in zip(queries, dataset.queries, strict=True):
-        assert shown["text"] == query.text
-        assert [tuple(tables[n]["id"]) for n in shown["gold"]] == list(query.gold)
-    for i, folder in enumerate(mini_runs):
-        lines = (folder / "retrieval.jsonl").read_text(encoding="utf-8").splitlines()
-        recorded = {record["query_id"]: record for record in map(json.loads, lines)}
-        for shown in queries:
-            record, run = recorded[shown["id"]], shown["runs"][i]
-            assert [tables[n]["id"] for n in run["tables"]] == record["tables"]
-            assert run["scores"] == record.get("scores", [])
-
-
-def test_tables_are_embedded_once_and_whole(mini_report: Path) -> None:
-    tables, dataset = listed(blocks(mini_report), "tables"), load("mini", "test")
+def test_questions_and_tables_are_those_of_the_corpus(mini_blocks: dict[str, Any]) -> None:
+    dataset = of_task(load("mini", "test"), "retrieval")
+    queries, tables = listed(mini_blocks, "queries"), listed(mini_blocks, "tables")
     ids = [tuple(table["id"]) for table in tables]
     assert len(set(ids)) == len(ids)
     for table_id, shown in zip(ids, tables, strict=True):
@@ -42,6 +28,32 @@ def test_tables_are_embedded_once_and_whole(mini_report: Path) -> None:
         assert (shown["n_rows"], shown["n_columns"]) == (len(table.rows), len(table.header))
         assert shown["header"] == list(table.header)
         assert len(shown["rows"]) == min(len(table.rows), 50)
+    for shown, query in zip(queries, dataset.queries, strict=True):
+        assert (shown["id"], shown["text"]) == (query.id, query.text)
+        assert [ids[n] for n in shown["gold"]] == list(query.gold)
+
+
+def test_rankings_and_scores_are_those_of_the_runs(
+    mini_report: Path, mini_blocks: dict[str, Any], mini_runs: list[Path]
+) -> None:
+    """Also the first ranks, of which MRR is made, and the dots of the chart."""
+    queries, tables = listed(mini_blocks, "queries"), listed(mini_blocks, "tables")
+    text = mini_report.read_text(encoding="utf-8")
+    for i, folder in enumerate(mini_runs):
+        run = read_run(folder)
+        for query in queries:
+            shown, recorded = query["runs"][i], run.rankings[query["id"]]
+            assert [tuple(tables[n]["id"]) for n in shown["tables"]] == list(recorded.tables)
+            assert shown["scores"] == list(recorded.scores)
+        first = mini_blocks["index"]["runs"][i]["first"]
+        mrr = sum(1 / rank for rank in first if rank) / len(first)
+        assert mrr == pytest.approx(run.scores["mrr"].value)
+        place = mini_blocks["overview"]["runs"][i]["metrics"].index("recall@10")
+        values = mini_blocks[f"values-{i}-{place}"]
+        assert sum(values) / 280 == pytest.approx(run.scores["recall@10"].value, abs=1e-6)
+        for k in (1, 5, 10):
+            recall = score_text(run.scores[f"recall@{k}"].value)
+            assert f"{run.label}: recall@{k} {recall}" in text
 
 
 def test_charts_show_as_many_runs_as_there_are_colours(tmp_path: Path) -> None:
@@ -58,59 +70,33 @@ def test_charts_show_as_many_runs_as_there_are_colours(tmp_path: Path) -> None:
     assert blocks(path)["overview"]["runs"][-1]["label"] == "random"
 
 
-def test_ranks_and_outcomes(mini_report: Path, mini_runs: list[Path]) -> None:
-    """First ranks give the run's own MRR, and the values are those of the run."""
-    found = blocks(mini_report)
-    for i, folder in enumerate(mini_runs):
-        scores = json.loads((folder / "scores.json").read_bytes())["scores"]
-        first = found["index"]["runs"][i]["first"]
-        mrr = sum(1 / rank for rank in first if rank) / len(first)
-        assert mrr == pytest.approx(scores["mrr"]["value"])
-        metrics = found["overview"]["runs"][i]["metrics"]
-        values = found[f"values-{i}-{metrics.index('recall@10')}"]
-        assert sum(values) / len(values) == pytest.approx(scores["recall@10"]["value"], abs=1e-6)
-
-
-def test_recall_curve_is_the_recorded_recall(mini_report: Path, mini_runs: list[Path]) -> None:
-    """The dots of the chart, and its table, say what ``scores.json`` says."""
-    text = mini_report.read_text(encoding="utf-8")
-    for folder in mini_runs:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-        scores = json.loads((folder / "scores.json").read_bytes())["scores"]
-        for k in (1, 5, 10):
-            recall = score_text(scores[f"recall@{k}"]["value"])
-            assert f"{manifest['asked']['retriever']}: recall@{k} {recall}" in text
-
-
-def test_cut_and_marked(mini_runs: list[Path], tmp_path: Path) -> None:
-    """What is left out of tables and rankings is counted."""
+def test_what_is_cut_is_counted(mini_runs: list[Path], tmp_path: Path) -> None:
     limits = Limits(depth=3, rows=2, cell=4)
-    found = blocks(write_report(mini_runs[:1], tmp_path / "r.html", limits=limits))
-    queries, tables = listed(found, "queries"), listed(found, "tables")
-    assert all(len(query["runs"][0]["tables"]) <= 3 for query in queries)
-    assert any(query["runs"][0]["n"] == 10 for query in queries)
-    assert all(len(table["rows"]) <= 2 for table in tables)
+    stored = blocks(write_report(mini_runs[:1], tmp_path / "r.html", limits=limits))
+    shown = [query["runs"][0] for query in listed(stored, "queries")]
+    assert all(len(run["tables"]) <= 3 for run in shown)
+    assert any(run["n"] == 10 for run in shown)
     corpus = load("mini", "test").corpus
-    for shown in tables:
-        table = corpus[tuple(shown["id"])]
-        for name, kept in zip(table.header, shown["header"], strict=True):
+    for table in listed(stored, "tables"):
+        assert len(table["rows"]) <= 2
+        for name, kept in zip(corpus[tuple(table["id"])].header, table["header"], strict=True):
             assert kept == (name if len(name) <= 4 else [name[:4], len(name) - 4])
 
 
-def test_largest_size(mini_runs: list[Path], tmp_path: Path) -> None:
+def test_largest_size(
+    mini_runs: list[Path], mini_report: Path, mini_blocks: dict[str, Any], tmp_path: Path
+) -> None:
     """Past the limit tables lose their content, those low in rankings first, and it is said."""
-    heard = Recorder()
-    full = write_report(mini_runs, tmp_path / "full.html")
-    third = full.read_text(encoding="utf-8").index('id="block-tables-2"')
+    observer = Recorder()
+    third = mini_report.read_text(encoding="utf-8").index('id="block-tables-2"')
     limits = Limits(megabytes=third / 1e6)
-    small = write_report(mini_runs, tmp_path / "small.html", limits=limits, observer=heard)
-    kept = ["header" in table for table in listed(blocks(small), "tables")]
+    small = blocks(write_report(mini_runs, tmp_path / "r.html", limits=limits, observer=observer))
+    kept = ["header" in table for table in listed(small, "tables")]
     assert kept == sorted(kept, reverse=True)
     assert 0 < sum(kept) < len(kept)
-    assert any("--max-size" in warning for warning in heard.warnings)
-    assert [t["id"] for t in listed(blocks(small), "tables")] == [
-        t["id"] for t in listed(blocks(full), "tables")
-    ]
+    assert any("--max-size" in warning for warning in observer.warnings)
+    ids, all_ids = ([t["id"] for t in listed(b, "tables")] for b in (small, mini_blocks))
+    assert ids == all_ids
 
 
 def test_hostile_text_is_never_markup(tmp_path: Path) -> None:
@@ -137,37 +123,20 @@ def test_a_score_over_no_query(mini_runs: list[Path], tmp_path: Path) -> None:
     assert "None" not in text[: text.index("<script")]
 
 
-def test_rows_that_an_earlier_version_did_not_record(tmp_path: Path) -> None:
-    run = only(
-        TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder()).run(
-            "bm25", generator="extractive"
-        )
-    ).folder
-
-    def change(records: list[Record]) -> None:
-        for record in records:
-            del record["result"], record["gold_result"]
-
-    rewrite_lines(run / "judgements.jsonl", change)
-    queries = listed(blocks(write_report([run], tmp_path / "r.html")), "queries")
-    assert all("gold_result" not in query["runs"][0]["judged"] for query in queries)
-
-
-def test_same_runs_same_file(mini_runs: list[Path], tmp_path: Path) -> None:
-    one, other = (write_report(mini_runs, tmp_path / name) for name in ("a.html", "b.html"))
-    assert one.read_bytes() == other.read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+def test_same_runs_same_file(mini_report: Path, mini_runs: list[Path], tmp_path: Path) -> None:
+    again = write_report(mini_runs, tmp_path / "again.html")
+    assert again.read_bytes() == mini_report.read_bytes()
+    assert list(tmp_path.iterdir()) == [again]
 
 
 def test_a_run_without_rankings_counts_what_is_scored(tmp_path: Path) -> None:
     """No column of retrieval, and slices are over the queries that have a reference."""
     (tmp_path / "cities.csv").write_text("city\nOslo\n", encoding="utf-8")
-    asked = [
+    queries = [
         {"query_id": i, "query": "Which?", "table_id": "cities", "answer": answer, "size": size}
         for i, (answer, size) in enumerate(zip(("Oslo", "", "Rome", "Bern"), "aabb", strict=True))
     ]
-    lines = "\n".join(map(json.dumps, asked))
-    (tmp_path / "queries.jsonl").write_text(lines, encoding="utf-8")
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)), encoding="utf-8")
     target = TARGET(("table_to_text", str(tmp_path)), out=tmp_path / "runs", observer=Recorder())
     folder = only(target.run(generator="gold")).folder
     text = write_report([folder], tmp_path / "r.html").read_text(encoding="utf-8")
@@ -177,20 +146,17 @@ def test_a_run_without_rankings_counts_what_is_scored(tmp_path: Path) -> None:
     assert by_size.n == [1, 2]
 
 
-def test_breakdowns_of_one_value_are_named(mini_runs: list[Path], tmp_path: Path) -> None:
+def test_breakdowns_of_one_value_are_named(mini_report: Path, tmp_path: Path) -> None:
     (oracle,) = ranked(tmp_path, "oracle", limit=30, top_k=[10])
     text = write_report([oracle], tmp_path / "r.html").read_text(encoding="utf-8")
     charts = text[text.index('id="charts"') : text.index('id="browser"')]
-    shown, _, named = charts.partition('id="even-slices"')
+    shown, _, even = charts.partition('id="even-slices"')
     assert "by <span" not in shown
-    assert "The same in every part: by <span" in named
-    text = write_report(mini_runs, tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "even-slices" not in text
+    assert "The same in every part: by <span" in even
+    assert "even-slices" not in mini_report.read_text(encoding="utf-8")
 
 
-def test_answers_stand_before_rankings(tmp_path: Path) -> None:
+def test_answers_stand_before_rankings(sql_run: Path, tmp_path: Path) -> None:
     """What a narrow screen shows of the scores without scrolling."""
-    target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
-    run = only(target.run("bm25", generator="extractive", limit=5)).folder
-    text = write_report([run], tmp_path / "r.html").read_text(encoding="utf-8")
+    text = write_report([sql_run], tmp_path / "r.html").read_text(encoding="utf-8")
     assert 0 < text.index(">ex[bird]<") < text.index(">recall@1<")

@@ -1,9 +1,11 @@
-"""What became of a query."""
+"""What became of each query, how far rankings agree, and the curve and chart of recall."""
 
 from itertools import pairwise
 from math import nan
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,9 @@ from target_bench import TARGET, Observer
 from target_bench.core.schema import Query, TableId
 from target_bench.reporting.report.charts import recall_chart
 from target_bench.reporting.report.queries import (
+    Agreement,
     Outcomes,
+    agreement,
     answered,
     outcomes,
     recall_curve,
@@ -20,36 +24,38 @@ from target_bench.reporting.report.queries import (
 )
 from target_bench.reporting.report.report_runs import open_runs, shown_tables
 
-A, B, C = (TableId("0", name) for name in "abc")
+
+def _tables(names: str) -> tuple[TableId, ...]:
+    """A table a letter."""
+    return tuple(TableId("0", name) for name in names)
 
 
 @pytest.mark.parametrize(
     ("gold", "tables", "first", "outcome"),
     [
-        ([A], [A, B], 1, "first"),
-        ([A], [B, A], 2, "found"),
-        ([A, B], [B, A, C], 1, "first"),
-        ([A, B], [B, C, A], 1, "found"),
-        ([A, B], [C, B], 2, "partly"),
-        ([A], [B, C], 0, "missed"),
-        ([A], [], 0, "missed"),
-        ([A, A], [A], 1, "first"),
+        ("a", "ab", 1, "first"),
+        ("a", "ba", 2, "found"),
+        ("ab", "bac", 1, "first"),
+        ("ab", "bca", 1, "found"),
+        ("ab", "cb", 2, "partly"),
+        ("a", "bc", 0, "missed"),
+        ("a", "", 0, "missed"),
+        ("aa", "a", 1, "first"),
     ],
 )
-def test_where_gold_stands(
-    gold: list[TableId], tables: list[TableId], first: int, outcome: str
-) -> None:
-    shown = shown_tables(gold, tables, depth=1)
+def test_where_gold_stands(gold: str, tables: str, first: int, outcome: str) -> None:
+    shown = shown_tables(_tables(gold), _tables(tables), depth=1)
     assert shown.gold_ranks[:1] == ((first,) if first else ())
-    assert retrieved(Query("q", "?", tuple(gold)), shown) == outcome
-    assert (shown.tables, shown.n) == (tuple(tables[:1]), len(tables))
+    assert retrieved(Query("q", "?", _tables(gold)), shown) == outcome
+    assert (shown.tables, shown.n) == (_tables(tables[:1]), len(tables))
 
 
 def test_without_a_ranking_or_gold_table() -> None:
-    failed = shown_tables([A], [], error="raised")
-    assert retrieved(Query("q", "?", (A,)), failed) == "failed"
+    failed = shown_tables(_tables("a"), [], error="raised")
+    assert retrieved(Query("q", "?", _tables("a")), failed) == "failed"
     for known, outcome in ({}, "unlabelled"), ({"unanswerable": True}, "unanswerable"):
-        assert retrieved(Query("q", "?", (), metadata=known), shown_tables([], [A])) == outcome
+        query = Query("q", "?", (), metadata=known)
+        assert retrieved(query, shown_tables([], _tables("a"))) == outcome
 
 
 @pytest.mark.parametrize(
@@ -70,24 +76,69 @@ def test_what_became_of_an_answer(
     assert answered(value, error, verdict) == outcome
 
 
-ids = st.sampled_from([TableId("0", str(i)) for i in range(8)])
+@pytest.mark.filterwarnings("ignore:.*are left without an answer")
+def test_a_refusal_is_right_where_no_table_answers(tmp_path: Path) -> None:
+    """Other metrics say nothing of such questions."""
+    target = TARGET(("question-answering", "mini:unanswerable=0.2"), out=tmp_path)
+    folder = target.run("bm25", generator="extractive")[0].folder
+    (run,), loaded = open_runs([folder], None, Observer())
+    queries = loaded.of_task(run.task).dataset.queries
+    of_answers = outcomes(run, queries).answered
+    refusals = [a for query, a in zip(queries, of_answers, strict=True) if query.unanswerable]
+    assert set(refusals) <= {"right", "wrong"}
+    share = refusals.count("right") / len(refusals)
+    assert share == run.run.scores["refusal_recall"].value > 0
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.lists(ids, min_size=1, max_size=3, unique=True),
-            st.lists(ids, max_size=6, unique=True),
-        ),
-        min_size=1,
-        max_size=8,
-    )
-)
-def test_the_curve_is_mean_recall(cases: list[tuple[list[TableId], list[TableId]]]) -> None:
-    queries = [Query(str(i), "?", tuple(gold)) for i, (gold, _) in enumerate(cases)]
-    ranks = [shown_tables(gold, tables).gold_ranks for gold, tables in cases]
+# How far rankings agree
+
+
+def _agreement(depth: int, cutoffs: list[int], *queries: list[str]) -> Agreement:
+    """Of runs that have these rankings, a letter a table."""
+    runs = [
+        SimpleNamespace(
+            label=f"run {i}",
+            is_ranked=True,
+            cutoffs=cutoffs,
+            depth=depth,
+            tables={str(n): shown_tables((), _tables(names[i])) for n, names in enumerate(queries)},
+        )
+        for i in range(len(queries[0]))
+    ]
+    return agreement(runs, [Query(str(n), "?", ()) for n in range(len(queries))], depth)  # type: ignore[arg-type]
+
+
+def test_agreement_of_rankings() -> None:
+    three = _agreement(2, [1, 2], ["abc", "abd", "ba"], ["a", "c", "b"])
+    pairs = [("run 0", "run 1"), ("run 0", "run 2"), ("run 1", "run 2")]
+    assert [pair[:2] for pair in three.pairs] == pairs
+    assert three.cutoffs == [2]
+    assert three.pairs[0][2] == pytest.approx([0.5, 0.5])
+    assert (three.same_first, three.common) == ([False, False], [1, 0])
+    many = _agreement(1, [1], ["a"] * 7)
+    assert [pair[:2] for pair in many.pairs] == [("run 0", f"run {i}") for i in range(1, 7)]
+    alone = _agreement(2, [1], ["a"])
+    assert (alone.pairs, alone.common) == ([], [])
+
+
+def test_short_rankings() -> None:
+    """Equal rankings of one table agree wholly; two empty ones say nothing."""
+    assert np.isnan(_agreement(5, [1, 5], ["", ""]).pairs[0][2]).all()
+    some = _agreement(5, [1, 5], ["", ""], ["a", "a"], ["a", ""])
+    assert some.pairs[0][2] == pytest.approx([0.5, 0.5])
+
+
+# The curve and the chart
+
+letters = st.text("abcdefgh", max_size=6).map(lambda text: "".join(dict.fromkeys(text)))
+
+
+@given(st.lists(st.tuples(letters.filter(bool), letters), min_size=1, max_size=8))
+def test_the_curve_is_mean_recall(cases: list[tuple[str, str]]) -> None:
+    queries = [Query(str(i), "?", _tables(gold)) for i, (gold, _) in enumerate(cases)]
+    ranks = [shown_tables(_tables(gold), _tables(names)).gold_ranks for gold, names in cases]
     for k, value in enumerate(recall_curve(Outcomes(ranks, [], []), queries, 6), start=1):
-        recalls = [len(set(gold) & set(tables[:k])) / len(gold) for gold, tables in cases]
+        recalls = [len({*gold} & {*names[:k]}) / len(gold) for gold, names in cases]
         assert value == pytest.approx(sum(recalls) / len(cases))
 
 
@@ -107,17 +158,3 @@ def test_numbers_below_the_axis_stand_apart(cutoffs: list[int]) -> None:
     places = [x for x, _ in chart["x_ticks"]]
     assert {"1", str(cutoffs[-1])} <= {text for _, text in chart["x_ticks"]}
     assert all(after - before >= 20 for before, after in pairwise(places))
-
-
-@pytest.mark.filterwarnings("ignore:.*are left without an answer")
-def test_a_refusal_is_right_where_no_table_answers(tmp_path: Path) -> None:
-    """Other metrics say nothing of such questions."""
-    target = TARGET(("question-answering", "mini:unanswerable=0.2"), out=tmp_path)
-    folder = target.run("bm25", generator="extractive")[0].folder
-    (run,), loaded = open_runs([folder], None, Observer())
-    queries = loaded.of_task(run.task).dataset.queries
-    of_answers = outcomes(run, queries).answered
-    none = [what for q, what in zip(queries, of_answers, strict=True) if q.unanswerable]
-    assert set(none) <= {"right", "wrong"}
-    share = none.count("right") / len(none)
-    assert share == run.run.scores["refusal_recall"].value > 0

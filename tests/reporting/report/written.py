@@ -39,14 +39,14 @@ def own_corpus(folder: Path, texts: tuple[str, ...] = HOSTILE) -> Path:
     """A corpus with these texts as titles, column names, cells, questions, answers and ids."""
     tables = folder / "tables"
     tables.mkdir(parents=True)
-    about, queries = [], []
+    titles, queries = [], []
     for i, text in enumerate(texts):
         whole = text.replace("\ud800", "")  # a run cannot record ids that are no UTF-8
         quoted = whole.replace('"', '""')
         (tables / f"t{i}.csv").write_text(
             f'name {i},"of {quoted}"\nrow {i},"{quoted}"\n', encoding="utf-8"
         )
-        about.append({"table_id": f"t{i}", "title": text})
+        titles.append({"table_id": f"t{i}", "title": text})
         queries.append(
             {
                 "query_id": f"q{i} {whole}",
@@ -56,7 +56,7 @@ def own_corpus(folder: Path, texts: tuple[str, ...] = HOSTILE) -> Path:
                 "kind": whole[:20],
             }
         )
-    for name, records in (("tables.jsonl", about), ("queries.jsonl", queries)):
+    for name, records in (("tables.jsonl", titles), ("queries.jsonl", queries)):
         lines = "".join(json.dumps(record) + "\n" for record in records)
         (folder / name).write_text(lines, encoding="ascii")
     return folder
@@ -66,8 +66,8 @@ def hostile_runs(folder: Path) -> list[Path]:
     """Two runs of answers on ``own_corpus``, which say hostile things themselves."""
     corpus = own_corpus(folder / "own")
     predictions = folder / "predictions.jsonl"
-    asked = (corpus / "queries.jsonl").read_text(encoding="ascii").splitlines()
-    queries = [json.loads(line) for line in asked]
+    lines = (corpus / "queries.jsonl").read_text(encoding="ascii")
+    queries = [json.loads(line) for line in lines.splitlines()]
     given = [{"query_id": q["query_id"], "text": q["answer"]} for q in queries[1:]]
     given.insert(0, {"query_id": queries[0]["query_id"], "error": HOSTILE[0]})
     lines = "".join(json.dumps(record) + "\n" for record in given)
@@ -96,8 +96,8 @@ def blocks(report: Path) -> dict[str, Any]:
     }
 
 
-def listed(found: dict[str, Any], kind: str) -> list[Any]:
+def listed(stored: dict[str, Any], kind: str) -> list[Any]:
     """All queries, tables or texts, in the order of their numbers."""
-    names = [name for name in found if re.fullmatch(rf"{kind}-\d+", name)]
+    names = [name for name in stored if re.fullmatch(rf"{kind}-\d+", name)]
     names.sort(key=lambda name: int(name.rpartition("-")[2]))
-    return [one for name in names for one in found[name]]
+    return [entry for name in names for entry in stored[name]]
