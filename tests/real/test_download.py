@@ -56,7 +56,6 @@ def _tabfact() -> Mapping[str, bytes]:
     [
         ("fetaqa", "test", _fetaqa),
         ("fetaqa", "validation", _fetaqa),
-        ("ottqa", "validation", _ottqa),
         ("ottqa:passages=true", "validation", _ottqa),
         ("tabfact", "test", _tabfact),
     ],
