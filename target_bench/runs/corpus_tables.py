@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import atomic_write, parse_json
+from target_bench.core.files import parse_json
 from target_bench.core.schema import Corpus, TableId
 from target_bench.data.distractors import MixedCorpus
 from target_bench.data.tables import digests_of, header_digests
 from target_bench.data.unanswerable import PartOfCorpus
+from target_bench.runs.record_log import write_file
 
 FILE = "corpus.jsonl"
 
@@ -55,10 +56,7 @@ def write_tables(folder: Path, corpus: Corpus) -> None:
     path = folder / FILE
     if not path.exists():
         lines = (json.dumps([*key, text]) + "\n" for key, text in _hashed(corpus))
-        try:
-            atomic_write(path, (line.encode() for line in lines))
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
+        write_file(path, (line.encode() for line in lines))
 
 
 def changes_since(folder: Path, corpus: Corpus) -> TableChanges:

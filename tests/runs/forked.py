@@ -7,11 +7,10 @@ starts (hash seed, threads of libraries, a traced call of the system) wants a pr
 forked.
 
 A command of a shell script is a small program (``client``) that hands its words, folder,
-environment, open files and mounts over to a process that is forked, and ends as that one ends.
+environment and open files over to a process that is forked, and ends as that one ends.
 """
 
 import atexit
-import ctypes
 import json
 import multiprocessing
 import os
@@ -63,7 +62,7 @@ class Forked:
         self.stdout, self.stderr = _ours(*out), _ours(*err)
         assert self._process.pid is not None
         self.pid = self._process.pid
-        self._said: dict[IO[str], str] = {}
+        self._texts: dict[IO[str], str] = {}
         self._readers = [
             Thread(target=self._read, args=(stream,), daemon=True)
             for stream in (self.stdout, self.stderr)
@@ -101,11 +100,11 @@ class Forked:
             raise subprocess.TimeoutExpired("target-bench", timeout or 0)
         for reader in self._readers:
             reader.join()
-        return self._said[self.stdout], self._said[self.stderr]
+        return self._texts[self.stdout], self._texts[self.stderr]
 
     def _read(self, stream: IO[str]) -> None:
         with stream:
-            self._said[stream] = stream.read()
+            self._texts[stream] = stream.read()
 
 
 def _ours(reader: Connection, writer: Connection) -> IO[str]:
@@ -120,7 +119,7 @@ import json, os, socket, sys
 
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
-    words = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ), os.getpid()]).encode()
+    words = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
     socket.send_fds(server, [len(words).to_bytes(4, "big")], [0, 1, 2])
     server.sendall(words)
     code = int.from_bytes(server.recv(4), "big", signed=True)
@@ -149,22 +148,22 @@ def _serve(server: socket.socket) -> None:
         Thread(target=_answer, args=(server.accept()[0],), daemon=True).start()
 
 
-def _answer(asked: socket.socket) -> None:
+def _answer(request: socket.socket) -> None:
     """Run the command of a client; it ends with its client."""
-    with asked:
-        size, files, _, _ = socket.recv_fds(asked, 4, 3)
-        with asked.makefile("rb") as stream:
-            words, folder, environment, pid = json.loads(stream.read(int.from_bytes(size, "big")))
+    with request:
+        size, files, _, _ = socket.recv_fds(request, 4, 3)
+        with request.makefile("rb") as stream:
+            words, folder, environment = json.loads(stream.read(int.from_bytes(size, "big")))
         streams = {number: Connection(file) for number, file in enumerate(files)}
-        process = _forked(words, folder, environment, streams, mounts_of=pid)
+        process = _forked(words, folder, environment, streams)
         for stream_ in streams.values():
             stream_.close()
-        if wait([process.sentinel, asked]) == [asked]:
+        if wait([process.sentinel, request]) == [request]:
             process.kill()
         process.join()
         assert process.exitcode is not None
         with suppress(OSError):
-            asked.sendall(process.exitcode.to_bytes(4, "big", signed=True))
+            request.sendall(process.exitcode.to_bytes(4, "big", signed=True))
 
 
 def _forked(
@@ -172,29 +171,22 @@ def _forked(
     folder: Path | str,
     environment: Mapping[str, str],
     streams: Mapping[int, Connection],
-    mounts_of: int | None = None,
 ) -> BaseProcess:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
-    arguments = (list(words), str(folder), dict(environment), dict(streams), mounts_of)
+    arguments = (list(words), str(folder), dict(environment), dict(streams))
     process = context.Process(target=_run, args=arguments, daemon=True)
     process.start()
     return process
 
 
 def _run(
-    words: list[str],
-    folder: str,
-    environment: dict[str, str],
-    streams: dict[int, Connection],
-    mounts_of: int | None,
+    words: list[str], folder: str, environment: dict[str, str], streams: dict[int, Connection]
 ) -> None:
     """Be ``target-bench`` in a process that was forked."""
     from target_bench.cli import main
 
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # a sweep has children
-    if mounts_of is not None:
-        _enter_mounts(mounts_of)
     for number, pipe in streams.items():
         os.dup2(pipe.fileno(), number)
         pipe.close()
@@ -210,14 +202,3 @@ def _run(
         main()
     finally:
         atexit._run_exitfuncs()
-
-
-def _enter_mounts(pid: int) -> None:
-    """See what a process sees that has mounts of its own, with its rights."""
-    for name in ("user", "mnt"):
-        theirs = Path(f"/proc/{pid}/ns/{name}")
-        if theirs.samefile(f"/proc/self/ns/{name}"):
-            continue
-        with theirs.open("rb") as file:
-            if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), 0) != 0:
-                raise OSError(ctypes.get_errno(), f"{theirs} cannot be entered")

@@ -27,41 +27,35 @@ def check_figures(result: Result, paths: tuple[Path, Path], cutoffs: Sequence[in
         for k in cutoffs
     }
     names |= WHOLE
-    by_ir, by_trec = _ir_measures(paths, [ir for ir, _ in names.values()]), _trec_eval(paths)
+    by_ir, by_trec = ir_measures_values(paths, [ir for ir, _ in names.values()]), trec_eval(paths)
     for ours, (ir, trec) in names.items():
-        for theirs in (by_ir[ir], {query: found[trec] for query, found in by_trec.items()}):
+        for theirs in (by_ir[ir], {query: values[trec] for query, values in by_trec.items()}):
             values = np.array([theirs.get(word(query), 0.0) for query in result.query_ids])
             assert values == pytest.approx(result.per_query[ours], abs=1e-6), ours
             assert values.mean() == pytest.approx(result.scores[ours].value, abs=1e-9), ours
 
 
-def _ir_measures(
+def ir_measures_values(
     paths: tuple[Path, Path], names: Sequence[str]
 ) -> Mapping[str, Mapping[str, float]]:
-    run, qrels = paths
-    found: dict[str, dict[str, float]] = {name: {} for name in names}
+    """Return measure -> query -> value, as ir-measures computes it of run and judgements."""
+    values: dict[str, dict[str, float]] = {name: {} for name in names}
     for result in ir_measures.iter_calc(
         [ir_measures.parse_measure(name) for name in names],
-        list(ir_measures.read_trec_qrels(str(qrels))),  # type: ignore[no-untyped-call]  # theirs has no hints
-        list(ir_measures.read_trec_run(str(run))),  # type: ignore[no-untyped-call]  # theirs has no hints
+        list(ir_measures.read_trec_qrels(str(paths[1]))),  # type: ignore[no-untyped-call]  # theirs has no hints
+        list(ir_measures.read_trec_run(str(paths[0]))),  # type: ignore[no-untyped-call]  # theirs has no hints
     ):
-        found[str(result.measure)][result.query_id] = result.value
-    return found
+        values[str(result.measure)][result.query_id] = result.value
+    return values
 
 
-def _trec_eval(paths: tuple[Path, Path]) -> Mapping[str, Mapping[str, float]]:
+def trec_eval(paths: tuple[Path, Path]) -> Mapping[str, Mapping[str, float]]:
+    """Return query -> measure -> value, as trec_eval computes it of run and judgements."""
     with paths[0].open(encoding="utf-8") as run, paths[1].open(encoding="utf-8") as qrels:
         rankings, judgements = pytrec_eval.parse_run(run), pytrec_eval.parse_qrel(qrels)
-    measures = {
-        "recall.1,3,5,10,50",
-        "success.1,3,5,10,50",
-        "P.1,3,5,10,50",
-        "ndcg_cut.1,3,5,10,50",
-        "recip_rank",
-        "map",
-        "Rprec",
-    }
-    found: Mapping[str, Mapping[str, float]] = pytrec_eval.RelevanceEvaluator(
+    at_k = {f"{name}.1,3,5,10,50" for _, name in AT_K.values()}
+    measures = at_k | {name for _, name in WHOLE.values()}
+    values: Mapping[str, Mapping[str, float]] = pytrec_eval.RelevanceEvaluator(
         judgements, measures
     ).evaluate(rankings)
-    return found
+    return values

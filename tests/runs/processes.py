@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.builders import ROOT
-from tests.runs.forked import Forked, client
+from tests.runs.forked import Forked
 
 SLOW = """
 import os, time, zlib
@@ -58,18 +58,8 @@ def command(*arguments: str) -> list[str]:
 
 def run_slow(out: str = "runs") -> list[str]:
     """The command line that runs the retriever on ``mini``."""
-    return command(
-        "run",
-        "mini",
-        "--task",
-        "retrieval",
-        "--retriever",
-        "slow.py:Slow",
-        "--top-k",
-        "1,10",
-        "--out",
-        out,
-    )
+    words = "run mini --task retrieval --retriever slow.py:Slow --top-k 1,10 --out"
+    return command(*words.split(), out)
 
 
 Process = subprocess.Popen[str] | Forked
@@ -148,23 +138,11 @@ CAN_MOUNT = _can_mount()
 
 def in_own_mounts(script: str, *arguments: str) -> list[str]:
     """The command line of a shell script whose mounts nobody else sees; ``$0``, ``$@``."""
-    return ["unshare", "-rm", "sh", "-c", script, *_forked(arguments)]
+    return ["unshare", "-rm", "sh", "-c", script, *arguments]
 
 
-def _forked(arguments: Sequence[str]) -> list[str]:
-    """The same words, where a script runs a command of ours: it is forked."""
-    n = len(command())
-    for i in range(len(arguments)):
-        if list(arguments[i : i + n]) == command():
-            return [*arguments[:i], str(client()), *arguments[i + n :]]
-    return list(arguments)
-
-
-def with_read_only(folder: Path, arguments: Sequence[str]) -> list[str]:
-    """The command line, run where a folder can be read and not written."""
-    if CAN_MOUNT:
-        bind = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
-        return in_own_mounts(bind, str(folder), *arguments)
+def read_only(folder: Path, arguments: Sequence[str]) -> list[str]:
+    """Take away the right to write in a folder; the command line of a process that is bound."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)
     if os.geteuid() != 0:

@@ -1,6 +1,6 @@
 """A finished run as files that trec_eval and ir-measures score as ``scores.json`` does."""
 
-import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,10 @@ def _run(out: Path, retriever: Any, **options: Any) -> Result:
     return only(target.run(retriever, top_k=TOP_K, on_error="record", **options))
 
 
-def _two_tables(tmp_path: Path) -> Path:
-    folder = tmp_path / "more"
-    (folder / "tables").mkdir(parents=True)
-    for name in ("one", "two"):
-        (folder / "tables" / f"{name}.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    return folder
+@pytest.fixture
+def five(tmp_path: Path) -> Result:
+    """A run of five queries."""
+    return _run(tmp_path, "oracle", limit=5)
 
 
 @pytest.mark.parametrize("retriever", ["bm25", "oracle", "no-context", Odd])
@@ -70,69 +68,57 @@ def test_limited_run(tmp_path: Path) -> None:
     result = _run(tmp_path, "bm25", limit=7)
     paths = export(Result(result.folder), load("mini"), result.folder)
     check_figures(result, paths, TOP_K)
-    asked = {line.split()[0] for line in paths[1].read_text(encoding="utf-8").splitlines()}
-    assert asked == {query.id for query in load("mini").queries[:7]}
+    judged = {line.split()[0] for line in paths[1].read_text(encoding="utf-8").splitlines()}
+    assert judged == {query.id for query in load("mini").queries[:7]}
 
 
-def test_other_data_is_refused(tmp_path: Path) -> None:
+def test_other_data_is_refused(tmp_path: Path, five: Result) -> None:
     """Another corpus, or other gold tables under the same ids."""
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "one.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     mini = load("mini")
-    result = _run(tmp_path, "oracle", limit=5)
     query = mini.queries[0]
-    with pytest.raises(DataError, match="of other tables, queries or gold tables than mini test"):
-        export(
-            Result(result.folder),
-            load("mini", "test", [str(_two_tables(tmp_path))]),
-            tmp_path,
-        )
-    with pytest.raises(DataError, match="of other tables, queries or gold tables"):
-        export(Result(result.folder), replace(mini, queries=mini.queries[3:]), tmp_path)
     others = (Query(query.id, query.text, (mini.corpus.ids[-1],)), *mini.queries[1:])
-    with pytest.raises(DataError, match="of other tables, queries or gold tables"):
-        export(Result(result.folder), replace(mini, queries=others), tmp_path)
+    for data in (
+        load("mini", "test", [str(tmp_path / "more")]),
+        replace(mini, queries=mini.queries[3:]),
+        replace(mini, queries=others),
+    ):
+        with pytest.raises(DataError, match="of other tables, queries or gold tables than mini te"):
+            export(five, data, tmp_path)
 
 
-def test_unfinished_run_is_refused(tmp_path: Path) -> None:
-    result = _run(tmp_path, "oracle", limit=5)
-    (result.folder / "scores.json").unlink()
-    with pytest.raises(StoreError, match="not finished; run the same command again"):
-        export(Result(result.folder), load("mini"), tmp_path)
+def _without(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def _half(folder: Path) -> None:
+    path = folder / "retrieval.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (_without("scores.json"), "not finished; run the same command again"),
+        (_half, "run the same command again"),
+        (_without("retrieval.jsonl"), "holds no rankings; name the folder of a retrieval run"),
+        (_without("manifest.json"), r"manifest\.json: cannot be read"),
+    ],
+)
+def test_what_is_no_finished_run_is_refused(
+    tmp_path: Path, five: Result, damage: Callable[[Path], None], message: str
+) -> None:
+    damage(five.folder)
+    with pytest.raises((DataError, StoreError), match=message):
+        export(Result(five.folder), load("mini"), tmp_path)
     assert not (tmp_path / "run.trec").exists()
 
 
-def test_half_of_a_run_is_refused(tmp_path: Path) -> None:
-    """Scores are there, and rankings are not."""
-    result = _run(tmp_path, "oracle", limit=5)
-    path = result.folder / "retrieval.jsonl"
-    path.write_text(
-        "".join(path.read_text(encoding="utf-8").splitlines(True)[:3]), encoding="utf-8"
-    )
-    with pytest.raises(DataError, match="run the same command again"):
-        export(Result(result.folder), load("mini"), tmp_path)
-
-
-def test_answers_have_no_rankings(tmp_path: Path) -> None:
-    result = _run(tmp_path, "oracle", limit=5)
-    (result.folder / "retrieval.jsonl").unlink()
-    with pytest.raises(StoreError, match="holds no rankings; name the folder of a retrieval run"):
-        export(Result(result.folder), load("mini"), tmp_path)
-
-
-def test_no_run_folder(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"manifest\.json: cannot be read"):
-        export(Result(tmp_path), load("mini"), tmp_path)
-
-
-def test_place_that_cannot_be_written(tmp_path: Path) -> None:
-    result = _run(tmp_path, "oracle", limit=5)
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(StoreError, match=r"cannot be written: .*with -o"):
-        export(Result(result.folder), load("mini"), tmp_path / "file")
-
-
-def test_scores_are_untouched(tmp_path: Path) -> None:
-    result = _run(tmp_path, "oracle", limit=5)
-    before = {path: path.read_bytes() for path in result.folder.iterdir()}
-    export(Result(result.folder), load("mini"), result.folder)
+def test_nothing_but_the_two_files_is_written(tmp_path: Path, five: Result) -> None:
+    before = {path: path.read_bytes() for path in five.folder.iterdir()}
+    export(five, load("mini"), five.folder)
     assert {path: path.read_bytes() for path in before} == before
-    assert json.loads((result.folder / "scores.json").read_bytes())["counts"]["asked"] == 5
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match=r"cannot be written: .*with -o"):
+        export(five, load("mini"), tmp_path / "file")

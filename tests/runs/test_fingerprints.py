@@ -1,4 +1,4 @@
-"""What the fingerprint of queries covers, and what becomes of runs of before it covered all."""
+"""What the fingerprints of queries cover, and what it means for runs that are compared."""
 
 import json
 from dataclasses import replace
@@ -21,10 +21,10 @@ from tests.builders import Recorder
 from tests.harness.stages.answering import Own
 
 GOLD = (TableId("d", "t1"), TableId("d", "t2"))
-ONE = Query("q1", "Who?", GOLD, ("Ann", "Bo"), "d", {"evidence": "x = 1", "cells": [[0, 1], [2]]})
+QUERY = Query("q1", "Who?", GOLD, ("Ann", "Bo"), "d", {"evidence": "x = 1", "cells": [[0, 1], [2]]})
 OTHER = Query("q2", "When?", GOLD[:1], "2010")
 
-metadata = st.dictionaries(
+metadatas = st.dictionaries(
     st.text(max_size=4),
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.floats(),
@@ -45,29 +45,33 @@ metadata = st.dictionaries(
         ({"answer": "Ann"}, False),
         ({"database_id": "e"}, False),
         ({"metadata": {}}, False),
-        ({"metadata": {**ONE.metadata, "evidence": "x = 2"}}, False),
-        ({"metadata": {**ONE.metadata, "more": None}}, False),
-        ({"metadata": {**ONE.metadata, "cells": [[0], [1, 2]]}}, False),
+        ({"metadata": {**QUERY.metadata, "evidence": "x = 2"}}, False),
+        ({"metadata": {**QUERY.metadata, "more": None}}, False),
+        ({"metadata": {**QUERY.metadata, "cells": [[0], [1, 2]]}}, False),
     ],
 )
 def test_every_field_counts(change: dict[str, Any], ranks: bool) -> None:
     """For answers; rankings depend on id, text and gold alone."""
-    changed = [replace(ONE, **change), OTHER]
-    assert answers_fingerprint(changed) != answers_fingerprint([ONE, OTHER])
-    assert (queries_fingerprint(changed) != queries_fingerprint([ONE, OTHER])) == ranks
+    changed = [replace(QUERY, **change), OTHER]
+    assert answers_fingerprint(changed) != answers_fingerprint([QUERY, OTHER])
+    assert (queries_fingerprint(changed) != queries_fingerprint([QUERY, OTHER])) == ranks
 
 
-@given(metadata, metadata)
-def test_metadata_as_json(one: dict[str, Any], other: dict[str, Any]) -> None:
+@given(metadatas, metadatas)
+def test_metadata_as_json(metadata: dict[str, Any], other: dict[str, Any]) -> None:
     """Read from a file or from the cache, in any order of queries and names: the same."""
-    queries = [replace(ONE, metadata=one), OTHER]
-    again = json.loads(json.dumps(dict(reversed(one.items()))))
-    assert answers_fingerprint(queries) == answers_fingerprint(
-        [OTHER, replace(ONE, metadata=again)]
+    again = json.loads(json.dumps(dict(reversed(metadata.items()))))
+    first, second, third = (
+        answers_fingerprint(queries)
+        for queries in (
+            [replace(QUERY, metadata=metadata), OTHER],
+            [OTHER, replace(QUERY, metadata=again)],
+            [replace(QUERY, metadata=other), OTHER],
+        )
     )
-    same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-    found = answers_fingerprint([replace(ONE, metadata=other), OTHER])
-    assert (found == answers_fingerprint(queries)) == same
+    assert first == second
+    same = json.dumps(metadata, sort_keys=True) == json.dumps(other, sort_keys=True)
+    assert (first == third) == same
 
 
 def test_values_of_other_kinds() -> None:
@@ -75,32 +79,34 @@ def test_values_of_other_kinds() -> None:
     plain = {"n": 3, "cells": [[1, 2], [3, 4]], "x": 0.5}
     numpy = {"n": np.int64(3), "cells": np.array([[1, 2], [3, 4]]), "x": np.float64(0.5)}
     tuples = {**plain, "cells": ((1, 2), (3, 4))}
-    found = {answers_fingerprint([replace(ONE, metadata=m)]) for m in (plain, numpy, tuples)}
-    assert len(found) == 1
-    for value in ({"b", "a", "c"}, b"raw", frozenset([1])):
-        text = answers_fingerprint([replace(ONE, metadata={"odd": value})])
-        assert text == answers_fingerprint([replace(ONE, metadata={"odd": value})])
-        assert text not in found
+    odd = [{"odd": value} for value in ({"b", "a", "c"}, b"raw", frozenset([1]))]
+    prints = [
+        answers_fingerprint([replace(QUERY, metadata=m)]) for m in (plain, numpy, tuples, *odd)
+    ]
+    assert len({*prints[:3]}) == 1
+    assert len({*prints}) == 4
+    assert answers_fingerprint([replace(QUERY, metadata=odd[0])]) == prints[3]
 
 
-def _run(out: Path, generator: Any, task: str = "question_answering", **more: Any) -> Result:
-    """A run on mini whose queries have other metadata."""
-    told = Recorder()
-    dataset = load("mini")
-    queries = [replace(q, metadata={**q.metadata, **more}) for q in dataset.queries]
-    data = replace(dataset, queries=tuple(queries)) if more else "mini"
-    return TARGET((task, data), out=out, observer=told).run("bm25", generator=generator)[0]
+def _run(out: Path, task: str, retriever: str, generator: Any = None, **more: Any) -> Result:
+    """A run on mini whose queries have other metadata, every second one."""
+    queries = tuple(
+        replace(query, metadata=query.metadata | (more if i % 2 else dict.fromkeys(more, "low")))
+        for i, query in enumerate(load("mini").queries)
+    )
+    target = TARGET((task, replace(load("mini"), queries=queries)), out=out, observer=Recorder())
+    return target.run(retriever, generator=generator)[0]
 
 
 def test_other_evidence_is_another_run(tmp_path: Path) -> None:
     """Its rankings are reused, its answers are not."""
     own = Own()
-    first = _run(tmp_path, own, evidence="one")
+    first = _run(tmp_path, "qa", "bm25", own, evidence="one")
     n = len(own.asked)
-    second = _run(tmp_path, own, evidence="two")
+    second = _run(tmp_path, "qa", "bm25", own, evidence="two")
     assert len(own.asked) == 2 * n
     assert first.folder != second.folder
-    assert _run(tmp_path, own, evidence="two").reused
+    assert _run(tmp_path, "qa", "bm25", own, evidence="two").reused
     assert len(own.asked) == 2 * n
     assert len(list(tmp_path.glob("retrieval-*"))) == 1
     with pytest.raises(DataError, match="of different queries"):
@@ -109,19 +115,12 @@ def test_other_evidence_is_another_run(tmp_path: Path) -> None:
 
 def test_rankings_are_compared_by_what_both_know(tmp_path: Path) -> None:
     """A ranking keeps the slices of the data that it was scored on last."""
-
-    def ranked(retriever: str, level: str) -> Path:
-        queries = tuple(
-            replace(q, metadata={**q.metadata, "level": level if i % 2 else "low"})
-            for i, q in enumerate(load("mini").queries)
-        )
-        data = replace(load("mini"), queries=queries)
-        target = TARGET(("retrieval", data), out=tmp_path, observer=Recorder())
-        return target.run(retriever)[0].folder
-
-    runs = [ranked("bm25", "mid"), ranked("tfidf", "high")]
+    runs = [
+        _run(tmp_path, "retrieval", retriever, level=level).folder
+        for retriever, level in (("bm25", "mid"), ("tfidf", "high"))
+    ]
     assert compare(runs, ["recall@10"], resamples=10).rows
     with pytest.raises(DataError, match="differ in the level of their queries"):
         compare(runs, ["recall@10"], slices=["level"], resamples=10)
-    runs[0] = ranked("bm25", "high")
+    _run(tmp_path, "retrieval", "bm25", level="high")
     assert len(compare(runs, ["recall@10"], slices=["level"], resamples=10).rows) == 4

@@ -1,6 +1,5 @@
 """Is a store whole, and what may go: damage is found, and nothing else is ever removed."""
 
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -12,6 +11,7 @@ import pytest
 from target_bench.runs.find import run_folders
 from target_bench.runs.integrity import check, removable, remove
 from target_bench.runs.manifest import FORMAT
+from target_bench.runs.result import read_run
 from tests.builders import Record, rewrite
 from tests.runs.stored import Runs, copied
 
@@ -34,20 +34,16 @@ def _unfinished(folder: Path, lines: int) -> Path:
 
 
 def test_whole_store(runs: Runs) -> None:
-    found = [check(folder) for folder in run_folders(runs.root)]
-    assert {(c.state, c.problems, c.notes) for c in found} == {("finished", (), ())}
-    assert {(c.answered, c.n_queries) for c in found} == {
-        (280, 280),
-        (20, 20),
-        (144, 144),
-        (79, 79),
-    }
+    checks = [check(folder) for folder in run_folders(runs.root)]
+    assert {(c.state, c.problems, c.notes) for c in checks} == {("finished", (), ())}
+    assert {(c.answered, c.n_queries) for c in checks} == {(n, n) for n in (280, 20, 144, 79)}
+    assert removable(runs.root) == []
 
 
 def test_unfinished_run(runs: Runs) -> None:
-    found = check(_unfinished(runs.bm25, 100))
-    assert (found.state, found.answered, found.n_queries) == ("unfinished", 100, 280)
-    assert found.notes == (
+    checked = check(_unfinished(runs.bm25, 100))
+    assert (checked.state, checked.answered, checked.n_queries) == ("unfinished", 100, 280)
+    assert checked.notes == (
         "retrieval.jsonl: the last line is incomplete; it is removed when the run continues",
     )
 
@@ -61,11 +57,6 @@ def test_unfinished_run(runs: Runs) -> None:
             lambda text: text.replace('"mini"', '"maxi"'),
             "damaged or edited",
         ),
-        (
-            "manifest.json",
-            lambda text: text.replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}'),
-            "of another version of target-bench",
-        ),
         ("retrieval.jsonl", lambda text: text.replace("\n", "\n{\n", 1), "line 2: damaged"),
         ("retrieval.jsonl", lambda text: text.split("\n", 1)[1], "1 of 280 scored queries have no"),
         (
@@ -73,21 +64,10 @@ def test_unfinished_run(runs: Runs) -> None:
             lambda text: text.replace("]]", ']], "error": "x"', 1),
             r"retrieval.jsonl, line 1: damaged \(it is not what was written\)",
         ),
-        (
-            "manifest.json",
-            lambda text: text.replace('"asked": {', '"asked": {"retrieval_run": [1],', 1),
-            "damaged or edited: it is not what was written",
-        ),
         ("scores.json", lambda text: text[:-40], "scores.json: cannot be read"),
         (
             "scores.json",
             lambda text: re.sub(r'"value": [\d.]+', '"value": "x"', text, count=1),
-            r"scores.json: cannot be read \(it is not what was written\)",
-        ),
-        ("scores.json", lambda text: text.replace('"failed"', '"gone"', 1), "cannot be read"),
-        (
-            "scores.json",
-            lambda text: text.replace('"value": 0.79', '"value": 0.89', 1),
             r"scores.json: cannot be read \(it is not what was written\)",
         ),
         ("per_query.parquet", lambda _: "x", "per_query.parquet: damaged, or not of these scores"),
@@ -97,9 +77,9 @@ def test_unfinished_run(runs: Runs) -> None:
 def test_damage_is_found(runs: Runs, name: str, change: Callable[[str], str], message: str) -> None:
     path = runs.bm25 / name
     path.write_text(change(path.read_text("utf-8", errors="replace")), encoding="utf-8")
-    found = check(runs.bm25)
-    assert found.state == "damaged"
-    (problem,) = found.problems
+    checked = check(runs.bm25)
+    assert checked.state == "damaged"
+    (problem,) = checked.problems
     assert re.search(message, problem), problem
 
 
@@ -116,32 +96,25 @@ def test_every_damaged_line_is_found(runs: Runs) -> None:
     """The first are named, the others counted; the queries of the whole lines are there."""
     _unfinished(runs.bm25, 100)
     _edit(runs.bm25 / "retrieval.jsonl", lambda text: re.sub(r"(?m)^.", "x", text, count=22))
-    found = check(runs.bm25)
-    assert (found.state, found.answered) == ("damaged", 78)
-    lines = [int(re.search(r"line (\d+): damaged", p)[1]) for p in found.problems[:-1]]  # type: ignore[index]
+    checked = check(runs.bm25)
+    assert (checked.state, checked.answered) == ("damaged", 78)
+    lines = [int(n) for n in re.findall(r"line (\d+): damaged", "".join(checked.problems))]
     assert lines == list(range(1, 21))
-    assert found.problems[-1].endswith("retrieval.jsonl: 2 more lines are damaged")
+    assert checked.problems[-1].endswith("retrieval.jsonl: 2 more lines are damaged")
     assert removable(runs.root) == []  # 78 answers can be kept
 
 
 def test_damage_of_answers(runs: Runs) -> None:
-    shutil.rmtree(
-        runs.root
-        / json.loads((runs.answers / "manifest.json").read_bytes())["asked"]["retrieval_run"]
-    )
+    shutil.rmtree(read_run(runs.answers).retrieval.folder)
     _edit(runs.answers / "generations.jsonl", lambda text: text.replace('"text"', '"txet"', 1))
-    found = check(runs.answers)
-    assert found.problems[0].startswith("the run of its rankings is missing")
-    assert "generations.jsonl, line 1: damaged" in found.problems[1]
+    missing, damaged = check(runs.answers).problems
+    assert missing.startswith("the run of its rankings is missing")
+    assert "generations.jsonl, line 1: damaged" in damaged
 
 
 def test_manifest_lost(runs: Runs) -> None:
     (runs.bm25 / "manifest.json").unlink()
     assert "manifest.json is missing" in check(runs.bm25).problems[0]
-    assert runs.bm25 not in [one.folder for one in removable(runs.root)]
-
-
-def test_finished_runs_stay(runs: Runs) -> None:
     assert removable(runs.root) == []
 
 
@@ -152,13 +125,15 @@ def test_what_may_go(runs: Runs) -> None:
     begun.mkdir()
     (begun / "lock").touch()
     (runs.bm25 / "scores.77.tmp").write_text("half", encoding="utf-8")
-    found = {one.folder: one for one in removable(runs.root)}
-    assert set(found) == {runs.first, begun, runs.bm25}
-    assert found[runs.first].why == "unfinished, 5 of 20 queries answered"
-    assert found[begun].why == "never begun"
-    assert (found[runs.bm25].whole, found[runs.bm25].files) == (False, ("scores.77.tmp",))
+    leftovers = {leftover.folder: leftover for leftover in removable(runs.root)}
+    assert {folder: (leftover.whole, leftover.why) for folder, leftover in leftovers.items()} == {
+        runs.first: (True, "unfinished, 5 of 20 queries answered"),
+        begun: (True, "never begun"),
+        runs.bm25: (False, "left by a killed process"),
+    }
+    assert leftovers[runs.bm25].files == ("scores.77.tmp",)
     before = set(runs.root.iterdir())
-    assert all(map(remove, found.values()))
+    assert all(map(remove, leftovers.values()))
     assert before - set(runs.root.iterdir()) == {runs.first, begun}
     assert check(runs.bm25).notes == ()
 
@@ -177,18 +152,17 @@ def test_what_never_goes(runs: Runs, tmp_path: Path) -> None:
         _unfinished(runs.mixed, 5) / "manifest.json",
         lambda text: text.replace(f'"format": {FORMAT}', '"format": 99'),
     )
-    rankings = json.loads((runs.answers / "manifest.json").read_bytes())["asked"]["retrieval_run"]
-    _unfinished(runs.root / rankings, 5)
+    _unfinished(read_run(runs.answers).retrieval.folder, 5)
     assert removable(runs.root) == []
 
 
 def test_a_run_in_use_stays(runs: Runs) -> None:
     _unfinished(runs.first, 5)
-    (one,) = removable(runs.root)
+    (leftover,) = removable(runs.root)
     with (runs.first / "lock").open("rb+") as file:
         portalocker.lock(file, portalocker.LOCK_EX)
         assert removable(runs.root) == []
-        assert not remove(one)
+        assert not remove(leftover)
     (runs.first / "new.tmp").touch()
-    assert not remove(one)
+    assert not remove(leftover)
     assert (runs.first / "retrieval.jsonl").exists()

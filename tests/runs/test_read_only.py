@@ -4,15 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.processes import command, finish, run_slow, with_read_only, write_slow
+from tests.runs.processes import command, finish, read_only, run_slow, write_slow
 
 
 def _state(folder: Path) -> dict[str, tuple[int, bytes]]:
-    return {
-        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
 
 @pytest.fixture
@@ -23,61 +20,41 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _shown(out: str) -> list[str]:
-    return [line.replace(", reused", "").rstrip() for line in out.splitlines()]
-
-
 def test_finished_run_is_reused(folder: Path) -> None:
     """The table is the same, and nothing is written."""
-    before = _state(folder / "runs")
     _, again, _ = finish(run_slow(), folder)
-    assert _state(folder / "runs").keys() == before.keys()
     before = _state(folder / "runs")
-    code, out, err = finish(with_read_only(folder / "runs", run_slow()), folder, SLOW_ASKED="asked")
+    code, out, err = finish(read_only(folder / "runs", run_slow()), folder, SLOW_ASKED="asked")
     assert (code, err) == (0, "")
-    assert _shown(out) == _shown(again)
+    assert out == again
     assert "1 run in runs/, reused" in out
     assert not (folder / "asked").exists()
     assert _state(folder / "runs") == before
 
 
-def test_new_run(folder: Path) -> None:
-    arguments = command(
-        "run", "mini", "--task", "retrieval", "--retriever", "slow.py:Slow", "--top-k", "3"
-    )
-    code, out, err = finish(with_read_only(folder / "runs", arguments), folder, SLOW_ASKED="asked")
-    assert (code, out) == (4, "")
-    assert "runs/retrieval-mini-test-slow.py-slow-" in err
-    assert "cannot be created: " in err
-    assert "Choose a writable folder with --out." in err
-    assert not (folder / "asked").exists()
-
-
-@pytest.mark.parametrize("lost", ["retrieval.jsonl", "half", "scores.json", "manifest.json"])
-def test_unfinished_run(folder: Path, lost: str) -> None:
-    """It is told before anything is asked."""
+@pytest.mark.parametrize(
+    ("lost", "words", "message"),
+    [
+        (None, [*run_slow(), "--limit", "3"], "cannot be created: "),
+        ("half", run_slow(), "cannot be written: "),
+        ("scores.json", run_slow(), "cannot be written: "),
+        ("scores.json", command("runs", "gc", "--yes"), "cannot be removed: "),
+    ],
+)
+def test_what_wants_to_write_says_so_first(
+    folder: Path, lost: str | None, words: list[str], message: str
+) -> None:
+    """A new run, one that goes on, and one that would be removed; nothing is asked before."""
     (run,) = (folder / "runs").iterdir()
     if lost == "half":
         path = run / "retrieval.jsonl"
         path.write_bytes(path.read_bytes()[:10_000])
-    else:
+    elif lost:
         (run / lost).unlink()
     before = _state(folder / "runs")
-    code, out, err = finish(with_read_only(folder / "runs", run_slow()), folder, SLOW_ASKED="asked")
-    assert (code, out) == (4, "")
-    assert "cannot be written: " in err
-    assert "Choose a writable folder with --out." in err
+    code, out, err = finish(read_only(folder / "runs", words), folder, SLOW_ASKED="asked")
+    assert (code, "nothing to remove" in out) == (4, False)
+    assert message in err
     assert "Traceback" not in err
     assert not (folder / "asked").exists()
-    assert _state(folder / "runs") == before
-
-
-def test_gc_tells_that_nothing_can_be_removed(folder: Path) -> None:
-    (run,) = (folder / "runs").iterdir()
-    (run / "scores.json").unlink()
-    before = _state(folder / "runs")
-    gc = command("runs", "gc", "--yes")
-    code, out, err = finish(with_read_only(folder / "runs", gc), folder)
-    assert (code, "nothing to remove" in out) == (4, False)
-    assert "cannot be removed: " in err
     assert _state(folder / "runs") == before

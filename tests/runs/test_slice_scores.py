@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from target_bench import TARGET, read_run, score_answers, score_rankings
 from target_bench.core.errors import ConfigError
@@ -15,7 +13,7 @@ from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset, Judgement, Query
 from target_bench.data.load import load, of_task
 from target_bench.runs.result import Result
-from target_bench.runs.slicing import by_name, partition
+from target_bench.runs.slicing import by_name
 from tests.builders import Recorder, only
 from tests.runs.stored import Runs, copied
 
@@ -35,13 +33,13 @@ def sql(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return read_run(only(target.run("random", generator="extractive", top_k=[1, 3])).folder)
 
 
-def _same(found: Mapping[str, Score], alone: Mapping[str, Score]) -> None:
+def _same(scores: Mapping[str, Score], alone: Mapping[str, Score]) -> None:
     """Value, interval and number of queries of every metric of the run.
 
     The part alone may have more: those of databases, where all of its queries are about one.
     """
-    assert found.keys() <= alone.keys()
-    for metric, mine in found.items():
+    assert scores.keys() <= alone.keys()
+    for metric, mine in scores.items():
         score = alone[metric]
         assert mine.n == score.n, metric
         numbers = [mine.value, mine.low, mine.high], [score.value, score.low, score.high]
@@ -50,8 +48,8 @@ def _same(found: Mapping[str, Score], alone: Mapping[str, Score]) -> None:
 
 def _part(dataset: Dataset, run: Result, name: str, value: str) -> Dataset:
     mask = by_name(run.slices, name).masks()[value]
-    wanted = {query_id for query_id, kept in zip(run.query_ids, mask, strict=True) if kept}
-    return replace(dataset, queries=tuple(q for q in dataset.queries if q.id in wanted))
+    kept = {query_id for query_id, is_in in zip(run.query_ids, mask, strict=True) if is_in}
+    return replace(dataset, queries=tuple(q for q in dataset.queries if q.id in kept))
 
 
 @pytest.mark.parametrize("name", ["gold_tables", "task"])
@@ -81,30 +79,23 @@ def test_of_sql(sql: Result, name: str) -> None:
         query_id: Judgement(query_id, str(record.get("of", "")), record)
         for query_id, record in sql.judgements.items()
     }
-    found = sql.scores_by(name)
-    for value, scores in found.items():
+    for value, scores in sql.scores_by(name).items():
         part = _part(dataset, sql, name, value)
         answers = {query.id: sql.answers[query.id] for query in part.queries}
         _same(scores, score_answers(part, answers, "text_to_sql", judgements).scores)
-        told = sql.report["by"][name][value]
-        assert told["queries"] == len(part.queries)
-        assert told["runnable"] == scores["ex[bird]"].n
+        reported = sql.report["by"][name][value]
+        assert reported["queries"] == len(part.queries)
+        assert reported["runnable"] == scores["ex[bird]"].n
         for metric, score in scores.items():
-            assert told[metric] == pytest.approx(score.value)
+            assert reported[metric] == pytest.approx(score.value)
     assert list(sql.report["by"]) == ["hardness", "difficulty", "database"]
 
 
-def test_words_of_difficulty_come_in_their_order(sql: Result) -> None:
+def test_some_metrics_of_some_names(runs: Runs, sql: Result) -> None:
     assert list(sql.scores_by("hardness")) == ["easy", "medium", "hard", "extra"]
-
-
-def test_some_metrics(runs: Runs) -> None:
-    found = read_run(runs.bm25).scores_by("gold_tables", ["mrr"])
-    assert {tuple(scores) for scores in found.values()} == {("mrr",)}
-
-
-def test_unknown_names(runs: Runs) -> None:
     run = read_run(runs.bm25)
+    parts = run.scores_by("gold_tables", ["mrr"])
+    assert {tuple(scores) for scores in parts.values()} == {("mrr",)}
     with pytest.raises(ConfigError, match="unknown slice 'colour'; the queries have: gold_tables"):
         run.scores_by("colour")
     with pytest.raises(ConfigError, match=r"no metric 'bleu'\. There are recall@1"):
@@ -128,33 +119,6 @@ def test_results_hold_them(tmp_path: Path) -> None:
     assert "by gold_tables" in str(result)
 
 
-KINDS = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from("abc"))
-
-
-@given(st.lists(KINDS, max_size=30))
-def test_parts_are_the_queries_that_have_a_value(column: list[object]) -> None:
-    divided = partition(column)
-    assert int(divided.sizes.sum()) == sum(value is not None for value in column)
-    for i, value in enumerate(divided.values):
-        chosen = [j for j, x in enumerate(column) if type(x) is type(value) and x == value]
-        assert (divided.codes == i).nonzero()[0].tolist() == chosen
-        assert divided.sizes[i] == len(chosen) > 0
-    kept = divided.largest(2)
-    assert len(kept) == min(2, len(divided.values))
-    rest = [size for i, size in enumerate(divided.sizes) if i not in kept]
-    assert all(divided.sizes[i] >= size for i in kept for size in rest)
-
-
-def test_queries_without_a_value_are_a_part_of_their_own() -> None:
-    masks = partition(["a", None, "b"]).masks()
-    assert {name: mask.tolist() for name, mask in masks.items()} == {
-        "a": [True, False, False],
-        "b": [False, False, True],
-        "(none)": [False, True, False],
-    }
-    assert list(partition(["a", None]).masks(none=False)) == ["a"]
-
-
 def test_scalars_of_the_metadata_are_slices(tmp_path: Path) -> None:
     """As the flag of an overlap with training data, also where the task has no code for it."""
     queries = tuple(
@@ -163,7 +127,5 @@ def test_scalars_of_the_metadata_are_slices(tmp_path: Path) -> None:
     )
     target = TARGET(("qa", replace(MINI, queries=queries)), out=tmp_path, observer=Recorder())
     result = only(target.run("bm25", by="overlap_subset"))
-    assert {value: found["token_f1"].n for value, found in result.by["overlap_subset"].items()} == {
-        "false": 20,
-        "true": 10,
-    }
+    parts = result.by["overlap_subset"]
+    assert {value: parts[value]["token_f1"].n for value in parts} == {"false": 20, "true": 10}

@@ -1,4 +1,4 @@
-"""Parts of a set of queries."""
+"""Properties of queries, and the parts that they make of a set of queries."""
 
 from typing import Any
 
@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
-from target_bench.runs.slicing import Slice, parse, partition, parts
+from target_bench.core.schema import Query, TableId
+from target_bench.runs.slicing import Slice, parse, partition, parts, slice_columns
 
 COLUMNS: dict[str, list[Any]] = {
     "difficulty": ["easy", "hard", None, "hard"],
@@ -17,12 +18,12 @@ COLUMNS: dict[str, list[Any]] = {
 
 
 def _of(*texts: str) -> dict[str, list[int]]:
-    found = parts(COLUMNS, [parse(text) for text in texts], 4)
-    return {name: mask.nonzero()[0].tolist() for name, mask in found.items()}
+    masks = parts(COLUMNS, [parse(text) for text in texts], 4)
+    return {name: mask.nonzero()[0].tolist() for name, mask in masks.items()}
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "places"),
     [
         ("difficulty=hard", [1, 3]),
         ("difficulty!=hard", [0]),
@@ -36,9 +37,8 @@ def _of(*texts: str) -> dict[str, list[int]]:
         ("timed=true", [0, 2]),
     ],
 )
-def test_conditions(text: str, wanted: list[int]) -> None:
-    (found,) = _of(text).values()
-    assert found == wanted
+def test_conditions(text: str, places: list[int]) -> None:
+    assert [*_of(text).values()] == [places]
 
 
 def test_name_alone_makes_a_part_of_each_value() -> None:
@@ -110,3 +110,67 @@ def test_any_values_have_an_order(values: list[Any]) -> None:
     divided, reverse = partition(values), partition(values[::-1])
     assert list(map(repr, divided.values)) == list(map(repr, reverse.values))
     assert divided.codes.tolist() == reverse.codes.tolist()[::-1]
+
+
+def _query(name: str, n_gold: int, database_id: str, **metadata: object) -> Query:
+    gold = tuple(TableId(database_id, str(i)) for i in range(n_gold))
+    return Query(name, "?", gold, "", database_id, metadata)
+
+
+def test_what_stands_beside_the_metrics_of_a_query() -> None:
+    """Short values of one kind; metadata never hides what is ours."""
+    queries = [
+        _query("a", 1, "d", hardness="easy", n=3, cells=[[1, 2]], evidence="x" * 65, mixed=1),
+        _query("b", 2, "e", hardness=None, evidence="short", mixed="one"),
+    ]
+    assert slice_columns(queries) == {
+        "slice.gold_tables": [1, 2],
+        "slice.db_id": ["d", "e"],
+        "slice.hardness": ["easy", None],
+        "slice.n": [3, None],
+    }
+    assert slice_columns([_query("a", 2, "0", gold_tables=7)]) == {"slice.gold_tables": [2]}
+
+
+@pytest.mark.parametrize(
+    ("column", "groups"),
+    [
+        (["easy", "hard", "easy", None], True),
+        (["a", "b"], True),
+        (list("aabbcc"), True),
+        (["same", "same", None], False),
+        (range(100), False),
+        ([None, None], False),
+        ([], False),
+    ],
+)
+def test_what_puts_queries_together(column: list[Any], groups: bool) -> None:
+    """An index, or an id, stands beside the metrics, but no chart by it says anything."""
+    assert partition(column).groups == groups
+
+
+KINDS = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from("abc"))
+
+
+@given(st.lists(KINDS, max_size=30))
+def test_parts_are_the_queries_that_have_a_value(column: list[object]) -> None:
+    divided = partition(column)
+    assert int(divided.sizes.sum()) == sum(value is not None for value in column)
+    for i, value in enumerate(divided.values):
+        chosen = [j for j, x in enumerate(column) if type(x) is type(value) and x == value]
+        assert (divided.codes == i).nonzero()[0].tolist() == chosen
+        assert divided.sizes[i] == len(chosen) > 0
+    kept = divided.largest(2)
+    assert len(kept) == min(2, len(divided.values))
+    rest = [size for i, size in enumerate(divided.sizes) if i not in kept]
+    assert all(divided.sizes[i] >= size for i in kept for size in rest)
+
+
+def test_queries_without_a_value_are_a_part_of_their_own() -> None:
+    masks = partition(["a", None, "b"]).masks()
+    assert {name: mask.tolist() for name, mask in masks.items()} == {
+        "a": [True, False, False],
+        "b": [False, False, True],
+        "(none)": [False, True, False],
+    }
+    assert list(partition(["a", None]).masks(none=False)) == ["a"]

@@ -1,21 +1,19 @@
 """Exported rankings read back as they were, and trec_eval scores them as we do."""
 
 import gzip
-import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
-import ir_measures
 import numpy as np
 import pytest
-import pytrec_eval
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from target_bench.core.schema import CorpusInfo, Dataset, Query, Retrieval, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.runs import ranking_files
 from target_bench.runs.trec import qrels_lines, run_lines, word, words_of
+from tests.runs.judges import ir_measures_values, trec_eval
 
 INFO = CorpusInfo("shop", "Shop", ("retrieval",), ("test",), "ours", "us", "https://example.org")
 
@@ -31,10 +29,6 @@ any_score = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, 1e-45, -1e-45, 1e300, -1e300, 3.4e38, 1 + 1e-9]),
     st.integers(min_value=-3, max_value=3).map(float),
 )
-
-
-def table(table_id: TableId) -> Table:
-    return Table(table_id, ("a",), (("1",),), {})
 
 
 @st.composite
@@ -53,7 +47,9 @@ def runs(draw: st.DrawFn) -> tuple[Dataset, list[Retrieval]]:
         scores = draw(st.lists(any_score, min_size=len(tables), max_size=len(tables)))
         best_first = sorted(scores, reverse=True) if draw(st.booleans()) else []
         retrievals.append(Retrieval(query_id, tuple(tables), tuple(best_first)))
-    return Dataset(INFO, "test", MemoryCorpus(map(table, ids)), queries), retrievals
+    return Dataset(
+        INFO, "test", MemoryCorpus(Table(t, ("a",), (("1",),)) for t in ids), queries
+    ), retrievals
 
 
 def lines(dataset: Dataset, retrievals: Iterable[Retrieval]) -> str:
@@ -76,38 +72,27 @@ def test_any_rankings_come_back(
     path.write_bytes(gzip.compress(text) if packed else text)
     if not text:
         return
-    found = ranking_files.read(path, dataset)
-    for retrieval in retrievals:
-        query = next(query for query in dataset.queries if query.id == retrieval.query_id)
-        back = found.rank(query, 100)
-        assert back.tables == retrieval.tables
-        assert back.error is None
-        assert not back.resorted
-    unanswered = sum(1 for retrieval in retrievals if not retrieval.tables)
-    assert len(found.notes(dataset.queries)) == bool(unanswered)
+    run_file = ranking_files.read(path, dataset)
+    for query, retrieval in zip(dataset.queries, retrievals, strict=True):
+        back = run_file.rank(query, 100)
+        assert (back.tables, back.error, back.resorted) == (retrieval.tables, None, False)
+    unanswered = any(not retrieval.tables for retrieval in retrievals)
+    assert len(run_file.notes(dataset.queries)) == unanswered
 
 
 @given(st.lists(any_score, max_size=30).map(lambda scores: sorted(scores, reverse=True)))
+@example([1e300] * 5000)
+@example([-1e300] * 5000)
+@example([0.0] * 5000)
 def test_scores_fall_strictly_in_single_precision(scores: list[float]) -> None:
     """And stay finite; in double precision too, as ir-measures reads them."""
     tables = tuple(TableId("0", str(i)) for i in range(len(scores)))
-    words = {t: t.table_id for t in tables}
-    written = [
-        line.split()[4] for line in run_lines([Retrieval("q", tables, tuple(scores))], words)
-    ]
+    written = run_lines([Retrieval("q", tables, tuple(scores))], words_of(tables))
+    numbers = [line.split()[4] for line in written]
     for kind in (np.float32, np.float64):
-        read = np.array(list(map(kind, written)))
+        read = np.array(numbers, dtype=kind)
         assert np.isfinite(read).all()
         assert (np.diff(read) < 0).all()
-
-
-def test_many_ties() -> None:
-    tables = tuple(TableId("0", str(i)) for i in range(5000))
-    words = {t: t.table_id for t in tables}
-    for value in (0.0, -1e300, 1e300, 0.1):
-        retrieval = Retrieval("q", tables, (value,) * len(tables))
-        read = np.array([float(line.split()[4]) for line in run_lines([retrieval], words)])
-        assert (np.diff(read.astype(np.float32)) < 0).all()
 
 
 @given(st.lists(odd_text, unique=True))
@@ -152,41 +137,21 @@ def test_trec_eval_ranks_as_we_do(folder: Path, given_run: tuple[Dataset, list[R
     run, qrels = folder / "p.trec", folder / "p.qrels"
     run.write_text(lines(dataset, retrievals), encoding="utf-8")
     qrels.write_text("".join(qrels_lines(dataset.queries, words)), encoding="utf-8")
-    by_id = {retrieval.query_id: retrieval for retrieval in retrievals}
-    expected = {}
-    for query in dataset.queries:
-        ranks = [i for i, t in enumerate(by_id[query.id].tables, start=1) if t in query.gold]
-        expected[word(query.id)] = sum(n / rank for n, rank in enumerate(ranks, start=1)) / len(
-            set(query.gold)
-        )
-    with run.open(encoding="utf-8") as r, qrels.open(encoding="utf-8") as q:
-        judged = pytrec_eval.parse_qrel(q)
-        found = pytrec_eval.RelevanceEvaluator(judged, {"map"}).evaluate(pytrec_eval.parse_run(r))
-    ap = ir_measures.parse_measure("AP")
-    second = {
-        result.query_id: result.value
-        for result in ir_measures.iter_calc(
-            [ap],
-            list(ir_measures.read_trec_qrels(str(qrels))),  # type: ignore[no-untyped-call]  # theirs has no hints
-            list(ir_measures.read_trec_run(str(run))),  # type: ignore[no-untyped-call]  # theirs has no hints
-        )
-    }
-    for query_id, value in expected.items():
-        assert found.get(query_id, {"map": 0.0})["map"] == pytest.approx(value, abs=1e-6)
-        assert second.get(query_id, 0.0) == pytest.approx(value, abs=1e-6)
+    by_trec_eval, by_ir = trec_eval((run, qrels)), ir_measures_values((run, qrels), ["AP"])["AP"]
+    for query, retrieval in zip(dataset.queries, retrievals, strict=True):
+        ranks = [i for i, t in enumerate(retrieval.tables, start=1) if t in query.gold]
+        precisions = sum(n / rank for n, rank in enumerate(ranks, start=1))
+        expected = pytest.approx(precisions / len(set(query.gold)), abs=1e-6)
+        name = word(query.id)
+        assert by_trec_eval.get(name, {"map": 0.0})["map"] == expected
+        assert by_ir.get(name, 0.0) == expected
 
 
-def test_judgements() -> None:
-    """A gold table that is named twice is one."""
+def test_the_lines_of_judgements_and_of_a_ranking_without_scores() -> None:
+    """A gold table that is named twice is one; the n-th table scores 1/n."""
     a, b = TableId("0", "a"), TableId("0", "b")
+    words = words_of([a, b])
     queries = [Query("q 1", "", (a, b, a)), Query("q2", "", (b,))]
-    found = list(qrels_lines(queries, words_of([a, b])))
-    assert found == ["q%201 0 a 1\n", "q%201 0 b 1\n", "q2 0 b 1\n"]
-
-
-def test_ranking_without_scores() -> None:
-    """Gets 1/rank."""
-    tables = (TableId("0", "a"), TableId("0", "b"))
-    found = list(run_lines([Retrieval("q", tables)], words_of(tables)))
-    assert found == ["q Q0 a 1 1 target-bench\n", "q Q0 b 2 0.5 target-bench\n"]
-    assert list(itertools.chain(run_lines([Retrieval("q", ())], {}))) == []
+    assert [*qrels_lines(queries, words)] == ["q%201 0 a 1\n", "q%201 0 b 1\n", "q2 0 b 1\n"]
+    lines = ["q Q0 a 1 1 target-bench\n", "q Q0 b 2 0.5 target-bench\n"]
+    assert [*run_lines([Retrieval("q", (a, b)), Retrieval("r", ())], words)] == lines

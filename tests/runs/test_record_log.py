@@ -1,0 +1,178 @@
+"""The logs of a run: what is written comes back, a torn end is cut off, and damage is told."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.errors import StoreError
+from target_bench.core.files import sealed_line, unsealed_line
+from target_bench.core.schema import Generation, Retrieval, TableId
+from target_bench.runs.record_log import ANSWERS, RANKINGS, Answered, LogFile
+
+odd_text = st.one_of(
+    st.text(st.characters(), max_size=12),
+    st.sampled_from(['"', "\\", "\n", "\r\n", "\u2028", "\x00", "\ud800", "\udfff\ud800", "é'"]),
+)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+scored = st.lists(st.tuples(st.builds(TableId, odd_text, odd_text), numbers), max_size=4)
+retrievals = st.builds(
+    lambda query_id, ranked, has_scores, error, marks: Retrieval(
+        query_id,
+        tuple(table_id for table_id, _ in ranked),
+        tuple(score for _, score in ranked if has_scores),
+        error,
+        *marks,
+    ),
+    *(
+        odd_text,
+        scored,
+        st.booleans(),
+        st.none() | odd_text,
+        st.tuples(st.booleans(), st.booleans()),
+    ),
+)
+counts, amounts = st.none() | st.integers(0), st.none() | st.floats(0, 1e300)
+generations = st.builds(
+    Generation, odd_text, odd_text, st.none() | odd_text, *(counts, counts, amounts, amounts),
+    st.booleans(),
+)  # fmt: skip
+answers = st.builds(
+    Answered, generations, st.lists(st.integers(-1, 9**9), max_size=4).map(tuple), st.booleans()
+)
+A, B = TableId("0", "a"), TableId("0", "b")
+LOGS: list[tuple[LogFile[Any], list[Any]]] = [
+    (
+        RANKINGS,
+        [
+            Retrieval("q1", (A, B), (2.5, 1.0)),
+            Retrieval("q2", (), error="raised ValueError: no"),
+            Retrieval("q3", (TableId("1", "a"),), resorted=True, tied=True),
+        ],
+    ),
+    (
+        ANSWERS,
+        [
+            Answered(Generation("q1", "Ann"), (3,)),
+            Answered(Generation("q2", "", error="raised: ValueError: no")),
+            Answered(Generation("q3", "a longer answer é"), (2, -1), truncated=True),
+        ],
+    ),
+]
+
+
+def _append(records: LogFile[Any], folder: Path, *values: Any) -> None:
+    with records.log(folder) as log:
+        log.append(values)
+
+
+@pytest.mark.parametrize(("records", "values"), [(RANKINGS, retrievals), (ANSWERS, answers)])
+@given(st.data())
+def test_anything_comes_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    records: LogFile[Any],
+    values: st.SearchStrategy[Any],
+    data: st.DataObject,
+) -> None:
+    written = data.draw(st.lists(values, max_size=4, unique_by=records.query_id))
+    folder = tmp_path_factory.mktemp("run")
+    assert records.read(folder) == {}
+    for value in written:
+        _append(records, folder, value)
+    assert list(records.read(folder).values()) == written
+
+
+@pytest.mark.parametrize(("records", "values"), LOGS)
+def test_the_last_value_of_a_query_counts(
+    tmp_path: Path, records: LogFile[Any], values: list[Any]
+) -> None:
+    _append(records, tmp_path, *values)
+    assert [*records.read(tmp_path)] == ["q1", "q2", "q3"]
+    mended = records.parse(json.loads(records.line(values[0]).replace('"q1"', '"q2"')))
+    _append(records, tmp_path, mended)
+    assert records.read(tmp_path)["q2"] == mended
+
+
+def test_what_is_not_known_is_not_written(tmp_path: Path) -> None:
+    answered = Answered(Generation("q2", "x", "no"), (2, -1), truncated=True)
+    _append(ANSWERS, tmp_path, Answered(Generation("q1", "")), answered)
+    lines = map(unsealed_line, (tmp_path / "generations.jsonl").read_bytes().splitlines())
+    assert [*map(json.loads, lines)] == [
+        {"query_id": "q1", "text": ""},
+        {"query_id": "q2", "text": "x", "error": "no", "shown_rows": [2, -1], "truncated": True},
+    ]
+
+
+@pytest.mark.parametrize(("records", "values"), LOGS)
+def test_a_torn_last_line_is_cut_off(
+    tmp_path: Path, records: LogFile[Any], values: list[Any]
+) -> None:
+    """At every byte: what a killed process left of the line is dropped, the rest is kept."""
+    path = tmp_path / records.file
+    _append(records, tmp_path, *values)
+    whole = path.read_bytes()
+    for end in range(whole[:-1].rindex(b"\n") + 1, len(whole)):
+        path.write_bytes(whole[:end])
+        assert list(records.read(tmp_path).values()) == values[:2]
+        assert path.read_bytes() == whole[:end]  # it may be what another process is writing
+        _append(records, tmp_path, values[2])
+        assert path.read_bytes() == whole
+
+
+GOOD = {"query_id": "q2", "text": "x"}
+
+
+@pytest.mark.parametrize(
+    ("records", "line", "part"),
+    [
+        (RANKINGS, b'{"query_id": "q2", "tab', "remove the line"),
+        (RANKINGS, b"", "remove the line"),
+        (RANKINGS, b'{"query_id": "q2", "tables": []}', "it is not what was written"),
+        (RANKINGS, {"tables": []}, "query_id"),
+        (RANKINGS, {"query_id": "q2"}, "tables"),
+        *(
+            (RANKINGS, {"query_id": "q2", "tables": [table]}, "is no id of a table")
+            for table in (["0"], ["0", "a", "b"], "ab", ["0", 5], 5)
+        ),
+        *((ANSWERS, line, "remove the line") for line in ([], None)),
+        (ANSWERS, {"query_id": "q2"}, "text"),
+        (ANSWERS, {"text": "x"}, "query_id"),
+        (ANSWERS, GOOD | {"text": None}, "its text is NoneType"),
+        (ANSWERS, GOOD | {"query_id": 5}, "its query_id is int"),
+        (ANSWERS, GOOD | {"error": 1}, "its error is int"),
+        (ANSWERS, GOOD | {"cost": float("nan")}, "its cost is nan"),
+        (ANSWERS, GOOD | {"input_tokens": 1.5}, "its input_tokens is float"),
+        (ANSWERS, GOOD | {"cached": 1}, "its cached is int"),
+        (ANSWERS, GOOD | {"shown_rows": 5}, "damaged"),
+        (ANSWERS, GOOD | {"colour": "red"}, "colour"),
+    ],
+)
+def test_a_damaged_line_is_named(
+    tmp_path: Path, records: LogFile[Any], line: Any, part: str
+) -> None:
+    """Torn or edited ones (bytes), and sealed ones that another tool wrote."""
+    values = dict(LOGS)[records]
+    path = tmp_path / records.file
+    _append(records, tmp_path, *values)
+    lines = path.read_bytes().split(b"\n")
+    lines[1] = line if isinstance(line, bytes) else sealed_line(json.dumps(line).encode())
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(StoreError, match=rf"{records.file}, line 2: damaged") as raised:
+        records.read(tmp_path)
+    assert part in str(raised.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a folder cannot be opened elsewhere")
+def test_the_names_of_a_new_log_and_its_folder_reach_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
+    with RANKINGS.log(tmp_path):
+        assert synced == [tmp_path.stat().st_ino, tmp_path.parent.stat().st_ino]
+    with RANKINGS.log(tmp_path):
+        assert len(synced) == 3, "its name is there already"
