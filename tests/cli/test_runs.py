@@ -33,8 +33,8 @@ def test_list(inside: Inside, runs: Runs) -> None:
     assert f"{len(list(runs.root.iterdir()))} runs in runs" in out
     assert "recall@10 .988" in out
     listed = json.loads(inside.good("runs", "list", "--json", "--task", "qa"))
-    assert [one["label"] for one in listed] == ["bm25 + extractive", "tfidf + extractive"]
-    assert [one["state"] for one in listed] == ["finished", "finished"]
+    assert [run["label"] for run in listed] == ["bm25 + extractive", "tfidf + extractive"]
+    assert [run["state"] for run in listed] == ["finished", "finished"]
     assert json.loads(inside.good("runs", "list", "--json", "--corpus", "other")) == []
     assert "there is no such folder" in inside.bad(4, "runs", "list", "--out", "nowhere")
 
@@ -46,7 +46,7 @@ def test_errors_are_listed_and_shown(inside: Inside, runs: Runs) -> None:
     out = inside.good("runs", "list")
     assert f"{runs.bm25.name[-12:]} failed: PluginError: no luck" in out
     listed = json.loads(inside.good("runs", "list", "--json"))
-    states = {Path(one["folder"]).name: (one["state"], one["error"]) for one in listed}
+    states = {Path(run["folder"]).name: (run["state"], run["error"]) for run in listed}
     assert states[runs.bm25.name] == ("failed", "PluginError: no luck")
     assert states[runs.tfidf.name] == ("finished", None)
     shown = inside.good("runs", "show", runs.bm25.name)
@@ -84,8 +84,8 @@ def test_a_damaged_character_is_not_shown_as_it_is(
     assert (shown.code, str(folder / name) in shown.err) == (4, True)
     assert "1 damaged; target-bench runs fsck --out runs says where" in inside.good("runs", "list")
     listed = json.loads(inside.good("runs", "list", "--json"))
-    (one,) = [one for one in listed if one["folder"].endswith(folder.name)]
-    assert (one["state"], one["score"]) == (state, None)
+    (entry,) = [run for run in listed if run["folder"].endswith(folder.name)]
+    assert (entry["state"], entry["score"]) == (state, None)
     Path("card.yaml").write_text(CARD, encoding="utf-8")
     message = inside.bad(
         4, "leaderboard", "submit", folder, "-o", "a.tbs.zip", "--card", "card.yaml"
@@ -96,8 +96,8 @@ def test_a_damaged_character_is_not_shown_as_it_is(
 
 
 def test_diff(inside: Inside, runs: Runs) -> None:
-    found = json.loads(inside.good("runs", "diff", runs.bm25, runs.mixed, "--json"))
-    paths = {f"{one['part']}.{one['path']}" for one in found}
+    differences = json.loads(inside.good("runs", "diff", runs.bm25, runs.mixed, "--json"))
+    paths = {f"{entry['part']}.{entry['path']}" for entry in differences}
     assert {"identity.corpus_fingerprint", "asked.distractors"} <= paths
     assert not any(path.startswith("identity.retriever") for path in paths)
     assert "identity.corpus_fingerprint" in inside.good("runs", "diff", runs.bm25, runs.mixed)

@@ -77,21 +77,24 @@ def test_metadata_as_json(metadata: dict[str, Any], other: dict[str, Any]) -> No
 def test_values_of_other_kinds() -> None:
     """numpy's, tuples, sets and bytes, as a user's own data may have them."""
     plain = {"n": 3, "cells": [[1, 2], [3, 4]], "x": 0.5}
-    numpy = {"n": np.int64(3), "cells": np.array([[1, 2], [3, 4]]), "x": np.float64(0.5)}
-    tuples = {**plain, "cells": ((1, 2), (3, 4))}
-    odd = [{"odd": value} for value in ({"b", "a", "c"}, b"raw", frozenset([1]))]
-    prints = [
-        answers_fingerprint([replace(QUERY, metadata=m)]) for m in (plain, numpy, tuples, *odd)
+    variants: list[dict[str, Any]] = [
+        plain,
+        {"n": np.int64(3), "cells": np.array([[1, 2], [3, 4]]), "x": np.float64(0.5)},
+        {**plain, "cells": ((1, 2), (3, 4))},
+        *({"odd": value} for value in ({"b", "a", "c"}, b"raw", frozenset([1]))),
     ]
+    prints = [answers_fingerprint([replace(QUERY, metadata=each)]) for each in variants]
     assert len({*prints[:3]}) == 1
     assert len({*prints}) == 4
-    assert answers_fingerprint([replace(QUERY, metadata=odd[0])]) == prints[3]
+    assert answers_fingerprint([replace(QUERY, metadata=variants[3])]) == prints[3]
 
 
 def _run(out: Path, task: str, retriever: str, generator: Any = None, **more: Any) -> Result:
     """A run on mini whose queries have other metadata, every second one."""
     queries = tuple(
-        replace(query, metadata=query.metadata | (more if i % 2 else dict.fromkeys(more, "low")))
+        replace(
+            query, metadata={**query.metadata, **(more if i % 2 else dict.fromkeys(more, "low"))}
+        )
         for i, query in enumerate(load("mini").queries)
     )
     target = TARGET((task, replace(load("mini"), queries=queries)), out=out, observer=Recorder())

@@ -9,21 +9,20 @@ import pytest
 from target_bench import evaluate
 from target_bench.core.errors import StoreError
 from target_bench.runs.newest import COMPARED, REPORTED, newest_runs
+from tests.builders import Counting
 
 TINY: dict[str, Any] = {"limit": 20, "top_k": 1}
 
 
-class Fixed:
-    """Returns the first tables, from one on."""
+class Fixed(Counting):
+    """The first tables, from a place on."""
 
     def __init__(self, start: int) -> None:
+        super().__init__()
         self.start = start
 
-    def embed_corpus(self, corpus: Any) -> None:
-        self.tables = [table.id for table in corpus]
-
     def retrieve(self, query: str, top_k: int) -> list[Any]:
-        return self.tables[self.start : self.start + top_k]
+        return super().retrieve(query, top_k + self.start)[self.start :]
 
 
 def _run(out: Path, *retrievers: Any, **options: Any) -> list[Path]:
@@ -32,7 +31,7 @@ def _run(out: Path, *retrievers: Any, **options: Any) -> list[Path]:
 
 def test_the_newest_run_of_each_system(tmp_path: Path) -> None:
     """Settings and arguments make systems; an edited file does not."""
-    settings = _run(tmp_path, "bm25", "bm25:k1=0.9", "tfidf", **TINY)
+    settings = _run(tmp_path, "bm25", "bm25:k1=0.9", **TINY)
     objects = _run(tmp_path, Fixed(0), **TINY) + _run(tmp_path, Fixed(3), **TINY)
     folders, left_out = newest_runs(tmp_path)
     assert (folders, left_out) == ([*settings, *objects], None)

@@ -138,7 +138,8 @@ GOOD = {"query_id": "q2", "text": "x"}
             (RANKINGS, {"query_id": "q2", "tables": [table]}, "is no id of a table")
             for table in (["0"], ["0", "a", "b"], "ab", ["0", 5], 5)
         ),
-        *((ANSWERS, line, "remove the line") for line in ([], None)),
+        (ANSWERS, [], "remove the line"),
+        (ANSWERS, None, "remove the line"),
         (ANSWERS, {"query_id": "q2"}, "text"),
         (ANSWERS, {"text": "x"}, "query_id"),
         (ANSWERS, GOOD | {"text": None}, "its text is NoneType"),

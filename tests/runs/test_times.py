@@ -1,11 +1,16 @@
-"""Which times of a manifest may be shown, and which of one that does not say what was cached."""
+"""Which times of a manifest may be shown, and what is recorded beside them."""
 
+import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from target_bench.core.registry import installed_version
+from target_bench.runs import times as times_module
 from target_bench.runs.manifest import Identity, Manifest
-from target_bench.runs.times import Took, cold, left_out_note, retrieval_entries
+from target_bench.runs.times import Took, cold, environment, left_out_note, retrieval_entries
 from tests.builders import ASKED, run_identity
 
 BM25 = {"class": "BM25"}
@@ -15,8 +20,8 @@ SECONDS = {"load": 0.1, "embed_corpus": 2.0, "retrieve": 1.0, "score": 0.2}
 
 def _manifest(plugin: dict[str, Any], **more: Any) -> Manifest:
     latency = {"p50": 1.0, "p95": 2.0, "p99": 3.0}
-    found = {"seconds": SECONDS, "timed_queries": 100, "latency_ms": latency}
-    return _with({"retriever": plugin}, **found, **more)
+    times = {"seconds": SECONDS, "timed_queries": 100, "latency_ms": latency}
+    return _with({"retriever": plugin}, **times, **more)
 
 
 def _with(identity: dict[str, Any], **entries: Any) -> Manifest:
@@ -25,30 +30,25 @@ def _with(identity: dict[str, Any], **entries: Any) -> Manifest:
     )
 
 
-def test_times_that_do_not_say_what_was_cached_are_not_shown() -> None:
-    found = cold(_manifest(BM25))
-    assert found.seconds.keys() == {"load", "score"}
-    assert (found.latency, found.timed_queries) == (None, 0)
-
-
-def test_times_that_say_what_was_cached() -> None:
-    said = {"embed_corpus": ["saved index"], "retrieve": [], "latency": ["a", "b"]}
-    found = cold(_manifest(DENSE, from_caches=said))
-    assert (found.index, found.retrieve, found.latency) == (None, 10.0, None)
-    assert found.left_out == {
+def test_only_times_in_which_nothing_was_cached_are_shown() -> None:
+    assert cold(_manifest(BM25)).seconds.keys() == {"load", "score"}  # it does not say
+    caches = {"embed_corpus": ["saved index"], "retrieve": [], "latency": ["a", "b"]}
+    times = cold(_manifest(DENSE, from_caches=caches))
+    assert (times.index, times.retrieve, times.latency) == (None, 10.0, None)
+    assert times.left_out == {
         "embed_corpus": "from a cache (saved index)",
         "latency": "from a cache (a, b)",
     }
-    note = left_out_note([found.left_out, {}])
+    note = left_out_note([times.left_out, {}])
     assert note == "– is a time that is not shown: from a cache (saved index); from a cache (a, b)."
-    assert left_out_note([found.left_out], ("retrieve",)) is None
+    assert left_out_note([times.left_out], ("retrieve",)) is None
 
 
 @pytest.mark.parametrize("plugin", [{"mode": "no-context"}, {"run_file": "abc"}, {}])
-def test_no_one_was_timed(plugin: dict[str, Any]) -> None:
-    found = cold(_manifest(plugin))
-    assert found.seconds == {"load": 0.1, "score": 0.2}
-    assert (found.timed_queries, found.latency, found.left_out) == (0, None, {})
+def test_what_was_not_computed_has_no_times(plugin: dict[str, Any]) -> None:
+    times = cold(_manifest(plugin))
+    assert times.seconds == {"load": 0.1, "score": 0.2}
+    assert (times.timed_queries, times.latency, times.left_out) == (0, None, {})
 
 
 def test_times_of_a_run_that_is_gone_on_with() -> None:
@@ -74,3 +74,44 @@ def test_answers_read_from_a_file_are_not_said_to_come_from_a_cache() -> None:
         timed_answers=3,
     )
     assert cold(manifest).left_out == {"generate": "answers read from a file"}
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    done = subprocess.run(
+        ["git", *who, *arguments], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_what_an_environment_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    recorded = environment({"numpy": "1.0"})
+    assert recorded["used_packages"] == {"numpy": "1.0"}
+    assert recorded["host"]
+    assert recorded["processors"] == os.cpu_count()
+    assert 1 <= recorded["usable_processors"] <= recorded["processors"]
+    assert recorded["threads"]["OMP_NUM_THREADS"] == "3"
+    assert recorded["packages"]["numpy"] == installed_version("numpy")
+    assert None not in recorded["packages"].values()
+    assert isinstance(recorded["devices"], list)
+
+
+def test_commit_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that git does not track make no commit dirty."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.setattr(times_module, "_GIT_FRESH", 1e-9)  # else an answer holds for seconds
+    assert environment({})["git"] is None
+    _git(tmp_path, "init", "-q")
+    assert environment({})["git"] is None
+    (tmp_path / "a").write_text("1", encoding="utf-8")
+    _git(tmp_path, "add", "a")
+    _git(tmp_path, "commit", "-qm", "one")
+    (tmp_path / "untracked").touch()
+    commit = _git(tmp_path, "rev-parse", "HEAD")
+    assert environment({})["git"] == {"commit": commit, "dirty": False}
+    (tmp_path / "a").write_text("2", encoding="utf-8")
+    assert environment({})["git"] == {"commit": commit, "dirty": True}
+    monkeypatch.setenv("PATH", str(tmp_path))  # without git
+    assert environment({})["git"] is None
