@@ -42,30 +42,33 @@ def _run(out: Path, generator: Any, task: Any = QA) -> Results:
     return target.run("oracle", generator=generator, limit=10)
 
 
-class Told:
-    """Keeps what it is told."""
+class Fixed:
+    """Gives the same answer always, and keeps the tables that it is shown."""
 
-    def generate(self, table_str: str, query: str) -> str:
+    def __init__(self, answer: Any = "") -> None:
+        self.answer = answer
+
+    def generate(self, table_str: str, query: str) -> Any:
         self.table_str = table_str
-        return ""
+        return self.answer
 
 
-def _told(request: GenerationRequest) -> str:
-    told = Told()
-    Compat(told).generate(request)
-    return told.table_str
+def _shown(request: GenerationRequest) -> str:
+    generator = Fixed()
+    Compat(generator).generate(request)
+    return generator.table_str
 
 
 def test_what_it_gets() -> None:
     other = Table(TableId("0", "clubs"), ("club",), [["Blues"]])
-    assert _told(_request(TABLE, other)) == (
+    assert _shown(_request(TABLE, other)) == (
         "table name: ('0', 'cups')\n| year | team |\n| 1990 | Reds |\n| 1991 | None |\n\n"
         "table name: ('0', 'clubs')\n| club |\n| Blues |\n"
     )
-    assert _told(_request()).startswith("Some or all tables are not available.")
+    assert _shown(_request()).startswith("Some or all tables are not available.")
     schema = {"schema": "CREATE TABLE cups (year int)"}
-    asked = Table(TableId("sport", "cups"), ("year",), [], schema)
-    assert _told(_request(asked, answer="sql")) == (
+    described = Table(TableId("sport", "cups"), ("year",), [], schema)
+    assert _shown(_request(described, answer="sql")) == (
         "\nDatabase Name: sport\nSchema:\n\nCREATE TABLE cups (year int)\n\n---\n"
     )
 
@@ -75,30 +78,19 @@ def test_what_it_gets() -> None:
     [("Reds", "Reds"), ({"content": "Reds"}, "Reds"), ({"content": ""}, "")],
 )
 def test_answers(answer: Any, text: str) -> None:
-    class Fixed:
-        def generate(self, table_str: str, query: str) -> Any:
-            return answer
-
-    assert Compat(Fixed()).generate(_request()) == text
+    assert Compat(Fixed(answer)).generate(_request()) == text
 
 
 def test_an_answer_about_a_database() -> None:
-    class Fixed:
-        def generate(self, table_str: str, query: str) -> Any:
-            return {"sql_query": "SELECT 1 -- {x}", "database_id": "sport"}
-
-    found = extract(Compat(Fixed()).generate(_request(TABLE, answer="sql")))
-    assert (found.sql, found.database_id) == ("SELECT 1 -- {x}", "sport")
+    generator = Compat(Fixed({"sql_query": "SELECT 1 -- {x}", "database_id": "sport"}))
+    statement = extract(generator.generate(_request(TABLE, answer="sql")))
+    assert (statement.sql, statement.database_id) == ("SELECT 1 -- {x}", "sport")
 
 
 @pytest.mark.parametrize("answer", [None, 3, {"text": "Reds"}, {"content": None}])
 def test_what_is_no_answer(answer: Any) -> None:
-    class Fixed:
-        def generate(self, table_str: str, query: str) -> Any:
-            return answer
-
     with pytest.raises(TypeError, match="neither text nor a dictionary with content"):
-        Compat(Fixed()).generate(_request())
+        Compat(Fixed(answer)).generate(_request())
 
 
 def test_a_run_says_which_answers_failed(tmp_path: Path) -> None:
@@ -107,9 +99,9 @@ def test_a_run_says_which_answers_failed(tmp_path: Path) -> None:
     assert result.answer_counts is not None
     failed = result.answer_counts.failed
     assert 0 < failed < result.answer_counts.answered + failed == 10
-    said = f"generator Plain failed on {failed} of 10 queries of mini (scored 0)"
+    message = f"generator Plain failed on {failed} of 10 queries of mini (scored 0)"
     for shown in (str(results), repr(results), str(result), results._repr_html_()):
-        assert said in shown.replace("\n", " ")
+        assert message in shown.replace("\n", " ")
         assert "ValueError: no number" in shown.replace("\n", " ")
     assert "failed" not in str(_run(tmp_path, "gold"))
     assert _run(tmp_path, Plain())[0].folder == result.folder  # it has an identity

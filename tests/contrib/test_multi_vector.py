@@ -1,21 +1,17 @@
 """Multi-vector retrieval, against cosines worked out one text at a time."""
 
 import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError
-from target_bench.core.index_store import load_index, save_index
 from target_bench.core.schema import Table
-from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.models import Hashed
-from tests.retrievers.tables import QUERIES, TABLES, ask, corpus, names, table
+from tests.retrievers.tables import QUERIES, TABLES, ask, corpus, table
 
 MultiVector = registry.resolve("retriever", "multi-vector")
 MODULE = sys.modules[MultiVector.__module__]
@@ -37,7 +33,7 @@ def built(tables: Sequence[Table] = TABLES, **settings: Any) -> Any:
 def texts_of(table: Table, **settings: Any) -> list[str]:
     encoder = Hashed()
     built([table], encoder=encoder, **settings)
-    return list(encoder.asked[0])
+    return list(encoder.encoded[0])
 
 
 def cosine(one: str, other: str) -> float:
@@ -73,61 +69,3 @@ def test_scores_are_the_best_cosine(
         for table_id, score in ranking:
             texts = texts_of(corpus()[table_id], **settings)
             assert score == pytest.approx(max(cosine(query, t) for t in texts), abs=1e-6)
-
-
-def test_a_row_far_down_finds_its_table() -> None:
-    rows = [(f"word{i}", i) for i in range(60)]
-    long, other = table("long", "List", rows=rows), table("other", "List", rows=rows[:30])
-    assert names(ask(built([other, long]), ["name word59 number 59"])[0])[0] == "long"
-
-
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_saving_changes_nothing(settings: dict[str, Any], tmp_path: Path) -> None:
-    saved = built(**settings)
-    save_index(saved, corpus(), tmp_path / "index")
-    loaded = MultiVector(Hashed(), cache=False, **settings)
-    load_index(loaded, corpus(), tmp_path / "index")
-    assert ask(loaded) == ask(saved)
-    assert loaded.notes() == saved.notes()
-    assert {p.suffix for p in tmp_path.rglob("*") if p.is_file()} <= {".npy", ".json"}
-
-
-class Learning(Encoder):
-    """Dimensions are the words of the corpus."""
-
-    def fit(self, texts: Iterable[str]) -> None:
-        self.words = sorted({word for text in texts for word in text.split()})
-
-    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        rows = [[text.split().count(word) for word in self.words] for text in texts]
-        return np.array(rows, dtype=np.float32)
-
-    def save(self, folder: Path) -> None:
-        (folder / "words").write_text(" ".join(self.words), encoding="utf-8")
-
-    def load(self, folder: Path) -> None:
-        self.words = (folder / "words").read_text(encoding="utf-8").split()
-
-
-def test_what_an_encoder_has_learned_is_saved(tmp_path: Path) -> None:
-    saved = built(encoder=Learning())
-    saved.save(tmp_path)
-    loaded = MultiVector(Learning(), cache=False)
-    loaded.load(tmp_path, corpus())
-    assert ask(loaded) == ask(saved)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"rows": -1}, "rows=-1"),
-        ({"context": ["rows"]}, "header and rows are in each text already"),
-        ({"context": ["titel"]}, "expected one or more of"),
-        ({"whole": ["titel"]}, "expected one or more of"),
-        ({"encoder": 3}, "encoder=3 is not an Encoder"),
-        ({"encoder": "minilmm"}, "unknown encoder 'minilmm'"),
-    ],
-)
-def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        MultiVector(**{"encoder": Hashed(), **arguments})

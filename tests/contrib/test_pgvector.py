@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ConfigError
 from target_bench.testing import check_retriever
 from tests.contrib.test_duckdb import finds_the_nearest, is_identified_without_its_place
 from tests.retrievers.encoders import UnitWords
@@ -45,9 +45,3 @@ def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError) as caught:
         PGVector(encoder=encoder).fill([0], encoder.encode(["x"], "table"))
     assert "verysecret" not in str(caught.value)
-
-
-def test_without_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"target-bench\[pgvector\]"):
-        PGVector()

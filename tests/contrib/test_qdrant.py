@@ -1,9 +1,8 @@
 """Qdrant: the real client with its embedded database; what it holds is what was put there."""
 
 import gc
-import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,9 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError, PluginError
-from target_bench.core.identity import plugin_identity
-from target_bench.core.schema import TableId
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
+from tests.contrib.test_duckdb import finds_the_nearest, is_identified_without_its_place
 from tests.retrievers.encoders import UnitWords
 from tests.retrievers.tables import TABLES, ask, corpus, names
 
@@ -43,18 +40,8 @@ def _collections(path: Path) -> list[str]:
         client.close()
 
 
-def test_the_ranking_is_that_of_the_vectors() -> None:
-    retriever = _embedded()
-    texts = [Serializer()(table) for table in TABLES]
-    tables = UnitWords().encode(texts, "table")
-    for query in ("which river is the longest", "apple price", "東京", "plum rhine"):
-        wanted = UnitWords().encode([query], "query")[0] @ tables.T
-        found = ask(retriever, [query], len(TABLES))[0]
-        assert len(found) == len(TABLES)
-        for table_id, score in found:
-            place = corpus().positions[table_id]
-            assert score == pytest.approx(wanted[place], abs=1e-5)
-        assert [score for _, score in found] == sorted((s for _, s in found), reverse=True)
+def test_the_nearest() -> None:
+    finds_the_nearest(Qdrant(encoder=UnitWords()))
 
 
 def test_nothing_of_ours_is_left_behind(tmp_path: Path) -> None:
@@ -155,18 +142,11 @@ def test_an_unreachable_server(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "verysecret" not in str(caught.value)
 
 
-class _Refusing(BaseHTTPRequestHandler):
+class Refusing(BaseHTTPRequestHandler):
     """A server that knows no key."""
 
-    status = 401
-
     def do_GET(self) -> None:
-        body = json.dumps({"status": {"error": "Invalid API key"}}).encode()
-        self.send_response(self.status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.send_error(401)
 
     do_PUT = do_POST = do_DELETE = do_GET  # noqa: N815
 
@@ -174,49 +154,19 @@ class _Refusing(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def refusing() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), _Refusing)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_a_server_that_refuses(refusing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_refuses_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QDRANT_API_KEY", raising=False)
-    with pytest.raises(ConfigError, match=r"refuses the key; set \$QDRANT_API_KEY"):
-        _embedded(url=refusing)
-    monkeypatch.setattr(_Refusing, "status", 500)
-    with pytest.raises(PluginError, match="Unexpected Response: 500"):
-        _embedded(url=refusing)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"url": "http://x", "path": "y"}, "either a server or a folder"),
-        ({"url": "http://user:word@x"}, "keys come from the environment"),
-        ({"exact": False}, "no approximate index"),
-        ({"timeout": 0}, "at least 1 second"),
-        ({"fields": ["name"]}, "expected one or more of"),
-        ({"encoder": "nobody"}, "unknown encoder 'nobody'"),
-    ],
-)
-def test_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        Qdrant(**({"encoder": UnitWords()} | settings))
+    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(ConfigError, match=r"refuses the key; set \$QDRANT_API_KEY"):
+            _embedded(url=f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
 
 
 def test_identity() -> None:
-    one, warning = plugin_identity(Qdrant(encoder=UnitWords()))
-    assert warning is None
-    assert one["parts"]["encoder"]["config"] == {"dims": 256, "seed": 0}
-    assert one == plugin_identity(Qdrant(encoder=UnitWords(), collection="mine", timeout=5))[0]
-    assert one != plugin_identity(Qdrant(encoder=UnitWords(), rows=3))[0]
-    spec = "qdrant:encoder=tests.retrievers.encoders:UnitWords,collection=mine"
-    retriever = registry.create("retriever", spec)
-    retriever.embed_corpus(corpus())
-    assert retriever.retrieve("kings", 1)[0][0] == TableId("0", "kings")
+    encoder = UnitWords()
+    is_identified_without_its_place(
+        Qdrant(encoder=encoder),
+        Qdrant(encoder=encoder, collection="mine", timeout=5),
+        Qdrant(encoder=encoder, rows=3),
+    )

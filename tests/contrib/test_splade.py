@@ -1,13 +1,11 @@
 """Learned sparse retrieval with a tiny model of random weights, against the library's scores."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from target_bench.core import registry
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ConfigError
 from target_bench.core.registry import create
 from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
@@ -18,16 +16,8 @@ from tests.retrievers.tables import (
     ask,
     built,
     corpus,
-    saving_changes_nothing,
     table,
 )
-
-
-def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    splade = registry.resolve("retriever", "splade")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match="dense"):
-        splade()
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +36,6 @@ def test_scores_are_the_librarys(spec: str) -> None:
         expected = {i: s for i, s in zip(corpus().ids, row.tolist(), strict=True) if s > 1e-4}
         assert dict(ranking) == pytest.approx(expected, rel=1e-4, abs=1e-4)
         assert np.diff([score for _, score in ranking]).max(initial=0) <= 0
-
-
-def test_batches_and_saving_change_nothing(spec: str, tmp_path: Path) -> None:
-    retriever = built(spec)
-    for query, ranking in zip(QUERIES, ask(retriever, k=100), strict=True):
-        assert dict(ask(retriever, [query], 100)[0]) == pytest.approx(dict(ranking), rel=1e-5)
-    saving_changes_nothing(spec, tmp_path / "index")
 
 
 def test_a_dense_model_is_none(tmp_path: Path) -> None:

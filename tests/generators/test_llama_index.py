@@ -1,16 +1,18 @@
-"""LlamaIndex: a real client over HTTP, models of one's own, what identifies them, and secrets."""
+"""LlamaIndex: models of its package, token counts, what identifies a model, and secrets.
+
+What a server answers is in ``tests/models/remote/test_remote_generator.py``; where a model may be
+named, in ``test_langchain.py``.
+"""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import MissingExtraError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Generation, GenerationRequest, Message
-from tests.openai_server import OpenAIServer
 
 pytest.importorskip("llama_index.core")
 pytest.importorskip("llama_index.llms.openai_like")
@@ -32,7 +34,7 @@ KEY = "sk-verysecret-0123456789"
 
 
 class Fake(CustomLLM):
-    """Answers with what it was asked."""
+    """Repeats the question."""
 
     model_name: str = "fake-1"
     raw: Any = None
@@ -54,39 +56,24 @@ class Fake(CustomLLM):
         return ChatResponse(message=reply, raw=self.raw)
 
 
-def make() -> Fake:
-    """What the command line names."""
-    return Fake(model_name="made")
+def _like(**settings: Any) -> OpenAILike:
+    settings = {"api_key": KEY, "api_base": "http://localhost:1/v1", **settings}
+    return OpenAILike(model="m", is_chat_model=True, **settings)
 
 
-MODEL = Fake(model_name="an object")
-
-
-def _one(generator: LlamaIndex) -> Generation:
-    return generator.generate(GenerationRequest("q", "qa", (Message("user", "q0"),), "q0"))
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with OpenAIServer(key=KEY) as server:
-        yield server
-
-
-def _like(server: OpenAIServer, **settings: Any) -> OpenAILike:
-    settings = dict[str, Any](api_key=KEY, max_retries=0, timeout=5.0) | settings
-    return OpenAILike(model="m", api_base=server.base_url, is_chat_model=True, **settings)
+def _answer(generator: LlamaIndex) -> Generation:
+    messages = Message("system", "s"), Message("user", "u"), Message("assistant", "a")
+    return generator.generate(GenerationRequest("q", "qa", messages, "u"))
 
 
 def test_messages_become_those_of_llama_index() -> None:
     Fake.seen.clear()
-    messages = Message("system", "s"), Message("user", "u"), Message("assistant", "a")
-    found = LlamaIndex(Fake()).generate(GenerationRequest("q", "qa", messages, "u"))
-    assert found == Generation("q", "answer to a", seconds=found.seconds)
-    assert [(m.role.value, m.content) for m in Fake.seen[0]] == [
-        ("system", "s"),
-        ("user", "u"),
-        ("assistant", "a"),
-    ]
+    generator = registry.create("generator", f"llama-index:model={__name__}:Fake")
+    answer = _answer(generator)
+    assert answer == Generation("q", "answer to a", seconds=answer.seconds)
+    roles = [("system", "s"), ("user", "u"), ("assistant", "a")]
+    assert [(m.role.value, m.content) for m in Fake.seen[0]] == roles
+    assert generator.paid
 
 
 @pytest.mark.parametrize(
@@ -98,48 +85,24 @@ def test_messages_become_those_of_llama_index() -> None:
         ({"usage_metadata": {"prompt_token_count": 7, "candidates_token_count": 8}}, (7, 8)),
         ({"usage": {"prompt_tokens": "many"}}, (None, None)),
         ("only text", (None, None)),
-        (None, (None, None)),
     ],
 )
 def test_token_counts_of_several_providers(raw: Any, expected: tuple[Any, Any]) -> None:
-    found = _one(LlamaIndex(Fake(raw=raw)))
-    assert (found.input_tokens, found.output_tokens) == expected
+    answer = _answer(LlamaIndex(Fake(raw=raw)))
+    assert (answer.input_tokens, answer.output_tokens) == expected
 
 
-def test_the_identity_is_class_and_settings_without_secrets(server: OpenAIServer) -> None:
+def test_the_identity_is_class_and_settings_without_secrets() -> None:
     headers = {"Authorization": "Bearer abcdefgh"}
-    model = _like(server, temperature=0.5, default_headers=headers)
-    config = LlamaIndex(model).config()
-    text = json.dumps(config)
-    assert config["model"]["class"] == "llama_index.llms.openai_like.base:OpenAILike"
-    assert "llama-index-llms-openai-like" in LlamaIndex(model).packages
-    settings = config["model"]["settings"]
-    assert (settings["model"], settings["temperature"]) == ("m", 0.5)
-    assert settings["api_base"] == server.base_url
+    generator = LlamaIndex(_like(temperature=0.5, default_headers=headers))
+    model = generator.config()["model"]
+    assert model["class"] == "llama_index.llms.openai_like.base:OpenAILike"
+    assert "llama-index-llms-openai-like" in generator.packages
+    assert (model["settings"]["model"], model["settings"]["temperature"]) == ("m", 0.5)
     for secret in (KEY, "abcdefgh", "api_key"):
-        assert secret not in text
-    again = LlamaIndex(_like(server, temperature=0.5))
-    assert plugin_identity(again)[1] is None
-    other_key = _like(server, temperature=0.5, api_key="sk-another-9876543210", timeout=9.0)
-    assert plugin_identity(again) == plugin_identity(LlamaIndex(other_key, concurrency=1))
-    assert plugin_identity(again) != plugin_identity(LlamaIndex(_like(server, temperature=0.6)))
-    assert KEY not in repr(again)
-
-
-def test_from_the_command_line() -> None:
-    def made(model: str) -> Any:
-        found = registry.create("generator", f"llama-index:model={model},concurrency=2")
-        assert isinstance(found, LlamaIndex)
-        assert found.paid
-        assert _one(found).text == "answer to q0"
-        return found.config()["model"]["settings"]["model_name"]
-
-    assert made(f"{__name__}:make") == "made"
-    assert made(f"{__name__}:MODEL") == "an object"
-    assert made(f"{__name__}:Fake") == "fake-1"
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"llama-index-core.*target-bench\[llama-index\]"):
-        LlamaIndex(Fake())
+        assert secret not in json.dumps(model) + repr(generator)
+    identity = plugin_identity(LlamaIndex(_like(temperature=0.5)))
+    assert identity[1] is None
+    other_key = _like(temperature=0.5, api_key="sk-another-9876543210", timeout=9.0)
+    assert plugin_identity(LlamaIndex(other_key, concurrency=1)) == identity
+    assert plugin_identity(LlamaIndex(_like(temperature=0.6))) != identity

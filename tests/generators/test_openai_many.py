@@ -3,8 +3,6 @@
 import logging
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -16,7 +14,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from target_bench.core.errors import ConfigError, StoreError, TargetBenchError
+from target_bench.core.errors import ConfigError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Message
 from target_bench.generators.openai import OpenAI
@@ -28,11 +26,7 @@ pytestmark = pytest.mark.usefixtures("quick_retries")
 
 class Listener(Observer):
     def __init__(self) -> None:
-        self.waits: list[tuple[str, float]] = []
         self.warnings: list[str] = []
-
-    def waiting(self, reason: str, seconds: float) -> None:
-        self.waits.append((reason, seconds))
 
     def warning(self, message: str) -> None:
         self.warnings.append(message)
@@ -55,20 +49,20 @@ KINDS = ("rate_limit: ", "server_error: ", "connection: ")
 
 def test_random_faults_lose_nothing_and_send_no_answered_request_again() -> None:
     with OpenAIServer(fault_rate=0.2, seed=3) as server:
-        first = list(OpenAI("m", server.base_url).generate_many(requests(1000), Observer()))
-        assert Counter(g.query_id for g in first) == Counter(r.query_id for r in requests(1000))
+        first = list(OpenAI("m", server.base_url).generate_many(requests(300), Observer()))
+        assert Counter(g.query_id for g in first) == Counter(r.query_id for r in requests(300))
         answered = {g.query_id for g in first if g.error is None}
         for generation in first:
             if generation.error is None:
                 assert generation.text == f"answer to {generation.query_id}"
             else:
                 assert generation.error.startswith(KINDS)
-        assert len(answered) > 990
+        assert len(answered) > 295
         assert server.answered == Counter(answered)
-        assert len(server.requests) > 1150
+        assert len(server.requests) > 330
         assert server.most_at_once <= 32
         server.requests.clear()
-        again = list(OpenAI("m", server.base_url).generate_many(requests(1000), Observer()))
+        again = list(OpenAI("m", server.base_url).generate_many(requests(300), Observer()))
         assert {g.query_id for g in again if g.cached} == answered
         assert not server.asked.keys() & answered
 
@@ -93,27 +87,10 @@ def test_the_same_request_is_sent_once_even_at_the_same_time() -> None:
         GenerationRequest(str(i), "qa", (Message("user", "same"),), "same") for i in range(20)
     ]
     with OpenAIServer(delay=0.05) as server:
-        found = list(OpenAI("m", server.base_url).generate_many(twenty, Observer()))
+        answers = list(OpenAI("m", server.base_url).generate_many(twenty, Observer()))
         assert len(server.requests) == 1
-    assert sorted(g.cached for g in found) == [False] + [True] * 19
-    assert {g.query_id for g in found} == {str(i) for i in range(20)}
-
-
-def test_a_cache_that_is_damaged_is_warned_of(tmp_path: Path) -> None:
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "responses.sqlite").write_bytes(b"nonsense" * 1000)
-    listener = Listener()
-    with OpenAIServer() as server:
-        list(OpenAI("m", server.base_url).generate_many(requests(3), listener))
-    assert len(listener.warnings) == 1
-
-
-def test_a_cache_that_cannot_be_written_ends_it_before_anything_is_sent(tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file in place of the folder")
-    with OpenAIServer() as server:
-        with pytest.raises(StoreError, match="cache=false"):
-            list(OpenAI("m", server.base_url).generate_many(requests(3), Observer()))
-        assert not server.requests
+    assert sorted(g.cached for g in answers) == [False] + [True] * 19
+    assert {g.query_id for g in answers} == {str(i) for i in range(20)}
 
 
 def test_no_more_is_drawn_than_is_under_way() -> None:
@@ -131,54 +108,6 @@ def test_no_more_is_drawn_than_is_under_way() -> None:
             assert drawn - given <= 8
     assert drawn == 500
     assert server.most_at_once <= 8
-
-
-MEMORY = """
-import sys
-from pathlib import Path
-
-from target_bench.core.observer import Observer
-from target_bench.core.schema import GenerationRequest, Message
-from target_bench.generators.openai import OpenAI
-
-
-def asked(n, distinct):
-    for i in range(n):
-        text = f"{'x' * 10_000} {i % distinct}"
-        yield GenerationRequest(str(i), "qa", (Message("user", text),), text)
-
-
-def memory():  # bytes of this process that no file holds
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("RssAnon:")[2].split()[0]) * 1024
-
-
-generator = OpenAI("m", sys.argv[1])
-list(generator.generate_many(asked(100, 100), Observer()))
-before = most = memory()
-for given, _ in enumerate(generator.generate_many(asked(4_000, int(sys.argv[2])), Observer()), 1):
-    if given % 500 == 0:
-        most = max(most, memory())
-print(given, most - before)
-"""
-
-
-def test_memory_does_not_grow_with_the_number_of_requests() -> None:
-    """In a process of its own: what other tests freed decides how much of it an allocator keeps."""
-    command = [sys.executable, "-m", "tests.openai_server", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        address = server.stdout.readline().strip()
-        measured = subprocess.run(
-            [sys.executable, "-c", MEMORY, address, "4000"],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
-        server.terminate()
-    given, grown = map(int, measured.stdout.split())
-    assert given == 4_000
-    assert grown < 15_000_000  # all prompts together are 40 MB
 
 
 def test_what_is_under_way_when_an_error_ends_it_is_kept() -> None:
@@ -217,12 +146,12 @@ def test_the_key_is_nowhere(
         generator = OpenAI("m", server.base_url, api_key_env="MY_KEY")
         listener = Listener()
         list(generator.generate_many(requests(1), listener))
-        found = list(generator.generate_many(requests(10), listener))
+        answers = list(generator.generate_many(requests(10), listener))
         assert all(request.key == secret for request in server.requests)
-    said = [repr(found), repr(generator), repr(vars(generator)), str(generator.config())]
-    said += [caplog.text, str(listener.waits), str([str(w.message) for w in caught])]
-    assert sum("***" in (g.error or "") for g in found) == 4
-    assert not any(secret in text for text in said)
+    shown = [repr(answers), repr(generator), repr(vars(generator)), str(generator.config())]
+    shown += [caplog.text, str([str(w.message) for w in caught])]
+    assert sum("***" in (g.error or "") for g in answers) == 4
+    assert not any(secret in text for text in shown)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files
     assert not any(secret.encode() in path.read_bytes() for path in files)
@@ -244,5 +173,5 @@ def test_a_key_that_is_not_a_placeholder_is_taken_out_of_an_answer(
     with OpenAIServer() as server:
         server.scripted["q0"] = [served.answer(f"it is {key}")]
         generator = OpenAI("m", server.base_url, api_key_env="MY_KEY")
-        [found] = generator.generate_many(requests(1), Observer())
-    assert found.text == text
+        [answer] = generator.generate_many(requests(1), Observer())
+    assert answer.text == text

@@ -54,13 +54,17 @@ def _answers(folder: Path, name: str, answers: Written, how: How = "plain") -> d
     if name in WITH_IDS:
         return Replay(str(path)).answers
     order = write_release(folder, "order.json", json.dumps(list(answers)), how)
-    replay = Replay(str(path))
-    replay.query_ids = list(answers)
     ordered = Replay(str(path), str(order)).answers
-    assert replay.answers == ordered
+    assert _ordered(path, list(answers)).answers == ordered
     if name == "bird":
         assert all(text.endswith(f"{BIRD}cups") for text in ordered.values())
     return {query_id: text.removesuffix(f"{BIRD}cups") for query_id, text in ordered.items()}
+
+
+def _ordered(path: Path, ids: list[str]) -> Replay:
+    replay = Replay(str(path))
+    replay.query_ids = ids
+    return replay
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -109,13 +113,11 @@ def test_bird_needs_every_position(tmp_path: Path) -> None:
     whole = json.loads(_bird({"a": "SELECT 1", "b": "SELECT 2", "c": "SELECT 3"}))
     del whole["1"]
     path = write_release(tmp_path, "p.json", json.dumps(whole))
-    replay = Replay(str(path))
-    replay.query_ids = ["a", "b", "c"]
+    replay = _ordered(path, ["a", "b", "c"])
     with pytest.raises(DataError, match=r"p\.json: no answer at position '1' of 2"):
         _ = replay.answers
 
 
-@pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
@@ -138,10 +140,9 @@ def test_bird_needs_every_position(tmp_path: Path) -> None:
         (_bird({"a": "x"}), ["1 answers for 3 queries", "--order"]),
     ],
 )
-def test_broken_file(tmp_path: Path, content: str, parts: list[str], how: How) -> None:
-    path = write_release(tmp_path, "predictions", content, how)
-    replay = Replay(str(path))
-    replay.query_ids = ["a", "b", "c"]
+def test_broken_file(tmp_path: Path, content: str, parts: list[str]) -> None:
+    path = write_release(tmp_path, "predictions", content)
+    replay = _ordered(path, ["a", "b", "c"])
     with pytest.raises(DataError) as caught:
         _ = replay.answers
     for part in (str(path), *parts):
@@ -177,44 +178,36 @@ def test_no_order_at_all(tmp_path: Path) -> None:
 
 def test_config_is_of_the_content(tmp_path: Path) -> None:
     """Wherever the files lie; and of the order of the queries, where that decides."""
-    one = write_release(tmp_path / "a", "p.txt", "x\ny\n")
-    two = write_release(tmp_path / "b", "other.txt", "x\ny\n")
-    assert Replay(str(one)).config() == Replay(str(two)).config()
-    first, second = Replay(str(one)), Replay(str(one))
-    first.query_ids, second.query_ids = ["a", "b"], ["b", "a"]
-    assert first.config() != second.config()
+    path = write_release(tmp_path / "a", "p.txt", "x\ny\n")
+    config = Replay(str(path)).config()
+    copy = write_release(tmp_path / "b", "other.txt", "x\ny\n")
+    assert Replay(str(copy)).config() == config
+    assert _ordered(path, ["a", "b"]).config() != _ordered(path, ["b", "a"]).config()
     order = write_release(tmp_path, "order.json", '["a", "b"]')
-    assert Replay(str(one), str(order)).config() != Replay(str(one)).config()
-    before = Replay(str(one)).config()
-    one.write_text("x\nz\n", encoding="utf-8")
-    assert Replay(str(one)).config() != before
-
-
-def _asked(path: Path, ids: list[str]) -> Replay:
-    replay = Replay(str(path))
-    replay.query_ids = ids
-    return replay
+    assert Replay(str(path), str(order)).config() != config
+    path.write_text("x\nz\n", encoding="utf-8")
+    assert Replay(str(path)).config() != config
 
 
 def test_lines_of_spiders_files(tmp_path: Path) -> None:
     """The text behind the last tab is the database, if that is so of every line."""
     path = write_release(tmp_path, "gold.sql", "SELECT 'a\tb' FROM t\tdb_1\nnonsense\tdb_1\n")
     expected = {"a": f"SELECT 'a\tb' FROM t{BIRD}db_1", "b": f"nonsense{BIRD}db_1"}
-    assert _asked(path, ["a", "b"]).answers == expected
+    assert _ordered(path, ["a", "b"]).answers == expected
     for other in ("SELECT 1\tdb\nSELECT 2\n", "Ann\tOslo\nBo\tBern\n"):
         path = write_release(tmp_path, "p.txt", other)
-        assert list(_asked(path, ["a", "b"]).answers.values()) == other.splitlines()
+        assert list(_ordered(path, ["a", "b"]).answers.values()) == other.splitlines()
 
 
 def test_keys_that_are_positions(tmp_path: Path) -> None:
     """BIRD's form without its marker; where the ids are just these keys, they are ids."""
     path = write_release(tmp_path, "p.json", '{"0": "x", "1": "y", "2": null}')
-    replay = _asked(path, ["7", "1", "0"])
+    replay = _ordered(path, ["7", "1", "0"])
     assert replay.answers == {"7": "x", "1": "y"}
     assert replay.in_corpus_order
-    assert _asked(path, ["2", "1", "0"]).answers == {"0": "x", "1": "y"}
-    assert _asked(path, ["0", "1", "2", "3"]).answers == {"0": "x", "1": "y"}
+    assert _ordered(path, ["2", "1", "0"]).answers == {"0": "x", "1": "y"}
+    assert _ordered(path, ["0", "1", "2", "3"]).answers == {"0": "x", "1": "y"}
     with pytest.raises(DataError, match=r"are 3 of 4\. Name the order .* --order"):
-        _ = _asked(path, ["7", "1", "0", "9"]).answers
+        _ = _ordered(path, ["7", "1", "0", "9"]).answers
     order = write_release(tmp_path, "order.json", '["7", "1", "0"]')
     assert Replay(str(path), str(order)).answers == {"7": "x", "1": "y"}

@@ -99,10 +99,10 @@ class Hashed(Encoder):
     def __init__(self, dims: int = 64, prompt: str = "") -> None:
         self.dims = dims
         self.prompt = prompt
-        self.asked: list[tuple[str, ...]] = []
+        self.encoded: list[tuple[str, ...]] = []
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        self.asked.append(tuple(texts))
+        self.encoded.append(tuple(texts))
         vectors = np.zeros((len(texts), self.dims), dtype=np.float32)
         for vector, text in zip(vectors, texts, strict=True):
             for word in re.findall(

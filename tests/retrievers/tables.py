@@ -74,22 +74,12 @@ def names(ranking: Pairs) -> list[str]:
     return [table_id.table_id for table_id, _ in ranking]
 
 
-def same_rankings(one: Sequence[Pairs], other: Sequence[Pairs]) -> None:
+def same_rankings(rankings: Sequence[Pairs], expected: Sequence[Pairs]) -> None:
     """Assert the same tables in the same order, with equal scores up to the fifth decimal."""
-    for mine, theirs in zip(one, other, strict=True):
+    for mine, theirs in zip(rankings, expected, strict=True):
         assert [t for t, _ in mine] == [t for t, _ in theirs]
         for (_, left), (_, right) in zip(mine, theirs, strict=True):
             assert abs(left - right) < 1e-6
-
-
-def batches_change_nothing(spec: str) -> None:
-    """Assert that a query gets the same answer alone, in a batch and in any smaller batch."""
-    retriever = built(spec)
-    together = ask(retriever)
-    for size in (1, 2, 3, 7):
-        parts = [QUERIES[start : start + size] for start in range(0, len(QUERIES), size)]
-        same_rankings([r for part in parts for r in ask(retriever, part)], together)
-    same_rankings([_pairs(retriever.retrieve(query, 5)) for query in QUERIES], together)
 
 
 def reloaded(spec: str, folder: Path, tables: Corpus | None = None) -> tuple[Retriever, Retriever]:
@@ -100,10 +90,3 @@ def reloaded(spec: str, folder: Path, tables: Corpus | None = None) -> tuple[Ret
     loaded: Retriever = create("retriever", spec)
     loaded.load(folder, corpus() if tables is None else tables)
     return saved, loaded
-
-
-def saving_changes_nothing(spec: str, folder: Path, tables: Corpus | None = None) -> None:
-    """Assert equal rankings and scores, bit for bit, of a loaded retriever; and no pickle."""
-    saved, loaded = reloaded(spec, folder, tables)
-    assert ask(loaded) == ask(saved)
-    assert {path.suffix for path in folder.iterdir()} <= {".npy", ".json"}

@@ -7,7 +7,6 @@ import pytest
 
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
-from target_bench.core.registry import create
 from target_bench.core.schema import Corpus, TableId
 from target_bench.retrievers.adaptive import Adaptive
 from tests.builders import Counting
@@ -73,24 +72,6 @@ def test_limits_of_the_size() -> None:
     assert _size([9, 8, 7, 1], k=2) == 2
     assert _size([9, 8, 7, 1], depth=2) == 1
     assert _size([9, 8, 7, 6.9], rule="share", depth=3) == 3
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ("share=1.5", "share=1.5: a share of the first score"),
-        ("least=0", "least=0: at least 1"),
-        ("depth=0", "depth=0: at least 1"),
-        ("rule=guess", "rule"),
-        ("share=0.3", "share=0.3: rule=gap reads no share; write rule=share"),
-        ("share=0.5", "share=0.5: rule=gap reads no share"),
-        ("least=60", "least=60: only depth=50 tables are looked at"),
-        ("least=3,depth=2", "least=3: only depth=2 tables"),
-    ],
-)
-def test_invalid_settings(settings: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        create("retriever", f"adaptive:{settings}")
 
 
 def test_a_retriever_without_scores() -> None:

@@ -7,15 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Table
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25F
 from tests.retrievers.tables import (
     ask,
     built,
     corpus,
-    names,
     same_rankings,
     table,
 )
@@ -72,20 +69,9 @@ def test_is_the_formula(
     retriever = BM25F(weights=weights, b=b, k1=k1, stopwords="none", stemmer="none")
     retriever.embed_corpus(tables)
     tokens = [[text.split() for text in texts] for texts in made]
-    wanted = {str(i): score(query, i, tokens, retriever) for i in range(len(made))}
-    found = {table_id.table_id: score for table_id, score in ask(retriever, [query], 100)[0]}
-    assert found == pytest.approx({i: s for i, s in wanted.items() if s > 0}, rel=1e-8)
-
-
-def test_a_term_in_two_fields_counts_less_than_two_terms() -> None:
-    tables: list[Table] = [
-        table("both", "red", ["red"]),
-        table("two", "red", ["car"]),
-        table("other", "sky", ["sea"]),
-    ]
-    both, two = (f"bm25f:weights=[1,1,1,1],k1={k1}" for k1 in (0.1, 5))
-    for spec in (both, two):
-        assert names(ask(built(spec, MemoryCorpus(tables)), ["red car"])[0]) == ["two", "both"]
+    expected = {str(i): score(query, i, tokens, retriever) for i in range(len(made))}
+    scores = {table_id.table_id: score for table_id, score in ask(retriever, [query], 100)[0]}
+    assert scores == pytest.approx({i: s for i, s in expected.items() if s > 0}, rel=1e-8)
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -98,20 +84,3 @@ def test_a_memory_limit_changes_nothing(spec: str, monkeypatch: pytest.MonkeyPat
     limited.limit_memory(16 * 2**20)
     limited.embed_corpus(corpus())
     same_rankings(ask(limited), ask(built(spec)))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"weights": [1]}, "4 fields need 4 weights"),
-        ({"weights": [1, 1, 1, -1]}, "a weight is a number from 0"),
-        ({"b": [0.5]}, "4 fields need one number, or 4"),
-        ({"b": 1.5}, "b is from 0 to 1"),
-        ({"b": [0.5, 0.5, 0.5, -1]}, "b is from 0 to 1"),
-        ({"k1": -1}, "k1 is at least 0"),
-        ({"tokens": "("}, "not a regular expression"),
-    ],
-)
-def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        BM25F(**arguments)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.errors import ConfigError
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, TableId
@@ -22,25 +21,19 @@ from tests.retrievers.tables import (
     table,
 )
 
-SPECS = [
-    "chunks:rows=1",
-    "chunks:rows=1,retriever=tfidf",
-    "chunks:rows=1,limit=1",
-    "chunks:rows=1,retriever='hybrid:retrievers=[bm25,tfidf]'",
-]
 LONG = table("long", "Fruit", rows=[(f"plum{i}", i) for i in range(7)], section="Prices")
 
 
 def rolled_up(retriever: Any, chunks: RowChunks, tables: Corpus, k: int = 5) -> list[Any]:
     """The definition: all chunks are ranked, and a table stands where its first chunk does."""
     retriever.embed_corpus(MemoryCorpus(chunks))
-    found = []
+    rankings = []
     for ranking in ask(retriever, k=len(chunks)):
         best: dict[TableId, float] = {}
         for chunk, score in ranking:
             best.setdefault(tables.ids[int(chunks.tables[chunks.positions[chunk]])], score)
-        found.append(list(best.items())[:k])
-    return found
+        rankings.append(list(best.items())[:k])
+    return rankings
 
 
 def test_chunks_have_the_header_and_context_of_their_table() -> None:
@@ -64,29 +57,28 @@ def test_a_table_ranks_where_its_best_chunk_does(part: str, k: int) -> None:
     tables = MemoryCorpus([LONG, *TABLES])
     retriever = built(f"chunks:rows=1,retriever='{part}'", tables)
     chunks = RowChunks(tables, 1, "all")
-    wanted = rolled_up(built(part, tables), chunks, tables, k)
-    same_rankings(ask(retriever, k=k), wanted)
+    same_rankings(ask(retriever, k=k), rolled_up(built(part, tables), chunks, tables, k))
 
 
 def test_a_long_table_hides_no_other() -> None:
     """The first chunks of a ranking are all of one table: more are asked for."""
-    asked: list[int] = []
+    depths: list[int] = []
 
     class Counting:
         def embed_corpus(self, corpus: Corpus) -> None:
             self.ids = corpus.ids
 
         def retrieve(self, query: str, top_k: int) -> Ranking:
-            asked.append(top_k)
+            depths.append(top_k)
             return self.ids[:top_k]
 
     many = table("many", rows=[("x", i) for i in range(40)])
     retriever = Chunks(Counting(), rows=1)
     retriever.embed_corpus(MemoryCorpus([many, *TABLES]))
     assert list(retriever.retrieve("x", 2)) == [many.id, TABLES[0].id]
-    assert asked == [8, 32, 55]
+    assert depths == [8, 32, 55]
     assert list(retriever.retrieve("x", 1)) == [many.id]
-    assert asked[3:] == [4]
+    assert depths[3:] == [4]
 
 
 def test_a_saved_index_is_opened_without_reading_tables(tmp_path: Path) -> None:
@@ -99,25 +91,8 @@ def test_a_saved_index_is_opened_without_reading_tables(tmp_path: Path) -> None:
     assert loaded.notes() == saved.notes()
 
 
-def test_one_chunk_per_table_is_the_retriever_itself() -> None:
-    assert ask(built("chunks:rows=100")) == ask(built("bm25"))
-
-
 def test_rows_left_out_are_reported() -> None:
     retriever = built("chunks:rows=1,limit=1")
     assert "7 of 8 tables have more rows than limit=1 lets in" in retriever.notes()[0]
     assert not built("chunks:rows=1").notes()
     assert names(ask(retriever, ["pear"])[0]) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"rows": 0}, "rows=0: at least 1"),
-        ({"limit": 0}, "limit=0: at least 1"),
-        ({"retriever": "bm52"}, "unknown retriever 'bm52'"),
-    ],
-)
-def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        Chunks(**arguments)

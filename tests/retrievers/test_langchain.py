@@ -9,7 +9,7 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.contract import retrieve
-from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Query, Table, TableId
 from target_bench.data.tables import MemoryCorpus
@@ -201,12 +201,6 @@ def test_two_databases_with_one_name() -> None:
         retriever.retrieve("x", 1)
 
 
-def test_threads_change_nothing() -> None:
-    queries = ["river", "apple", "東京", "kings twin"] * 4
-    alone, together = _embedded(make_store()), _embedded(make_store(), concurrency=4)
-    assert alone.retrieve_batch(queries, 5) == together.retrieve_batch(queries, 5)
-
-
 def test_the_command_line_names_files(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(
@@ -265,9 +259,3 @@ def test_a_function_that_gives_something_else() -> None:
         _embedded(lambda documents: documents)
     with pytest.raises(ConfigError, match="fetch=0"):
         LangChainRetriever(make_store(), fetch=0)
-
-
-def test_without_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"target-bench\[langchain\]"):
-        LangChainRetriever(make_store())

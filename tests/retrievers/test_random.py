@@ -7,19 +7,19 @@ from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.tables import QUERIES, TABLES, built
 
 
-def _found(retriever: Retriever, k: int = 5) -> list[list[object]]:
+def _rankings(retriever: Retriever, k: int = 5) -> list[list[object]]:
     return [list(ranking) for ranking in retriever.retrieve_batch(QUERIES, k)]
 
 
 def test_seed_and_query_decide() -> None:
-    assert _found(built("random")) == _found(built("random:seed=0"))
-    assert _found(built("random")) != _found(built("random:seed=1"))
-    rankings = [tuple(map(str, ranking)) for ranking in _found(built("random"))]
+    assert _rankings(built("random")) == _rankings(built("random:seed=0"))
+    assert _rankings(built("random")) != _rankings(built("random:seed=1"))
+    rankings = [tuple(map(str, ranking)) for ranking in _rankings(built("random"))]
     assert len(set(rankings)) > 1
 
 
 def test_every_permutation_is_as_likely() -> None:
     retriever = built("random", MemoryCorpus(TABLES[:3]))
-    found = Counter(str(retriever.retrieve(f"question {i}", 3)) for i in range(3000))
-    assert len(found) == 6
-    assert all(400 < n < 600 for n in found.values())
+    counts = Counter(str(retriever.retrieve(f"question {i}", 3)) for i in range(3000))
+    assert len(counts) == 6
+    assert all(400 < n < 600 for n in counts.values())

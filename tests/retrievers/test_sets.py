@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.registry import create
 from target_bench.core.schema import Corpus, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers import sets
@@ -110,15 +109,3 @@ def test_the_file_of_weights_fits() -> None:
             assert {name: len(values[name]) for name in sizes} == sizes
             assert 0 < values["share"] < 1
             assert np.isfinite(values["first"]).all()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ("share=1.5", "share=1.5: a share of the first probability"),
-        ("weights=beaver", "weights=beaver: expected auto, spider"),
-    ],
-)
-def test_invalid_settings(settings: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        create("retriever", f"sets:encoder=none,{settings}")

@@ -15,10 +15,10 @@ def _table(name: str, *header: str, database: str = "d", **context: Any) -> Tabl
 
 def _joins(*tables: Table, keys: KeySource = "auto") -> Pairs:
     corpus = MemoryCorpus(tables)
-    found = join_weights(corpus, keys).tocoo()
+    weights = join_weights(corpus, keys).tocoo()
     pairs = {
         (corpus.ids[a].table_id, corpus.ids[b].table_id): float(weight)
-        for a, b, weight in zip(found.row, found.col, found.data, strict=True)
+        for a, b, weight in zip(weights.row, weights.col, weights.data, strict=True)
     }
     assert all(pairs[b, a] == weight for (a, b), weight in pairs.items())
     return {pair: weight for pair, weight in pairs.items() if pair[0] < pair[1]}
@@ -65,8 +65,8 @@ def test_a_column_named_like_a_table() -> None:
             ("Buildings", "rooms"): 1
         }
     for title in ("cities", "CITY"):
-        found = _joins(_table("a", "city_id"), _table("b", "pk", title=title))
-        assert found == {("a", "b"): 1}
+        joins = _joins(_table("a", "city_id"), _table("b", "pk", title=title))
+        assert joins == {("a", "b"): 1}
     assert _joins(_table("rooms", "building"), _table("buildings", "pk")) == {}
 
 

@@ -137,7 +137,7 @@ class OpenAIEmbeddings(Encoder):
         self._account = _Account()
 
     def notes(self) -> Sequence[str]:
-        """Return notes on requests and their cost, and pauses of the server."""
+        """Return notes on requests and their cost."""
         return self._account.notes(self.model, self.prices)
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
@@ -163,7 +163,7 @@ class OpenAIEmbeddings(Encoder):
         errors: list[Exception] = []
         batches = takewhile(lambda _: not errors, self._batches(sent))
 
-        with Connection(self._server, "/embeddings", self._account.waited) as connection:
+        with Connection(self._server, "/embeddings") as connection:
 
             def embedded(batch: _Batch) -> tuple[list[_Embedded], Exception | None]:
                 parts: list[_Embedded] = []
@@ -302,26 +302,17 @@ class _Account:
 
     def __init__(self) -> None:
         self._n_embedded = self._n_requests = self._n_tokens = 0
-        self._waited = 0.0
-        self._reason = ""
 
     def add(self, embedded: _Embedded) -> None:
         self._n_embedded += len(embedded.places)
         self._n_requests += 1
         self._n_tokens += embedded.tokens
 
-    def waited(self, reason: str, seconds: float) -> None:
-        self._waited += seconds
-        self._reason = reason
-
     def notes(self, model: str, prices: Mapping[str, float] | None) -> list[str]:
-        notes = []
-        if self._n_embedded:
-            cost = "" if prices is None else f", for {self._n_tokens * prices['input'] / 1e6:.4g}"
-            notes.append(
-                f"{model}: {self._n_embedded:,} texts embedded in {self._n_requests:,} requests, "
-                f"{self._n_tokens:,} tokens{cost}"
-            )
-        if self._waited:
-            notes.append(f"{model}: waited {self._waited:.0f} s in all, last for: {self._reason}")
-        return notes
+        if not self._n_embedded:
+            return []
+        cost = "" if prices is None else f", for {self._n_tokens * prices['input'] / 1e6:.4g}"
+        return [
+            f"{model}: {self._n_embedded:,} texts embedded in {self._n_requests:,} requests, "
+            f"{self._n_tokens:,} tokens{cost}"
+        ]

