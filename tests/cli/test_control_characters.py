@@ -38,19 +38,17 @@ def _raw(text: str) -> set[str]:
 
 
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("debug", [(), ("--debug",)])
 @pytest.mark.parametrize("where", ["index", "retrieve", "warn"])
-def test_words_of_a_plugin(
-    inside: Inside, where: str, debug: tuple[str, ...], recwarn: pytest.WarningsRecorder
-) -> None:
+def test_words_of_a_plugin(inside: Inside, where: str, recwarn: pytest.WarningsRecorder) -> None:
+    """In its errors, in the lines of ``--debug`` and in its warnings."""
     Path("loud.py").write_text(PLUGIN, encoding="utf-8")
-    task = ("--task", "retrieval", "--limit", "3", *debug)
+    task = ("--task", "retrieval", "--limit", "3", "--debug")
     done = inside("run", "mini", *task, "--retriever", f"loud.py:Loud:where={where}")
     assert done.code == (0 if where == "warn" else 3)
     assert _raw(done.out + done.err) == set()
-    said = str(recwarn.pop(UserWarning).message) if where == "warn" else done.err
-    assert SHOWN in said
-    assert _raw(said) == set()
+    shown = str(recwarn.pop(UserWarning).message) if where == "warn" else done.err
+    assert SHOWN in shown
+    assert _raw(shown) == set()
 
 
 def test_names_headers_and_cells_of_tables(inside: Inside) -> None:
@@ -68,5 +66,5 @@ def test_names_headers_and_cells_of_tables(inside: Inside) -> None:
     ):
         done = inside(*command)
         assert _raw(done.out + done.err) == set(), command
-    found = json.loads(inside("search", "./own", "Oslo", "--skip-bad", "--json").out)
-    assert "\x1b" in json.dumps(found, ensure_ascii=False).encode().decode("unicode_escape")
+    ranking = json.loads(inside("search", "./own", "Oslo", "--skip-bad", "--json").out)
+    assert ranking["bm25"][0]["table_id"] == "rivers\x1b[2J", "JSON keeps them"

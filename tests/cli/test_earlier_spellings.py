@@ -28,8 +28,8 @@ def test_what_stands_at_the_top() -> None:
     command = get_command(app)
     assert set(command.commands) == {*TOP, "ask", "check", "list", "describe", "search", *GROUPS}  # type: ignore[attr-defined]
     for group, names in GROUPS.items():
-        found = command.commands[group]  # type: ignore[attr-defined]
-        assert set(found.commands) == set(names.split())
+        inner = command.commands[group].commands  # type: ignore[attr-defined]
+        assert set(inner) == set(names.split())
 
 
 @pytest.mark.parametrize("name", MOVED_COMMANDS)
@@ -76,22 +76,6 @@ def test_every_plug_in_is_listed_and_described(inside: Inside, kind: registry.Ki
             assert inside.good("describe", kind, name)
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("./shop", "target-bench describe corpus ./shop"),
-        ("run bm25", "target-bench runs show RUN"),
-        ("bm25", "target-bench describe retriever bm25"),
-        ("retreiver bm25", "Did you mean retriever?"),
-        ("task totto", "totto is a corpus."),
-        ("corpus bm25", "bm25 is a retriever."),
-        ("metric minilm", "minilm is an encoder."),
-    ],
-)
-def test_a_name_of_another_kind(inside: Inside, words: str, told: str) -> None:
-    assert told in inside.bad(2, "describe", *words.split())
-
-
 def test_no_settings_type_or_text_is_internal(inside: Inside) -> None:
     """Of plug-ins with objects for settings, maps, attributes and names of this package."""
     for name in ("retriever dense", "encoder minilm", "generator extractive", "generator replay"):
@@ -100,32 +84,11 @@ def test_no_settings_type_or_text_is_internal(inside: Inside) -> None:
     assert "({name: float} | null)" in inside.good("describe", "retriever", "rows")
 
 
-def test_a_task_is_described(inside: Inside) -> None:
-    """By any of its names: what it is about, and each setting with type, default and meaning."""
-    text = inside.good("describe", "task", "Text to SQL")
-    for part in (
-        "task: Text-to-SQL (text_to_sql)",
-        "also called: sql, text2sql, nl2sql",
-        "input: the schema of the database",
-        "an answer is: a SQL statement",
-        "corpora: mini, spider, bird",
-        "ex[bird], ex[spider], ex[multiset]",
-    ):
-        assert part in text
-    words = " ".join(text.split())
-    assert "engine=sqlite (sqlite | duckdb)" in words
-    assert "timeout=30.0 (float) seconds that one statement may take" in words
-    assert "workers=null (int | null)" in words
-    assert "columns=false (bool)" in " ".join(
-        inside.good("describe", "task", "table retrieval").split()
-    )
-
-
 def test_two_settings_of_one_task_in_one_run(inside: Inside) -> None:
     run = ("run", "mini", "--retriever", "oracle", "--generator", "gold", "--limit", "2")
     both = ("--task", "qa", "--task", "fv:labels=target", "--json")
-    found = json.loads(inside.good(*run, *both))["results"]
-    assert [result["task"] for result in found] == ["question_answering", "fact_verification"]
+    results = json.loads(inside.good(*run, *both))["results"]
+    assert [result["task"] for result in results] == ["question_answering", "fact_verification"]
     message = inside.bad(2, *run, "--task", "fv", "--task", "Fact Checking:labels=target")
     assert "--task fact_verification is given twice" in message
     assert len(list(Path("runs").glob("*-gold-*"))) == 2

@@ -19,13 +19,13 @@ PREDICTION = "| Stadt | people |\n|---|---|\n| Wien | 2 |\n| Rome | 4 |\n"
 def says(request: Request) -> Reply:
     """Align as the rules do, take texts that differ for the same, and rate all pairs alike."""
     aligned = re.search(r"first:\n(\{.*\})\n", request.content)
-    said: object = {"content_similarity": 8, "structural_similarity": 10}
+    reply: object = {"content_similarity": 8, "structural_similarity": 10}
     if aligned:
-        said = json.loads(aligned[1])
+        reply = json.loads(aligned[1])
     elif "their texts" in request.content:
         numbers = re.findall(r"^(\d+)\. ", request.content, re.MULTILINE)
-        said = dict.fromkeys(numbers, "same")
-    return answer(f"Well.\n```json\n{json.dumps(said)}\n```")
+        reply = dict.fromkeys(numbers, "same")
+    return answer(f"Well.\n```json\n{json.dumps(reply)}\n```")
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def _judge(server: OpenAIServer) -> str:
 
 
 def test_two_tables_are_compared_with_a_model(inside: Inside, server: OpenAIServer) -> None:
-    asked = ("tables", "compare", "reference.md", "prediction.md", "--json")
-    rules = json.loads(inside.good(*asked))
-    done = inside(*asked, "--generator", _judge(server), "--yes")
+    compare = ("tables", "compare", "reference.md", "prediction.md", "--json")
+    rules = json.loads(inside.good(*compare))
+    done = inside(*compare, "--generator", _judge(server), "--yes")
     assert done.code == 0
     assert "not of the form" not in done.err
     judged = json.loads(done.out)

@@ -14,9 +14,9 @@ RUN = ("run", "mini", "--retriever", "bm25", "--top-k", "1,10", "--json", "--tas
 
 
 def _result(out: str) -> dict[str, Any]:
+    result: dict[str, Any]
     (result,) = json.loads(out)["results"]
-    found: dict[str, Any] = result
-    return found
+    return result
 
 
 def test_there_and_back(inside: Inside) -> None:
@@ -39,8 +39,8 @@ def test_there_and_back(inside: Inside) -> None:
 
 def test_export_of_answers(inside: Inside) -> None:
     """An answer a line in the order of the corpus, which are scored to the same figures."""
-    asked = ("run", "mini", "--task", "table-to-text", "--generator", "template", "--json")
-    first = _result(inside.good(*asked))
+    run = ("run", "mini", "--task", "table-to-text", "--generator", "template", "--json")
+    first = _result(inside.good(*run))
     log = Path(first["folder"]) / "generations.jsonl"
     assert inside.good("runs", "export", first["folder"], "--format", "lines", "-o", "a") == (
         "a/answers.txt\n"
@@ -93,16 +93,6 @@ def test_export_of_scores_that_are_older_than_the_rankings(inside: Inside) -> No
 
 
 @pytest.mark.parametrize(
-    "more", [("--run", "x.trec"), ("--limit", "3"), ("--split", "dev"), ("--corpus", "mini")]
-)
-def test_run_folder_takes_no_other_data(inside: Inside, more: tuple[str, ...]) -> None:
-    """What would be ignored is refused."""
-    folder = _result(inside.good(*RUN))["folder"]
-    assert "is a run folder" in inside.bad(2, "score", folder, *more)
-    assert "On average over 280 questions" in inside.good("score", folder)
-
-
-@pytest.mark.parametrize(
     ("name", "old", "new"),
     [
         ("retrieval.jsonl", b'"crc32"', b'"crx32"'),
@@ -119,5 +109,5 @@ def test_a_missing_seal_is_damage(inside: Inside, name: str, old: bytes, new: by
         done = inside(*command)
         assert done.code != 0
         assert "it is not what was written" in " ".join((done.out + done.err).split())
-    (one,) = json.loads(inside("runs", "list", "--json").out)
-    assert one["state"] in ("damaged", "unreadable")
+    (listed,) = json.loads(inside("runs", "list", "--json").out)
+    assert listed["state"] in ("damaged", "unreadable")

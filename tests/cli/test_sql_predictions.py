@@ -18,9 +18,9 @@ N = len(QUERIES)
 
 
 def _one(out: str) -> dict[str, Any]:
+    result: dict[str, Any]
     (result,) = json.loads(out)["results"]
-    found: dict[str, Any] = result
-    return found
+    return result
 
 
 def _judged(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -46,10 +46,10 @@ def _written(folder: Path, answers: Any) -> Path:
 def test_statements_that_write_get_nothing_in_any_form(
     inside: Inside, tmp_path: Path, wrapped: str
 ) -> None:
-    said = [wrapped.format(query.answer) for query in QUERIES]
+    texts = [wrapped.format(query.answer) for query in QUERIES]
     forms: list[Any] = [
-        {query.id: text for query, text in zip(QUERIES, said, strict=True)},
-        {str(i): f"{text}{BIRD}{QUERIES[i].database_id}" for i, text in enumerate(said)},
+        {query.id: text for query, text in zip(QUERIES, texts, strict=True)},
+        {str(i): f"{text}{BIRD}{QUERIES[i].database_id}" for i, text in enumerate(texts)},
     ]
     for form in forms:
         result = _one(inside.good(*SCORE, _written(tmp_path, form), "--json"))

@@ -1,6 +1,6 @@
-"""The page of transcripts: what the command line prints, for mistakes above all.
+"""Pages of transcripts: what the command line prints, for mistakes above all.
 
-``transcripts.txt`` lists files (``> name``, their lines after ``| ``), commands (``$ ...``) and
+``transcripts*.txt`` list files (``> name``, their lines after ``| ``), commands (``$ ...``) and
 what each of them prints, indented, with its exit code where that is not 0. To add a command write
 its line and run the test with TRANSCRIPTS=write; read what it wrote before you commit it.
 """
@@ -16,7 +16,7 @@ from tests.builders import ROOT
 from tests.cli.inside import Inside
 from tests.runs.stored import copied
 
-PAGE = Path(__file__).with_name("transcripts.txt")
+PAGES = sorted(Path(__file__).parent.glob("transcripts*.txt"))
 
 
 def _shown(inside: Inside, command: str, folder: Path) -> list[str]:
@@ -24,6 +24,9 @@ def _shown(inside: Inside, command: str, folder: Path) -> list[str]:
     done = inside(*shlex.split(command.removeprefix("$ target-bench")))
     text = (done.out + done.err).replace(f"{folder}/", "").replace(f"{ROOT}/", "")
     text = re.sub(r"\b[0-9a-f]{12}\b", "ID", text)
+    text = re.sub(r"\b0x[0-9a-f]+", "0x...", text)
+    if "ms/query" in text:
+        text = re.sub(r" +\d+\.\d+$", "  TIME", text, flags=re.MULTILINE)
     assert "Traceback" not in text, (command, text)
     assert "Internal error" not in text, (command, text)
     return [line.rstrip() for line in text.splitlines() if line] + [f"exit {done.code}"] * (
@@ -31,11 +34,14 @@ def _shown(inside: Inside, command: str, folder: Path) -> list[str]:
     )
 
 
-def test_transcripts(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_transcripts(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path
+) -> None:
     monkeypatch.delenv("TARGET_BENCH_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     copied(tmp_path)
-    page = PAGE.read_text(encoding="utf-8")
+    page = path.read_text(encoding="utf-8")
     lines: list[str] = []
     file = Path()
     for line in page.splitlines():
@@ -49,7 +55,7 @@ def test_transcripts(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyP
             file.write_text(file.read_text(encoding="utf-8") + line[2:] + "\n", encoding="utf-8")
         elif line.startswith("$ "):
             lines += [f"    {shown}" for shown in _shown(inside, line, tmp_path)]
-    found = "\n".join(lines) + "\n"
+    printed = "\n".join(lines) + "\n"
     if os.environ.get("TRANSCRIPTS") == "write":
-        PAGE.write_text(found, encoding="utf-8")
-    assert found == page
+        path.write_text(printed, encoding="utf-8")
+    assert printed == page

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from tests.builders import rewrite
 from tests.cli.inside import Inside
 from tests.runs.stored import Runs, copied
 
-WIDTHS = (40, 60, 80, 100, 200, None)
 LONG = "bm25:fields=[title,header],stopwords=en,stemmer=none,k1=1.5,b=0.75"
 
 
@@ -28,17 +28,10 @@ def runs(tmp_path: Path) -> Runs:
     return made
 
 
-@pytest.fixture(params=WIDTHS)
-def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int | None:
-    found: int | None = request.param
-    monkeypatch.setattr(text_tables, "terminal_width", lambda: found)
-    return found
-
-
 def test_ids_and_their_beginnings_resolve(inside: Inside, runs: Runs) -> None:
     """Of every command that takes a run."""
-    for one in json.loads(inside.good("runs", "list", "--json")):
-        name = Path(one["folder"]).name
+    for listed in json.loads(inside.good("runs", "list", "--json")):
+        name = Path(listed["folder"]).name
         for given in (name[-12:], name[-12:-4], name[:-2]):
             assert json.loads(inside.good("runs", "show", given, "--json"))["run"].endswith(name)
     id_ = runs.bm25.name[-12:-4]
@@ -52,11 +45,13 @@ def test_ids_and_their_beginnings_resolve(inside: Inside, runs: Runs) -> None:
 
 
 @pytest.mark.parametrize("what", LISTS)
-def test_catalogs(inside: Inside, what: What, width: int | None) -> None:
-    out = inside.good("list", what)
-    for row in LISTS[what]()[1]:
-        assert row[0] in out
-        assert all(word in out for cell in row[1:] for word in cell.split())
+def test_catalogs(inside: Inside, what: What, monkeypatch: pytest.MonkeyPatch) -> None:
+    for width in (40, 100):
+        monkeypatch.setattr(text_tables, "terminal_width", lambda width=width: width)
+        out = inside.good("list", what)
+        for row in LISTS[what]()[1]:
+            assert row[0] in out
+            assert all(word in out for cell in row[1:] for word in cell.split())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
@@ -76,19 +71,14 @@ def test_a_terminal_of_80_columns(runs: Runs) -> None:
         command, cwd=runs.root.parent, stdin=theirs, stdout=theirs, env=environment
     )
     os.close(theirs)
-    found = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # Linux: the other end is closed
-            break
-        if not part:
-            break
-        found += part
+    printed = b""
+    with suppress(OSError):  # Linux: the other end is closed
+        while part := os.read(ours, 65536):
+            printed += part
     assert process.wait() == 0
     os.close(ours)
-    plain = re.sub(r"\x1b\[[\d;]*m", "", found.decode())
-    assert plain != found.decode(), "the terminal has colours"
+    plain = re.sub(r"\x1b\[[\d;]*m", "", printed.decode())
+    assert plain != printed.decode(), "the terminal has colours"
     lines = plain.replace("\r", "").split("\n")
     for folder in (runs.labels, runs.other_labels):
         assert any(line.startswith(f" {folder.name[-12:]} ") for line in lines)

@@ -108,9 +108,9 @@ def test_layouts_that_carry_it(tmp_path: Path) -> None:
     (own / "queries.jsonl").write_text(json.dumps(query))
     read = load(f"{target}/").corpus["0", "m"]
     assert (read.grid, read.header) == (MEDALS, MEDALS.rectangular()[0])
-    found = load(f"{own}/").corpus["0", "m"]
-    assert (found.grid, found.header) == (MEDALS, ["Nation"])
-    assert "grid" not in found.context
+    own_table = load(f"{own}/").corpus["0", "m"]
+    assert (own_table.grid, own_table.header) == (MEDALS, ["Nation"])
+    assert "grid" not in own_table.context
     record["grid"] = [["x"]]
     (target / "corpus" / "test.jsonl").write_text(json.dumps(record))
     with pytest.raises(DataError, match=r"field 'grid': row 1, cell 1"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from target_bench import Generation, Query, Retrieval, TableId, evaluate, metric, score_answers
-from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.errors import ConfigError
 from target_bench.core.metric_function import FunctionMetric, metric_of
 from target_bench.corpora import load
 from target_bench.harness.stages.score import score_rankings
@@ -39,14 +39,14 @@ def test_the_score_is_the_mean_and_a_failed_answer_counts_zero() -> None:
     assert scored.scores["short"].spec == short.spec
 
 
-def test_none_and_nan_leave_a_query_out() -> None:
-    def seen(answer: str, query: Query) -> float | None:
+def test_none_leaves_a_query_out() -> None:
+    def half(answer: str, query: Query) -> float | None:
         return None if query.id == QUERIES[0].id else 0.5
 
-    scored = _scores(seen, {query.id: "x" for query in QUERIES})
-    score = scored.scores["seen"]
+    scored = _scores(half, {query.id: "x" for query in QUERIES})
+    score = scored.scores["half"]
     assert (score.value, score.n) == (0.5, len(QUERIES) - 1)
-    assert np.isnan(scored.per_query["seen"][0])
+    assert np.isnan(scored.per_query["half"][0])
 
 
 def test_where_lower_is_better_a_failed_query_is_left_out() -> None:
@@ -54,12 +54,10 @@ def test_where_lower_is_better_a_failed_query_is_left_out() -> None:
     def words(answer: str) -> float:
         return float(len(answer.split()))
 
-    first = QUERIES[0].id
-    score = _scores(words, {first: "two words"}).scores["words"]
+    score = _scores(words, {QUERIES[0].id: "two words"}).scores["words"]
     assert (score.value, score.n) == (2, 1)
     score = _scores(words, {}).scores["words"]
-    assert score.n == 0
-    assert not score.value <= 2
+    assert (np.isnan(score.value), score.n) == (True, 0)
 
 
 def test_rankings_at_every_cutoff() -> None:
@@ -76,70 +74,19 @@ def test_rankings_at_every_cutoff() -> None:
         assert scored.scores[f"near@{k}"].low == scored.scores[f"success@{k}"].low
 
 
-def test_what_a_function_raises_or_returns_names_metric_and_query() -> None:
-    def broken(answer: str) -> float:
-        return 1 / 0
-
-    def texts(answer: str) -> Any:
-        return "good"
-
-    def endless(answer: str) -> float:
-        return float("-inf")
-
-    answers = {query.id: "x" for query in QUERIES}
-    with pytest.raises(PluginError, match=r"endless: returned -inf for query"):
-        _scores(endless, answers)
-    with pytest.raises(PluginError, match=r"(?s)broken raised ZeroDivisionError.*return 1 / 0"):
-        _scores(broken, answers)
-    with pytest.raises(PluginError, match=r"texts: returned 'good' for query"):
-        _scores(texts, answers)
-
-
-@pytest.mark.parametrize(
-    ("function", "problem"),
-    [
-        (lambda answer, gpu: 1.0, "gpu is none of them"),
-        (lambda query: 1.0, "neither of the first"),
-        (lambda answer, k: 1.0, "no cutoff"),
-    ],
-)
-def test_other_parameters_are_refused(function: Any, problem: str) -> None:
-    with pytest.raises(ConfigError, match=problem):
-        FunctionMetric(function)
-
-
-@pytest.mark.parametrize(
-    ("declaration", "problem"),
-    [
-        ({"scale": "percentage"}, "scale='percentage'.*share or percent or unbounded"),
-        ({"digits": 2.5}, "digits=2.5"),
-        ({"name": 3}, "name=3"),
-        ({"scal": "share"}, "unknown field 'scal'. Did you mean scale"),
-    ],
-)
-def test_a_declaration_that_no_metric_has_is_refused(
-    declaration: dict[str, Any], problem: str
-) -> None:
-    with pytest.raises(ConfigError, match=problem):
-        metric(**declaration)(lambda answer: 1.0)
-
-
 def test_text_names_a_function_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def one(answer):\n    return 1\n\nNOT = 3\n")
-    made = metric_of(f"{tmp_path}/mine.py:one")
-    assert made.name == "one"
+    """An edited one has another signature."""
+    path = tmp_path / "mine.py"
+    path.write_text("def same(answer):\n    return 1\n\nNOT = 3\n")
+    made = metric_of(f"{path}:same")
+    assert made.name == "same"
     assert metric_of("rougeL").name == "rougeL"
     with pytest.raises(ConfigError, match="no 'two' in"):
-        metric_of(f"{tmp_path}/mine.py:two")
+        metric_of(f"{path}:two")
     with pytest.raises(ConfigError, match="has no settings"):
-        metric_of(f"{tmp_path}/mine.py:one:a=1")
-
-
-def test_another_function_has_another_signature(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def one(answer):\n    return 1\n")
-    before = metric_of(f"{tmp_path}/mine.py:one").signature
-    (tmp_path / "mine.py").write_text("def one(answer):\n    return 0\n")
-    assert metric_of(f"{tmp_path}/mine.py:one").signature != before
+        metric_of(f"{path}:same:a=1")
+    path.write_text("def same(answer):\n    return 0\n")
+    assert metric_of(f"{path}:same").signature != made.signature
 
 
 def _longer(limit: object) -> FunctionMetric:
@@ -164,26 +111,6 @@ def test_evaluate_takes_functions(tmp_path: Path) -> None:
         evaluate("random", "mini", metrics=[short], out=tmp_path)
 
 
-def recall(ranking: Sequence[Any]) -> float:
-    return float(len(ranking))
-
-
-def exact_match(answer: str) -> float:
-    return float(len(answer))
-
-
-@pytest.mark.parametrize(("measure", "task"), [(recall, "retrieval"), (exact_match, "qa")])
-def test_a_function_cannot_have_the_name_of_a_built_in_metric(
-    measure: Any, task: str, tmp_path: Path
-) -> None:
-    problem = f"'{measure.__name__}' is the name of a metric of target-bench"
-    with pytest.raises(ConfigError, match=problem):
-        evaluate("random", "mini", task=task, metrics=[measure], limit=5, out=tmp_path)
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(ConfigError, match=problem):
-        _scores(measure, {})
-
-
 def test_metrics_of_earlier_scorings_are_kept_or_named(tmp_path: Path) -> None:
     out = tmp_path / "runs"
     for name in "abc":
@@ -199,7 +126,7 @@ def test_metrics_of_earlier_scorings_are_kept_or_named(tmp_path: Path) -> None:
     (tmp_path / "b.py").unlink()
     observer = Recorder()
     assert {"aa", "cc"} <= set(run("a", observer=observer).scores)
-    assert [said for said in observer.warnings if "b.py:bb before, which is dropped" in said]
+    assert any("b.py:bb before, which is dropped" in warning for warning in observer.warnings)
     (tmp_path / "c.py").write_text("def cc(ranking):\n    raise ValueError('no more')\n")
     for warnings in (1, 0):  # it is said once
         observer = Recorder()

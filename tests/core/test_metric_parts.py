@@ -16,20 +16,15 @@ K = [1, 5]
 
 @pytest.fixture(scope="module")
 def mini() -> Dataset:
-    found = load("mini")
-    return replace(found, queries=tuple(q for q in found.queries if q.gold)[:40])
+    whole = load("mini")
+    return replace(whole, queries=tuple(q for q in whole.queries if q.gold)[:40])
 
 
 def _marked(dataset: Dataset, is_synthetic: Callable[[int], bool]) -> Dataset:
-    queries = (
-        replace(
-            query,
-            metadata={**query.metadata, "synthetic": "template"}
-            if is_synthetic(i)
-            else query.metadata,
-        )
-        for i, query in enumerate(dataset.queries)
-    )
+    queries = list(dataset.queries)
+    for i, query in enumerate(queries):
+        if is_synthetic(i):
+            queries[i] = replace(query, metadata={**query.metadata, "synthetic": "template"})
     return replace(dataset, queries=tuple(queries))
 
 
@@ -43,8 +38,8 @@ def test_each_kind_is_scored_as_if_it_were_alone(mini: Dataset) -> None:
     rankings = {q.id: [*q.gold, *(t for t in first if t not in q.gold)][-5:] for q in mini.queries}
 
     def scored(dataset: Dataset) -> dict[str, tuple[float, float, float, int]]:
-        asked = {query.id: rankings[query.id] for query in dataset.queries}
-        scores = score_rankings(dataset, asked, K).scores
+        some = {query.id: rankings[query.id] for query in dataset.queries}
+        scores = score_rankings(dataset, some, K).scores
         return {name: (s.value, s.low, s.high, s.n) for name, s in scores.items()}
 
     people = scored(_part(mixed, synthetic=False))

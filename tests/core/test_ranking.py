@@ -50,18 +50,18 @@ def test_top_k_is_a_sort(scores: Floats, data: st.DataObject) -> None:
     """For k below, at and above the number of columns."""
     m = scores.shape[1]
     k = data.draw(st.sampled_from([1, max(1, m - 1), m, m + 1, m + 7]))
-    best, found = top_k(scores, k)
-    assert best.shape == found.shape == (len(scores), min(k, m))
+    best, rounded = top_k(scores, k)
+    assert best.shape == rounded.shape == (len(scores), min(k, m))
     assert best.tolist() == _by_sorting(scores, k)
-    assert found.tolist() == np.take_along_axis(significant(scores), best, axis=1).tolist()
+    assert rounded.tolist() == np.take_along_axis(significant(scores), best, axis=1).tolist()
 
 
 @given(score_matrices(), st.sampled_from([2.0**-900, 2.0**-20, 2.0, 2.0**900]))
 def test_a_power_of_two_changes_nothing(scores: Floats, scale: float) -> None:
-    best, found = top_k(scores, 9)
+    best, rounded = top_k(scores, 9)
     again, scaled = top_k(scores * scale, 9)
     assert (best == again).all()
-    assert (found * scale == scaled).all()
+    assert (rounded * scale == scaled).all()
 
 
 def test_more_columns_than_fit_into_a_key() -> None:
@@ -86,10 +86,10 @@ def test_scores_that_cannot_rank(bad: float, n_columns: int) -> None:
 def test_sums_in_any_order_are_equal(terms: Floats, random: Any) -> None:
     """What a batch or a thread changes of a lexical score: the order of its additions."""
     order = np.random.default_rng(random.getrandbits(32)).permutation(40)
-    one, other = terms.sum(axis=1), terms[:, order].cumsum(axis=1)[:, -1]
-    off = np.abs(significant(one) - significant(other))
-    step = 2.0 ** (np.frexp(one)[1] - 32)
-    near_edge = np.abs(np.abs(one / step % 1) - 0.5) < 1e-4
+    sums, reordered = terms.sum(axis=1), terms[:, order].cumsum(axis=1)[:, -1]
+    off = np.abs(significant(sums) - significant(reordered))
+    step = 2.0 ** (np.frexp(sums)[1] - 32)
+    near_edge = np.abs(np.abs(sums / step % 1) - 0.5) < 1e-4
     assert (off[~near_edge] == 0).all()
 
 
@@ -97,11 +97,11 @@ def test_sums_in_any_order_are_equal(terms: Floats, random: Any) -> None:
 @pytest.mark.parametrize("unit", [1.0, 1 + 1e-7, 1 - 1e-7, 0.8, 1.3])
 def test_graded_by_the_nearest_power_of_two(unit: float, digits: int) -> None:
     scores = np.array([0.3, -0.3, 1e-12, -1e-12, 1.0])
-    found = graded(scores, unit, digits)
-    assert found.tolist() == (np.rint(scores * 2.0**digits) / 2.0**digits).tolist()
-    assert not np.signbit(found[2:4]).any()
+    grades = graded(scores, unit, digits)
+    assert grades.tolist() == (np.rint(scores * 2.0**digits) / 2.0**digits).tolist()
+    assert not np.signbit(grades[2:4]).any()
     for scale in (2.0**-700, 2.0**700, 2.0**1000):
-        assert graded(scores * scale, unit * scale, digits).tolist() == (found * scale).tolist()
+        assert graded(scores * scale, unit * scale, digits).tolist() == (grades * scale).tolist()
 
 
 def _settle(scores: Any, rows: Any = None) -> Settled:
@@ -111,13 +111,13 @@ def _settle(scores: Any, rows: Any = None) -> Settled:
 
 
 def _order(scores: Any) -> list[int]:
-    found: list[int] = _settle(scores).rows[0].tolist()
-    return found
+    order: list[int] = _settle(scores).rows[0].tolist()
+    return order
 
 
 distinct = st.lists(
     st.floats(-50, 50, allow_nan=False), min_size=2, max_size=20, unique=True
-).filter(lambda found: np.diff(np.sort(np.abs(found))).min() > 1e-4)
+).filter(lambda scores: np.diff(np.sort(np.abs(scores))).min() > 1e-4)
 """Scores far enough apart for every transformation below, in single precision too."""
 
 INCREASING: dict[str, Callable[[Floats], Floats]] = {
@@ -154,10 +154,10 @@ def test_a_ranking_is_a_sort(scores: list[float], seed: int) -> None:
     values = np.array(scores)
     expected = np.lexsort((np.arange(len(values)), -values)).tolist()
     places = np.random.default_rng(seed).permutation(len(values))
-    found = _settle(values[places], places)
-    assert found.rows[0].tolist() == expected
-    assert found.scores[0].tolist() == values[expected].tolist()
-    assert found.tied[0] == (len(set(scores)) < len(scores))
+    ranking = _settle(values[places], places)
+    assert ranking.rows[0].tolist() == expected
+    assert ranking.scores[0].tolist() == values[expected].tolist()
+    assert ranking.tied[0] == (len(set(scores)) < len(scores))
 
 
 @given(st.lists(st.sampled_from([3.0, 2.0, 1.0]), min_size=1, max_size=9), st.integers(1, 9))
@@ -178,11 +178,11 @@ def test_scores_that_run_out_of_digits_rank_as_they_are() -> None:
 
 
 def test_unfilled_places_stay_last() -> None:
-    found = _settle([[9.0, 7.0, 8.0], [1.0, 9.0, 9.0]], [[1, -1, -1], [4, 0, -1]])
-    assert found.rows.tolist() == [[1, -1, -1], [0, 4, -1]]
-    assert found.scores.tolist() == [[9.0, 0.0, 0.0], [9.0, 1.0, 0.0]]
-    assert found.moved.tolist() == [False, True]
-    assert found.tied.tolist() == [False, False]
+    ranking = _settle([[9.0, 7.0, 8.0], [1.0, 9.0, 9.0]], [[1, -1, -1], [4, 0, -1]])
+    assert ranking.rows.tolist() == [[1, -1, -1], [0, 4, -1]]
+    assert ranking.scores.tolist() == [[9.0, 0.0, 0.0], [9.0, 1.0, 0.0]]
+    assert ranking.moved.tolist() == [False, True]
+    assert ranking.tied.tolist() == [False, False]
 
 
 def test_rises() -> None:

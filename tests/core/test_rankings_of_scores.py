@@ -15,23 +15,23 @@ from target_bench.core import ranking
 from target_bench.core.ranking import Sums, significant
 from target_bench.core.schema import TableId
 
-Found = list[list[tuple[int, float]]]
+Rows = list[list[tuple[int, float]]]
 
 
-def _simply(scores: NDArray[Any], k: int, offsets: NDArray[Any] | None = None) -> Found:
+def _simply(scores: NDArray[Any], k: int, offsets: NDArray[Any] | None = None) -> Rows:
     """All positive scores, sorted by rounded score and then by place."""
-    found = []
+    rows = []
     for i, row in enumerate(scores):
         shifted = significant(row + (0 if offsets is None else offsets[i]))
         places = [j for j in range(len(row)) if row[j] > 0]
         places.sort(key=lambda j: (-shifted[j], j))
-        found.append([(j, float(shifted[j])) for j in places[:k]])
-    return found
+        rows.append([(j, float(shifted[j])) for j in places[:k]])
+    return rows
 
 
 def _ranked(
     queries: Any, shards: Sequence[Any], k: int, offsets: NDArray[Any] | None = None
-) -> Found:
+) -> Rows:
     ids = [TableId("0", str(i)) for i in range(sum(shard.shape[1] for shard in shards))]
     ranked = ranking.rank_product(queries, shards, ids, k, offsets)
     rows = np.asarray(ranked.rows)
@@ -71,12 +71,7 @@ def test_every_way_is_the_simple_way(
     expected = _simply((queries @ weights).toarray(), k, offsets)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "WIDE", wide)
-        found = _ranked(queries, shards, k, offsets)
-    assert [[place for place, _ in row] for row in found] == [
-        [place for place, _ in row] for row in expected
-    ]
-    for row, other in zip(found, expected, strict=True):
-        assert [s for _, s in row] == [s for _, s in other]
+        assert _ranked(queries, shards, k, offsets) == expected
 
 
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(1, 24), offset=st.sampled_from([0.0, 3.5]))
@@ -88,20 +83,20 @@ def test_candidates_hold_the_best(seed: int, k: int, offset: float) -> None:
     )
     queries = draw.choice([0.0, 1.0, 2.5], (1, 3))
     scores = (queries @ weights)[0]
-    places, found = Sums(csr_matrix(queries), csr_matrix(weights), k).candidates(0, offset)
+    places, sums = Sums(csr_matrix(queries), csr_matrix(weights), k).candidates(0, offset)
     assert (np.diff(places) > 0).all()
-    np.testing.assert_allclose(found, scores[places], rtol=1e-12)
+    np.testing.assert_allclose(sums, scores[places], rtol=1e-12)
     least = max(1e-300, np.sort(scores)[-k] * (1 - 1e-12))
     assert set(np.flatnonzero(scores >= least)) <= set(places)
-    assert (found > 0).all()
+    assert (sums > 0).all()
 
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     queries, weights = _random(3, 700)
     monkeypatch.setattr(ranking, "WIDE", 0)
-    found = []
+    rankings = []
     for n in (1, 2, 3):
         monkeypatch.setattr(ranking, "n_processors", lambda n=n: n)
-        found.append(_ranked(queries, [weights], 10))
-    assert found[0] == found[1] == found[2]
+        rankings.append(_ranked(queries, [weights], 10))
+    assert rankings[0] == rankings[1] == rankings[2]
     assert _ranked(queries[:0], [weights], 10) == []

@@ -23,11 +23,10 @@ _HARMONY = (
         ("<think>\n\n</think>\n\nParis\n", "Paris"),
         ("<THINK>Oslo</Think> Paris", "Paris"),
         ('<think time="3 s">Oslo</think>Paris', "Paris"),
-        ("<thinking>Oslo</thinking>Paris", "Paris"),
-        ("<thought>Oslo</thought>Paris", "Paris"),
-        ("<reasoning>Oslo</reasoning>Paris", "Paris"),
-        ("<scratchpad>Oslo</scratchpad>Paris", "Paris"),
-        ("<seed:think>Oslo</seed:think>Paris", "Paris"),
+        *(
+            (f"<{tag}>Oslo</{tag}>Paris", "Paris")
+            for tag in ("thinking", "thought", "reasoning", "scratchpad", "seed:think")
+        ),
         ("[THINK]Oslo[/THINK]Paris", "Paris"),
         ("◁think▷Oslo◁/think▷Paris", "Paris"),
         ("<|START_THINKING|>Oslo<|END_THINKING|>Paris", "Paris"),

@@ -99,13 +99,6 @@ def test_an_output_that_encodes_ascii_only(monkeypatch: pytest.MonkeyPatch) -> N
     assert raw.getvalue() == b" \\xe9\n ---\n 1-2\n"
 
 
-def test_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "72")
-    assert text_tables.terminal_width() is None
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert text_tables.terminal_width() == 72
-
-
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
@@ -119,11 +112,12 @@ def test_colours_need_a_terminal_that_has_them(
 ) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
+    for name, value in {"COLUMNS": "72", **variables}.items():
         monkeypatch.setenv(name, value)
-    assert not has_colours(), "not a terminal"
+    assert (has_colours(), text_tables.terminal_width()) == (False, None), "not a terminal"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert has_colours() is expected
+    assert text_tables.terminal_width() == (80 if variables["TERM"] == "dumb" else 72)
 
 
 @pytest.mark.parametrize(
