@@ -247,13 +247,13 @@ def _stored(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[
     yield "compare", lambda: compare(alike, resamples=50).to_json()
     for folder in folders:
         yield f"report {folder.name}", partial(_sha256, partial(_report, folder, place.root))
-    submission = partial(pack, folders, CARD, place.root / "a.tbs.zip", partial=True)
+    submission = partial(pack, folders, CARD, place.root / "a.tbs.zip")
     yield "submit", partial(_sha256, submission)
     for folder in folders:
         yield f"score {folder.name}", partial(scored, folder)
-    yield "again", partial(_run, "retrieval", "mini", say, root, "bm25", limit=QUERIES)
+    yield "again", partial(_run, "retrieval", "mini", say, root, "bm25")
     known = Known(str(place.answers))
-    again = partial(_run, "fact_verification", "mini", say, root, "bm25", limit=QUERIES)
+    again = partial(_run, "fact_verification", "mini", say, root, "bm25")
     yield "answers again", partial(again, generator=known)
 
 
@@ -319,10 +319,9 @@ def _prepare(place: Place) -> None:
             make()
     runs, known = place.trial / "runs", Known(str(place.answers))
     for retriever in ("bm25", "tfidf"):
-        _run("retrieval", "mini", silent, runs, retriever, limit=QUERIES)
+        _run("retrieval", "mini", silent, runs, retriever)
     for task in ("fact_verification", "sql:workers=1"):
-        more = {"generator": known, "limit": QUERIES}
-        _run(task, "mini", silent, runs, "bm25", **more)
+        _run(task, "mini", silent, runs, "bm25", generator=known)
 
 
 def apart(work: Callable[[], Any]) -> Any:

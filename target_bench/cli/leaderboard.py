@@ -97,9 +97,6 @@ def submit(
         Path | None,
         option("A YAML file that describes the system; without it, one to fill in is shown."),
     ] = None,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Take runs of a part of the queries too.")
-    ] = False,
 ) -> None:
     """Read the card, pack and say what was packed."""
     from target_bench.reporting.leaderboard import pack
@@ -113,7 +110,7 @@ def submit(
             "--card: name a YAML file that describes the system, such as\n\n"
             f"{CARD.format(corpora=corpora)}"
         )
-    path = pack.pack(folders, read_card(card), out, partial)
+    path = pack.pack(folders, read_card(card), out)
     n = len(pack.with_retrievals(folders))
     typer.echo(f"{path}: {counted(n, 'run')}, {path.stat().st_size:,} bytes")
 

@@ -18,7 +18,7 @@ from target_bench.reporting.report import write_report
 from tests.browser import OpenPage
 from tests.cli.inside import Inside
 from tests.reporting import toy
-from tests.reporting.leaderboard.small import answers, changed, entry, found, retrieval, write
+from tests.reporting.leaderboard.small import answers, changed, entry, recalls, retrieval, write
 from tests.reporting.report.driving import ready
 
 
@@ -119,7 +119,7 @@ def _with_edits(share: float, name: str, value: float) -> Any:
     """An entry of answers with the toy metric: ``value`` on average."""
     basis = retrieval(share)
     made = answers(share, basis)
-    values = found(0.5, len(basis.query_ids)) * 2 * value
+    values = recalls(0.5, len(basis.query_ids)) * 2 * value
     score = Score(float(values.mean()), value / 2, value * 2, len(values), "s", toy.SPEC)
     made = changed(
         made,

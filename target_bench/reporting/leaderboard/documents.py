@@ -226,8 +226,8 @@ class RunDocument(RunFields):
 
     Attributes:
         retrieval: for answers to retrieved tables, the place of their rankings among the runs.
-        database: the one database whose queries were ranked, or None.
-        limit: how many queries were looked at, or None for all.
+        database: None; runs on a part of the queries are not submitted.
+        limit: None likewise.
         files: SHA-256 of every source file of the data, by name.
         identity: of ``retriever``, ``generator`` and ``prompt``: class, settings, versions.
         scores: metric name -> score, as the submitter's machine computed them.
@@ -235,8 +235,8 @@ class RunDocument(RunFields):
     """
 
     retrieval: Place | None
-    database: Name | None
-    limit: Annotated[int, Field(ge=1)] | None
+    database: None = None
+    limit: None = None
     files: dict[str, Hash]
     identity: dict[Name, dict[str, Any]]
     scores: Annotated[dict[Name, DeclaredScore], Field(max_length=500)]
@@ -264,7 +264,7 @@ class Index(Strict):
 
     format: Literal[1, 2]
     written_by: Name
-    partial: bool
+    partial: Literal[False] = False
     runs: Annotated[int, Field(ge=1, le=MOST_RUNS)]
     files: dict[str, Hash]
 

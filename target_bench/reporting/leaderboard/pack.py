@@ -45,14 +45,13 @@ _SECONDS = ("load", "embed_corpus", "retrieve", "generate", "score")
 _LATENCY = ("p50", "p95", "p99", "queries", "threads")
 
 
-def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) -> Path:
+def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
     """Write runs and a card as one file; the same runs and card make the same bytes.
 
     Args:
         folders: run folders; the retrievals of runs of answers are packed with them.
         card: who made what.
         out: the file, ending in ``.tbs.zip``; its folder is made if it is missing.
-        partial: take runs of a part of the queries too; the others will count as wrong.
 
     Raises:
         ConfigError: a run that others cannot check, or that is not a result of a system; a card
@@ -66,7 +65,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
         raise ConfigError(f"{len(runs)} runs: a submission holds 1 to {MOST_RUNS}")
     bases = {run.retrieval.folder for run in runs if run.retrieval is not run}
     for run in runs:
-        _check(run, partial, is_basis=run.folder in bases)
+        _check(run, is_basis=run.folder in bases)
     missing = [name for name in corpora_of(folders) if name not in card.training_data]
     if missing:
         raise ConfigError(
@@ -81,7 +80,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
     index = {
         "format": 2,
         "written_by": f"target-bench {installed_version('target-bench')}",
-        "partial": partial,
+        "partial": False,
         "runs": len(runs),
         "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
     }
@@ -136,7 +135,7 @@ def scrubbed(value: Any) -> Any:
     return _scrubbed_text(value)
 
 
-def _check(run: Result, partial: bool, is_basis: bool) -> None:
+def _check(run: Result, is_basis: bool) -> None:
     """See that a run is whole, that others can check it, and that it is a result of a system."""
     command, folder = run.asked, run.folder
     damage = check(folder).problems
@@ -172,10 +171,10 @@ def _check(run: Result, partial: bool, is_basis: bool) -> None:
                 "it is not a result of a system"
             )
     for option, given in (("limit", command.limit), ("database", command.database)):
-        if given is not None and not partial:
+        if given is not None:
             raise ConfigError(
-                f"{folder}: was run with --{option} {given}, on a part of the queries. Run all "
-                "of them, or pass --partial: the others then count as wrong."
+                f"{folder}: was run with --{option} {given}, on a part of the queries; run it "
+                "without, as scores of a board are of all of them"
             )
 
 
@@ -211,8 +210,6 @@ def _about(run: Result, runs: Sequence[Result]) -> RunDocument:
             split=identity.split,
             task=identity.task,
             about=command.about,
-            database=command.database,
-            limit=command.limit,
             distractors=list(command.distractors),
             retriever=_label(command.retriever, command.retriever_name)
             if command.retriever

@@ -131,7 +131,6 @@ def _loaded(run: RunDocument, where: str, loader: Loader) -> Loaded:
     try:
         loaded = loader.load(run.corpus, run.split, tuple(run.distractors))
         loaded = loaded.of_task(run.about or RANKING_TASK)
-        queries = loaded.of_database(run.database).limited(run.limit).dataset.queries
     except ConfigError as error:
         raise RefusedError(f"{where}: {error}", "data") from error
     name, here = f"{run.corpus} {run.split}", loaded.dataset.files
@@ -141,7 +140,7 @@ def _loaded(run: RunDocument, where: str, loader: Loader) -> Loaded:
     if loaded.dataset.corpus.fingerprint != run.corpus_fingerprint:
         raise RefusedError(f"{where}: the tables of {name} are others{than}", "data")
     fingerprint = queries_fingerprint if run.generator is None else answers_fingerprint
-    if fingerprint(queries) != run.queries_fingerprint:
+    if fingerprint(loaded.dataset.queries) != run.queries_fingerprint:
         raise RefusedError(f"{where}: the queries or gold of {name} are others{than}", "data")
     return loaded
 

@@ -11,16 +11,14 @@ from target_bench.reporting.leaderboard.pack import pack
 from tests.cli.conftest import inside  # noqa: F401
 from tests.reporting.leaderboard.forging import Files, files_of
 
-TASKS = ("retrieval", "question_answering", "fact_verification", "text_to_sql")
 
-
-def card(name: str = "Our BM25", author: str = "Ann Other") -> Card:
+def card(name: str = "Our BM25", author: str = "Ann Other", corpus: str = "mini") -> Card:
     return Card(
         name=name,
         authors=(author,),
         retriever_kind="lexical",
         parameters=0,
-        training_data={"mini": "no"},
+        training_data={corpus: "no"},
         hardware="2 cores",
         licence="Apache-2.0",
         open_weights=True,
@@ -28,16 +26,24 @@ def card(name: str = "Our BM25", author: str = "Ann Other") -> Card:
     )
 
 
-def run_all(out: Path, retriever: str, tasks: Sequence[str] = TASKS) -> list[Path]:
+def run_all(out: Path, retriever: str, tasks: Sequence[str]) -> list[Path]:
     return [
         TARGET((task, "mini"), out=out).run(retriever, top_k=[1, 5, 10])[0].folder for task in tasks
     ]
 
 
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def retrieval_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run folder of BM25's rankings."""
+    (folder,) = run_all(tmp_path_factory.mktemp("runs"), "bm25", ["retrieval"])
+    return folder
+
+
+@pytest.fixture(scope="session")
+def runs(retrieval_run: Path) -> list[Path]:
     """Run folders of BM25, one a task."""
-    return run_all(tmp_path_factory.mktemp("runs"), "bm25")
+    tasks = ("question_answering", "fact_verification", "text_to_sql")
+    return [retrieval_run, *run_all(retrieval_run.parent, "bm25", tasks)]
 
 
 @pytest.fixture(scope="session")
@@ -47,9 +53,9 @@ def packed_bm25(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="session")
-def packed_retrieval(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def packed_retrieval(retrieval_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Table retrieval alone."""
-    return pack(runs[:1], card(), tmp_path_factory.mktemp("packed") / "retrieval.tbs.zip")
+    return pack([retrieval_run], card(), tmp_path_factory.mktemp("packed") / "retrieval.tbs.zip")
 
 
 @pytest.fixture

@@ -1,21 +1,37 @@
-"""Submissions taken apart, changed, and put together again with the right hashes."""
+"""Submissions taken apart, changed, put together again with the right hashes, and verified."""
 
 import hashlib
+import io
 import json
+import time
+import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from target_bench.reporting.leaderboard import archive
+from target_bench.reporting.leaderboard.archive import RefusedError
+from target_bench.reporting.leaderboard.submission import opened
+from target_bench.reporting.leaderboard.verify import Verification, verify
+from tests.builders import Recorder
 
 Files = dict[str, bytes]
 Record = dict[str, Any]
 
+RANKINGS = "runs/0/retrieval.jsonl"
+RUN = "runs/0/run.json"
+
+MEBI = 1024 * 1024
+SECONDS, BYTES = 10.0, 64 * MEBI
+"""What refusing a hostile submission may take at most."""
+
 
 def files_of(path: Path) -> Files:
-    with zipfile.ZipFile(path) as opened:
-        return {name: opened.read(name) for name in opened.namelist()}
+    with zipfile.ZipFile(path) as opened_zip:
+        return {name: opened_zip.read(name) for name in opened_zip.namelist()}
 
 
 def packed(path: Path, files: Files) -> Path:
@@ -38,11 +54,59 @@ def with_lines(files: Files, name: str, change: Callable[[list[Record]], list[Re
     return {**files, name: "".join(json.dumps(line) + "\n" for line in lines).encode()}
 
 
-def run_of(files: Files, task: str, about: str | None = None) -> str:
-    """The folder of the run of a task."""
+def run_of(files: Files, task: str, answers_to: str | None = None) -> str:
+    """The folder of the run of a task, or of the rankings that its answers are built on."""
     for name in sorted(files):
         if name.endswith("run.json"):
             document = json.loads(files[name])
-            if document["task"] == task and (task != "retrieval" or document["about"] == about):
+            if document["task"] == task and (
+                task != "retrieval" or document["about"] == answers_to
+            ):
                 return name.removesuffix("/run.json")
     raise LookupError(task)
+
+
+def verified(path: Path, files: Files, against: Path | None = None, **options: Any) -> Verification:
+    return verify(packed(path, files), against, observer=Recorder(), **options)
+
+
+def levels(verification: Verification) -> dict[str, str]:
+    """Check -> its most serious finding, notes left out."""
+    accusations = [f for f in verification.findings if f.level != "note"]
+    return {f.check: f.level for f in sorted(accusations, key=lambda f: f.level == "rejected")}
+
+
+def zipped(members: Sequence[tuple[str | zipfile.ZipInfo, bytes]]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as opened_zip:
+        for name, content in members:
+            opened_zip.writestr(name, content)
+    return buffer.getvalue()
+
+
+def refused(path: Path, content: bytes | None = None) -> str:
+    """Why a file is refused: soon, and without much memory."""
+    if content is not None:
+        path.write_bytes(content)
+    tracemalloc.start()
+    start = time.perf_counter()
+    with pytest.raises(RefusedError) as caught:
+        _read_all(path)
+    seconds, (_, most) = time.perf_counter() - start, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert seconds < SECONDS
+    assert most < BYTES
+    message = str(caught.value)
+    assert message.isprintable()
+    assert len(message) < 1000
+    verification = verify(path, observer=Recorder())
+    assert (verification.verdict, verification.entry) == ("rejected", None)
+    assert [finding.check for finding in verification.findings] == [caught.value.check]
+    return message
+
+
+def _read_all(path: Path) -> None:
+    with opened(path) as submission:
+        for name in sorted(submission.archive.names):
+            if name.endswith(".jsonl"):
+                list(submission.archive.lines(name))

@@ -26,7 +26,7 @@ from target_bench import (
 )
 from target_bench.core.release import Release
 
-ASKED: list[str] = []
+JUDGED: list[str] = []
 """The answers that the model was asked about, in all tests."""
 
 Ratings = Sequence[float]
@@ -39,11 +39,11 @@ class Rating(Metric[Ratings]):
     signature = "rating|version:1"
 
     def statistics(self, examples: Ratings) -> NDArray[np.float64]:
-        return np.array([[one, 1.0] for one in examples])
+        return np.array([[rating, 1.0] for rating in examples])
 
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = totals[..., 0] / totals[..., 1]
-        return found
+        means: NDArray[np.float64] = totals[..., 0] / totals[..., 1]
+        return means
 
 
 class Rated(Task[Ratings], AnswerJudge):
@@ -71,11 +71,12 @@ class Rated(Task[Ratings], AnswerJudge):
         _retrievals: Mapping[str, Retrieval],
         known: Mapping[str, Judgement],
     ) -> list[Query]:
-        def holds(query: Query) -> bool:
-            of = f"about {generations[query.id].text}"
-            return query.id in known and known[query.id].fingerprint == of
+        def is_judged(query: Query) -> bool:
+            judgement = known.get(query.id)
+            fingerprint = f"about {generations[query.id].text}"
+            return judgement is not None and judgement.fingerprint == fingerprint
 
-        return [query for query in dataset.queries if not holds(query)]
+        return [query for query in dataset.queries if not is_judged(query)]
 
     def judged(
         self,
@@ -85,11 +86,12 @@ class Rated(Task[Ratings], AnswerJudge):
         _retrievals: Mapping[str, Retrieval],
     ) -> Iterating[Judgement, None, None]:
         for query in queries:
-            given = generations[query.id]
-            if given.error is None:
-                ASKED.append(given.text)
-            rating = 0.0 if given.error is not None else 0.75
-            yield Judgement(query.id, f"about {given.text}", {"rating": rating, "reply": "Good!"})
+            generation = generations[query.id]
+            failed = generation.error is not None
+            if not failed:
+                JUDGED.append(generation.text)
+            record = {"rating": 0.0 if failed else 0.75, "reply": "Good!"}
+            yield Judgement(query.id, f"about {generation.text}", record)
 
 
 class Sentences(CorpusLoader):
@@ -109,7 +111,7 @@ class Sentences(CorpusLoader):
             yield Query(name, f"say {name}", (TableId("0", "a"),), f"It is {name}.")
 
 
-class Says:
+class Echo:
     """Says the query."""
 
     def generate(self, request: Any) -> str:

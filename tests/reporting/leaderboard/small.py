@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.reporting.leaderboard.documents import Card
-from target_bench.reporting.leaderboard.entry import SUFFIX, Entry, Finding, RunEntry, Verdict
+from target_bench.reporting.leaderboard.entry import SUFFIX, Entry, Finding, RunEntry
 
 N = 60
 CUTOFFS = (1, 5, 10)
@@ -18,86 +18,58 @@ CUTOFFS = (1, 5, 10)
 Values = NDArray[np.float64]
 
 
-def card(name: str = "System", **changed: Any) -> Card:
+def card(name: str = "System", **changes: Any) -> Card:
     fields: dict[str, Any] = {
-        "name": name,
-        "authors": ("Ann Other",),
-        "retriever_kind": "dense",
-        "parameters": 110_000_000,
-        "training_data": {"alpha": "no", "beta": "no"},
-        "hardware": "2 cores",
-        "licence": "Apache-2.0",
-        "open_weights": True,
-    }
-    return Card(**{**fields, **changed})
+        "name": name, "authors": ("Ann Other",), "retriever_kind": "dense",
+        "parameters": 110_000_000, "training_data": {"alpha": "no", "beta": "no"},
+        "hardware": "2 cores", "licence": "Apache-2.0", "open_weights": True,
+    }  # fmt: skip
+    return Card(**{**fields, **changes})
 
 
-def found(share: float, n: int = N) -> Values:
+def recalls(share: float, n: int = N) -> Values:
     """Recall of n queries: the first ``share`` of them have their table."""
     return (np.arange(n) < round(share * n)).astype(np.float64)
 
 
-def retrieval(share: float, corpus: str = "alpha", **changed: Any) -> RunEntry:
+def retrieval(share: float, corpus: str = "alpha", n: int = N, **changes: Any) -> RunEntry:
     """A run of which ever more queries have their table, down to a ``share`` of them at 10."""
-    n = changed.pop("n", N)
     values = {
-        f"recall@{k}": found(share * part, n)
+        f"recall@{k}": recalls(share * part, n)
         for k, part in zip(CUTOFFS, (0.5, 0.8, 1), strict=True)
     }
     values["mrr"] = values["recall@1"]
-    ready = {
-        "corpus": corpus,
-        "split": "test",
-        "task": "retrieval",
-        "retriever": "dense:model=m",
-        "generator": None,
-        "title": "",
-        "about": None,
-        "distractors": [],
-        "basis": False,
-        "answers": None,
-        "environment": {},
-        "latency_ms": None,
-        "generator_identity": {},
-        "cutoffs": list(CUTOFFS),
-        "scores": scores(values),
-        "query_ids": [f"{corpus}-{i}" for i in range(n)],
-        "per_query": values,
-        "counts": Counts(n, n, 0, 0, 0, 0, 0),
-        "corpus_fingerprint": hashed(corpus),
-        "queries_fingerprint": hashed(corpus, "queries"),
-        "predictions_sha256": hashed(share),
+    fields = {
+        "corpus": corpus, "split": "test", "task": "retrieval", "retriever": "dense:model=m",
+        "generator": None, "title": "", "about": None, "distractors": [], "basis": False,
+        "answers": None, "environment": {}, "latency_ms": None, "generator_identity": {},
+        "cutoffs": list(CUTOFFS), "scores": scores(values), "per_query": values,
+        "query_ids": [f"{corpus}-{i}" for i in range(n)], "counts": Counts(n, n, 0, 0, 0, 0, 0),
+        "corpus_fingerprint": hashed(corpus), "queries_fingerprint": hashed(corpus, "queries"),
+        "predictions_sha256": hashed(share), "timed_queries": n, "date": "2026-01-31",
         "seconds": {"retrieve": 0.6, "embed_corpus": 2.0},
-        "timed_queries": n,
         "retriever_identity": {"class": "target_bench.retrievers.dense:Dense"},
-        "date": "2026-01-31",
-    }
-    return RunEntry.model_construct(**{**ready, **changed})
+    }  # fmt: skip
+    return RunEntry.model_construct(**{**fields, **changes})
 
 
-def answers(share: float, basis: RunEntry, **changed: Any) -> RunEntry:
+def answers(share: float, basis: RunEntry, **changes: Any) -> RunEntry:
     """Answers to the same queries, of which a ``share`` are right."""
     n = len(basis.query_ids)
-    values = {**basis.per_query, "accuracy": found(share, n)}
-    ready = {
-        "task": "fact_verification",
-        "generator": "extractive",
-        "basis": False,
-        "about": None,
-        "scores": scores(values),
-        "per_query": values,
-        "answers": AnswerCounts(n, n, 1, 2, 0, 0, 100 * n, 0, 0.0),
-        "seconds": {"generate": 3.0},
-        "timed_queries": 0,
+    values = {**basis.per_query, "accuracy": recalls(share, n)}
+    fields = {
+        "task": "fact_verification", "generator": "extractive", "basis": False, "about": None,
+        "scores": scores(values), "per_query": values, "seconds": {"generate": 3.0},
+        "answers": AnswerCounts(n, n, 1, 2, 0, 0, 100 * n, 0, 0.0), "timed_queries": 0,
         "generator_identity": {"class": "target_bench.generators.extractive:Extractive"},
         "queries_fingerprint": hashed(basis.corpus, "answers"),
-    }
-    return basis.model_copy(update={**ready, **changed})
+    }  # fmt: skip
+    return basis.model_copy(update={**fields, **changes})
 
 
-def changed(one: Any, **fields: Any) -> Any:
+def changed(model: Any, **fields: Any) -> Any:
     """A run or an entry with other values."""
-    return one.model_copy(update=fields)
+    return model.model_copy(update=fields)
 
 
 def scores(values: Mapping[str, Values]) -> dict[str, Score]:
@@ -107,22 +79,14 @@ def scores(values: Mapping[str, Values]) -> dict[str, Score]:
     }
 
 
-def entry(
-    id_: str,
-    *runs: RunEntry,
-    its_card: Card | None = None,
-    verdict: Verdict = "accepted",
-    findings: Sequence[Finding] = (),
-) -> Entry:
-    made = its_card or card(id_.capitalize())
+def entry(id_: str, *runs: RunEntry, its_card: Card | None = None, **changes: Any) -> Entry:
+    fields = {"verdict": "accepted", "findings": [], "checked_by": "target-bench 0.1.0"} | changes
     return Entry.model_construct(
         id=id_,
-        card=made,
+        card=its_card or card(id_.capitalize()),
         runs=list(runs),
-        verdict=verdict,
-        findings=list(findings),
         fingerprint=hashed(id_),
-        checked_by="target-bench 0.1.0",
+        **fields,
     )
 
 
@@ -130,49 +94,30 @@ def board() -> list[Entry]:
     """Five systems on two corpora, one of them suspicious, and one that was rejected."""
     bm25 = [retrieval(0.6, retriever="bm25"), retrieval(0.5, "beta", retriever="bm25")]
     best, also = retrieval(0.95), retrieval(0.9, "beta")
+    finding = Finding(check="times", level="suspicious", message="faster than light", run=0)
+    plain = card("Plain BM25", retriever_kind="lexical", parameters=0)
+    by_far = card("Best, by far", training_data={"alpha": "yes", "beta": "no"})
+    close = card("Close", parameters=7_000_000_000, open_weights=False)
+    odd = card("Odd one", parameters=None, authors=("Somebody Else",))
+    untold = card("Untold", training_data={"alpha": "unknown"})
+    both = [answers(0.9, best), answers(0.7, best, generator="other:model=x")]
     return [
+        entry("bm25", *bm25, answers(0.4, bm25[0]), its_card=plain),
+        entry("best", best, also, *both, its_card=by_far),
+        entry("close", retrieval(0.93, seconds={"retrieve": 0.06}), its_card=close),
         entry(
-            "bm25",
-            *bm25,
-            answers(0.4, bm25[0]),
-            its_card=card("Plain BM25", retriever_kind="lexical", parameters=0),
+            "odd", retrieval(0.3), retrieval(0.2, "beta"),
+            its_card=odd, verdict="suspicious", findings=[finding],
         ),
-        entry(
-            "best",
-            best,
-            also,
-            answers(0.9, best),
-            answers(0.7, best, generator="other:model=x"),
-            its_card=card("Best, by far", training_data={"alpha": "yes", "beta": "no"}),
-        ),
-        entry(
-            "close",
-            retrieval(0.93, seconds={"retrieve": 0.06}),
-            its_card=card("Close", parameters=7_000_000_000, open_weights=False),
-        ),
-        entry(
-            "odd",
-            retrieval(0.3),
-            retrieval(0.2, "beta"),
-            its_card=card("Odd one", parameters=None, authors=("Somebody Else",)),
-            verdict="suspicious",
-            findings=[
-                Finding(check="times", level="suspicious", message="faster than light", run=0)
-            ],
-        ),
-        entry(
-            "untold",
-            retrieval(0.55, seconds={}, timed_queries=0),
-            its_card=card("Untold", training_data={"alpha": "unknown"}),
-        ),
+        entry("untold", retrieval(0.55, seconds={}, timed_queries=0), its_card=untold),
         entry("forged", retrieval(1.0), its_card=card("Forged"), verdict="rejected"),
-    ]
+    ]  # fmt: skip
 
 
 def write(folder: Path, entries: Sequence[Entry]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    for i, one in enumerate(entries):
-        one.write(folder / f"{i}{SUFFIX}")
+    for i, made in enumerate(entries):
+        made.write(folder / f"{i}{SUFFIX}")
     return folder
 
 

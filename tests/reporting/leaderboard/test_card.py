@@ -4,10 +4,8 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import DataError
-from target_bench.reporting.leaderboard.archive import RefusedError
 from target_bench.reporting.leaderboard.documents import Card, read_card
-from target_bench.reporting.leaderboard.submission import opened
-from tests.reporting.leaderboard.forging import Files, packed, with_document
+from tests.reporting.leaderboard.forging import Files, packed, refused, with_document
 
 GOOD = """\
 name: Wide Retriever
@@ -32,16 +30,16 @@ def written(folder: Path, text: str | bytes) -> Path:
 
 
 def test_card(tmp_path: Path) -> None:
-    found = read_card(written(tmp_path, GOOD))
-    assert found.parameters == 110_000_000
-    assert found.authors == ("Ann Other", "李雷")
-    assert found.training_data == {"ottqa": "yes", "fetaqa": "no", "bird": "unknown"}
-    assert found.contact is None
-    assert Card.model_validate(found.model_dump(mode="json")) == found
+    card = read_card(written(tmp_path, GOOD))
+    assert card.parameters == 110_000_000
+    assert card.authors == ("Ann Other", "李雷")
+    assert card.training_data == {"ottqa": "yes", "fetaqa": "no", "bird": "unknown"}
+    assert card.contact is None
+    assert Card.model_validate(card.model_dump(mode="json")) == card
 
 
 @pytest.mark.parametrize(
-    ("line", "changed", "told"),
+    ("line", "change", "message"),
     [
         (1, "name: <script>alert(1)</script>", "without HTML"),
         (1, 'name: "a\\u202Eb"', r"U\+202E"),
@@ -61,15 +59,18 @@ def test_card(tmp_path: Path) -> None:
         (12, "paper: https://ann:secret@example.org", "password"),
         (12, "paper: https://exa mple.org", "percent-encode"),
         (12, "paper: 'https://example.org/\"onload=x'", "percent-encode"),
+        (12, "paper: 'https://[x'", "is not an address"),
         (12, "paper: data:text/html,x", "https://"),
         (12, "website: https://example.org", "no such field"),
         (12, "paper: [[[[[[[[1]]]]]]]]", "valid string"),
     ],
 )
-def test_faults_stand_with_their_field(tmp_path: Path, line: int, changed: str, told: str) -> None:
+def test_faults_stand_with_their_field(
+    tmp_path: Path, line: int, change: str, message: str
+) -> None:
     lines = GOOD.splitlines()
-    lines[line - 1] = changed
-    with pytest.raises(DataError, match=told) as caught:
+    lines[line - 1] = change
+    with pytest.raises(DataError, match=message) as caught:
         read_card(written(tmp_path, "\n".join(lines) + "\n"))
     assert "card.yaml: " in str(caught.value)
     assert str(caught.value).replace("\n", "").isprintable()
@@ -106,10 +107,10 @@ def test_no_card(tmp_path: Path, content: bytes) -> None:
 def test_bomb_of_aliases(tmp_path: Path) -> None:
     pairs = zip("abcdefg", "bcdefgh", strict=True)
     grown = [f"{name}: &{name} [{f'*{before},' * 9}]" for before, name in pairs]
-    text = "\n".join(['a: &a ["x", "x"]', *grown])
+    path = written(tmp_path, "\n".join(['a: &a ["x", "x"]', *grown]))
     tracemalloc.start()
     with pytest.raises(DataError, match=r"an alias .* is not read"):
-        read_card(written(tmp_path, text))
+        read_card(path)
     assert tracemalloc.get_traced_memory()[1] < 10 * 1024 * 1024
     tracemalloc.stop()
 
@@ -133,6 +134,4 @@ def test_bomb_of_aliases(tmp_path: Path) -> None:
 )
 def test_hostile_cards_in_archives(at: Path, rankings: Files, change: dict[str, object]) -> None:
     forged = with_document(rankings, "card.json", lambda card: card.update(change))
-    with pytest.raises(RefusedError, match=r"card\.json") as caught, opened(packed(at, forged)):
-        pass
-    assert len(str(caught.value)) < 500
+    assert "card.json" in refused(packed(at, forged))

@@ -12,16 +12,14 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.load import load, of_task
 from target_bench.reporting.leaderboard.entry import read
-from target_bench.reporting.leaderboard.pack import pack
+from target_bench.reporting.leaderboard.pack import pack, with_retrievals
 from target_bench.reporting.leaderboard.site import build
 from target_bench.reporting.leaderboard.verify import verify
-from target_bench.retrievers.bounds import Oracle
 from target_bench.runs.manifest import run_key
 from target_bench.runs.result import Result
 from target_bench.runs.trec import word, words_of
 from tests.builders import Record, Recorder, json_lines, rewrite, without
 from tests.reporting.leaderboard.conftest import card
-from tests.reporting.leaderboard.forging import files_of, packed, with_document
 
 QUERIES = of_task(load("mini"), "retrieval").queries
 
@@ -44,97 +42,84 @@ def _target(out: Path, task: str = "retrieval") -> TARGET:
     return TARGET((task, "mini"), out=out / "runs", observer=Recorder())
 
 
-def _answers(out: Path, task: str) -> Path:
-    """Gold answers as a predictions file."""
-    chosen = [query for query in QUERIES if query.metadata.get("task", task) == task]
-    texts = {q.id: q.answer if isinstance(q.answer, str) else q.answer[0] for q in chosen}
-    # Of most queries none: all would be an upper bound, which is rejected.
+def _answered(out: Path, task: str) -> Result:
+    """Gold answers as a predictions file; of most none, as all would be an upper bound."""
+    queries = [query for query in QUERIES if query.metadata.get("task", task) == task]
+    texts = [q.answer if isinstance(q.answer, str) else q.answer[0] for q in queries]
     lines = [
-        {"query_id": q, "text": "1" if i % 20 else text}
-        for i, (q, text) in enumerate(texts.items())
+        {"query_id": query.id, "text": "1" if i % 20 else text}
+        for i, (query, text) in enumerate(zip(queries, texts, strict=True))
     ]
     path = out / f"{task}.jsonl"
     path.write_text(json_lines(lines), encoding="utf-8")
-    return path
+    return _target(out, task).score(predictions=path)[0]
 
 
-def _trec(out: Path) -> Path:
-    path = out / "run.trec"
+def _trec(out: Path) -> Result:
     words = words_of(load("mini").corpus.ids)
-    path.write_text("".join(f"{word(q.id)} Q0 {words[q.gold[-1]]} 1 1.0 x\n" for q in QUERIES[::2]))
-    return path
+    lines = [f"{word(q.id)} Q0 {words[q.gold[-1]]} 1 1.0 x\n" for q in QUERIES[::2]]
+    (out / "run.trec").write_text("".join(lines))
+    return _target(out).score(out / "run.trec")[0]
 
 
-def _jsonl(out: Path) -> Path:
-    path = out / "run.jsonl"
+def _jsonl(out: Path) -> Result:
     pairs = [(query, [list(QUERIES[i - 1].gold[0])]) for i, query in enumerate(QUERIES)]
-    path.write_text(json_lines({"query_id": q.id, "tables": tables} for q, tables in pairs))
-    return path
+    lines = ({"query_id": query.id, "tables": tables} for query, tables in pairs)
+    (out / "run.jsonl").write_text(json_lines(lines))
+    return _target(out).score(out / "run.jsonl")[0]
 
 
-KINDS: dict[str, Callable[[Path], Result]] = {
-    "bm25": lambda out: _target(out).run("bm25", latency=20)[0],
-    "no-context": lambda out: _target(out).run("no-context")[0],
-    "a file of rankings": lambda out: _target(out).score(_jsonl(out))[0],
-    "a TREC run": lambda out: _target(out).score(_trec(out))[0],
-    "extractive": lambda out: _target(out, "question_answering").run("bm25")[0],
-    "no table": lambda out: _target(out, "question_answering").run("no-context")[0],
-    "recorded answers": lambda out: _target(out, "question_answering").run(
-        "bm25", generator=Recorded()
-    )[0],
-    "own times": lambda out: _target(out, "question_answering").run("bm25", generator=Slow())[0],
-    "empty": lambda out: _target(out, "fact_verification").run("bm25", generator="empty")[0],
+def _answers(retriever: str, task: str = "question_answering", **options: Any) -> Any:
+    return lambda out: _target(out, task).run(retriever, **options)[0]
+
+
+ANSWERED = {"retrieve", "embed_corpus", "generate"}
+KINDS: dict[str, tuple[Callable[[Path], Result], set[str]]] = {
+    "bm25": (_answers("bm25", "retrieval", latency=20), {"retrieve", "embed_corpus", "p50"}),
+    "no-context": (_answers("no-context", "retrieval"), set()),
+    "a file of rankings": (_jsonl, set()),
+    "a TREC run": (_trec, set()),
+    "extractive": (_answers("bm25"), ANSWERED),
+    "no table": (_answers("no-context"), {"generate"}),
+    "recorded answers": (_answers("bm25", generator=Recorded()), ANSWERED - {"generate"}),
+    "own times": (_answers("bm25", generator=Slow()), ANSWERED),
+    "empty": (_answers("bm25", "fact_verification", generator="empty"), ANSWERED - {"generate"}),
     **{
-        f"a file of {task}": lambda out, task=task: _target(out, task).score(  # type: ignore[misc]
-            predictions=_answers(out, task)
-        )[0]
+        f"a file of {task}": (lambda out, task=task: _answered(out, task), set())  # type: ignore[misc]
         for task in ("question_answering", "fact_verification", "text_to_sql")
     },
 }
-TIMED = {
-    "bm25": {"retrieve", "embed_corpus", "p50"},
-    "extractive": {"retrieve", "embed_corpus", "generate"},
-    "no table": {"generate"},
-    "recorded answers": {"retrieve", "embed_corpus"},
-    "own times": {"retrieve", "embed_corpus", "generate"},
-    "empty": {"retrieve", "embed_corpus"},
-}
+"""What is run -> the stages of which a time is submitted."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_submitted_is_accepted(tmp_path: Path, kind: str) -> None:
-    result = KINDS[kind](tmp_path)
-    path = pack([result.folder], card(), tmp_path / "a.tbs.zip")
-    found = verify(path)
-    assert found.verdict == "accepted", found.findings
-    assert found.entry is not None
-    timed: set[str] = set()
-    for run in found.entry.runs:
-        timed |= set(run.seconds) - {"load", "score"}
-        timed |= {"p50"} if run.latency_ms else set()
-        assert (run.retrieve_ms is None) == ("retrieve" not in run.seconds)
-        single = run.model_copy(update={"seconds": {}, "timed_queries": 0})
-        assert single.retrieve_ms is None, "the median of single queries is another quantity"
-    assert timed == TIMED.get(kind, set())
-    written = tmp_path / "entries" / "a.entry.json"
-    written.parent.mkdir()
-    found.entry.write(written)
-    assert read(written).model_dump_json() == found.entry.model_dump_json()
-    build(written.parent, tmp_path / "site")
-    metrics = {
-        column["metric"]: [row["cells"][i] for row in data["rows"]]
-        for data in (json.loads(p.read_bytes()) for p in (tmp_path / "site").glob("*.json"))
-        for i, column in enumerate(data.get("columns", ()))
-    }
-    assert any(metrics.get("ms", ())) == (kind == "bm25")
-    assert any(metrics.get("ms/answer", ())) == ("generate" in timed)
-
-
-@pytest.mark.parametrize(("retriever", "generator"), [("oracle", "extractive"), ("bm25", "gold")])
-def test_what_reads_the_gold_is_refused(tmp_path: Path, retriever: str, generator: str) -> None:
-    result = _target(tmp_path, "question_answering").run(retriever, generator=generator)[0]
-    with pytest.raises(ConfigError, match="upper bound"):
-        pack([result.folder], card(), tmp_path / "a.tbs.zip")
+def test_what_is_submitted_is_accepted(tmp_path: Path) -> None:
+    results = {kind: make(tmp_path) for kind, (make, _) in KINDS.items()}
+    folders = [result.folder for result in results.values()]
+    path = pack(folders, card(), tmp_path / "a.tbs.zip")
+    verification = verify(path)
+    assert verification.verdict == "accepted", verification.findings
+    entry = verification.entry
+    assert entry is not None
+    places = {run.folder: place for place, run in enumerate(with_retrievals(folders))}
+    for kind, (_, expected) in KINDS.items():
+        result = results[kind]
+        own = [entry.runs[places[run.folder]] for run in (result, result.retrieval)]
+        times = {name for run in own for name in run.seconds} - {"load", "score"}
+        assert times | ({"p50"} if any(run.latency_ms for run in own) else set()) == expected, kind
+        assert all((run.retrieve_ms is None) == ("retrieve" not in run.seconds) for run in own)
+    entry.write(tmp_path / "entries.entry.json")
+    assert read(tmp_path / "entries.entry.json").model_dump_json() == entry.model_dump_json()
+    build(tmp_path, tmp_path / "site")
+    shown = {}
+    for name, metric in (("index", "ms"), ("question_answering", "ms/answer")):
+        board = json.loads((tmp_path / "site" / f"{name}.json").read_bytes())
+        (i,) = (i for i, column in enumerate(board["columns"]) if column["metric"] == metric)
+        timed = [row for row in board["rows"] if row["cells"][i]]
+        shown[name] = {row["generator"] or row["retriever"] for row in timed}
+    assert shown["index"] == {"bm25"}
+    assert {label.rpartition(":")[2] for label in shown["question_answering"]} == {
+        "extractive", "Slow"
+    }  # fmt: skip
 
 
 class FirstGold(Retriever):
@@ -149,45 +134,42 @@ class FirstGold(Retriever):
         return [*dict.fromkeys(query.gold)][: min(top_k, 1)]
 
 
-@pytest.mark.parametrize("retriever", ["best=oracle", Oracle(), FirstGold()])
-def test_what_reads_the_gold_is_rejected_past_pack(
-    tmp_path: Path, retriever: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("retriever", "generator"),
+    [("oracle", None), ("best=oracle", None), (FirstGold(), None), ("bm25", "gold")],
+)
+def test_what_reads_the_gold_is_refused_and_rejected_past_that(
+    tmp_path: Path, retriever: Any, generator: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = _target(tmp_path, "retrieval").run(retriever)[0]
+    task = "question_answering" if generator else "retrieval"
+    result = _target(tmp_path, task).run(retriever, generator=generator)[0]
     path = tmp_path / "a.tbs.zip"
     with pytest.raises(ConfigError, match="upper bound"):
         pack([result.folder], card(), path)
     monkeypatch.setattr("target_bench.reporting.leaderboard.pack.reads_gold", lambda _: False)
-    said = verify(pack([result.folder], card(), path)).findings
-    assert any(f.level == "rejected" and "which reads the gold" in f.message for f in said)
+    findings = verify(pack([result.folder], card(), path)).findings
+    assert any(f.level == "rejected" and "which reads the gold" in f.message for f in findings)
 
 
 def test_a_time_from_a_cache_is_not_submitted(tmp_path: Path) -> None:
     """A saved index has no time of its own; nor has a run that does not say what was cached."""
+
+    def times(folder: Path) -> set[str]:
+        entry = verify(pack([folder], card(), tmp_path / "a.tbs.zip")).entry
+        assert entry is not None
+        return set(entry.runs[0].seconds)
+
     for out in ("a", "b"):
         target = TARGET(("retrieval", "mini"), out=tmp_path / out, observer=Recorder())
         result = target.run("bm25", indexes=tmp_path / "indexes")[0]
-    found = verify(pack([result.folder], card(), tmp_path / "a.tbs.zip"))
-    assert found.entry is not None
-    assert set(found.entry.runs[0].seconds) == {"load", "retrieve", "score"}
+    assert times(result.folder) == {"load", "retrieve", "score"}
     path = result.folder / "manifest.json"
     rewrite(path, lambda manifest: without(manifest, "from_caches"))
-    named = rewrite(path, _of_another_class)["id"]
-    folder = result.folder.rename(result.folder.with_name(named))
-    found = verify(pack([folder], card(), tmp_path / "b.tbs.zip"))
-    assert found.entry is not None
-    assert not set(found.entry.runs[0].seconds) - {"load", "score"}
+    name = rewrite(path, _of_another_class)["id"]
+    assert times(result.folder.rename(result.folder.with_name(name))) <= {"load", "score"}
 
 
 def _of_another_class(manifest: Record) -> None:
     identity = manifest["identity"]
     identity["retriever"]["class"] = "mine:Mine"
     manifest["id"] = f"{manifest['id'].rpartition('-')[0]}-{run_key(identity)}"
-
-
-def test_another_format_is_refused(tmp_path: Path, packed_retrieval: Path) -> None:
-    files = with_document(
-        files_of(packed_retrieval), "submission.json", lambda index: index.update(format=3)
-    )
-    (finding,) = verify(packed(tmp_path / "a.tbs.zip", files)).findings
-    assert finding.message == "submission.json: format: input should be 1 or 2 (found 3)"

@@ -1,6 +1,7 @@
 """A submission of answers that a model judged: its replies are read again, and it is not asked."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,11 @@ from target_bench import TARGET
 from target_bench.core.built_in import BUILT_IN
 from target_bench.core.task import PromptStyle
 from target_bench.reporting.leaderboard.pack import pack
-from target_bench.reporting.leaderboard.verify import Verification, verify
+from target_bench.reporting.leaderboard.verify import Verification
 from tests.builders import Record, Recorder, without
 from tests.reporting.leaderboard import rated
 from tests.reporting.leaderboard.conftest import card
-from tests.reporting.leaderboard.forging import Files, files_of, packed, with_lines
+from tests.reporting.leaderboard.forging import Files, files_of, verified, with_lines
 
 JUDGEMENTS = "runs/0/judgements.jsonl"
 
@@ -25,7 +26,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     users = {"user": "{{ tables }} {{ query }}", "no_context_user": "{{ query }}"}
     prompt.write_text(json.dumps({**system, **users}))
     monkeypatch.setattr(rated.Rated, "prompt", PromptStyle(prompt))
-    monkeypatch.setattr(rated, "ASKED", [])
+    monkeypatch.setattr(rated, "JUDGED", [])
     for kind, name, target in (("task", "rated", "Rated"), ("corpus", "sentences", "Sentences")):
         monkeypatch.setitem(BUILT_IN[kind], name, f"{rated.__name__}:{target}")  # type: ignore[index]
 
@@ -33,71 +34,62 @@ def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def files(tmp_path: Path) -> Files:
     target = TARGET(("rated", "sentences"), out=tmp_path / "runs", observer=Recorder())
-    (result,) = target.run(generator=rated.Says())
-    assert rated.ASKED == ["I say a", "I say b"]
-    judged = card().model_copy(update={"training_data": {"sentences": "no"}})
-    return files_of(pack([result.folder], judged, tmp_path / "a.tbs.zip"))
+    (result,) = target.run(generator=rated.Echo())
+    assert rated.JUDGED == ["I say a", "I say b"]
+    return files_of(pack([result.folder], card(corpus="sentences"), tmp_path / "a.tbs.zip"))
 
 
-def _verified(tmp_path: Path, files: Files) -> Verification:
-    rated.ASKED.clear()
-    found = verify(packed(tmp_path / "b.tbs.zip", files), observer=Recorder())
-    assert rated.ASKED == []
-    return found
+def _verified(path: Path, files: Files) -> Verification:
+    rated.JUDGED.clear()
+    verification = verified(path, files)
+    assert rated.JUDGED == []
+    return verification
 
 
-def test_replies_travel_and_no_model_is_asked(tmp_path: Path, files: Files) -> None:
+def test_replies_travel_and_no_model_is_asked(at: Path, files: Files) -> None:
     lines = [json.loads(line) for line in files[JUDGEMENTS].splitlines()]
-    assert [(line["query_id"], line["rating"], line["reply"]) for line in lines] == [
-        ("a", 0.75, "Good!"),
-        ("b", 0.75, "Good!"),
-    ]
-    found = _verified(tmp_path, files)
-    assert found.verdict == "accepted", found.findings
-    assert found.entry is not None
-    (run,) = found.entry.runs
+    replies = [(line["query_id"], line["rating"], line["reply"]) for line in lines]
+    assert replies == [("a", 0.75, "Good!"), ("b", 0.75, "Good!")]
+    verification = _verified(at, files)
+    assert verification.verdict == "accepted", verification.findings
+    assert verification.entry is not None
+    (run,) = verification.entry.runs
     assert (run.scores["rating"].value, run.retriever, run.cutoffs) == (0.75, None, [])
 
 
-def _of_another_answer(lines: list[Record]) -> list[Record]:
-    return [line | {"fingerprint": "about something else"} for line in lines]
+UNJUDGED = "it is not asked again"
+DAMAGED: dict[str, tuple[Callable[[list[Record]], list[Record]], str]] = {
+    "fewer": (lambda lines: lines[:1], UNJUDGED),
+    "none": (lambda _: [], UNJUDGED),
+    "of another answer": (
+        lambda lines: [line | {"fingerprint": "about something else"} for line in lines], UNJUDGED,
+    ),
+    "twice": (lambda lines: [*lines, lines[0]], "judges 'a' twice"),
+    "no query": (lambda lines: [without(line, "query_id") for line in lines], "query_id"),
+    "a number": (lambda lines: [line | {"query_id": 1} for line in lines], "query_id"),
+    "long": (lambda lines: [line | {"fingerprint": "x" * 501} for line in lines], "fingerprint"),
+    "no record": (lambda _: [[]], "line 1"),  # type: ignore[list-item]
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("change", [lambda lines: lines[:1], lambda _: [], _of_another_answer])
-def test_an_answer_without_its_judgement(tmp_path: Path, files: Files, change: object) -> None:
-    forged = with_lines(files, JUDGEMENTS, change)  # type: ignore[arg-type]
-    (finding,) = _verified(tmp_path, forged).findings
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_judgements(at: Path, files: Files, name: str) -> None:
+    change, message = DAMAGED[name]
+    (finding,) = _verified(at, with_lines(files, JUDGEMENTS, change)).findings
     assert (finding.check, finding.level) == ("readable", "rejected")
-    assert "it is not asked again" in finding.message
+    assert message in finding.message
 
 
-def test_no_judgements_at_all(tmp_path: Path, files: Files) -> None:
-    (finding,) = _verified(tmp_path, without(files, JUDGEMENTS)).findings
+def test_no_judgements_at_all(at: Path, files: Files) -> None:
+    (finding,) = _verified(at, without(files, JUDGEMENTS)).findings
     assert finding.check == "readable"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda lines: [*lines, lines[0]],
-        lambda lines: [without(line, "query_id") for line in lines],
-        lambda lines: [line | {"query_id": 1} for line in lines],
-        lambda lines: [line | {"fingerprint": "x" * 501} for line in lines],
-        lambda _: [[]],
-    ],
-)
-def test_damaged_judgements(tmp_path: Path, files: Files, change: object) -> None:
-    forged = with_lines(files, JUDGEMENTS, change)  # type: ignore[arg-type]
-    (finding,) = _verified(tmp_path, forged).findings
-    assert (finding.check, finding.level) == ("readable", "rejected")
-
-
-def test_a_missing_answer_counts_as_wrong(tmp_path: Path, files: Files) -> None:
-    fewer = with_lines(files, "runs/0/generations.jsonl", lambda lines: lines[:1])
-    found = _verified(tmp_path, fewer)
-    assert found.entry is not None
-    assert found.entry.runs[0].scores["rating"].value == 0.375
-    assert "1 of 2 queries are missing" in str(found.findings)
+def test_a_missing_answer_counts_as_wrong(at: Path, files: Files) -> None:
+    verification = _verified(at, with_lines(files, "runs/0/generations.jsonl", lambda x: x[:1]))
+    assert verification.entry is not None
+    assert verification.entry.runs[0].scores["rating"].value == 0.375
+    assert "1 of 2 queries are missing" in str(verification.findings)
 
 
 def test_sql_is_executed_again(everything: Files) -> None:

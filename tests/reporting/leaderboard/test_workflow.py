@@ -34,39 +34,30 @@ def _step(job: str, name: str) -> str:
 
 
 def test_strangers_meet_no_right_and_no_secret() -> None:
+    """The job with rights runs one action of GitHub; the token is not left in the checkout."""
     assert set(PARSED[True]) == {"pull_request", "push"}  # YAML reads the key `on` as true
     assert PARSED["permissions"] == {"contents": "read"}
     assert "secrets." not in TEXT
-    assert [job for job, found in JOBS.items() if "permissions" in found] == ["deploy"]
+    assert [name for name, job in JOBS.items() if "permissions" in job] == ["deploy"]
     assert JOBS["verify"]["if"] == "github.event_name == 'pull_request'"
     assert JOBS["build"]["if"] == "github.event_name == 'push'"
     assert JOBS["deploy"]["needs"] == "build"
-
-
-def test_the_job_with_rights_runs_one_action_of_github() -> None:
     (step,) = JOBS["deploy"]["steps"]
     assert step["uses"].startswith("actions/deploy-pages@")
     assert "run" not in step
+    checkouts = [step["with"] for step in _steps() if "actions/checkout@" in step.get("uses", "")]
+    assert [options["persist-credentials"] for options in checkouts] == [False, False]
 
 
-def test_actions_are_pinned() -> None:
+def test_what_is_called() -> None:
+    """Actions by their commits, commands of ours that there are, and nothing pasted into a script.
+
+    A misspelt command of ours would otherwise be noticed in production.
+    """
     for line in TEXT.splitlines():
         if "uses:" in line:
             assert re.fullmatch(r".*uses: actions/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line)
-
-
-def test_nothing_is_pasted_into_a_script() -> None:
     assert not [step["name"] for step in _steps() if "${{" in step.get("run", "")]
-
-
-def test_the_token_is_not_left_in_the_checkout() -> None:
-    found = [step["with"] for step in _steps() if "actions/checkout@" in step.get("uses", "")]
-    assert len(found) == 2
-    assert all(given["persist-credentials"] is False for given in found)
-
-
-def test_only_this_project_and_tools_of_the_runner_are_called() -> None:
-    """A misspelt command of ours would otherwise be found in production."""
     called = re.findall(r"^\s*(?:if )?(target-bench [a-z]+ [a-z]+)", TEXT, re.MULTILINE)
     assert set(called) == {"target-bench leaderboard verify", "target-bench leaderboard build"}
 
@@ -143,56 +134,46 @@ def test_no_change_fails(shell: Shell) -> None:
     shell(CHECK, code=1)
 
 
-def test_a_good_submission_and_a_forged_one(
-    shell: Shell, tmp_path: Path, packed_retrieval: Path
-) -> None:
-    """The steps of a pull request, then those of the main branch, with the real command."""
+@pytest.fixture
+def good(shell: Shell, tmp_path: Path, packed_retrieval: Path) -> Path:
+    """The folder of submissions with a good one that was added."""
     submissions = tmp_path / "repository" / "submissions"
     (submissions / "there.tbs.zip").unlink()
     shell(COMMIT)
     shutil.copyfile(packed_retrieval, submissions / "good.tbs.zip")
     shell(COMMIT)
+    return submissions
+
+
+def test_a_good_submission_and_a_forged_one(
+    shell: Shell, tmp_path: Path, good: Path, packed_retrieval: Path
+) -> None:
+    """The steps of a pull request, with the real command."""
     shell(CHECK)
     done = shell(_step("verify", "Verify"))
     assert "good.tbs.zip: accepted" in done.stdout
     first, *_, last = done.stdout.splitlines()
     assert last == f"::{first.removeprefix('::stop-commands::')}::"
-    assert json.loads((submissions / "good.entry.json").read_text())["verdict"] == "accepted"
-
     forged = with_lines(
         files_of(packed_retrieval), "runs/0/retrieval.jsonl", lambda lines: [*lines, lines[0]]
     )
-    packed(submissions / "forged.tbs.zip", forged)
-    (tmp_path / "temp" / "added").write_text(
-        "submissions/forged.tbs.zip\nsubmissions/good.tbs.zip\n"
-    )
+    packed(good / "forged.tbs.zip", forged)
+    (tmp_path / "temp" / "added").write_text("submissions/forged.tbs.zip\n")
     done = shell(_step("verify", "Verify"), code=5)
     assert "forged.tbs.zip: rejected" in done.stdout
 
 
-def test_the_main_branch_verifies_once(
-    shell: Shell, tmp_path: Path, packed_retrieval: Path
-) -> None:
-    repository = tmp_path / "repository"
-    (repository / "submissions" / "there.tbs.zip").unlink()
-    shutil.copyfile(packed_retrieval, repository / "submissions" / "good.tbs.zip")
-    verify = _step("build", "Verify")
+def test_the_main_branch_verifies_once_and_builds(shell: Shell, good: Path) -> None:
+    """For a pull request the site is of what the main branch verified, without an entry."""
+    verify, entry = _step("build", "Verify"), good / "good.entry.json"
     assert "good.tbs.zip: accepted" in shell(verify).stdout
-    entry = repository / "submissions" / "good.entry.json"
     assert json.loads(entry.read_text())["id"] == "good"
     entry.unlink()
     assert shell(verify).stdout == ""
     assert entry.exists()
-
-
-@pytest.mark.parametrize("job", ["verify", "build"])
-def test_the_site_is_built(shell: Shell, tmp_path: Path, packed_retrieval: Path, job: str) -> None:
-    """For a pull request from what the main branch verified; the entry is not in the checkout."""
-    repository = tmp_path / "repository"
-    (repository / "submissions" / "there.tbs.zip").unlink()
-    shutil.copyfile(packed_retrieval, repository / "submissions" / "good.tbs.zip")
-    shell(_step("build", "Verify"))
-    if job == "verify":
-        (repository / "submissions" / "good.entry.json").unlink()
-    shell(_step(job, "Build the site"))
-    assert (repository / "site" / "index.html").is_file()
+    shell(_step("build", "Build the site"))
+    page = good.parent / "site" / "index.html"
+    page.unlink()
+    entry.unlink()
+    shell(_step("verify", "Build the site"))
+    assert page.is_file()
