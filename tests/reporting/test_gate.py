@@ -18,12 +18,7 @@ from target_bench.reporting.gate import Rule, parse_rule
 from target_bench.runs.baseline_file import opened_baseline, write_baseline
 from target_bench.runs.result import read_run
 from tests.builders import only
-from tests.runs.stored import Runs, copied
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Runs:
-    return copied(tmp_path)
+from tests.runs.stored import Runs
 
 
 @pytest.fixture
@@ -47,45 +42,50 @@ def test_rules_are_read_as_they_are_written(metric: str, size: float, lower: boo
 
 
 @pytest.mark.parametrize(
-    "text", ["", "recall@10", "<-0.1", "recall@10<", "recall@10<=-.1", "a<nan"]
+    ("text", "message"),
+    [
+        *(
+            (t, "is not a rule")
+            for t in ("", "recall@10", "<-0.1", "recall@10<", "a<=-.1", "a<nan")
+        ),
+        ("recall@10<0.9", "a run that is equal to the baseline would fail"),
+        ("tokens>-1", "a run that is equal to the baseline would fail"),
+    ],
 )
-def test_what_is_not_a_rule(text: str) -> None:
-    with pytest.raises(ConfigError, match="is not a rule"):
+def test_what_is_no_rule(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         parse_rule(text)
-
-
-@pytest.mark.parametrize("text", ["recall@10<0.9", "tokens>-1"])
-def test_a_rule_that_an_equal_run_breaks(text: str) -> None:
-    with pytest.raises(ConfigError, match="a run that is equal to the baseline would fail"):
-        parse_rule(text)
-
-
-def test_a_run_is_no_worse_than_itself(runs: Runs) -> None:
-    """As in continuous integration where nothing changed; a rule named twice counts once."""
-    (check,) = gate(runs.bm25, runs.bm25, ["recall@10<-0.01", "recall@10<-0.010"]).checks
-    assert (check.verdict, check.difference.value) == ("passed", 0.0)
 
 
 def test_verdicts(runs: Runs, baseline: Path) -> None:
     """Of a drop that is real, of one that is noise, and of one within the limit."""
-    found = gate(baseline, runs.tfidf, ["recall@10<-0.01"], by=["task"])
-    assert {c.slice: c.verdict for c in found.checks} == {
+    outcome = gate(baseline, runs.tfidf, ["recall@10<-0.01"], by=["task"])
+    assert {check.slice: check.verdict for check in outcome.checks} == {
         "task=fact_verification": "passed",
         "task=question_answering": "within noise",
         "task=text_to_sql": "failed",
     }
-    assert found.failed
-    assert "The gate failed: recall@10<-0.01 of task=text_to_sql. " in found.sentence
-    assert found.sentence.endswith(
+    assert outcome.failed
+    assert "The gate failed: recall@10<-0.01 of task=text_to_sql. " in outcome.sentence
+    assert outcome.sentence.endswith(
         " Beyond the limit, but not failed, because the paired test shows no difference at the "
         "level 0.05: recall@10<-0.01 of task=question_answering."
     )
-    assert "recall@10: 144 or 57 queries are likely to show differences from .0" in found.shown[0]
-    assert found.shown[0] in found.markdown()
+    assert "recall@10: 144 or 57 queries are likely to show differences from .0" in outcome.shown[0]
+    assert outcome.shown[0] in outcome.markdown()
     assert not gate(baseline, runs.tfidf, ["recall@10<-0.2"], by=["task"]).failed
 
 
-def test_queries_that_are_too_few_to_fail(tmp_path: Path) -> None:
+def test_a_run_is_no_worse_than_itself(runs: Runs, baseline: Path) -> None:
+    """As in continuous integration where nothing changed; a rule named twice counts once."""
+    for base in (runs.bm25, baseline):
+        outcome = gate(base, runs.bm25, ["recall@10<-0.01", "recall@10<-0.010"])
+        (check,) = outcome.checks
+        assert (check.verdict, check.difference.value) == ("passed", 0.0)
+        assert outcome.run == runs.bm25
+
+
+def test_queries_that_are_too_few_to_fail(runs: Runs, tmp_path: Path) -> None:
     """With five, no difference has a p-value below 0.0625; with six, of two tests, below 0.0625."""
     mini = TARGET(("retrieval", "mini"), out=tmp_path)
     bm25, random = (
@@ -97,73 +97,47 @@ def test_queries_that_are_too_few_to_fail(tmp_path: Path) -> None:
     assert gate(bm25[6], random[6], "recall@10<-0.01").checks[0].can_fail
     with pytest.raises(ConfigError, match="corrected for 2 tests"):
         gate(bm25[6], random[6], ["recall@10<-0.01", "mrr<-0.01"])
-
-
-def test_a_slice_that_is_too_small_to_fail(runs: Runs) -> None:
-    """``mini`` has questions with four gold tables, but few."""
-    found = gate(runs.bm25, runs.tfidf, ["recall@10<-0.01"], by=["gold_tables"])
-    few = [check for check in found.checks if not check.can_fail]
-    assert few
-    assert len(few) < len(found.checks)
-    assert all(check.n < 9 for check in few)
-    assert "cannot fail: there are too few queries for the test." in found.sentence
-
-
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        ("recall@10<-1", r"never fails, .* from 0 to 1; for one point .* 'recall@10<-0\.01'"),
-        ("recall@10>0.01", "fails runs that are better .* higher is better for recall@10"),
-    ],
-)
-def test_rules_that_make_no_sense(runs: Runs, rule: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        gate(runs.bm25, runs.tfidf, [rule])
-
-
-def test_a_stored_run_is_the_same_baseline(runs: Runs, baseline: Path) -> None:
-    rules = ["recall@10<-0.01", "mrr<-0.9"]
-    of_file, of_run = (gate(one, runs.tfidf, rules) for one in (baseline, runs.bm25))
-    assert of_file.checks == of_run.checks
-    assert [check.verdict for check in of_file.checks] == ["failed", "passed"]
-
-
-def test_the_run_itself_made_again(runs: Runs, baseline: Path) -> None:
-    found = gate(baseline, runs.bm25, ["recall@10<0"])
-    assert (found.checks[0].difference.value, found.failed) == (0, False)
-    assert found.run == runs.bm25
+    by_tables = gate(runs.bm25, runs.tfidf, ["recall@10<-0.01"], by=["gold_tables"])
+    small = [check.n for check in by_tables.checks if not check.can_fail]
+    assert 0 < len(small) < len(by_tables.checks)
+    assert max(small) < 9, "few questions of mini have four gold tables"
+    assert "cannot fail: there are too few queries for the test." in by_tables.sentence
 
 
 def test_documents(runs: Runs, baseline: Path) -> None:
-    found = gate(baseline, runs.tfidf, ["recall@10<-0.01", "mrr<-0.9"])
-    record = json.loads(json.dumps(found.to_json()))
-    assert [one["verdict"] for one in record["checks"]] == ["failed", "passed"]
+    rules = ["recall@10<-0.01", "mrr<-0.9"]
+    outcome = gate(baseline, runs.tfidf, rules)
+    assert outcome.checks == gate(runs.bm25, runs.tfidf, rules).checks
+    record = json.loads(json.dumps(outcome.to_json()))
+    assert [check["verdict"] for check in record["checks"]] == ["failed", "passed"]
     assert record["checks"][0]["reason"] == (
         ".988 to .936, a difference of -.051 (-.083 to -.026) over 280 queries, p < .001"
     )
-    suite = ElementTree.fromstring(found.junit())
+    suite = ElementTree.fromstring(outcome.junit())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     assert [case.find("failure") is None for case in suite] == [False, True]
-    assert r"| recall@10\<-0.01 | .988 | .936 | -.051 |" in found.markdown()
-
-
-def test_junit_of_a_slice_with_control_characters(runs: Runs, baseline: Path) -> None:
-    found = gate(baseline, runs.tfidf, ["mrr<-0.9"])
-    checks = (replace(check, slice="town=\x1b[1mOslo\x00") for check in found.checks)
-    odd = replace(found, checks=tuple(checks))
-    (case,) = ElementTree.fromstring(odd.junit())
+    assert r"| recall@10\<-0.01 | .988 | .936 | -.051 |" in outcome.markdown()
+    odd = replace(outcome.checks[1], slice="town=\x1b[1mOslo\x00")  # no characters of XML
+    (case,) = ElementTree.fromstring(replace(outcome, checks=(odd,)).junit())
     assert case.get("name") == "mrr<-0.9 [town=\ufffd[1mOslo\ufffd]"
 
 
 def test_what_is_refused(runs: Runs, baseline: Path, tmp_path: Path) -> None:
+    refused: list[tuple[Any, Path, str, type[Exception], str]] = [
+        (baseline, runs.tfidf, "accuracy<-1", ConfigError, "no metric 'accuracy'"),
+        (baseline, runs.tfidf, "recall@10<-1", ConfigError, r"never fails, .* 'recall@10<-0\.01'"),
+        (baseline, runs.tfidf, "recall@10>0.01", ConfigError, "better .* higher is better for rec"),
+        (
+            *(baseline, runs.mixed, "mrr<-0.9", DataError),
+            rf"^{re.escape(str(baseline))} and .* different tables",
+        ),
+        (tmp_path / "none.json", runs.tfidf, "mrr<-0.9", ConfigError, r"no such file.*--update"),
+    ]
+    for base, run, rule, error, message in refused:
+        with pytest.raises(error, match=message):
+            gate(base, run, [rule])
     with pytest.raises(ConfigError, match=r"alpha=1\.5"):
         gate(baseline, runs.tfidf, ["mrr<-0.9"], alpha=1.5)
-    with pytest.raises(ConfigError, match="no metric 'accuracy'"):
-        gate(baseline, runs.tfidf, ["accuracy<-1"])
-    with pytest.raises(DataError, match=rf"^{re.escape(str(baseline))} and .* different tables"):
-        gate(baseline, runs.mixed, ["mrr<-0.9"])
-    with pytest.raises(ConfigError, match=r"no such file.*--update"):
-        gate(tmp_path / "none.json", runs.tfidf, ["mrr<-0.9"])
     with pytest.raises(ConfigError, match=r"ends in \.json"):
         write_baseline(read_run(runs.bm25), tmp_path / "baseline.yaml")
 
@@ -175,8 +149,8 @@ def test_answers_from_rankings(runs: Runs, tmp_path: Path) -> None:
     rules = ["exact_match<-0.01"]
     same, other = gate(path, runs.answers, rules), gate(path, runs.other, rules)
     assert same.sentence == "The gate passed."
+    assert same.checks == gate(runs.answers, runs.answers, rules).checks
     assert other.checks == gate(runs.answers, runs.other, rules).checks
-    assert gate(runs.answers, runs.answers, rules).checks == same.checks
     path.write_text(
         path.read_text().replace('"rankings": {\n  "run": "', '"rankings": {"run": "../')
     )
@@ -185,7 +159,7 @@ def test_answers_from_rankings(runs: Runs, tmp_path: Path) -> None:
 
 
 class Failing:
-    """Fails on the first queries; ``extractive`` of nothing on the others."""
+    """Fails on the first queries."""
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -199,16 +173,16 @@ class Failing:
 
 def test_failures_are_no_baseline(tmp_path: Path) -> None:
     target = TARGET(("question_answering", "mini"), out=tmp_path)
-    runs = {n: only(target.run("bm25", generator=Failing(n), limit=4)) for n in (0, 1, 2, 4)}
+    failing = {n: only(target.run("bm25", generator=Failing(n), limit=4)) for n in (0, 1, 2, 4)}
     path = tmp_path / "base.json"
     with pytest.raises(ConfigError, match="is no baseline: it failed on all of 4 queries"):
-        write_baseline(runs[4], path)
-    write_baseline(runs[0], path)
+        write_baseline(failing[4], path)
+    write_baseline(failing[0], path)
     with pytest.raises(ConfigError, match=r"failed on 1 of 4 queries, that of .*base\.json on 0"):
-        write_baseline(runs[1], path)
+        write_baseline(failing[1], path)
     path.unlink()
-    write_baseline(runs[2], path)
-    write_baseline(runs[1], path)
+    write_baseline(failing[2], path)
+    write_baseline(failing[1], path)
 
 
 DAMAGES: dict[str, Callable[[str], str]] = {
