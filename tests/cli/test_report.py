@@ -1,39 +1,49 @@
-"""``target-bench report``."""
+"""``target-bench report`` and ``plot``."""
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.inside import Inside
-
-RUN = ("run", "mini", "--task", "retrieval", "--json")
-
-
-def _runs() -> list[Path]:
-    return sorted(Path("runs").iterdir())
+from tests.runs.stored import copied
 
 
-def test_a_report(inside: Inside) -> None:
-    inside.good(*RUN, "--retriever", "bm25", "--retriever", "tfidf")
-    printed = inside.good("report", *_runs(), "-o", "out/r.html", "--rows", "3")
-    assert printed.startswith("out/r.html: 0.")
+def test_a_report_of_each_set_of_queries(inside: Inside, tmp_path: Path) -> None:
+    """Named after what they are of; which is which is said."""
+    runs = copied(tmp_path)
+    command = ("report", "-o", "out/r.html", "--rows", "3", runs.bm25, runs.tfidf)
+    assert inside.good(*command).startswith("out/r.html: 0.")
     text = Path("out/r.html").read_text(encoding="utf-8")
     assert "2 runs" in text
     assert "first 3 rows" in text
-
-
-def test_a_report_of_each_set_of_queries(inside: Inside) -> None:
-    """Named after what they are of; which is which is said."""
-    inside.good(*RUN, "--retriever", "bm25", "--retriever", "tfidf")
-    inside.good(*RUN, "--retriever", "bm25", "--limit", "3")
-    inside.good("run", "mini", "--task", "fv", "--retriever", "bm25", "--top-k", "1", "--json")
-    inside.good(*RUN, "--retriever", "bm25", "--split", "validation")
-    first, *lines = inside.good("report", *_runs(), "-o", "out/r.html").splitlines()
+    Path("out/r.html").unlink()
+    inside.good("run", "mini", "--task", "retrieval", "--split", "validation", "--json")
+    validation = next(Path("runs").glob("*validation-bm25*"))
+    first, *lines = inside.good(*command, runs.first, runs.labels, validation).splitlines()
     assert first == "The runs are on 4 sets of queries or tables: a report of each."
-    names = {
+    sizes = {
         "out/r-mini-test-280-queries.html": 2,
-        "out/r-mini-test-3-queries.html": 1,
+        "out/r-mini-test-20-queries.html": 1,
         "out/r-mini-test-fact-verification-79-queries.html": 1,
         "out/r-mini-validation-91-queries.html": 1,
     }
-    found = {line.partition(":")[0]: int(line.split()[-2]) for line in lines}
-    assert found == names
-    assert sorted(map(str, Path("out").iterdir())) == sorted(names)
+    assert {line.partition(":")[0]: int(line.split()[-2]) for line in lines} == sizes
+    assert sorted(map(str, Path("out").iterdir())) == sorted(sizes)
+
+
+def test_plots(inside: Inside, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    runs = copied(tmp_path)
+    two = (runs.bm25.name, runs.tfidf.name)
+    for command in (
+        ("recall-at-k", *two),
+        ("pareto", *two),
+        ("distractors", runs.bm25.name, runs.mixed.name, "--metric", "recall@1"),
+        ("slices", *two, "--slice", "task"),
+        ("slices", *two, "--by", "task"),
+    ):
+        assert inside.good("plot", *command, "-o", "p/out.svg").strip() == "p/out.svg"
+    assert "--by" in inside.bad(2, "plot", "slices", *two, "-o", "p/out.svg")
+    assert "--metric is not for" in inside.bad(
+        *(2, "plot", "recall-at-k", *two, "-o", "p/out.svg", "--metric", "mrr")
+    )

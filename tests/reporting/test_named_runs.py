@@ -1,5 +1,6 @@
 """How runs are named in Python: by folder, result, results, or a folder of runs."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,7 @@ def test_labels_are_runs_of_the_newest_data_that_has_them_all(tmp_path: Path) ->
 
 
 def test_the_baseline_of_a_folder_is_told(tmp_path: Path) -> None:
-    for name in ("oracle", "tfidf", "lsa"):
-        evaluate(name, "mini", out=tmp_path, **TINY)
+    evaluate(["oracle", "tfidf", "lsa"], "mini", out=tmp_path, **TINY)
     assert compare(tmp_path).baseline == "tfidf"
     evaluate("bm25", "mini", out=tmp_path, **TINY)
     comparison = compare(str(tmp_path))
@@ -52,31 +52,39 @@ def test_the_baseline_is_of_the_folder_that_is_compared(tmp_path: Path) -> None:
         compare(tmp_path / "other", qrels="q.txt")
 
 
-def test_wrong_values_are_named(tmp_path: Path) -> None:
-    both = evaluate(["bm25", "tfidf"], "mini", out=tmp_path, **TINY)
-    wrong: list[tuple[Any, str]] = [
-        (lambda: compare("tutorial"), "tutorial: neither a run folder"),
-        (lambda: compare(both[0]), "two runs at least; named: "),
-        (lambda: compare(3), "3 names no run"),  # type: ignore[arg-type]
-        (lambda: compare(both, baseline=both), "name one run, not 2"),
-        (lambda: gate("b.json", both), "name 1 run, not 2, as in"),
-        (lambda: load(3), "3 is no corpus"),  # type: ignore[arg-type]
-        (lambda: evaluate("bm25", 3), "3 is no corpus"),  # type: ignore[arg-type]
-        (lambda: evaluate("bm25", None), "corpus=None"),  # type: ignore[arg-type]
-        (lambda: evaluate("bm25", ["mini", Mini]), r"Mini.*my_corpus\.py:Mine"),  # type: ignore[list-item]
-        (lambda: evaluate("bm25", "mini", task=object), r"object'> is no task.*'qa'"),  # type: ignore[arg-type]
-        (lambda: evaluate("bm25", "mini", by=3), "by=3: expected text"),  # type: ignore[arg-type]
-        (lambda: evaluate("bm25", "mini", name=3), "name=3: expected text"),  # type: ignore[arg-type]
-        (lambda: evaluate("bm25", "mini", observer=3), "observer=3"),  # type: ignore[arg-type]
-        (lambda: score_rankings("mini", {}), "expected a Dataset"),  # type: ignore[arg-type]
-    ]
-    for call, message in wrong:
-        with pytest.raises(ConfigError, match=message):
-            call()
-
-
 def test_a_gate_takes_the_results_of_one_run(tmp_path: Path) -> None:
     target = TARGET(("retrieval", "mini"), out=tmp_path)
     bm25, random = target.run("bm25", limit=60), target.run("random", limit=60)
     assert gate(bm25, random).failed
     assert not gate(bm25, bm25[0]).failed
+    both: Any = [bm25[0], random[0]]
+    for call, message in (
+        (lambda: compare(bm25[0]), "two runs at least; named: "),
+        (lambda: compare(both, baseline=both), "name one run, not 2"),
+        (lambda: gate("b.json", both), "name 1 run, not 2, as in"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            call()
+
+
+WRONG: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]] = [
+    (compare, ("tutorial",), {}, "tutorial: neither a run folder"),
+    (compare, (3,), {}, "3 names no run"),
+    (load, (3,), {}, "3 is no corpus"),
+    (evaluate, ("bm25", 3), {}, "3 is no corpus"),
+    (evaluate, ("bm25", None), {}, "corpus=None"),
+    (evaluate, ("bm25", ["mini", Mini]), {}, r"Mini.*my_corpus\.py:Mine"),
+    (evaluate, ("bm25", "mini"), {"task": object}, r"object'> is no task.*'qa'"),
+    (evaluate, ("bm25", "mini"), {"by": 3}, "by=3: expected text"),
+    (evaluate, ("bm25", "mini"), {"name": 3}, "name=3: expected text"),
+    (evaluate, ("bm25", "mini"), {"observer": 3}, "observer=3"),
+    (score_rankings, ("mini", {}), {}, "expected a Dataset"),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "options", "message"), WRONG)
+def test_wrong_values_are_named(
+    function: Callable[..., Any], arguments: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        function(*arguments, **options)

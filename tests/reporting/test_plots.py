@@ -20,10 +20,9 @@ from target_bench.reporting import plots
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.slicing import Measured
 from tests.builders import rewrite
-from tests.runs.stored import Runs, copied
+from tests.runs.stored import Runs
 
-Draw = Callable[[Runs, Path], None]
-PICTURES: dict[str, Draw] = {
+PICTURES: dict[str, Callable[[Runs, Path], None]] = {
     "recall": lambda runs, path: plots.recall_at_k([runs.bm25, runs.tfidf], path),
     "distractors": lambda runs, path: plots.over_distractors([runs.bm25, runs.mixed], path),
     "pareto": lambda runs, path: plots.pareto([runs.bm25, runs.tfidf], path, "mrr"),
@@ -34,34 +33,31 @@ PICTURES: dict[str, Draw] = {
 }
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Runs:
-    return copied(tmp_path)
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_same_bytes_twice(runs: Runs, tmp_path: Path, name: str) -> None:
-    for suffix in (".svg", ".pdf", ".png"):
-        one, other = tmp_path / f"one{suffix}", tmp_path / "new" / f"other{suffix}"
-        PICTURES[name](runs, one)
-        PICTURES[name](runs, other)
-        assert one.read_bytes() == other.read_bytes()
-        assert not any(word in one.read_bytes() for word in (b"dc:date", b"CreationDate"))
-    ElementTree.parse(tmp_path / "one.svg")
-    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "one.pdf").read_bytes().startswith(b"%PDF-")
-    written = sorted(path.suffix for path in (tmp_path / "new").iterdir())
-    assert written == [".pdf", ".png", ".svg"]
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [("recall", ".pdf"), ("slices", ".png"), *((name, ".svg") for name in PICTURES)],
+)
+def test_same_bytes_twice(runs: Runs, tmp_path: Path, name: str, suffix: str) -> None:
+    first, second = tmp_path / f"first{suffix}", tmp_path / "new" / f"second{suffix}"
+    PICTURES[name](runs, first)
+    PICTURES[name](runs, second)
+    drawn = first.read_bytes()
+    assert drawn == second.read_bytes()
+    assert not any(word in drawn for word in (b"dc:date", b"CreationDate"))
+    if suffix == ".svg":
+        ElementTree.fromstring(drawn)
+    assert drawn.startswith({".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF-"}[suffix])
+    assert list((tmp_path / "new").iterdir()) == [second]
 
 
 def test_radar(runs: Runs, tmp_path: Path) -> None:
     target = TARGET(("text_to_table", "mini"), out=tmp_path, observer=Observer())
     folders = [target.run(generator=name, limit=3)[0].folder for name in ("gold", "empty")]
-    found = [read_run(folder) for folder in folders]
-    label, (gold, empty) = plots.profiles(found)
+    results = [read_run(folder) for folder in folders]
+    label, (gold, empty) = plots.profiles(results)
     assert label == "abilities"
     assert (gold["coverage"], empty["coverage"]) == (1.0, 0.0)
-    assert any("coverage 0.00" in str(block) for block in found[1].summary)
+    assert any("coverage 0.00" in str(block) for block in results[1].summary)
     plots.radar(folders, tmp_path / "radar.svg")
     assert b"hallucination" in (tmp_path / "radar.svg").read_bytes()
     with pytest.raises(ConfigError, match="no shares that a radar shows"):
@@ -72,17 +68,19 @@ def test_recall_at_every_k_is_that_of_the_run(runs: Runs) -> None:
     run = read_run(runs.bm25)
     recall, low, high = plots.recall_at_every_k(run, None, Observer())
     assert len(recall) == 10
+    assert sorted(recall) == list(recall)
     for k in (1, 10):
         stored = run.scores[f"recall@{k}"]
-        found = recall[k - 1], low[k - 1], high[k - 1]
-        assert found == pytest.approx((stored.value, stored.low, stored.high))
-    assert sorted(recall) == list(recall)
+        drawn = recall[k - 1], low[k - 1], high[k - 1]
+        assert drawn == pytest.approx((stored.value, stored.low, stored.high))
 
 
 def test_front() -> None:
     points = [(1, 0.5), (2, 0.4), (2, 0.9), (3, 0.9), (0.5, 0.1), (1, 0.5)]
     assert plots.front(points) == [4, 0, 5, 2]
     assert plots.front([]) == []
+    points = [(1, 5), (2, 3), (3, 4)]
+    assert (plots.front(points, higher_is_better=False), plots.front(points)) == ([0, 1], [0])
 
 
 def test_names_are_distinguished_and_fit() -> None:
@@ -92,80 +90,67 @@ def test_names_are_distinguished_and_fit() -> None:
     assert "".join(lines) == name
     assert all(line.endswith(",") for line in lines[:-1])
     assert plots.legend_label("x" * 80).replace("\n", "") == "x" * 80
-    looks = [str(plots.line_style(i)) for i in range(30)]
-    assert len(set(looks)) == len(looks)
+    assert len({str(plots.line_style(i)) for i in range(30)}) == 30
 
 
 def test_parts_without_a_judged_query_keep_their_place(
     runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They have a label that says so, and no bar; also the first."""
-    seen: list[tuple[float, float]] = []
-    labels: list[str] = []
-
-    def saved(drawn: Any, *_: Any) -> None:
-        (axes,) = drawn.axes
-        seen.append(axes.get_ylim())
-        labels.extend(text.get_text() for text in axes.get_yticklabels())
-
-    first = "fact_verification"
+    drawn: list[Any] = []
+    whole = Result.measured
 
     def measured(run: Result, metric: str) -> Measured:
-        found = whole(run, metric)
-        unjudged = np.array([task == first for task in run.slices["task"]])
-        values = np.where(unjudged, np.nan, found.values)
-        return replace(found, values=values, statistics=of_mean(values))
+        unjudged = np.array([task == "fact_verification" for task in run.slices["task"]])
+        values = np.where(unjudged, np.nan, whole(run, metric).values)
+        return replace(whole(run, metric), values=values, statistics=of_mean(values))
 
-    whole = Result.measured
     monkeypatch.setattr(Result, "measured", measured)
-    monkeypatch.setattr(plots, "save_picture", saved)
+    monkeypatch.setattr(plots, "save_picture", lambda _, axes, *__: drawn.append(axes))
     plots.by_slice([runs.bm25, runs.tfidf], tmp_path / "a.svg", ["task"])
-    assert seen == [(2.5, -0.5)]
-    assert labels[0].replace("\n", "") == f"task={first} (0)"
+    assert drawn[0].get_ylim() == (2.5, -0.5)
+    labels = [text.get_text().replace("\n", "") for text in drawn[0].get_yticklabels()]
+    assert labels[0] == "task=fact_verification (0)"
     assert labels[1].endswith("(144)")
 
 
-def test_times_from_a_cache_are_not_drawn(runs: Runs, tmp_path: Path) -> None:
+def test_times_from_a_cache_are_not_drawn(own_runs: Runs, tmp_path: Path) -> None:
     """Neither point nor place on the front; the names stand below the picture."""
-    (other,) = plots.read([runs.other], tmp_path / "a.svg")
-    for folder in (runs.tfidf, runs.root / str(other.asked.retrieval_run)):
+    other = read_run(own_runs.other)
+    for folder in (own_runs.tfidf, own_runs.root / str(other.asked.retrieval_run)):
         rewrite(
             folder / "manifest.json",
             lambda manifest: manifest["from_caches"].update(retrieve=["embedding cache"]),
         )
-    timed, cached = plots.read([runs.bm25, runs.tfidf], tmp_path / "a.svg")
-    assert plots.milliseconds(timed) is not None
-    assert plots.milliseconds(cached) is None
-    plots.pareto([runs.bm25, runs.tfidf], tmp_path / "a.svg")
+    assert plots.milliseconds(read_run(own_runs.bm25)) is not None
+    assert plots.milliseconds(read_run(own_runs.tfidf)) is None
+    assert plots.milliseconds(other) is None
+    plots.pareto([own_runs.bm25, own_runs.tfidf], tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert "without a time of its own: tfidf" in text
     with pytest.raises(ConfigError, match="without anything from a cache"):
-        plots.pareto([runs.tfidf], tmp_path / "b.svg")
-    assert plots.milliseconds(other) is None
+        plots.pareto([own_runs.tfidf], tmp_path / "b.svg")
 
 
-def test_faults(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = tmp_path / "a.svg"
-    with pytest.raises(ConfigError, match=r"ends in .svg, .pdf or .png"):
-        plots.pareto([runs.bm25], tmp_path / "a.gif")
-    with pytest.raises(
-        DataError, match="of different queries: queries 280 and 20, limit none and 20"
-    ):
-        plots.recall_at_k([runs.bm25, runs.first], out)
-    other = copied(tmp_path / "other").tfidf
+def test_what_cannot_be_drawn(
+    runs: Runs, own_runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     another = {"corpus_fingerprint": "0" * 64}
-    rewrite(other / "manifest.json", lambda manifest: manifest["identity"].update(another))
-    with pytest.raises(DataError, match="of different tables"):
-        plots.recall_at_k([runs.bm25, other], out)
-    with pytest.raises(DataError, match="different tasks: task retrieval and question_answering"):
-        plots.pareto([runs.bm25, runs.answers], out)
-    with pytest.raises(ConfigError, match="holds no rankings; name the retrieval run retrieval-"):
-        plots.recall_at_k([runs.answers], out)
-    with pytest.raises(ConfigError, match="all runs have 0 distractors"):
-        plots.over_distractors([runs.bm25, runs.tfidf], out)
-    with pytest.raises(ConfigError, match="no metric 'x'"):
-        plots.pareto([runs.bm25], out, "x")
+    rewrite(own_runs.tfidf / "manifest.json", lambda m: m["identity"].update(another))
+    out, bm25 = tmp_path / "a.svg", runs.bm25
+    refused: list[tuple[Callable[..., None], tuple[Any, ...], type[Exception], str]] = [
+        (plots.pareto, ([bm25], tmp_path / "a.gif"), ConfigError, r"ends in .svg, .pdf or .png"),
+        (plots.pareto, ([bm25, runs.answers], out), DataError, "different tasks: task retrieval"),
+        (plots.pareto, ([bm25], out, "x"), ConfigError, "no metric 'x'"),
+        (plots.recall_at_k, ([bm25, runs.first], out), DataError, "queries 280 and 20, limit none"),
+        (plots.recall_at_k, ([bm25, own_runs.tfidf], out), DataError, "of different tables"),
+        (plots.recall_at_k, ([runs.answers], out), ConfigError, "no rankings; name .* retrieval-"),
+        (plots.over_distractors, ([bm25, runs.tfidf], out), ConfigError, "have 0 distractors"),
+    ]
+    for draw, arguments, error, message in refused:
+        with pytest.raises(error, match=message):
+            draw(*arguments)
     assert not out.exists()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"target-bench\[plots\]"):
-        plots.pareto([runs.bm25], out)
+        plots.pareto([bm25], out)
