@@ -4,15 +4,8 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
-
 from target_bench.metrics.scores import spec_of
 from tests.cli.inside import Inside
-
-
-@pytest.fixture(autouse=True)
-def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_the_first_screen(inside: Inside) -> None:
@@ -38,39 +31,36 @@ def test_the_first_screen(inside: Inside) -> None:
 
 
 def test_every_task_has_a_verdict_and_a_table_without_its_summary(inside: Inside) -> None:
-    named = ("--retriever", "bm25", "--retriever", "random", "--limit", "6", "--task", "all")
-    shown = inside("run", "mini", *named).out
+    options = ("--retriever", "bm25", "--retriever", "random", "--limit", "6", "--task", "all")
+    shown = inside("run", "mini", *options).out
     assert "mini test: text_to_sql, 6 queries\n" in shown
     assert "judged in sqlite" not in shown
     assert shown.endswith("next: target-bench runs list --out runs\n")
-    assert "judged in sqlite" in inside("run", "mini", *named, "-v").out
+    assert "judged in sqlite" in inside("run", "mini", *options, "-v").out
 
 
-def test_a_cutoff_that_lists_every_table_decides_nothing(inside: Inside, tmp_path: Path) -> None:
+def test_a_cutoff_that_lists_every_table_decides_nothing(inside: Inside) -> None:
     """``random`` ranks all of three tables, and so finds the right one among the first ten."""
-    folder = tmp_path / "rivers"
-    folder.mkdir()
+    (folder := Path("rivers")).mkdir()
     lines = ["query,table_id"]
     for name in ("rhine", "seine", "tiber"):
         (folder / f"{name}.csv").write_text(f"river,length\n{name},1\n{name} mouth,2\n")
         lines += [f"how long is the {name}?,{name}"] * 4 + [f"qqq?,{name}"]
     (folder / "queries.csv").write_text("\n".join(lines))
-    run = inside("run", "./rivers", "--retriever", "bm25", "--retriever", "random")
-    shown = run.out.splitlines()
-    assert shown[0].startswith("bm25 finds the right table first for 80% of 15 questions")
-    assert "recall@10 takes in all 3 tables; recall@1 decides." in shown
+    done = inside("run", "./rivers", "--retriever", "bm25", "--retriever", "random")
+    assert done.out.startswith("bm25 finds the right table first for 80% of 15 questions")
+    assert "\nrecall@10 takes in all 3 tables; recall@1 decides.\n" in done.out
 
 
 def test_questions_without_an_answer_have_a_sentence_and_two_columns(inside: Inside) -> None:
-    named = ("--retriever", "bm25", "--retriever", "random")
-    run = inside("run", "mini:unanswerable=0.2", *named, "--top-k", "1,10", "--notes")
-    shown = run.out.splitlines()
-    assert "over 192 questions" in shown[0]
-    assert shown[1] == "No table answers 88 more questions."
-    heading = next(line for line in shown if line.startswith(" retriever"))
+    options = ("--retriever", "bm25", "--retriever", "random", "--top-k", "1,10", "--notes")
+    lines = inside("run", "mini:unanswerable=0.2", *options).out.splitlines()
+    assert "over 192 questions" in lines[0]
+    assert lines[1] == "No table answers 88 more questions."
+    heading = next(line for line in lines if line.startswith(" retriever"))
     names = ["R@1", "R@10", "none_f1", "false_retrieval@10"]
     assert heading.replace(" [95%]", "").split() == ["retriever", *names, "ms/query"]
-    assert not any("no answer" in line for line in shown)
+    assert not any("no answer" in line for line in lines)
 
 
 def test_a_score_that_rounds_to_zero_has_no_sign() -> None:

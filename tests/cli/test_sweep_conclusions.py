@@ -1,38 +1,45 @@
-"""A sweep ends with what it shows, also where its cells were done before or one failed."""
+"""A sweep ends with what it shows, also where its cells were done before."""
 
 import json
 from pathlib import Path
 
 from tests.cli.inside import Inside
 
-SWEEP = """
-corpora: {name: mini, limit: 40}
-retrievers:
-  - {name: bm25, k1: [0.9, 1.2], fields: [[header], [title, header, rows]]}
-"""
-
-
-def _sweep(text: str = SWEEP) -> Path:
-    path = Path("s.yaml")
-    path.write_text(text, encoding="utf-8")
-    return path
-
 
 def test_the_same_conclusions_after_a_sweep_and_when_all_was_done(inside: Inside) -> None:
-    first = inside("sweep", _sweep(), "--quiet").out
+    Path("s.yaml").write_text(
+        "corpora: {name: mini, limit: 40}\n"
+        "retrievers: {name: bm25, k1: [0.9, 1.2], fields: [[header], [title, header, rows]]}\n"
+    )
+    sweep = ("sweep", "s.yaml", "--quiet")
+    first = inside.good(*sweep)
     file = Path("runs/s.conclusions.md")
     written = file.read_text(encoding="utf-8")
     file.unlink()
-    again = inside("sweep", _sweep(), "--quiet").out
     shown, shown_again = (
         out.partition("mini test, 40 queries: ")[2].partition("scores and their")[0]
-        for out in (first, again)
+        for out in (first, inside.good(*sweep))
     )
     assert shown.startswith("the best of 4 cells by recall@10 is k1=")
+    assert "the effect of each setting on recall@10" in shown
     assert shown_again == shown
     assert file.read_text(encoding="utf-8") == written
-    assert "the effect of each setting on recall@10" in shown
-    document = json.loads(inside.good("sweep", _sweep(), "--quiet", "--json"))
-    (concluded,) = document["conclusions"]
-    assert len(concluded["rankings"][0]["places"]) == 4
-    assert {effect["factor"] for effect in concluded["effects"]} == {"k1", "fields"}
+    (conclusion,) = json.loads(inside.good(*sweep, "--json"))["conclusions"]
+    assert len(conclusion["rankings"][0]["places"]) == 4
+    assert {effect["factor"] for effect in conclusion["effects"]} == {"k1", "fields"}
+
+
+def test_the_settings_of_a_cell_that_was_there_before(inside: Inside) -> None:
+    """The run of the defaults was asked for as ``bm25``, without the settings of the cell."""
+    Path("s.yaml").write_text(
+        "corpora: {name: mini, limit: 40}\n"
+        "retrievers: {name: bm25, k1: [0.9, 1.5], stemmer: [english, none]}\n"
+    )
+    sweep = ("sweep", "s.yaml", "--quiet", "--json")
+    inside.good(*sweep, "--out", "fresh")
+    run = ("run", "mini", "--task", "retrieval", "--limit", "40", "--json")
+    inside.good(*run, "--retriever", "bm25:k1=0.9")
+    inside.good(*sweep)
+    fresh, after = (Path(f"{folder}/s.conclusions.md").read_text() for folder in ("fresh", "runs"))
+    assert after == fresh
+    assert "no cells differ in it alone" not in after

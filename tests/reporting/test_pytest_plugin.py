@@ -12,9 +12,10 @@ TEST = """
 def test_retriever(target_bench):
     target_bench.assert_not_worse({retriever!r}, "baseline.json", "mini", {fail_on!r}, **{more!r})
 """
+UPDATE = "--target-bench-update"
 
 
-def run(
+def _pytest(
     folder: Path,
     *options: str,
     retriever: str = "bm25",
@@ -35,30 +36,24 @@ def run(
 
 
 def test_a_baseline_is_written_then_held_against(tmp_path: Path) -> None:
-    assert "no such baseline; pytest --target-bench-update writes it" in run(tmp_path)
-    assert "1 passed" in run(tmp_path, "--target-bench-update")
+    assert "no such baseline; pytest --target-bench-update writes it" in _pytest(tmp_path)
+    assert "unknown retriever 'bm52'" in _pytest(tmp_path, UPDATE, retriever="bm52")
+    assert "1 passed" in _pytest(tmp_path, UPDATE)
     assert (tmp_path / "baseline.json").is_file()
-    assert "1 passed" in run(tmp_path)
-
-    worse = run(tmp_path, retriever="random", fail_on=("recall@10<-0.01",))
+    assert "1 passed" in _pytest(tmp_path)
+    worse = _pytest(tmp_path, retriever="random", fail_on=("recall@10<-0.01",))
     assert "AssertionError: The gate failed: recall@10<-0.01" in worse
     assert "1 failed" in worse
 
 
 def test_answers_are_held_against_a_baseline_too(tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"task": "qa", "limit": 8, "top_k": 1}
+    options: dict[str, Any] = {"task": "qa", "limit": 8, "top_k": 1}
     fails = "class Fails:\n    def generate(self, request):\n        raise ValueError\n"
     (tmp_path / "failing.py").write_text(fails)
-    refused = run(tmp_path, "--target-bench-update", generator="failing.py:Fails", **asked)
+    refused = _pytest(tmp_path, UPDATE, generator="failing.py:Fails", **options)
     assert "is no baseline: it failed on all of 8 queries" in refused
-    assert "1 passed" in run(tmp_path, "--target-bench-update", generator="extractive", **asked)
-    assert "1 passed" in run(tmp_path, generator="extractive", **asked)
-    refused = run(tmp_path, "--target-bench-update", generator="failing.py:Fails", **asked)
-    assert "1 failed" in refused
-
-
-def test_a_mistake_is_an_error_with_its_remedy(tmp_path: Path) -> None:
-    assert "unknown retriever 'bm52'" in run(tmp_path, "--target-bench-update", retriever="bm52")
+    assert "1 passed" in _pytest(tmp_path, UPDATE, generator="extractive", **options)
+    assert "1 passed" in _pytest(tmp_path, generator="extractive", **options)
 
 
 @pytest.mark.everywhere

@@ -67,7 +67,6 @@ def runs(out: Path) -> tuple[Path, Path]:
     """Answers from rankings of bm25, which are nearer to the references, and from random ones."""
     with installed():
         target = TARGET(("qa", "mini"), out=out, observer=Recorder())
-        found = [only(target.run(name, top_k=[1], limit=60)) for name in ("bm25", "random")]
-    good, bad = found
+        good, bad = (only(target.run(r, top_k=[1], limit=60)) for r in ("bm25", "random"))
     assert good.scores["edits"].value < bad.scores["edits"].value
     return good.folder, bad.folder
