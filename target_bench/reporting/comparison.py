@@ -513,20 +513,26 @@ def latex(comparison: Comparison) -> str:
     """Print the tables of the terminal as ``tabular`` environments for the package booktabs."""
     lines = []
     for table in _tables(comparison):
+        sides = "".join("r" if column.right else "l" for column in table.columns)
+        rows = ([escaped_latex(" ".join(cell.split())) for cell in row] for row in table.rows)
         heads = [column.heading for column in table.columns]
-        rows = ([" ".join(cell.split()) for cell in row] for row in table.rows)
-        lines += [
-            latex_comment(table.title),
-            rf"\begin{{tabular}}{{{''.join('r' if c.right else 'l' for c in table.columns)}}}",
-            r"\toprule",
-            latex_line(map(escaped_latex, heads)),
-            r"\midrule",
-            *(latex_line(map(escaped_latex, row)) for row in rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-            "",
-        ]
+        lines += latex_tabular(table.title, sides, heads, map(latex_line, rows))
     return "\n".join([*lines, *map(latex_comment, legend(comparison))])
+
+
+def latex_tabular(title: str, sides: str, heads: Iterable[str], lines: Iterable[str]) -> list[str]:
+    """Return the lines of a table: a side a column, as ``lrr``; ``lines`` are of ``latex_line``."""
+    return [
+        latex_comment(title),
+        rf"\begin{{tabular}}{{{sides}}}",
+        r"\toprule",
+        latex_line(map(escaped_latex, heads)),
+        r"\midrule",
+        *lines,
+        r"\bottomrule",
+        r"\end{tabular}",
+        "",
+    ]
 
 
 def escaped_latex(text: str) -> str:

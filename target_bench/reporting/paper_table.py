@@ -1,9 +1,10 @@
-"""The table of a paper: methods × corpora, the best in bold, tested against a baseline."""
+"""The table of a paper: methods × corpora, the best marked, tested against a baseline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
@@ -23,6 +24,7 @@ from target_bench.reporting.comparison import (
     escaped_latex,
     latex_comment,
     latex_line,
+    latex_tabular,
     power,
 )
 from target_bench.runs.differences import labels, method_of
@@ -259,6 +261,15 @@ _MARKS = 3
 """Characters of the longest mark of significance."""
 
 
+class Cell(NamedTuple):
+    """The score of a method on a corpus, its mark of significance, and its interval, as text."""
+
+    score: str
+    marker: str
+    bounds: str
+    is_best: bool
+
+
 def text(table: PaperTable, width: int | None = None, colours: bool = False) -> str:
     """One table per metric, intervals below their scores.
 
@@ -267,42 +278,87 @@ def text(table: PaperTable, width: int | None = None, colours: bool = False) -> 
         width: columns of the terminal; None for no limit.
         colours: whether the terminal has colours.
     """
-    tables = [_table(table, metric) for metric in table.metrics]
+    columns = [Column(corpus.replace(" ", "\n", 1), right=True) for corpus in table.corpora]
+    tables = [
+        TextTable([Column("method"), *columns], rows, title)
+        for title, rows in _tables(table, _text_cell)
+    ]
     wrapped = text_tables.wrapped(" ".join(_legend(table, f"{BEST} best of the column")), width)
     return "\n".join([text_tables.text(tables, width, colours), "", *wrapped])
 
 
-def _table(table: PaperTable, metric: str) -> TextTable:
-    columns = [Column(corpus.replace(" ", "\n", 1), right=True) for corpus in table.corpora]
-    rows = [
-        [method, *(_text_cell(table, metric, corpus, method) for corpus in table.corpora)]
-        for method in table.methods
-    ]
-    title = f"{metric} · {table.task}{_addition(table, metric)}"
-    return TextTable([Column("method"), *columns], rows, title)
-
-
-def _text_cell(table: PaperTable, metric: str, corpus: str, method: str) -> str:
-    score, marker, bounds = _parts(table, metric, corpus, method)
-    if not score:
+def _text_cell(cell: Cell | None) -> str:
+    if cell is None:
         return "–".ljust(_MARKS + 1)
-    best = BEST if table.is_best(metric, corpus, method) else ""
-    return f"{best}{score}{marker.ljust(_MARKS)}\n{bounds}"
+    return f"{BEST * cell.is_best}{cell.score}{cell.marker.ljust(_MARKS)}\n{cell.bounds}"
 
 
-def _parts(table: PaperTable, metric: str, corpus: str, method: str) -> tuple[str, str, str]:
-    """Return score, mark and interval; empty where the method was not run."""
+def markdown(table: PaperTable) -> str:
+    """One pipe table per metric."""
+    right = [False] + [True] * len(table.corpora)
+    blocks = [
+        "\n".join([f"**{title}**", "", *pipe_table(["method", *table.corpora], right, rows)])
+        for title, rows in _tables(table, _markdown_cell)
+    ]
+    legend = " ".join(_legend(table, "Bold: best of the column")).replace("*", "\\*")
+    return "\n\n".join([*blocks, legend]) + "\n"
+
+
+def _markdown_cell(cell: Cell | None) -> str:
+    if cell is None:
+        return "–"
+    bold = "**" * cell.is_best
+    marker = cell.marker.replace("*", "\\*")
+    return f"{bold}{cell.score}{bold}{marker}<br>{cell.bounds}"
+
+
+def latex(table: PaperTable) -> str:
+    """One ``tabular`` per metric for the package booktabs; intervals in lines of their own."""
+    lines = []
+    for title, rows in _tables(table, _latex_cell):
+        body = []
+        for method, *cells in rows:
+            scores, bounds = zip(*(cell.split("\n") for cell in cells), strict=True)
+            body += [latex_line([escaped_latex(method), *scores]), latex_line(["", *bounds])]
+        head = ["method", *table.corpora]
+        lines += latex_tabular(title, "l" + "r" * len(table.corpora), head, body)
+    legend = _legend(table, "Bold: best of the column")
+    return "\n".join([*lines, *map(latex_comment, legend), ""])
+
+
+def _latex_cell(cell: Cell | None) -> str:
+    if cell is None:
+        return "--\n"
+    shown = rf"\textbf{{{cell.score}}}" if cell.is_best else cell.score
+    marker = rf"\rlap{{$^{{{cell.marker}}}$}}" if cell.marker else ""
+    bounds = rf"{{\scriptsize {escaped_latex(cell.bounds)}}}" if cell.bounds else ""
+    return f"{shown}{marker}\n{bounds}"
+
+
+def _tables(
+    table: PaperTable, written: Callable[[Cell | None], str]
+) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield title and rows of each metric: the name of a method, and a cell for each corpus."""
+    for metric in table.metrics:
+        title = f"{metric} · {table.task}"
+        title += "" if table.specs[metric].higher_is_better else " · lower is better"
+        title += "" if metric in table.family else " · descriptive, not tested"
+        yield (
+            title,
+            [
+                [m, *(written(_cell(table, metric, corpus, m)) for corpus in table.corpora)]
+                for m in table.methods
+            ],
+        )
+
+
+def _cell(table: PaperTable, metric: str, corpus: str, method: str) -> Cell | None:
     row, spec = table.cells.get((metric, corpus, method)), table.specs[metric]
     if row is None:
-        return "", "", ""
+        return None
     marker = row.difference.marker if row.difference is not None else ""
-    bounds = "" if row.low != row.low else spec.interval(row.low, row.high)
-    return spec.text(row.score), marker, bounds
-
-
-def _addition(table: PaperTable, metric: str) -> str:
-    lower = "" if table.specs[metric].higher_is_better else " · lower is better"
-    return lower + ("" if metric in table.family else " · descriptive, not tested")
+    bounds = "" if isnan(row.low) else spec.interval(row.low, row.high)
+    return Cell(spec.text(row.score), marker, bounds, table.is_best(metric, corpus, method))
 
 
 def _legend(table: PaperTable, best: str) -> list[str]:
@@ -321,62 +377,3 @@ def _legend(table: PaperTable, best: str) -> list[str]:
         ]
         lines += [f"{metric}: {power(tested, table.specs[metric])}"] if tested else []
     return [*lines, *table.notes]
-
-
-def markdown(table: PaperTable) -> str:
-    """One pipe table, with a column per corpus and metric."""
-    columns = [(corpus, metric) for corpus in table.corpora for metric in table.metrics]
-    several = len(table.metrics) > 1
-    header = [f"{corpus} {metric}" if several else corpus for corpus, metric in columns]
-    rows = [
-        [method, *(_markdown_cell(table, metric, corpus, method) for corpus, metric in columns)]
-        for method in table.methods
-    ]
-    pipes = pipe_table(["method", *header], [False] + [True] * len(columns), rows)
-    legend = " ".join(_legend(table, "Bold: best of the column")).replace("*", "\\*")
-    return "\n".join([f"**{', '.join(table.metrics)}** ({table.task})", "", *pipes, "", legend, ""])
-
-
-def _markdown_cell(table: PaperTable, metric: str, corpus: str, method: str) -> str:
-    score, marker, bounds = _parts(table, metric, corpus, method)
-    if not score:
-        return "–"
-    bold = f"**{score}**" if table.is_best(metric, corpus, method) else score
-    return f"{bold}{marker.replace('*', chr(92) + '*')}<br>{bounds}"
-
-
-def latex(table: PaperTable) -> str:
-    """Return a ``tabular`` for the package booktabs; intervals stand in lines of their own."""
-    n = len(table.metrics)
-    columns = [(corpus, metric) for corpus in table.corpora for metric in table.metrics]
-    heads = [escaped_latex(corpus) for corpus in table.corpora]
-    if n > 1:
-        heads = [rf"\multicolumn{{{n}}}{{c}}{{{head}}}" for head in heads]
-    lines = [
-        latex_comment(f"{', '.join(table.metrics)}, {table.task}"),
-        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
-        r"\toprule",
-        latex_line(["" if n > 1 else "method", *heads]),
-    ]
-    if n > 1:
-        rules = (
-            rf"\cmidrule(lr){{{2 + i * n}-{1 + (i + 1) * n}}}" for i in range(len(columns) // n)
-        )
-        metrics = [escaped_latex(metric) for _, metric in columns]
-        lines += [" ".join(rules), latex_line(["method", *metrics])]
-    lines.append(r"\midrule")
-    for method in table.methods:
-        parts = [_parts(table, metric, corpus, method) for corpus, metric in columns]
-        best = [table.is_best(metric, corpus, method) for corpus, metric in columns]
-        scores = [_latex_cell(*part[:2], bold) for part, bold in zip(parts, best, strict=True)]
-        bounds = [rf"{{\scriptsize {escaped_latex(part[2])}}}" if part[2] else "" for part in parts]
-        lines += [latex_line([escaped_latex(method), *scores]), latex_line(["", *bounds])]
-    legend = _legend(table, "Bold: best of the column")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *map(latex_comment, legend), ""])
-
-
-def _latex_cell(score: str, marker: str, bold: bool) -> str:
-    if not score:
-        return "--"
-    shown = rf"\textbf{{{score}}}" if bold else score
-    return shown + (rf"\rlap{{$^{{{marker}}}$}}" if marker else "")

@@ -25,21 +25,21 @@ def test_update_and_check(inside: Inside, runs: Runs, tmp_path: Path) -> None:
     written = inside.good("gate", baseline, "--run", runs.bm25, "--update")
     assert written.startswith(f"{baseline}: {runs.bm25.name}, ")
     assert "The gate passed." in inside.good(*command, "--run", runs.bm25.name[-12:])
-    command = (*command, "--run", runs.tfidf)
-    failed = inside(*command, "--junit", xml, "--markdown", page)
+    worse = (*command, "--run", runs.tfidf)
+    failed = inside(*worse, "--junit", xml, "--markdown", page)
     assert (failed.code, failed.err) == (1, "")
     assert "The gate failed: recall@10<-0.01." in failed.out
     assert 'failures="1"' in xml.read_text()
     assert page.read_text().startswith("### target-bench gate: failed\n")
-    printed = inside(*command, "--json")
+    printed = inside(*worse, "--json")
     assert (printed.code, json.loads(printed.out)["failed"]) == (1, True)
-    (row,) = csv.DictReader(inside(*command, "--format", "csv").out.splitlines())
+    (row,) = csv.DictReader(inside(*worse, "--format", "csv").out.splitlines())
     assert (row["rule"], row["verdict"]) == ("recall@10<-0.01", "failed")
     assert float(row["difference"]) < 0
-    in_markdown = inside(*command, "--format", "markdown").out
+    in_markdown = inside(*worse, "--format", "markdown").out
     assert in_markdown.startswith("The gate failed")
     assert "| recall@10" in in_markdown
-    assert "name another file" in inside.bad(4, *command, "--junit", baseline / "gate.xml")
+    assert "name another file" in inside.bad(4, *worse, "--junit", baseline / "gate.xml")
 
 
 def test_a_pattern_that_matches_several_runs(inside: Inside, runs: Runs) -> None:

@@ -87,10 +87,10 @@ def test_numbers(written: str, text: str) -> None:
 
 def _colours(theme: int) -> dict[str, tuple[float, ...]]:
     """Name of a colour -> red, green and blue from 0 to 1; theme 0 is light, 1 is dark."""
-    found = re.findall(r"--([\w-]+): light-dark\(#(\w{6}), #(\w{6})\);", asset("theme.css"))
+    pairs = re.findall(r"--([\w-]+): light-dark\(#(\w{6}), #(\w{6})\);", asset("theme.css"))
     return {
         name: tuple(int(both[theme][i : i + 2], 16) / 255 for i in (0, 2, 4))
-        for name, *both in found
+        for name, *both in pairs
     }
 
 
