@@ -5,7 +5,6 @@ has none. Each test is one step and takes the runs that ``made`` left.
 """
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,21 +21,23 @@ from tests.cli.inside import Inside
 from tests.reporting.report.driving import open_query
 from tests.reporting.report.driving import ready as report_ready
 
-METRIC = '''
-"""The share of the words of the best reference that a text has."""
+TASK = '''
+"""Row-to-text: is the row that is named told in a sentence?"""
 
 import numpy as np
 
-from target_bench import Metric, MetricSpec
+from target_bench import DataError, LeakRules, Metric, MetricSpec, SummaryBlock, Task, View
 
 
 class WordRecall(Metric):
+    """The share of the words of the best reference that a text has."""
+
     spec = MetricSpec("word_recall", label="Words", of="tales", digits=2, rank=1, decides=True)
     signature = "word_recall|version:1"
 
     def statistics(self, examples):
-        found = [max(recall(text, one) for one in references) for text, references in examples]
-        return np.array(found, dtype=float)[:, None] @ [[1.0, 0.0]] + [0.0, 1.0]
+        values = [max(recall(text, each) for each in references) for text, references in examples]
+        return np.array(values, dtype=float)[:, None] @ [[1.0, 0.0]] + [0.0, 1.0]
 
     def value(self, totals):
         return totals[..., 0] / totals[..., 1]
@@ -45,13 +46,6 @@ class WordRecall(Metric):
 def recall(text, reference):
     words = set(reference.lower().split())
     return len(words & set((text or "").lower().split())) / len(words)
-'''
-
-TASK = '''
-"""Row-to-text: is the row that is named told in a sentence?"""
-
-from target_bench import DataError, LeakRules, SummaryBlock, Task, View
-from word_recall import WordRecall
 
 
 class RowToText(Task):
@@ -79,7 +73,7 @@ class RowToText(Task):
 
     def check(self, dataset):
         for query in dataset.queries:
-            if not all(one.endswith(".") for one in query.references):
+            if not all(each.endswith(".") for each in query.references):
                 raise DataError(f"query {query.id!r}: {query.answer!r} is not a sentence")
 
     def metrics(self, queries, cutoffs=()):
@@ -87,7 +81,7 @@ class RowToText(Task):
 
     def examples(self, dataset, predictions):
         given = [predictions.answers[query.id] for query in dataset.queries]
-        read = [None if one.error else one.text[: self.longest] or None for one in given]
+        read = [None if each.error else each.text[: self.longest] or None for each in given]
         return [(text, q.references) for text, q in zip(read, dataset.queries)]
 
     def parsed(self, examples):
@@ -148,7 +142,6 @@ def files(tmp_path: Path) -> Path:
     folder = tmp_path / "mine"
     folder.mkdir()
     texts = {
-        "word_recall.py": METRIC,
         "row_to_text.py": TASK,
         "row_to_text.yaml": PROMPT,
         "cups.py": CORPUS,
@@ -157,45 +150,6 @@ def files(tmp_path: Path) -> Path:
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder
-
-
-INSTALLED = {
-    "METADATA": "Metadata-Version: 2.1\nName: mine\nVersion: 1\n",
-    "entry_points.txt": (
-        "[target_bench.tasks]\nrow_to_text = row_to_text:RowToText\n"
-        "[target_bench.corpora]\ncups = cups:Cups\n"
-    ),
-}
-"""What makes the folder a package that is installed: submissions name tasks and corpora."""
-
-CARD = """
-name: Teller
-authors: [Ann Other]
-retriever_kind: other
-parameters: 0
-training_data: {cups: "no"}
-hardware: 2 cores
-licence: MIT
-open_weights: true
-"""
-
-
-@pytest.fixture
-def installed(files: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files, installed as a package."""
-    folder = files / "mine-1.dist-info"
-    folder.mkdir()
-    for name, text in INSTALLED.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    for module in ("cups", "row_to_text", "word_recall"):
-        monkeypatch.delitem(sys.modules, module, raising=False)
-    return files
-
-
-@pytest.fixture(autouse=True)
-def importable(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(files))
-    monkeypatch.delitem(sys.modules, "word_recall", raising=False)
 
 
 @pytest.fixture
@@ -214,8 +168,8 @@ def _run(files: Path, generator: str = "gold", task: str | None = None) -> Resul
     return result
 
 
-def test_run_without_a_retriever(files: Path) -> None:
-    """Over the queries that have a reference."""
+def test_a_run_without_a_retriever(files: Path) -> None:
+    """Over the queries that have a reference; it is stored, checked, and used again."""
     result = _run(files, f"{files}/teller.py:Teller")
     score = result.scores["word_recall"]
     assert (result.retriever, score.n, score.value) == (None, 2, 0.875)
@@ -224,23 +178,17 @@ def test_run_without_a_retriever(files: Path) -> None:
     assert [str(block) for block in result.summary] == ["length: words 8"]
     assert "row-to-text" in result.folder.name
     assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["asked"]
-
-
-def test_a_stored_run_reads_and_checks(files: Path) -> None:
-    result = _run(files)
     stored = read_run(result.folder)
-    assert stored.status == "finished"
+    assert (stored.status, stored.asked.task) == ("finished", _task(files))
     assert (stored.n_queries, stored.n_unlabelled, list(stored.query_ids)) == (3, 1, ["a", "b"])
-    assert stored.asked.task == _task(files)
-    assert stored.label == "gold"
     assert check(result.folder).problems == ()
-    assert _run(files).reused
+    assert _run(files, f"{files}/teller.py:Teller").reused
 
 
 def test_an_edited_task_is_another_run(files: Path) -> None:
     before = _run(files).folder
     path = files / "row_to_text.py"
-    path.write_text(path.read_text().replace("one.text[: self.longest]", "one.text"))
+    path.write_text(path.read_text().replace("each.text[: self.longest]", "each.text"))
     assert _run(files).folder != before
     assert _run(files, task=f"{_task(files)}:longest=5").folder != before
 
@@ -293,25 +241,23 @@ def test_the_report(files: Path, target_bench: Inside, open_page: OpenPage) -> N
     assert badges.all_inner_texts() == ["not judged"]
 
 
-def test_an_upper_bound_is_not_packed(installed: Path) -> None:
-    target = TARGET(("r2t", "cups"), out=installed / "runs", observer=Recorder())
-    with pytest.raises(ConfigError, match="gold, an upper bound"):
-        _packed(installed, target.run(generator="gold")[0])
-
-
 def test_a_task_that_is_not_installed_is_not_packed(files: Path) -> None:
+    result = _run(files, f"{files}/teller.py:Teller")
+    (files / "card.yaml").write_text(CARD, encoding="utf-8")
     with pytest.raises(ConfigError, match="others cannot load it by name"):
-        _packed(files, _run(files, f"{files}/teller.py:Teller"))
+        pack([result.folder], read_card(files / "card.yaml"), files / "a.tbs.zip")
 
 
-def _packed(files: Path, result: Result) -> Path:
-    card = read_card(_written(files / "card.yaml", CARD))
-    return pack([result.folder], card, files / "a.tbs.zip")
-
-
-def _written(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
+CARD = """
+name: Teller
+authors: [Ann Other]
+retriever_kind: other
+parameters: 0
+training_data: {cups: "no"}
+hardware: 2 cores
+licence: MIT
+open_weights: true
+"""
 
 
 def test_a_split_without_references_has_predictions_and_no_scores(
@@ -336,23 +282,9 @@ def test_a_split_without_references_has_predictions_and_no_scores(
     assert (compared.code, "no query has a reference" in compared.err) == (4, True)
 
 
-def test_without_references_nothing_is_submitted(installed: Path) -> None:
-    path = installed / "cups.py"
-    path.write_text(path.read_text().replace('"Bo won in 2002.",', ""))
-    path.write_text(path.read_text().replace('"Ann won in 2001.", "In 2001 Ann won."', ""))
-    target = TARGET(("r2t", "cups"), out=installed / "runs", observer=Recorder())
-    with pytest.raises(ConfigError, match="no query of cups test has a reference here"):
-        _packed(installed, target.run(generator="teller:Teller")[0])
-
-
 def test_a_reference_that_is_not_valid_is_named_before_anything_is_asked(files: Path) -> None:
     path = files / "cups.py"
     path.write_text(path.read_text().replace("Bo won in 2002.", "Bo won"))
     with pytest.raises(DataError, match=r"query 'b': \('Bo won',\) is not a sentence"):
         _run(files)
     assert not (files / "runs").exists()
-
-
-def test_a_retriever_is_needed_where_tables_are_retrieved(files: Path) -> None:
-    with pytest.raises(ConfigError, match="name a retriever"):
-        TARGET(("qa", "mini"), out=files / "runs").run(generator="gold")

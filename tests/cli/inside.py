@@ -1,8 +1,10 @@
 """The command line without a process of its own."""
 
+import json
 import sys
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import pytest
 import typer.main
@@ -48,6 +50,11 @@ class Inside:
         done = self(*arguments)
         assert (done.code, done.err) == (0, "")
         return done.out
+
+    def results(self, *arguments: object) -> list[dict[str, Any]]:
+        """The results that a command prints with ``--json``, when it succeeds without a warning."""
+        results: list[dict[str, Any]] = json.loads(self.good(*arguments, "--json"))["results"]
+        return results
 
     def telling(self, text: str, *arguments: object) -> str:
         """Standard output of a command that succeeds and says this, with no second warning."""

@@ -12,18 +12,18 @@ from tests.cli.inside import Inside
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    found = tmp_path / "drive"
-    found.mkdir()
-    (found / "staff.csv").write_text("name,city\nAnn,Oslo\nBo,Nice\nCy,Rome\n")
-    (found / "films.csv").write_text("film,director,year\nHeat,Mann,1995\nAlien,Scott,1979\n")
-    return found
+    drive = tmp_path / "drive"
+    drive.mkdir()
+    (drive / "staff.csv").write_text("name,city\nAnn,Oslo\nBo,Nice\nCy,Rome\n")
+    (drive / "films.csv").write_text("film,director,year\nHeat,Mann,1995\nAlien,Scott,1979\n")
+    return drive
 
 
 def test_questions_beside_the_tables(folder: Path, inside: Inside) -> None:
-    said = inside.good("ask", folder, "--n", "6")
+    out = inside.good("ask", folder, "--n", "6")
     path = folder / "queries.jsonl"
-    assert said.startswith(f"6 questions written to {path}.")
-    assert f"Next: target-bench run {folder} --retriever bm25" in said
+    assert out.startswith(f"6 questions written to {path}.")
+    assert f"Next: target-bench run {folder} --retriever bm25" in out
     questions = [json.loads(line) for line in path.read_text().splitlines()]
     assert all(question["synthetic"] == "template" for question in questions)
     both = ("--retriever", "bm25", "--retriever", "random")
@@ -52,8 +52,8 @@ def test_the_next_command_can_be_copied(tmp_path: Path, inside: Inside) -> None:
     drive.mkdir()
     (drive / "staff.csv").write_text("name,city\nAnn,Oslo\nBo,Nice\nCy,Rome\n")
     (drive / "broken.csv").write_text("")
-    said = inside("ask", drive, "--n", "4", "--skip-bad").out.splitlines()[-1]
-    command = shlex.split(said.removeprefix("Next: target-bench "))
+    line = inside("ask", drive, "--n", "4", "--skip-bad").out.splitlines()[-1]
+    command = shlex.split(line.removeprefix("Next: target-bench "))
     assert command[1] == f"{drive}:skip_bad=true"
     assert "R@1" in inside(*command).out
     form = inside("labels", "form", drive, "--skip-bad", "--review", "-o", "form.html").out
@@ -62,10 +62,10 @@ def test_the_next_command_can_be_copied(tmp_path: Path, inside: Inside) -> None:
 
 def test_a_folder_of_its_own(tmp_path: Path, inside: Inside) -> None:
     assert "with -o" in inside.bad(2, "ask", "mini")
-    out = tmp_path / "asked"
-    said = inside.good("ask", "mini", "--n", "5", "-o", out)
-    assert said.startswith(f"5 questions written to {out / 'queries.jsonl'}.")
-    assert "Left out:" in said
-    assert "name a new folder" in inside.bad(2, "ask", "mini", "-o", out)
-    described = inside("describe", "corpus", out).out
+    folder = tmp_path / "asked"
+    out = inside.good("ask", "mini", "--n", "5", "-o", folder)
+    assert out.startswith(f"5 questions written to {folder / 'queries.jsonl'}.")
+    assert "Left out:" in out
+    assert "name a new folder" in inside.bad(2, "ask", "mini", "-o", folder)
+    described = inside("describe", "corpus", folder).out
     assert "queries: 5\n" in described

@@ -42,16 +42,16 @@ def test_paid_requests_without_a_terminal(
     assert "reused" in inside.good(*dear), "nothing is left to ask about"
 
 
-@pytest.mark.parametrize(("said", "agreed"), [("y\n", True), ("n\n", False), ("\n", False)])
+@pytest.mark.parametrize(("reply", "agreed"), [("y\n", True), ("n\n", False), ("\n", False)])
 def test_paid_requests_on_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], said: str, agreed: bool
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], reply: str, agreed: bool
 ) -> None:
     class Terminal:
         def isatty(self) -> bool:
             return True
 
         def readline(self) -> str:
-            return said
+            return reply
 
     monkeypatch.setattr("sys.stdin", Terminal())
     assert payment.agreed(Estimate("openai:model=x", 1200, 3_000_000, None)) is agreed

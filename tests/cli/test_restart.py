@@ -29,50 +29,44 @@ def _write_tables(shop: Path, words: Any) -> None:
 
 
 def _write_queries(shop: Path, answer: str) -> None:
-    queries = [
-        {
-            "query_id": f"q{i}",
-            "query": f"word{i}",
-            "table_id": f"t{i}",
-            "answer": answer.format(i),
-        }
+    queries = (
+        {"query_id": f"q{i}", "query": f"word{i}", "table_id": f"t{i}", "answer": answer.format(i)}
         for i in range(5)
-    ]
+    )
     (shop / "queries.jsonl").write_text(json_lines(queries), encoding="utf-8")
 
 
-def _one(out: str) -> dict[str, Any]:
-    (result,) = json.loads(out)["results"]
-    found: dict[str, Any] = result
-    return found
+def _ranked(inside: Inside) -> Path:
+    """Return the folder of the rankings of the shop."""
+    (result,) = inside.results(*RUN, "retrieval")
+    return Path(result["folder"])
 
 
 def test_a_run_by_its_id(inside: Inside, shop: Path) -> None:
     """A run is its folder, the name of that, or the hash at the end."""
-    ranked = Path(_one(inside.good(*RUN, "retrieval", "--json"))["folder"])
+    ranked = _ranked(inside)
     for name in (str(ranked), ranked.name, ranked.name[-12:]):
-        assert _one(inside.good("score", name, "--json"))["folder"] == str(ranked.resolve())
-        found = _one(inside.good("generate", name, "--task", "qa", "--generator", "gold", "--json"))
-        assert found["scores"]["exact_match"]["value"] == 1
+        assert inside.results("score", name)[0]["folder"] == str(ranked.resolve())
+        (answers,) = inside.results("generate", name, "--task", "qa", "--generator", "gold")
+        assert answers["scores"]["exact_match"]["value"] == 1
     inside.good("report", ranked.name)
     inside.good("runs", "export", ranked.name)
 
 
 def test_other_tables_are_refused(inside: Inside, shop: Path) -> None:
     """Old rankings are never filed under the new data."""
-    folder = _one(inside.good(*RUN, "retrieval", "--json"))["folder"]
+    folder = _ranked(inside)
     _write_tables(shop, [1, 2, 3, 4, 0])
     message = inside.bad(2, "score", folder)
     assert f"the tables of {shop} are not what they were" in message
     assert "not what they were" in inside.bad(2, "generate", folder, "--task", "qa")
     assert len(list(Path("runs").iterdir())) == 1
-    assert _one(inside.good(*RUN, "retrieval", "--json"))["scores"]["recall@1"]["value"] == 0
+    assert inside.results(*RUN, "retrieval")[0]["scores"]["recall@1"]["value"] == 0
 
 
 def test_answers_keep_the_prompt_they_were_made_with(inside: Inside, shop: Path) -> None:
     """Scoring files nothing under the prompt of a run that was never made."""
-    more = ("--prompt-tokens", "1", "--json")
-    asked = _one(inside.good(*RUN, "qa", *more))
+    (asked,) = inside.results(*RUN, "qa", "--prompt-tokens", "1")
     assert asked["answers"]["truncated"] == 5
     scores = Path(asked["folder"]) / "scores.json"
     scores.unlink()
@@ -91,14 +85,15 @@ def test_answers_are_scored_again_when_they_are_read_in_another_way(
         encoding="utf-8",
     )
     run = ("run", "mini", "--task", "fact_verification", "--retriever", "oracle", "--top-k", "1",
-           "--generator", "brief.py:Brief", "--limit", "5", "--json")  # fmt: skip
+           "--generator", "brief.py:Brief", "--limit", "5")  # fmt: skip
     with monkeypatch.context() as earlier:
         earlier.setitem(classification.LABEL_RULES, "strict", "strict.2")
         earlier.setattr(fact_verification, "parse_label", lambda *_: None)
-        before = _one(inside.good(*run))
+        (before,) = inside.results(*run)
     (tmp_path / "brief.py").unlink()
     assert before["answers"]["unparsed"] == 5
-    after = _one(inside.telling("nothing was generated", "score", before["folder"], "--json"))
+    out = inside.telling("nothing was generated", "score", before["folder"], "--json")
+    (after,) = json.loads(out)["results"]
     assert after["answers"]["unparsed"] == 0
     assert after["folder"] != before["folder"]
     signatures = [result["scores"]["accuracy"]["signature"] for result in (before, after)]
@@ -119,7 +114,8 @@ def test_failures_are_not_stored_again(inside: Inside, shop: Path) -> None:
     )
     run = ("run", "./shop", "--retriever", "lame.py:Lame", "--top-k", "1", "--task", "retrieval")
     done = inside(*run, "--on-error", "record", "--json")
-    folder = Path(_one(done.out)["folder"])
+    (result,) = json.loads(done.out)["results"]
+    folder = Path(result["folder"])
     before = (folder / "retrieval.jsonl").read_bytes()
     for _ in range(2):
         assert inside("generate", folder, "--task", "qa", "--retry-failed").code == 3
@@ -129,17 +125,15 @@ def test_failures_are_not_stored_again(inside: Inside, shop: Path) -> None:
     assert "failed on 1 of 5" in done.err
 
 
-@pytest.mark.parametrize(
-    ("entry", "value"),
-    [("identity", None), ("identity", {"task": "retrieval"}), ("asked", []), ("asked", {})],
-)
-@pytest.mark.parametrize("command", ["score", "runs export", "generate"])
-def test_damaged_manifest(
-    inside: Inside, shop: Path, entry: str, value: object, command: str
-) -> None:
-    folder = Path(_one(inside.good(*RUN, "retrieval", "--json"))["folder"])
+def test_damaged_manifest(inside: Inside, shop: Path) -> None:
+    folder = _ranked(inside)
     path = folder / "manifest.json"
-    rewrite(path, lambda manifest: manifest | {entry: value})
-    message = inside.bad(4, *command.split(), folder)
-    assert "manifest.json: damaged (" in message
-    assert f"no {entry}." in message or f"{entry} is {value}: input should be a valid " in message
+    whole = path.read_bytes()
+    values: list[Any] = [None, [], {"task": "retrieval"}]
+    for entry, value in (*(("identity", value) for value in values), ("asked", []), ("asked", {})):
+        path.write_bytes(whole)
+        rewrite(path, lambda manifest, new={entry: value}: manifest | new)  # type: ignore[misc]
+        for command in ("score", "runs export", "generate"):
+            message = inside.bad(4, *command.split(), folder)
+            assert "manifest.json: damaged (" in message
+            assert f"no {entry}." in message or f"{entry} is {value}: input should be" in message

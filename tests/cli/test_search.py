@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import json_lines
 from tests.cli.inside import Inside
 from tests.data.messy_folder import write_messy_folder
 from tests.data.workbooks import write_workbook
@@ -16,14 +17,16 @@ def test_in_the_terminal(inside: Inside) -> None:
     both = ("--retriever", "bm25", "--retriever", "tfidf")
     side = inside.good("search", "mini", "Olympics in 1964", *both, "--top-k", "2")
     assert side.splitlines()[0].split() == ["rank", "bm25", "tfidf"]
-    found = json.loads(inside.good("search", "mini", "Olympics in 1964", *both, "--json"))
-    assert list(found) == ["bm25", "tfidf"]
-    assert set(found["bm25"][0]) == {
-        *("rank", "database_id", "table_id", "file", "score", "title", "header", "rows"),
-    }
-    assert "--skip-bad is for files of your own" in inside.bad(
-        2, "search", "mini", "x", "--skip-bad"
-    )
+    hits = json.loads(inside.good("search", "mini", "Olympics in 1964", *both, "--json"))
+    assert list(hits) == ["bm25", "tfidf"]
+    names = {"rank", "database_id", "table_id", "file", "score", "title", "header", "rows"}
+    assert set(hits["bm25"][0]) == names
+    ask = ("search", "mini", "Olympics in 1964", "--top-k", "2", "--retriever", "bm25")
+    rows = list(csv.DictReader(io.StringIO(inside.good(*ask, "--format", "csv"))))
+    assert [(row["retriever"], row["rank"]) for row in rows] == [("bm25", "1"), ("bm25", "2")]
+    assert f"| {rows[0]['table_id']} |" in inside.good(*ask, "--format", "markdown")
+    skipping = inside.bad(2, "search", "mini", "x", "--skip-bad")
+    assert "--skip-bad is for files of your own" in skipping
 
 
 def test_an_index_is_saved_and_read(inside: Inside, tmp_path: Path) -> None:
@@ -61,11 +64,11 @@ def test_every_file_that_is_not_read_is_listed(tmp_path: Path, inside: Inside) -
     describe = ("describe", "corpus", str(tmp_path))
     assert "4.pdf" not in inside.good(*describe)
     assert "  4.pdf\n" in inside.good(*describe, "-v")
-    found = json.loads(inside.good(*describe, "--json"))
-    assert found["not read"] == {".pdf files": [f"{i}.pdf" for i in range(5)]}
-    assert found["notes"] == [".pdf files are not read: 5 (0.pdf, 1.pdf, 2.pdf and 2 more)"]
+    document = json.loads(inside.good(*describe, "--json"))
+    assert document["not read"] == {".pdf files": [f"{i}.pdf" for i in range(5)]}
+    assert document["notes"] == [".pdf files are not read: 5 (0.pdf, 1.pdf, 2.pdf and 2 more)"]
     assert "1 note: --notes shows it" in inside.good(*describe)
-    assert f"note: {found['notes'][0]}\n" in inside.good(*describe, "--notes")
+    assert f"note: {document['notes'][0]}\n" in inside.good(*describe, "--notes")
     assert "is for a corpus" in inside.bad(2, "describe", "task", "qa", "--verbose")
 
 
@@ -73,10 +76,11 @@ def test_describe_says_what_is_not_answered_and_not_recognised(
     tmp_path: Path, inside: Inside
 ) -> None:
     (tmp_path / "a.csv").write_text("city,mayor\nOslo,Ann\n")
-    asked = '{"query_id": "1", "query": "mayor of Oslo", "table_id": "a"}'
-    (tmp_path / "queries.jsonl").write_text(
-        asked + '\n{"query_id": "2", "query": "rent in Rome", "table_id": null}\n'
-    )
+    records = [
+        {"query_id": "1", "query": "mayor of Oslo", "table_id": "a"},
+        {"query_id": "2", "query": "rent in Rome", "table_id": None},
+    ]
+    (tmp_path / "queries.jsonl").write_text(json_lines(records))
     shown = inside.good("describe", "corpus", str(tmp_path)).splitlines()
     assert "queries: 2, of which no table answers 1" in shown
     assert "language: not recognised; read as English (en)" in shown
@@ -131,24 +135,13 @@ def test_the_file_and_the_rows_that_match_are_shown(tmp_path: Path, inside: Insi
     assert "kunden.xlsx, sheet Verträge" in inside("search", tmp_path, "Rabatt für Harz").out
 
 
-def test_nothing_found(tmp_path: Path, inside: Inside) -> None:
-    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
-    assert inside.good("search", str(tmp_path), "zebra") == "No table was found.\n"
-
-
 def test_a_retriever_that_is_paid_for_is_asked_on_consent(tmp_path: Path, inside: Inside) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,zebra\n")
     Path("paid.py").write_text(
         "from target_bench.retrievers.bm25 import BM25\n\n\nclass Paid(BM25):\n    paid = True\n"
     )
+    assert inside("search", tmp_path, "giraffe").out == "No table was found.\n"
     words = ("search", str(tmp_path), "zebra", "--retriever", "paid.py:Paid")
     assert "pass --yes to send them" in inside.bad(2, *words)
     agreed = inside(*words, "--yes")
     assert (agreed.code, "up to 2 texts" in agreed.err) == (0, True)
-
-
-def test_csv_and_markdown(inside: Inside) -> None:
-    ask = ("search", "mini", "Olympics in 1964", "--top-k", "2", "--retriever", "bm25")
-    rows = list(csv.DictReader(io.StringIO(inside.good(*ask, "--format", "csv"))))
-    assert [(row["retriever"], row["rank"]) for row in rows] == [("bm25", "1"), ("bm25", "2")]
-    assert f"| {rows[0]['table_id']} |" in inside.good(*ask, "--format", "markdown")

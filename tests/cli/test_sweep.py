@@ -2,18 +2,17 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.harness.sweeps.workplace import (
-    TWELVE,
-    contents,
-    produced,
-    ran,
-    recorded,
-    sweep,
-    write,
-)
+from target_bench.cli.sweep import outcome_tables
+from target_bench.core.metric import Score
+from target_bench.harness.sweeps.cell import CellOutcome, SweepCell
+from target_bench.runs.times import ColdTimes
+from tests.cli.inside import Inside
+from tests.harness.sweeps.workplace import TWELVE, contents, produced, ran, recorded, sweep, write
 from tests.runs.processes import CAN_MOUNT, finish, in_own_mounts
 
 pytestmark = pytest.mark.slow
@@ -24,86 +23,70 @@ retrievers: ["plugins.py:Slow", bm25]
 """
 
 
-def test_dry_run_and_run(tmp_path: Path) -> None:
+def test_dry_run_and_run(inside: Inside, tmp_path: Path) -> None:
     """The cells, a table of them, and the second time nothing to do."""
-    write(tmp_path, SMALL)
-    code, out, err = ran(tmp_path, "--dry-run")
-    assert (code, err) == (0, "")
+    file = write(tmp_path, SMALL)
+    out = inside.good("sweep", file, "--dry-run")
     assert out.count(" new ") == 2
     assert "2 cells, 0 of them done; runs in " in out
-    assert not (tmp_path / "runs").exists()
+    assert not Path("runs").exists()
 
-    code, out, err = ran(tmp_path)
-    assert code == 0, err
-    assert "2 cells: 2 done" in out
-    assert "runs/sweep.results.csv (.parquet, .json) and .sweep.json" in out
-    lines = [line.partition(" ")[2] for line in err.splitlines()]
+    done = inside("sweep", file)
+    assert done.code == 0, done.err
+    assert "2 cells: 2 done" in done.out
+    assert "runs/sweep.results.csv (.parquet, .json) and .sweep.json" in done.out
+    lines = [line.partition(" ")[2] for line in done.err.splitlines()]
     assert lines[0] == "[1/2] begins: retrieval | mini test limit=9 | plugins.py:Slow"
     assert any(line.startswith("[2/2] done in ") and "recall@10" in line for line in lines)
 
-    code, out, err = ran(tmp_path, "--dry-run", "--json")
-    assert (code, err) == (0, "")
-    found = json.loads(out)
-    assert [cell["state"] for cell in found["cells"]] == ["done", "done"]
-    assert [cell["recorded"] for cell in found["cells"]] == [9, 9]
-    assert "2 cells: 2 reused" in ran(tmp_path, "--quiet")[1]
-
-
-def test_failed_cells_are_reported_at_the_end(tmp_path: Path) -> None:
-    """Exit code 3, a table of the others, and tracebacks where they are asked for."""
-    write(tmp_path, SMALL.replace("Slow", "Broken"))
-    code, out, err = ran(tmp_path)
-    assert code == 3
-    assert "2 cells: 1 done, 1 failed" in out
-    assert (
-        "Error: cell 1 failed (retrieval | mini test limit=9 | plugins.py:Broken): retriever" in err
-    )
-    assert "The query is" in err
-    assert "Traceback" not in err
-    assert "the same command runs what failed again." in err
-    assert "Traceback" in ran(tmp_path, "--verbose")[2]
-
-
-def test_failed_queries_are_reported(tmp_path: Path) -> None:
-    write(tmp_path, f"on_error: record\n{SMALL.replace('Slow', 'Broken')}")
-    code, out, err = ran(tmp_path, "--quiet")
-    assert code == 3
-    assert "2 cells: 2 done" in out
-    assert "plugins.py:Broken): 9 of 9 queries failed (scored 0)" in err
+    cells = json.loads(inside.good("sweep", file, "--dry-run", "--json"))["cells"]
+    assert [(cell["state"], cell["recorded"]) for cell in cells] == [("done", 9)] * 2
+    assert "2 cells: 2 reused" in inside("sweep", file, "--quiet").out
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("more", "counts", "message"),
     [
+        ("", "2 cells: 1 done, 1 failed", "plugins.py:Broken): retriever"),
+        ("on_error: record", "2 cells: 2 done", "Broken): 9 of 9 queries failed (scored 0)"),
+    ],
+)
+def test_failures_are_reported_at_the_end(
+    inside: Inside, tmp_path: Path, more: str, counts: str, message: str
+) -> None:
+    """Exit code 3, a table of the others, and tracebacks where they are asked for."""
+    file = write(tmp_path, more + SMALL.replace("Slow", "Broken"))
+    done = inside("sweep", file)
+    assert (done.code, counts in done.out) == (3, True)
+    assert message in done.err
+    assert "cell 1 " in done.err
+    assert "Traceback" not in done.err
+    if not more:
+        assert "the same command runs what failed again." in done.err
+        assert "Traceback" in inside("sweep", file, "--verbose").err
+
+
+def test_what_cannot_be(inside: Inside, tmp_path: Path) -> None:
+    for text, message in (
         (SMALL.replace("corpora", "corpus"), "sweep.yaml: corpus: unknown key 'corpus'. Did you"),
         (SMALL.replace("mini", "minni"), "sweep.yaml: corpora: unknown corpus 'minni'. Did you"),
         ("corpora: [mini\n", "sweep.yaml: not valid YAML"),
-    ],
-)
-def test_what_cannot_be(tmp_path: Path, text: str, told: str) -> None:
-    write(tmp_path, text)
-    for arguments in (("--dry-run",), ()):
-        code, out, err = ran(tmp_path, *arguments)
-        assert (code, out) == (2, "")
-        assert told in err
-        assert "Traceback" not in err
+    ):
+        for arguments in (("--dry-run",), ()):
+            assert message in inside.bad(2, "sweep", write(tmp_path, text), *arguments)
     assert not (tmp_path / "runs").exists()
 
 
-def test_paid_generators(tmp_path: Path) -> None:
+def test_paid_generators(inside: Inside, tmp_path: Path) -> None:
     """Told by the dry run, and asked for before anything runs."""
-    write(tmp_path, TWELVE.replace(":Counting", ":Paid").replace("[a, b, c, d]", "a"))
-    code, out, err = ran(tmp_path, "--dry-run")
-    assert (code, err) == (0, "")
+    file = write(tmp_path, TWELVE.replace(":Counting", ":Paid").replace("[a, b, c, d]", "a"))
+    out = inside.good("sweep", file, "--dry-run")
     assert "To be sent to plugins.py:Paid:label=a,seconds=0.004: 36 requests with about" in out
     assert "cost about 18.0000" in out
-    code, out, err = ran(tmp_path)
-    assert (code, out) == (2, "")
-    assert "pass --yes to send them" in err
+    assert "pass --yes to send them" in inside.bad(2, "sweep", file)
     assert not produced(tmp_path)
-    code, out, err = ran(tmp_path, "--yes", "--quiet")
-    assert code == 0, err
-    assert "36 requests" in err
+    done = inside("sweep", file, "--yes", "--quiet")
+    assert (done.code, "36 requests" in done.err) == (0, True)
     assert set(produced(tmp_path).values()) == {1}
 
 
@@ -141,3 +124,47 @@ def test_full_disk(tmp_path: Path, pages: int) -> None:
 
 if not CAN_MOUNT:  # a skip would count as a failure
     del test_full_disk
+
+
+def test_the_same_conclusions_after_a_sweep_and_when_all_was_done(inside: Inside) -> None:
+    sweep_file = Path("s.yaml")
+    sweep_file.write_text(
+        "corpora: {name: mini, limit: 40}\nretrievers:\n"
+        "  - {name: bm25, k1: [0.9, 1.2], fields: [[header], [title, header, rows]]}\n"
+    )
+    command = ("sweep", sweep_file, "--quiet")
+    first = inside(*command).out
+    file = Path("runs/s.conclusions.md")
+    written = file.read_text(encoding="utf-8")
+    file.unlink()
+    again = inside(*command).out
+    shown, shown_again = (
+        out.partition("mini test, 40 queries: ")[2].partition("scores and their")[0]
+        for out in (first, again)
+    )
+    assert shown.startswith("the best of 4 cells by recall@10 is k1=")
+    assert shown_again == shown
+    assert file.read_text(encoding="utf-8") == written
+    assert "the effect of each setting on recall@10" in shown
+    (concluded,) = json.loads(inside.good(*command, "--json"))["conclusions"]
+    assert {effect["factor"] for effect in concluded["effects"]} == {"k1", "fields"}
+    runs = [place["folder"] for place in concluded["rankings"][0]["places"]]
+    assert len(runs) == 4
+    heat_map = ("plot", "heat-map", *runs, "--x", "k1", "-o", "h.pdf")
+    if inside(*heat_map, "--y", "fields").code == 0:  # matplotlib is there
+        assert Path("h.pdf").read_bytes().startswith(b"%PDF-")
+        assert "name both settings" in inside.bad(2, *heat_map)
+
+
+def test_seconds_are_cold_or_a_dash() -> None:
+    def outcome(number: int, **times: Any) -> CellOutcome:
+        scores = {"recall@10": Score(0.5, 0.4, 0.6, 10, "s")}
+        result: Any = SimpleNamespace(times=ColdTimes(**times), all_scores=scores)
+        return CellOutcome(SweepCell(number, "retrieval", "mini", "bm25"), 20.0, result)
+
+    stages = {"load": 7.0, "embed_corpus": 1.0, "retrieve": 2.5, "score": 9.0}
+    cached = {"embed_corpus": "from a cache (saved index)"}
+    warm = outcome(2, seconds={"load": 7.0, "retrieve": 2.5}, left_out=cached)
+    (table,) = outcome_tables([outcome(1, seconds=stages), warm, outcome(3)])
+    assert [row[-1] for row in table.rows] == ["3.5", "–", ""]
+    assert table.note == "– is a time that is not shown: from a cache (saved index)."

@@ -52,33 +52,17 @@ class LastGold(Retriever):
 def test_bounds_are_retrievers_that_read_gold(tmp_path: Path) -> None:
     retrievers: list[Any] = [LastGold(), "oracle", "no-context"]
     results = evaluate(retrievers, "mini", out=tmp_path, limit=9, latency=3)
-    found = {result.label: result["recall@10"].value for result in results}
-    assert found["no-context"] == 0
-    assert 0 < found["LastGold"] <= found["oracle"] == 1
+    recall = {result.label: result["recall@10"].value for result in results}
+    assert recall["no-context"] == 0
+    assert 0 < recall["LastGold"] <= recall["oracle"] == 1
     with pytest.raises(PluginError, match="is no part of another retriever"):
         evaluate("hybrid:retrievers=[oracle,bm25]", "mini", out=tmp_path, limit=1)
 
 
-class Late:
-    """Would read gold once the run has begun."""
-
-    reads_gold = False
-
-    def config(self) -> dict[str, Any]:
-        return {}
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        self.reads_gold = True
-
-    def retrieve(self, query: Any, top_k: int) -> list[TableId]:
-        assert isinstance(query, str)
-        return []
-
-
 def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:
     at = "target_bench.retrievers.bounds"
-    asked: list[Any] = [LastGold(), Oracle(), f"{at}:Oracle", "best=oracle", "best2=no-context"]
-    results = evaluate([*asked, "random", "bm25"], "mini", out=tmp_path, limit=60)
+    bounds: list[Any] = [LastGold(), Oracle(), f"{at}:Oracle", "best=oracle", "best2=no-context"]
+    results = evaluate([*bounds, "random", "bm25"], "mini", out=tmp_path, limit=60)
     systems = [result.label for result in results if not result.is_bound]
     assert systems == ["random", "bm25"]
     assert len(results) > len(systems) + 2

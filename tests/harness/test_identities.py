@@ -35,13 +35,13 @@ def _identity(text: str) -> dict[str, Any]:
         ranked = retrieval_identity(cell)
         return {**ranked, "metrics": _without_versions(ranked["metrics"])}
     answering = generate.AnswerOptions("gold", task=task_text(text))
-    found = answers_identity(cell, answer_plan(task, cell, answering))
-    return {**found, "metrics": _without_versions(found["metrics"])}
+    answers = answers_identity(cell, answer_plan(task, cell, answering))
+    return {**answers, "metrics": _without_versions(answers["metrics"])}
 
 
 def _without_versions(metrics: Iterable[str]) -> list[str]:
     settings = ("engine", "rule", "timeout", "repeats")
-    return [one for one in metrics if "|" in one or one.partition(":")[0] in settings]
+    return [name for name in metrics if "|" in name or name.partition(":")[0] in settings]
 
 
 @pytest.mark.parametrize("text", KEYS)
@@ -63,7 +63,7 @@ def test_what_becomes_of_near_copies_is_part_of_the_identity(tmp_path: Path) -> 
     more = write_own(tmp_path / "more", {"b.csv": "city\nParis\n"}, [asked("b")])
     plain, *keys = (
         _retrieval_key(mine, f"{more}{setting}")
-        for setting in ("", *(f":near_copies={one}" for one in ("out", "credited", "kept")))
+        for setting in ("", *(f":near_copies={fate}" for fate in ("out", "credited", "kept")))
     )
     assert len({plain, *keys}) == 4
     assert _retrieval_key(mine, f"{more}:n=1") == plain

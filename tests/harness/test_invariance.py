@@ -35,13 +35,14 @@ def test_order_of_the_queries(tmp_path: Path, name: str) -> None:
         mini, queries=tuple(random.Random(1).sample(mini.queries, len(mini.queries)))
     )
     for task in ("retrieval", "fact_verification"):
-        found = []
+        results = []
         for out, dataset in (("one", mini), ("other", shuffled)):
             target = TARGET((task, dataset), out=tmp_path / out, observer=Recorder())
-            found.append(only(target.run(name, top_k=[1, 5, 10])))
-        assert dict(found[0].scores) == dict(found[1].scores)
-        assert found[0].folder.name == found[1].folder.name
-        files = [(result.folder / "scores.json").read_bytes() for result in found]
+            results.append(only(target.run(name, top_k=[1, 5, 10])))
+        first, second = results
+        assert dict(first.scores) == dict(second.scores)
+        assert first.folder.name == second.folder.name
+        files = [(result.folder / "scores.json").read_bytes() for result in results]
         assert files[0] == files[1]
 
 
@@ -58,9 +59,9 @@ def test_queries_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: 
     whole = run(128)
     lines = (whole.folder / "retrieval.jsonl").read_bytes()
     for n in (1, 7):
-        found = run(n)
-        same_scores(found, whole)
-        assert (found.folder / "retrieval.jsonl").read_bytes() == lines
+        result = run(n)
+        same_scores(result, whole)
+        assert (result.folder / "retrieval.jsonl").read_bytes() == lines
 
 
 class Several(Generator):
@@ -92,12 +93,12 @@ def test_answers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: 
 
     As many statements are executed at the same time.
     """
-    found = []
+    outcomes = []
     for n in (1, 4):
         monkeypatch.setattr(Several, "at_once", n)
         text = f"{task}:workers={min(n, 2)}" if task == "text_to_sql" else task
         target = TARGET((text, "mini"), out=tmp_path / str(n), observer=Recorder())
-        result = only(target.run("bm25", generator=Several(), limit=60))
-        files = (result.folder.name, (result.folder / "scores.json").read_bytes())
-        found.append((files, (result.folder / "per_query.parquet").read_bytes()))
-    assert found[0] == found[1]
+        folder = only(target.run("bm25", generator=Several(), limit=60)).folder
+        names = ("scores.json", "per_query.parquet")
+        outcomes.append([folder.name, *((folder / name).read_bytes() for name in names)])
+    assert outcomes[0] == outcomes[1]

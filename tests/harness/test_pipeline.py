@@ -59,12 +59,8 @@ def test_what_changes_no_answer_is_the_same_run(tmp_path: Path) -> None:
     assert turned.reused
     assert turned.query_ids == first.query_ids
     same_scores(turned, first)
-
-
-def test_other_references_are_another_run(tmp_path: Path) -> None:
-    first = _run(tmp_path, **BASE)
     other = _run(tmp_path, _with(MINI, lambda query: replace(query, answer="?")), **BASE)
-    assert other.folder != first.folder
+    assert other.folder != first.folder, "other references are another run"
     assert len(list(tmp_path.glob("retrieval-*"))) == 1, "the rankings are the same"
 
 

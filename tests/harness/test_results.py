@@ -2,14 +2,25 @@
 
 from math import nan
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from target_bench.core.errors import DataError
 from target_bench.core.metric import Score
 from target_bench.data.load import load
 from target_bench.harness.target import TARGET
-from target_bench.runs.result import Results, read_run, read_runs
-from tests.builders import Counting, Recorder, ottqa_question, ottqa_table, write_ottqa
+from target_bench.runs.result import Result, Results, read_run, read_runs
+from tests.builders import (
+    Counting,
+    Record,
+    Recorder,
+    only,
+    ottqa_question,
+    ottqa_table,
+    write_ottqa,
+)
+from tests.data.written import asked, write_own
 
 COLUMNS = ["corpus", "split", "task", "retriever", "generator", "name"]
 COLUMNS += ["query_id", "query", "gold", "ranking", "answer"]
@@ -65,20 +76,15 @@ def test_a_line_each(one: Results) -> None:
     assert str(Score(0.5, nan, nan, 3, "")) == ".500"
 
 
-def test_to_arrow(one: Results, two: Results) -> None:
+def test_to_arrow(one: Results, two: Results, tmp_path: Path) -> None:
     table = one.to_arrow()
     assert table.column_names == [*COLUMNS, *one.scores]
     values = dict(zip(one[0].query_ids, one.per_query["recall@5"], strict=True))
     ids = table.column("query_id").to_pylist()
     assert ids == [query.id for query in one[0].queries], "in the order of the corpus"
     assert table.column("recall@5").to_pylist() == [values[query_id] for query_id in ids]
-    both = two.to_arrow()
-    assert both.num_rows == 2 + 280
-    assert both.column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 280
-
-
-def test_rows_hold_question_ranking_and_answer(one: Results, tmp_path: Path) -> None:
-    first = one.to_arrow().slice(0, 1).to_pylist()[0]
+    assert two.to_arrow().column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 280
+    first = table.slice(0, 1).to_pylist()[0]
     assert first["query"] == one[0].queries[0].text
     assert first["gold"] == [str(table) for table in one[0].queries[0].gold]
     assert len(first["ranking"]) == 10
@@ -94,14 +100,11 @@ def test_rows_hold_question_ranking_and_answer(one: Results, tmp_path: Path) -> 
     assert given["answer"]
 
 
-def test_notebooks_show_results_as_html(one: Results, two: Results) -> None:
-    found = (one + two)._repr_html_()
-    assert found.count("<table") == 3
-    assert "bm25:fields=[title,header]" in found
+def test_html_and_json(one: Results, two: Results) -> None:
+    html = (one + two)._repr_html_()
+    assert html.count("<table") == 3
+    assert "bm25:fields=[title,header]" in html
     assert one[0]._repr_html_() == one._repr_html_()
-
-
-def test_to_json(two: Results) -> None:
     document = two.to_json()
     assert [result["corpus"] for result in document["results"]] == ["ottqa", "mini"]
     first = document["results"][0]
@@ -115,9 +118,8 @@ def test_the_runs_of_a_call_share_an_index_in_memory(tmp_path: Path) -> None:
     target = TARGET(("retrieval", "mini"), ("qa", "mini"), out=tmp_path, observer=Recorder())
     first = target.run([own, "bm25", other])
     assert (len(own.embedded), len(other.embedded)) == (1, 0), "the second is the same retriever"
-    assert [one.corpus for one in first] == ["mini"] * 4
-    assert [one.task for one in first] == ["retrieval"] * 2 + ["question_answering"] * 2
-    ranked, answered = (read_run(one.folder).retrieval for one in (first[0], first[2]))
+    assert [result.task for result in first] == ["retrieval"] * 2 + ["question_answering"] * 2
+    ranked, answered = (read_run(result.folder).retrieval for result in (first[0], first[2]))
     assert ranked.manifest.from_caches["embed_corpus"] == []
     assert answered.manifest.from_caches["embed_corpus"] == ["index in memory"]
     assert "embed_corpus" not in answered.times.seconds
@@ -126,3 +128,51 @@ def test_the_runs_of_a_call_share_an_index_in_memory(tmp_path: Path) -> None:
     assert alone[0].scores == first[3].scores
     target.run(own, limit=4)
     assert len(own.embedded) == 2, "a later call may come after changes of the retriever"
+
+
+TABLES = [ottqa_table(f"Cup_{i}") for i in range(5)]
+QUESTIONS = [ottqa_question(f"q{i}", f"Cup_{i}") for i in range(3)]
+
+
+def _run(out: Path, data: Path, retriever: str = "oracle", **options: Any) -> Result:
+    target = TARGET(("retrieval", "ottqa"), data_dir=data, out=out, observer=Recorder())
+    return only(target.run(retriever, **options))
+
+
+@pytest.mark.parametrize(
+    ("tables", "questions", "what", "file"),
+    [
+        ([ottqa_table("Cup_4", title="Another page")], [], "tables", "dev_tables.jsonl"),
+        ([], [QUESTIONS[-1] | {"question": "Who else ?"}], "queries", "dev.json"),
+        ([], [QUESTIONS[-1] | {"table_id": "Cup_4"}], "queries", "dev.json"),
+    ],
+)
+def test_results_of_other_data_are_refused(
+    tmp_path: Path, tables: list[Record], questions: list[Record], what: str, file: str
+) -> None:
+    """The message names the file whose hash differs, and both run folders."""
+    data = write_ottqa(tmp_path / "data", TABLES, QUESTIONS)
+    changed = [*TABLES[: 5 - len(tables)], *tables], [*QUESTIONS[: 3 - len(questions)], *questions]
+    other = write_ottqa(tmp_path / "other", *changed)
+    first, second = _run(tmp_path, data), _run(tmp_path, other, "bm25")
+    with pytest.raises(DataError, match="cannot be compared") as caught:
+        Results([first, second])
+    message = str(caught.value)
+    hashes = [result.data["files"][file][:12] for result in (first, second)]
+    assert f"are of different {what}" in message
+    assert f"{file} has SHA-256 {hashes[0]} and {hashes[1]}" in message
+    assert message.count(" has SHA-256") == 1
+    assert str(first.folder) in message
+    assert str(second.folder) in message
+
+
+def test_distractors_make_tables_of_their_own(tmp_path: Path) -> None:
+    data = write_ottqa(tmp_path / "data", TABLES, QUESTIONS)
+    files = {f"m{i}.csv": f"a,b\nx,{i}\n" for i in range(3)}
+    more = write_own(tmp_path / "more", files, [asked("m0")])
+    specs: list[list[str]] = [[], [f"{more}:n=1"], [f"{more}:n=2"]]
+    results = [_run(tmp_path, data, distractors=spec) for spec in specs]
+    text = " ".join(str(Results(results)).split())
+    assert text.count("retrieval, 3 queries") == 3
+    assert "ottqa validation: retrieval" in text
+    assert len({result.data["corpus"] for result in results}) == 3

@@ -26,7 +26,7 @@ QUESTIONS = [
 def ranked(retriever: RetrieverLike, corpus: Corpus) -> list[Sequence[TableId]]:
     """The rankings that a retriever gives for the questions."""
     queries = [Query(str(i), text, ()) for i, text in enumerate(QUESTIONS)]
-    return [found.tables for found in retrieve(retriever, queries, 5, corpus, stop=True)]
+    return [ranking.tables for ranking in retrieve(retriever, queries, 5, corpus, stop=True)]
 
 
 def test_the_best_tables_with_their_scores() -> None:
@@ -54,21 +54,6 @@ def test_what_is_no_corpus() -> None:
         TableSearch({"prices": [["item"]]})  # type: ignore[arg-type]
 
 
-class Broken:
-    """Fails on every question."""
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        pass
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        raise ValueError("no luck")
-
-
-def test_a_retriever_that_fails() -> None:
-    with pytest.raises(PluginError, match=r"retriever Broken: .*no luck"):
-        TableSearch("mini", Broken()).search("x")
-
-
 @pytest.mark.parametrize(
     "spec",
     [
@@ -83,30 +68,34 @@ def test_every_run_leaves_the_index_of_a_search(spec: str, tmp_path: Path) -> No
     target.run(spec, limit=1, indexes=tmp_path / "indexes")
     (left,) = (path for path in (tmp_path / "indexes").iterdir() if path.is_dir())
     before = {path: path.stat().st_mtime_ns for path in left.rglob("*")}
-    found = TableSearch("mini", spec, indexes=tmp_path / "indexes").search(QUESTIONS[0])
-    assert found == TableSearch("mini", spec).search(QUESTIONS[0])
+    hits = TableSearch("mini", spec, indexes=tmp_path / "indexes").search(QUESTIONS[0])
+    assert hits == TableSearch("mini", spec).search(QUESTIONS[0])
     assert [path for path in (tmp_path / "indexes").iterdir() if path.is_dir()] == [left]
     assert {path: path.stat().st_mtime_ns for path in left.rglob("*")} == before
 
 
 class OneAtATime(BM25):
-    """Fails if a question comes while another one is answered."""
+    """Fails if a question comes while another one is answered, and on one question."""
 
     busy = False
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        if queries == ["x"]:
+            raise ValueError("no luck")
         assert not self.busy
         self.busy = True
-        found = super().retrieve_batch(queries, top_k)
+        rankings = super().retrieve_batch(queries, top_k)
         self.busy = False
-        return found
+        return rankings
 
 
 def test_threads_are_answered_one_after_the_other() -> None:
     search = TableSearch("mini", OneAtATime())
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(search.search, QUESTIONS * 20))
-    assert found == [search.search(text) for text in QUESTIONS] * 20
+        hits = list(pool.map(search.search, QUESTIONS * 20))
+    assert hits == [search.search(text) for text in QUESTIONS] * 20
+    with pytest.raises(PluginError, match=r"retriever OneAtATime: .*no luck"):
+        search.search("x")
 
 
 @pytest.mark.parametrize(

@@ -30,15 +30,13 @@ class Honest:
         self.words = {table.id: _words(table) for table in corpus}
 
     def retrieve(self, query: str, top_k: int) -> list[TableId]:
-        asked = set(query.lower().split())
-        return sorted(self.words, key=lambda t: (-len(asked & self.words[t]), t))[:top_k]
+        words = set(query.lower().split())
+        return sorted(self.words, key=lambda t: (-len(words & self.words[t]), t))[:top_k]
 
 
 def _words(table: Table) -> set[str]:
-    said = [*table.header, *map(str, table.context.values())]
-    return set(
-        " ".join([*said, *(str(cell) for row in table.rows for cell in row)]).lower().split()
-    )
+    texts = [*table.header, *map(str, table.context.values())]
+    return set(" ".join([*texts, *(str(c) for row in table.rows for c in row)]).lower().split())
 
 
 class Tampers(Honest):
@@ -52,9 +50,9 @@ class Tampers(Honest):
         vars(corpus).update(fingerprint="another", groups=[], digests=[])
 
     def retrieve_batch(self, queries: list[str], top_k: int) -> Any:
-        found = [self.retrieve(query, top_k) for query in queries]
+        rankings = [self.retrieve(query, top_k) for query in queries]
         queries.clear()
-        return found
+        return rankings
 
 
 def _spoil(table: Table) -> None:
@@ -83,8 +81,8 @@ def _own_data() -> Dataset:
         for name in ("ann", "bob", "cy")
     ]
     info = CorpusInfo("own", "Own", ("retrieval",), ("test",), "ours", "us", "here")
-    asked = [Query(t.id.table_id, f"cups of {t.id.table_id}", (t.id,)) for t in tables]
-    return Dataset(info, "test", MemoryCorpus(tables), tuple(asked))
+    queries = (Query(t.id.table_id, f"cups of {t.id.table_id}", (t.id,)) for t in tables)
+    return Dataset(info, "test", MemoryCorpus(tables), tuple(queries))
 
 
 @pytest.mark.parametrize("data", ["mini", _own_data()], ids=["mini", "own"])
@@ -119,10 +117,10 @@ class Spoils(QuestionAnswering):
     """A task of a user's own that writes into the queries."""
 
     def examples(self, dataset: Dataset, predictions: Any) -> Any:
-        found = super().examples(dataset, predictions)
+        examples = super().examples(dataset, predictions)
         for query in dataset.queries:
             query.metadata.clear()  # type: ignore[attr-defined]
-        return found
+        return examples
 
 
 class SpoilsRequests(Own):

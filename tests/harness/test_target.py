@@ -1,7 +1,7 @@
-"""TARGET: names, arguments, what is asked of a retriever, and what makes a run another run."""
+"""TARGET: arguments, what is asked of a retriever, what makes another run, and run folders."""
 
 import gc
-from collections.abc import Sequence
+import json
 from contextlib import nullcontext
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -9,37 +9,23 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
 from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from tests.builders import (
     Counting,
+    Record,
     Recorder,
     only,
     ottqa_question,
     ottqa_table,
+    rewrite,
+    same_scores,
     write_ottqa,
 )
 
 TASK = ("retrieval", "mini")
-
-
-class InBatches(Retriever):
-    """Table ``i`` scores by how many of its id's words the query has."""
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        self._words = [(table.id, set(table.id.table_id.split("-"))) for table in corpus]
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        words = set(query.lower().split())
-        scored = [(table_id, float(len(words & mine))) for table_id, mine in self._words]
-        return sorted(scored, key=lambda pair: -pair[1])[:top_k]
-
-    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        return [self.retrieve(query, top_k) for query in queries]
 
 
 def _target(out: Path, recorder: Recorder | None = None) -> TARGET:
@@ -51,34 +37,26 @@ def _no_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TARGET_BENCH_DATA", raising=False)
 
 
-def test_unknown_names() -> None:
-    with pytest.raises(ConfigError, match=r"unknown task 'retrieve'. Did you mean retrieval"):
-        TARGET("retrieve")
-    with pytest.raises(ConfigError, match=r"'mini' is a corpus.*Table Retrieval\", \"mini\""):
-        TARGET("mini")
-    with pytest.raises(ConfigError, match=r"unknown corpus 'minni'. Did you mean mini"):
-        TARGET(("retrieval", "minni"))
-    with pytest.raises(ConfigError, match=r"unknown retriever 'bm52'. Did you mean bm25"):
-        TARGET(TASK).run("bm52")
-    with pytest.raises(ConfigError, match=r"batch_size is an option of the original.*moving_from"):
-        TARGET(TASK).run("bm25", batch_size=100)  # type: ignore[call-arg]
-    with pytest.raises(ConfigError, match="oracle"):
-        TARGET(TASK).run("oracel")
-    with pytest.raises(ConfigError, match="mini has no split 'train'"):
-        TARGET(TASK).run("oracle", "train")
-
-
 @pytest.mark.parametrize(
-    ("retriever", "fault"),
+    ("tasks", "retriever", "options", "message"),
     [
-        (Counting, "Counting is a class; pass an object of it"),
-        (object(), "object is not a retriever: it has no method embed_corpus"),
-        (None, "the task retrieval is about tables that are retrieved: name a retriever"),
+        ("retrieve", "bm25", {}, "unknown task 'retrieve'. Did you mean retrieval"),
+        ("mini", "bm25", {}, "'mini' is a corpus"),
+        (("retrieval", "minni"), "bm25", {}, "unknown corpus 'minni'. Did you mean mini"),
+        (TASK, "bm52", {}, "unknown retriever 'bm52'. Did you mean bm25"),
+        (TASK, "bm25", {"batch_size": 100}, "batch_size is an option of the original"),
+        (TASK, "oracle", {"split": "train"}, "mini has no split 'train'"),
+        (TASK, Counting, {}, "Counting is a class; pass an object of it"),
+        (TASK, object(), {}, "object is not a retriever: it has no method embed_corpus"),
+        (TASK, None, {}, "the task retrieval is about tables that are retrieved: name a retriever"),
     ],
 )
-def test_not_a_retriever(tmp_path: Path, retriever: Any, fault: str) -> None:
-    with pytest.raises(ConfigError, match=fault):
-        _target(tmp_path).run(retriever)
+def test_what_cannot_be_run(
+    tmp_path: Path, tasks: Any, retriever: Any, options: Any, message: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        TARGET(tasks, out=tmp_path).run(retriever, **options)
+    assert message in str(error.value)
 
 
 def test_bounds(tmp_path: Path) -> None:
@@ -99,21 +77,17 @@ def test_bounds(tmp_path: Path) -> None:
 def test_one_retrieval_serves_every_k(tmp_path: Path) -> None:
     retriever = Counting()
     several = only(_target(tmp_path).run(retriever, top_k=[5, 1, 20, 5]))
-    ranked = of_task(load("mini"), "retrieval").queries
-    n = len(ranked)
+    queries = of_task(load("mini"), "retrieval").queries
     assert len(retriever.embedded) == 1
-    assert [query for query, _ in retriever.calls] == [
-        q.text for q in of_task(load("mini"), "retrieval").queries
-    ]
-    assert {k for _, k in retriever.calls} == {20}
-    assert several.counts.asked == several.counts.answered == n
-    for k in (1, 5, 20):
-        one = only(_target(tmp_path / str(k)).run(Counting(), top_k=k))
+    assert retriever.calls == [(query.text, 20) for query in queries]
+    assert several.counts.asked == several.counts.answered == len(queries)
+    for k in (1, 5):
+        single = only(_target(tmp_path / str(k)).run(Counting(), top_k=k))
         for name in (f"recall@{k}", f"ndcg@{k}", f"recall_micro@{k}"):
-            assert one.scores[name].value == several.scores[name].value
-            assert one.per_query[name].tolist() == several.per_query[name].tolist()
-            assert one.scores[name].low == pytest.approx(several.scores[name].low, abs=0.02)
-            assert one.scores[name].high == pytest.approx(several.scores[name].high, abs=0.02)
+            assert single.scores[name].value == several.scores[name].value
+            assert single.per_query[name].tolist() == several.per_query[name].tolist()
+            assert single.scores[name].low == pytest.approx(several.scores[name].low, abs=0.02)
+            assert single.scores[name].high == pytest.approx(several.scores[name].high, abs=0.02)
 
 
 def test_empty_and_odd_data_is_counted(tmp_path: Path) -> None:
@@ -124,7 +98,7 @@ def test_empty_and_odd_data_is_counted(tmp_path: Path) -> None:
     target = TARGET(
         ("retrieval", "ottqa"), data_dir=tmp_path, out=tmp_path / "runs", observer=recorder
     )
-    for name in ("bm25", "tfidf", "random", "oracle", "no-context"):
+    for name in ("bm25", "tfidf", "no-context"):
         result = only(target.run(name, top_k=1))
         assert (result.counts.asked, result.counts.empty_queries) == (2, 1), name
         assert result.counts.failed == 0
@@ -179,3 +153,88 @@ def test_cycles_are_looked_for_as_before_once_a_run_has_ended(
         assert (retriever.seen, gc.get_threshold()[0]) == (in_run, own)
     finally:
         gc.set_threshold(*before)
+
+
+def test_a_reused_run_asks_nothing_and_is_scored_again(tmp_path: Path) -> None:
+    """So a run of an older version shows no old interval under a new signature."""
+    first = only(_target(tmp_path).run(Counting()))
+    path = first.folder / "scores.json"
+    old = {"low": 1.0, "high": 1.0, "signature": "recall|bootstrap:percentile"}
+
+    def as_before(stored: Record) -> None:
+        for score in stored["scores"].values():
+            score |= old
+
+    rewrite(path, as_before)
+    again = Counting()
+    second = only(_target(tmp_path).run(again))
+    assert (first.reused, second.reused, second.folder) == (False, True, first.folder)
+    assert (again.embedded, again.calls) == ([], [])
+    same_scores(first, second)
+    written = json.loads(path.read_bytes())["scores"]
+    assert written == {name: score.to_json() for name, score in first.scores.items()}
+
+
+def test_what_makes_another_run(tmp_path: Path) -> None:
+    """Another k, setting, split, limit or source file is another folder."""
+    path = tmp_path / "mine.py"
+    source = (
+        "class Mine:\n    def __init__(self, n: int = 0):\n        self.n = n\n"
+        "    def embed_corpus(self, corpus):\n        self.ids = corpus.ids\n"
+        "    def retrieve(self, query, top_k):\n        return list(self.ids[:top_k])\n"
+    )
+    path.write_text(source, encoding="utf-8")
+    mine = f"{path}:Mine"
+    target = _target(tmp_path / "runs")
+    results = [
+        target.run(mine),
+        target.run(mine, top_k=5),
+        target.run(mine, top_k=[5, 10]),
+        target.run(f"{mine}:n=1"),
+        target.run(mine, "validation"),
+        target.run(mine, limit=5),
+        target.run("random"),
+        target.run("random:seed=1"),
+    ]
+    path.write_text(source.replace("[:top_k]", "[-top_k:]"), encoding="utf-8")
+    results.append(target.run(mine))
+    folders = [only(result).folder for result in results]
+    assert len(set(folders)) == len(folders)
+    assert all(not only(result).reused for result in results)
+    path.write_text(source, encoding="utf-8")
+    assert only(target.run(mine)).reused
+
+
+def test_latency_is_measured_apart(tmp_path: Path) -> None:
+    plain = only(_target(tmp_path).run("bm25"))
+    timed = only(_target(tmp_path).run("bm25", latency=20))
+    assert plain.latency is None
+    assert timed.latency is not None
+    assert timed.folder == plain.folder
+    assert 0 < timed.latency["p50"] <= timed.latency["p95"] <= timed.latency["p99"]
+    assert timed.latency["queries"] == 20
+    assert timed.latency["threads"] >= 1
+    same_scores(plain, timed)
+    most = only(_target(tmp_path).run("random", latency=10_000))
+    assert most.latency is not None
+    assert most.latency["queries"] == len(of_task(load("mini"), "retrieval").queries) <= 500
+
+
+def test_run_folder(tmp_path: Path) -> None:
+    result = only(_target(tmp_path).run("tfidf:ngram=2", top_k=[1, 5]))
+    folder = result.folder
+    names = {"corpus.jsonl", "lock", "manifest.json", "per_query.parquet", "retrieval.jsonl"}
+    names |= {"scores.json", "statistics.parquet"}
+    assert {path.name for path in folder.iterdir()} == names
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    identity = manifest["identity"]
+    assert identity["corpus_fingerprint"] == load("mini").corpus.fingerprint
+    assert (identity["split"], identity["top_k"]) == ("test", [1, 5])
+    assert identity["retriever"]["config"]["ngram"] == 2
+    assert manifest["environment"]["used_packages"]["scikit-learn"]
+    assert len(identity["metrics"]) == len(result.scores) + 1  # and the version of their rules
+    assert manifest["environment"]["python"]
+    assert manifest["files"] == dict(load("mini").files)
+    scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    assert scores["scores"] == {name: score.to_json() for name, score in result.scores.items()}
+    assert scores["counts"] == result.counts.to_json()

@@ -71,6 +71,6 @@ def test_grounded_questions_are_kept() -> None:
     ],
 )
 def test_others_are_dropped_with_the_reason(change: dict[str, Any], reason: str) -> None:
-    found, dropped = _read(GOOD | change, GOOD)
-    assert len(found) == 1
+    questions, dropped = _read(GOOD | change, GOOD)
+    assert len(questions) == 1
     assert dropped == {f"questions {reason}": 1}

@@ -52,8 +52,8 @@ HEAT = Ask("lookup", ("director",), ("Heat",))
     ],
 )
 def test_answers(ask: Ask, answer: tuple[str, ...] | None) -> None:
-    found = solve(ask, TableView(FILMS))
-    assert (found and found.answer) == answer
+    solution = solve(ask, TableView(FILMS))
+    assert (solution and solution.answer) == answer
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_tables_that_give_the_answer_and_others() -> None:
     corpus = MemoryCorpus([FILMS, COPY, OTHER])
     rarity = Rarity(corpus)
     collateral = Ask("lookup", ("director",), ("Collateral",))
-    asked = [(HEAT, ("Michael Mann",)), (collateral, ("Michael Mann",))]
-    heat, only = answers(asked, corpus, rarity)
+    asks = [(HEAT, ("Michael Mann",)), (collateral, ("Michael Mann",))]
+    heat, only = answers(asks, corpus, rarity)
     assert set(heat.same) == {FILMS.id, COPY.id}
     assert heat.others == [OTHER.id]
     assert set(only.same) == {FILMS.id}
@@ -121,19 +121,20 @@ def test_rare_words() -> None:
         "What is Collateral from 2004, and who made Ran?", TableView(FILMS)
     )
     assert rare == ["2004", "collateral"]
-    assert [difficulty_of(n) for n in (0, 1, 2, 3, 4, 9)] == ["hard"] * 2 + ["medium"] * 2 + [
-        "easy"
-    ] * 2
+    levels = [difficulty_of(n) for n in (0, 1, 2, 3, 4, 9)]
+    assert levels == ["hard"] * 2 + ["medium"] * 2 + ["easy"] * 2
 
 
-@pytest.mark.parametrize(("one", "other"), [("-3", "3"), ("1-2", "2-1"), ("$5", "5%"), ("A+", "A")])
-def test_marks_make_another_answer(one: str, other: str) -> None:
+@pytest.mark.parametrize(
+    ("cell", "other"), [("-3", "3"), ("1-2", "2-1"), ("$5", "5%"), ("A+", "A")]
+)
+def test_marks_make_another_answer(cell: str, other: str) -> None:
     tables = [
-        Table(TableId("0", name), ["Place", "Change"], [["Oslo", cell]])
-        for name, cell in (("a", one), ("b", other))
+        Table(TableId("0", name), ["Place", "Change"], [["Oslo", change]])
+        for name, change in (("a", cell), ("b", other))
     ]
     corpus = MemoryCorpus(tables)
-    asked = [(Ask("lookup", ("change",), ("Oslo",)), (one,))]
-    (found,) = answers(asked, corpus, Rarity(corpus))
-    assert set(found.same) == {tables[0].id}
-    assert found.others == [tables[1].id]
+    ask = Ask("lookup", ("change",), ("Oslo",))
+    (given,) = answers([(ask, (cell,))], corpus, Rarity(corpus))
+    assert set(given.same) == {tables[0].id}
+    assert given.others == [tables[1].id]

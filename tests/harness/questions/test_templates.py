@@ -34,8 +34,7 @@ tables = st.integers(1, 4).flatmap(
 def test_every_question_is_answered_by_its_table(table: Table, seed: int) -> None:
     view = TableView(table)
     for proposal in proposals(view, Random(seed), 20):
-        found = solve(proposal.ask, view)
-        assert found == proposal.solution
+        assert solve(proposal.ask, view) == proposal.solution
         assert proposal.evidence == proposal.solution.answer
         assert proposal.text.endswith("?")
         assert all(0 <= row < len(view.rows) for row, _ in proposal.solution.cells)
@@ -43,10 +42,10 @@ def test_every_question_is_answered_by_its_table(table: Table, seed: int) -> Non
 
 def test_a_seed_decides() -> None:
     view = TableView(FILMS)
-    one, same = (proposals(view, Random(3), 10) for _ in range(2))
-    assert one == same
-    assert len({proposal.text for proposal in one}) == 10
-    assert one != proposals(view, Random(4), 10)
+    first, same = (proposals(view, Random(3), 10) for _ in range(2))
+    assert first == same
+    assert len({proposal.text for proposal in first}) == 10
+    assert first != proposals(view, Random(4), 10)
 
 
 def test_a_title_that_begins_with_a_preposition_gets_no_other() -> None:
@@ -110,9 +109,9 @@ def test_questions_ask_with_the_word_that_fits(
 def test_a_value_that_nobody_says_is_not_named(value: str) -> None:
     rows = [["Albury", value], ["Barton", value], ["Carrow", value]]
     view = TableView(Table(TableId("0", "t"), ["town", "country"], rows))
-    asked = proposals(view, Random(0), 60)
-    assert asked
-    assert not any(value in proposal.ask.values for proposal in asked)
+    questions = proposals(view, Random(0), 60)
+    assert questions
+    assert not any(value in proposal.ask.values for proposal in questions)
 
 
 @pytest.mark.parametrize("header", ["also", "July", "to", "f/lap", "Listed", "PetID", "UK", "No."])

@@ -1,6 +1,8 @@
 """A time of which something came out of a cache is recorded with that fact, and shown nowhere."""
 
 import json
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,13 +11,13 @@ import numpy as np
 import pytest
 
 from target_bench.core.contract import Generator
-from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
+from target_bench.core.schema import Corpus, Generation, GenerationRequest
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.harness.target import TARGET
 from target_bench.retrievers.dense import Dense
 from target_bench.retrievers.hybrid import Hybrid
 from target_bench.runs.result import Result, Results, group_tables
-from tests.builders import Recorder
+from tests.builders import Counting, Recorder
 from tests.harness.stages.answering import QUESTIONS, Own
 
 SENT: list[str] = []
@@ -74,15 +76,12 @@ def test_recorded_embeddings_leave_no_time(tmp_path: Path) -> None:
     assert first.times.retrieve is not None
     assert first.times.index is not None
     for again in (_run(tmp_path / "b", Dense(Known())), _run(tmp_path, Hybrid([Dense(Known())]))):
-        found = _manifest(again)
-        assert found["from_caches"]["retrieve"] == ["embedding cache"]
-        assert found["seconds"]["retrieve"] > 0
+        manifest = _manifest(again)
+        assert manifest["from_caches"]["retrieve"] == ["embedding cache"]
+        assert manifest["seconds"]["retrieve"] > 0
         assert not {"embed_corpus", "retrieve"} & set(again.seconds)
-        assert (again.times.timed_queries, again.times.retrieve, again.times.index) == (
-            0,
-            None,
-            None,
-        )
+        times = (again.times.timed_queries, again.times.retrieve, again.times.index)
+        assert times == (0, None, None)
         shown = again.to_json()
         assert "retrieve" not in shown["seconds"]
         assert shown["times_left_out"]["retrieve"] == "from a cache (embedding cache)"
@@ -90,6 +89,20 @@ def test_recorded_embeddings_leave_no_time(tmp_path: Path) -> None:
         assert f"{first.times.retrieve:.2f}" in text
         assert "– is a time that is not shown: from a cache (embedding cache)." in text
     assert "not shown" not in str(Results([first]))
+
+
+def test_times_hold_no_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "slow_index.py").write_text("import time\ntime.sleep(0.4)\n", encoding="utf-8")
+
+    class Lazy(Counting):
+        def embed_corpus(self, corpus: Corpus) -> None:
+            __import__("slow_index")
+            time.sleep(0.05)
+            super().embed_corpus(corpus)
+
+    assert 0.05 <= _run(tmp_path / "runs", Lazy()).seconds["embed_corpus"] < 0.4
+    assert "slow_index" in sys.modules
 
 
 def test_saved_index(tmp_path: Path) -> None:
@@ -106,12 +119,12 @@ def test_latency_encodes_every_query(tmp_path: Path) -> None:
     """Though all of them are recorded: nothing is read, and nothing is recorded."""
     _run(tmp_path / "a", Dense(Known()))
     SENT.clear()
-    found = _run(tmp_path / "b", Dense(Known()), latency=20)
+    result = _run(tmp_path / "b", Dense(Known()), latency=20)
     assert len(SENT) == 10 + 20
-    assert found.latency is not None
-    assert found.latency["queries"] == 20
-    assert "latency" not in found.times.left_out
-    assert "retrieve" in found.times.left_out
+    assert result.latency is not None
+    assert result.latency["queries"] == 20
+    assert "latency" not in result.times.left_out
+    assert "retrieve" in result.times.left_out
 
 
 def test_answers(tmp_path: Path) -> None:
@@ -140,12 +153,4 @@ def test_the_size_of_an_index_is_that_of_its_files(tmp_path: Path) -> None:
     assert _run(tmp_path / "b", "bm25").index_bytes == kept.index_bytes, "reused"
     headings = [column.name for column in group_tables([alone], every=True)[-1].columns]
     assert headings == ["retriever", "index s", "index MB"]
-
-    class Bare:
-        def embed_corpus(self, corpus: Corpus) -> None:
-            self.ids = list(corpus.ids)
-
-        def retrieve(self, query: str, top_k: int) -> Sequence[TableId]:
-            return self.ids[:top_k]
-
-    assert _run(tmp_path / "c", Bare()).index_bytes is None
+    assert _run(tmp_path / "c", Counting()).index_bytes is None

@@ -35,19 +35,18 @@ class Outer(Retriever):
 
 
 def test_is_paid() -> None:
-    assert is_paid(Dense(encoder=Dear()))
     assert is_paid(Outer(Dense(encoder=Dear())))
     assert not is_paid(Outer(Dense(encoder=Words())))
     assert not is_paid(object())
 
 
 def test_asked_once_and_first(tmp_path: Path) -> None:
-    heard: list[Estimate] = []
-    answers = iter([False, True])
+    estimates: list[Estimate] = []
+    replies = iter([False, True, True])
 
     def confirm(estimate: Estimate) -> bool:
-        heard.append(estimate)
-        return next(answers)
+        estimates.append(estimate)
+        return next(replies)
 
     encoder = Dear()
     target = TARGET(("retrieval", "mini"), out=tmp_path)
@@ -57,7 +56,7 @@ def test_asked_once_and_first(tmp_path: Path) -> None:
     assert not encoder.encoded
     for _ in range(2):
         target.run(retriever, limit=5, confirm=confirm)
-    assert [(e.requests, e.cost) for e in heard] == [(139 + 5, None)] * 2
-    assert all(e.plugin.startswith("Outer:") for e in heard)
+    assert [(e.requests, e.cost) for e in estimates] == [(139 + 5, None)] * 2
+    assert all(e.plugin.startswith("Outer:") for e in estimates)
     target.run(Outer(Dense(encoder=Words())), limit=5, confirm=confirm)
-    assert len(heard) == 2
+    assert len(estimates) == 2

@@ -9,25 +9,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.core.contract import Generator
+from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
 from target_bench.harness.stages.consent import Estimate
 from tests.builders import said, same_scores
 from tests.harness.stages.answering import (
     FAULTY,
     NUMBER,
     QUESTIONS,
-    UNFOUND,
+    Many,
     Odd,
     Own,
-    Priced,
-    Shaky,
     answered,
+    counts,
     ids,
     lines,
+    raising,
 )
 
-THE_ONE = QUESTIONS[NUMBER]
+QUESTION = QUESTIONS[NUMBER]
+
+UNFOUND: set[str] = set()
+"""Texts of the queries that ``Shaky`` fails on."""
 
 
 @pytest.fixture(autouse=True)
@@ -41,25 +45,15 @@ def test_own_generator(tmp_path: Path) -> None:
     """One method, no base class; every question is asked once, with its tables."""
     own = Own()
     result = answered(tmp_path, own)
-    assert [request.query_id for request in own.asked] == ids(QUESTIONS)
-    assert [request.query for request in own.asked] == [query.text for query in QUESTIONS]
     for request, query in zip(own.asked, QUESTIONS, strict=True):
+        assert (request.query_id, request.query) == (query.id, query.text)
         assert [table.id for table in request.tables] == list(query.gold)
         assert request.task == "question_answering"
         assert query.text in request.messages[1].content
-    assert result.answer_counts is not None
-    assert (
-        result.answer_counts.asked,
-        result.answer_counts.answered,
-        result.answer_counts.failed,
-    ) == (144, 144, 0)
-    assert (result.task, result.generator, result.retriever) == (
-        "question_answering",
-        "Own",
-        "oracle",
-    )
-    assert not result.reused
-    assert dict(result.errors) == {}
+    assert counts(result) == (144, 144, 0)
+    names = (result.task, result.generator, result.retriever)
+    assert names == ("question_answering", "Own", "oracle")
+    assert (result.reused, dict(result.errors)) == (False, {})
     written = lines(tmp_path)
     assert [line["text"] for line in written] == [f"answer to {q.id}" for q in QUESTIONS]
     assert all(line["seconds"] >= 0 for line in written)
@@ -68,70 +62,45 @@ def test_own_generator(tmp_path: Path) -> None:
     assert again.asked == []
 
 
-def _raising(error: BaseException) -> Callable[[GenerationRequest], Any]:
-    def answer(request: GenerationRequest) -> Any:
-        raise error
+BAD: list[tuple[Callable[[GenerationRequest], Any], str]] = [
+    (lambda _: None, "contract: generate returned None, not text or a Generation"),
+    (lambda _: 42, "contract: generate returned 42,"),
+    (lambda _: b"x", "contract: generate returned b'x'"),
+    (lambda _: Generation("another", "x"), "contract: generate returned Generation(query_id='a"),
+    (lambda r: Generation(r.query_id, 42), "its text is int"),  # type: ignore[arg-type]
+    (
+        lambda r: Generation(r.query_id, "x", input_tokens=np.int64(3)),  # type: ignore[arg-type]
+        "contract: no Generation: its input_tokens is int64",
+    ),
+    (lambda r: Generation(r.query_id, "x", cost=float("nan")), "its cost is nan"),
+    (lambda r: Generation(r.query_id, "", error="refused: no"), "refused: no"),
+    (raising(ValueError("too long")), "raised: ValueError: too long"),
+    (raising(TimeoutError()), "raised: TimeoutError"),
+    (lambda _: sys.exit(5), "raised: SystemExit: 5"),
+    (lambda _: sys.exit(), "raised: SystemExit"),
+]
 
-    return answer
 
-
-@pytest.mark.parametrize(
-    ("answer", "error"),
-    [
-        (lambda _: None, "contract: generate returned None, not text or a Generation"),
-        (lambda _: 42, "contract: generate returned 42,"),
-        (lambda _: b"x", "contract: generate returned b'x'"),
-        (lambda _: ["x"], "contract: generate returned ['x']"),
-        (
-            lambda _: Generation("another", "x"),
-            "contract: generate returned Generation(query_id='a",
-        ),
-        (
-            lambda r: Generation(r.query_id, None),  # type: ignore[arg-type]
-            "contract: no Generation: its text is NoneType",
-        ),
-        (
-            lambda r: Generation(r.query_id, 42),  # type: ignore[arg-type]
-            "contract: no Generation: its text is int",
-        ),
-        (
-            lambda r: Generation(r.query_id, "x", input_tokens=np.int64(3)),  # type: ignore[arg-type]
-            "contract: no Generation: its input_tokens is int64",
-        ),
-        (lambda r: Generation(r.query_id, "x", cost=float("nan")), "its cost is nan"),
-        (lambda r: Generation(r.query_id, "", error="refused: no"), "refused: no"),
-        (_raising(ValueError("too long")), "raised: ValueError: too long"),
-        (_raising(TimeoutError()), "raised: TimeoutError"),
-        (lambda _: sys.exit(5), "raised: SystemExit: 5"),
-        (lambda _: sys.exit(), "raised: SystemExit"),
-    ],
-)
-def test_failed_answer(
-    tmp_path: Path, answer: Callable[[GenerationRequest], Any], error: str
-) -> None:
-    """Recorded, counted, shown with its query; all others are answered."""
-    odd = Odd(answer)
-    result = answered(tmp_path, odd)
-    assert len(odd.asked) == 143
-    assert result.answer_counts is not None
-    assert (
-        result.answer_counts.asked,
-        result.answer_counts.answered,
-        result.answer_counts.failed,
-    ) == (144, 143, 1)
-    assert list(result.errors) == [THE_ONE.id]
-    assert error in result.errors[THE_ONE.id]
-    line = lines(tmp_path)[NUMBER]
-    assert (line["query_id"], line["text"]) == (THE_ONE.id, "")
-    assert line["error"] == result.errors[THE_ONE.id]
-    assert line["shown_rows"]
+def test_failed_answers(tmp_path: Path) -> None:
+    """Recorded, counted, shown with their queries; all others are answered."""
+    queries = QUESTIONS[NUMBER : NUMBER + len(BAD)]
+    odd = {query.id: answer for query, (answer, _) in zip(queries, BAD, strict=True)}
+    result = answered(tmp_path, Odd(odd))
+    n = len(BAD)
+    assert counts(result) == (144, 144 - n, n)
+    assert list(result.errors) == ids(queries)
+    for query, line, (_, error) in zip(queries, lines(tmp_path)[NUMBER:], BAD, strict=False):
+        assert error in result.errors[query.id]
+        record = (line["query_id"], line["text"], line["error"])
+        assert record == (query.id, "", result.errors[query.id])
+        assert line["shown_rows"]
     scores = json.loads((result.folder / "scores.json").read_text(encoding="utf-8"))
-    assert (scores["answers"]["asked"], scores["answers"]["failed"]) == (144, 1)
+    assert (scores["answers"]["asked"], scores["answers"]["failed"]) == (144, n)
     assert all(score["n"] == 144 for score in scores["scores"].values())
 
 
 def test_failures_stay_until_they_are_asked_again(tmp_path: Path) -> None:
-    bad = [QUESTIONS[0].id, THE_ONE.id, QUESTIONS[-1].id]
+    bad = [QUESTIONS[0].id, QUESTION.id, QUESTIONS[-1].id]
     FAULTY.update(bad)
     result = answered(tmp_path, Own())
     assert said(result) == dict.fromkeys(bad, "raised: RuntimeError: the model is gone")
@@ -140,8 +109,7 @@ def test_failures_stay_until_they_are_asked_again(tmp_path: Path) -> None:
     reused = answered(tmp_path, again)
     assert again.asked == []
     assert reused.reused
-    assert reused.errors == result.errors
-    assert reused.answer_counts == result.answer_counts
+    assert (reused.errors, reused.answer_counts) == (result.errors, result.answer_counts)
     mended = Own()
     whole = answered(tmp_path, mended, retry_failed=True)
     assert [request.query_id for request in mended.asked] == bad
@@ -153,17 +121,12 @@ def test_failures_stay_until_they_are_asked_again(tmp_path: Path) -> None:
     assert len(lines(tmp_path)) == 147
 
 
-def test_interrupt_keeps_what_was_answered(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        answered(tmp_path, Odd(_raising(KeyboardInterrupt())))
+@pytest.mark.parametrize("error", [KeyboardInterrupt("stop"), ConfigError("no key set")])
+def test_what_ends_a_run_keeps_what_was_answered(tmp_path: Path, error: BaseException) -> None:
+    """Ctrl-C, and a generator that says what the user has to change."""
+    with pytest.raises(type(error), match=str(error)):
+        answered(tmp_path, Odd({QUESTION.id: raising(error)}))
     assert [line["query_id"] for line in lines(tmp_path)] == ids(QUESTIONS[:NUMBER])
-
-
-def test_own_errors_end_the_run(tmp_path: Path) -> None:
-    """A generator that says what the user has to change is heard at once."""
-    with pytest.raises(ConfigError, match="no key set"):
-        answered(tmp_path, Odd(_raising(ConfigError("no key set"))))
-    assert len(lines(tmp_path)) == NUMBER
 
 
 @pytest.mark.parametrize(
@@ -179,20 +142,28 @@ def test_no_generator(tmp_path: Path, generator: object, part: str) -> None:
         answered(tmp_path, generator)
 
 
-# retrieval
+class Shaky:
+    """A retriever that fails on some queries."""
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self._ids = tuple(corpus.ids)
+
+    def retrieve(self, query: str, top_k: int) -> list[TableId]:
+        if query in UNFOUND:
+            raise RuntimeError("the index is gone")
+        return list(self._ids[:top_k])
 
 
 def test_failed_retrieval_is_a_failed_answer(tmp_path: Path) -> None:
     """Nobody is asked about it; when the tables are found at last, it is."""
-    bad = [QUESTIONS[3], THE_ONE]
+    bad = [QUESTIONS[3], QUESTION]
     UNFOUND.update(query.text for query in bad)
     own = Own()
     result = answered(tmp_path, own, Shaky(), on_error="record")
     assert len(own.asked) == 142
     message = "retrieval: raised RuntimeError: the index is gone"
     assert said(result) == {query.id: message for query in bad}
-    assert result.answer_counts is not None
-    assert (result.answer_counts.failed, result.counts.failed) == (2, 2)
+    assert (counts(result)[2], result.counts.failed) == (2, 2)
     again = Own()
     assert answered(tmp_path, again, Shaky(), on_error="record").errors == result.errors
     assert again.asked == []
@@ -205,31 +176,125 @@ def test_failed_retrieval_is_a_failed_answer(tmp_path: Path) -> None:
     same_scores(whole, answered(tmp_path / "other", Own(), Shaky()))
 
 
-# money
+class Priced(Generator):
+    """Costs money."""
 
+    paid = True
 
-def _agreeing(heard: list[Estimate], answer: bool) -> Callable[[Estimate], bool]:
-    def agreed(estimate: Estimate) -> bool:
-        heard.append(estimate)
-        return answer
+    def __init__(self) -> None:
+        self.asked = 0
 
-    return agreed
+    def config(self) -> dict[str, Any]:
+        return {}
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        self.asked += 1
+        return Generation(request.query_id, "x", input_tokens=100, output_tokens=1, cost=0.25)
+
+    def estimated_cost(self, n_requests: int, input_tokens: int) -> float:
+        return n_requests * 0.25
 
 
 def test_paid_requests_are_agreed_to_first(tmp_path: Path) -> None:
-    heard: list[Estimate] = []
+    estimates: list[Estimate] = []
+    replies = iter([False, True])
+
+    def confirm(estimate: Estimate) -> bool:
+        estimates.append(estimate)
+        return next(replies)
+
     priced = Priced()
     with pytest.raises(ConfigError, match="nothing was sent"):
-        answered(tmp_path, priced, confirm=_agreeing(heard, answer=False))
+        answered(tmp_path, priced, confirm=confirm)
     assert priced.asked == 0
-    (estimate,) = heard
+    (estimate,) = estimates
     assert (estimate.plugin, estimate.requests, estimate.cost) == ("Priced", 144, 36.0)
     assert estimate.input_tokens is not None
     assert 144 * 50 < estimate.input_tokens < 144 * 2000
 
-    result = answered(tmp_path, priced, confirm=_agreeing(heard, answer=True))
+    result = answered(tmp_path, priced, confirm=confirm)
     assert priced.asked == 144
     assert result.answer_counts is not None
     assert (result.answer_counts.cost, result.answer_counts.input_tokens) == (36.0, 14400)
-    answered(tmp_path, priced, confirm=_agreeing(heard, answer=False))
-    assert len(heard) == 2, "nothing is left to be sent"
+    answered(tmp_path, priced, confirm=confirm)
+    assert len(estimates) == 2, "nothing is left to be sent"
+
+
+# generators that answer many requests their own way: in any order, too often, not at all
+
+Requests = Iterator[GenerationRequest]
+
+
+def _good(request: GenerationRequest) -> Generation:
+    return Generation(request.query_id, f"answer to {request.query_id}")
+
+
+def _backwards(requests: Requests) -> Iterator[Generation]:
+    return map(_good, reversed(list(requests)))
+
+
+def _in_pairs(requests: Requests) -> Iterator[Generation]:
+    for first, second in zip(requests, requests, strict=True):
+        yield _good(second)
+        yield _good(first)
+
+
+def test_many_in_any_order(tmp_path: Path) -> None:
+    one_by_one = answered(tmp_path / "one", Own())
+    for answers in (_backwards, _in_pairs):
+        result = answered(tmp_path / answers.__name__, Many(answers))
+        assert counts(result) == (144, 144, 0)
+        same_scores(result, one_by_one)
+
+
+def test_requests_are_drawn_as_they_are_needed(tmp_path: Path) -> None:
+    """An answer is on disk before the request after it is made."""
+    on_disk = []
+
+    def answers(requests: Requests) -> Iterator[Generation]:
+        for request in requests:
+            on_disk.append(len(lines(tmp_path)))
+            yield _good(request)
+
+    answered(tmp_path, Many(answers))
+    assert on_disk == list(range(144))
+
+
+@pytest.mark.parametrize(
+    ("answers", "missing"),
+    [
+        (lambda rs: (_good(r) for r in rs if r.query_id != QUESTION.id), [QUESTION.id]),
+        (lambda rs: (_good(next(rs)) for _ in range(NUMBER)), ids(QUESTIONS[NUMBER:])),
+        (lambda _: iter(()), ids(QUESTIONS)),
+    ],
+)
+def test_never_answered(tmp_path: Path, answers: Any, missing: list[str]) -> None:
+    """Those it drew and left, and those it did not even draw."""
+    result = answered(tmp_path, Many(answers))
+    assert dict(result.errors) == dict.fromkeys(missing, "missing: no answer was given")
+    assert counts(result)[2] == len(missing)
+    assert {line["query_id"] for line in lines(tmp_path)} == set(ids(QUESTIONS))
+
+
+@pytest.mark.parametrize(
+    ("odd", "parts"),
+    [
+        (raising(ValueError("no")), ["raised ValueError in generate_many: no"]),
+        (lambda _: sys.exit(0), ["raised SystemExit in generate_many: 0"]),
+        (lambda _: None, ["gave None", "no Generation for a request"]),
+        (lambda _: Generation("nobody", "x"), ["'nobody'", "that is open"]),
+        (lambda _: Generation(QUESTIONS[0].id, "x"), [QUESTIONS[0].id, "is open"]),
+    ],
+)
+def test_many_that_breaks(tmp_path: Path, odd: Any, parts: list[str]) -> None:
+    """What came before is kept; the same command goes on."""
+
+    def answers(requests: Requests) -> Iterator[Any]:
+        for request in requests:
+            yield odd(request) if request.query_id == QUESTION.id else _good(request)
+
+    with pytest.raises(PluginError) as caught:
+        answered(tmp_path, Many(answers))
+    for part in ("generator Many", *parts):
+        assert part in str(caught.value)
+    assert [line["query_id"] for line in lines(tmp_path)] == ids(QUESTIONS[:NUMBER])

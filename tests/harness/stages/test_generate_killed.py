@@ -82,12 +82,10 @@ def _only(runs: Path, name: str) -> Path:
 
 
 def _answers(runs: Path) -> dict[str, tuple[str, str | None]]:
-    found = {}
-    for line in _only(runs, "generations.jsonl").read_bytes().split(b"\n")[:-1]:
-        record = json.loads(line)
-        assert record["query_id"] not in found, "asked twice"
-        found[record["query_id"]] = (record["text"], record.get("error"))
-    return found
+    written = _only(runs, "generations.jsonl").read_bytes().split(b"\n")[:-1]
+    records = {line["query_id"]: line for line in map(json.loads, written)}
+    assert len(records) == len(written), "asked twice"
+    return {key: (line["text"], line.get("error")) for key, line in records.items()}
 
 
 @pytest.mark.parametrize("name", ["Slow", "SlowMany"])
@@ -112,31 +110,22 @@ def test_killed_at_random_moments(tmp_path: Path, name: str) -> None:
     assert len(asked) <= len(QUESTIONS) + 4 * (KILLS + 1), "what was answered is asked again"
 
 
-def test_killed_after_the_last_answer(tmp_path: Path) -> None:
-    """Nobody is asked where nothing is left to ask."""
+def test_killed_after_the_last_answer_or_within_it(tmp_path: Path) -> None:
+    """Nobody is asked where nothing is left; a line without its end is asked again."""
     whole = answered(tmp_path, Own())
     scores = (whole.folder / "scores.json").read_bytes()
-    path = whole.folder / "manifest.json"
-    rewrite(path, lambda manifest: manifest.pop("seconds") and manifest)
+    rewrite(whole.folder / "manifest.json", lambda manifest: manifest.pop("seconds") and manifest)
     (whole.folder / "scores.json").unlink()
     own = Own()
-    again = answered(tmp_path, own)
+    assert answered(tmp_path, own).reused
     assert own.asked == []
-    assert again.reused
     assert (whole.folder / "scores.json").read_bytes() == scores
-
-
-@pytest.mark.parametrize(
-    "torn", [b'{"query_id": "', b"{", b'{"query_id": "q", "text": "x"}', b"\xc3"]
-)
-def test_torn_last_line(tmp_path: Path, torn: bytes) -> None:
-    """A line without its end is asked again, even if it reads well."""
-    whole = answered(tmp_path, Own())
     path = whole.folder / "generations.jsonl"
-    kept = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(kept[:-1]) + torn)
-    own = Own()
-    answered(tmp_path, own)
-    assert [request.query_id for request in own.asked] == [QUESTIONS[-1].id]
-    assert path.read_bytes().startswith(b"".join(kept[:-1]) + b'{"query_id": "')
-    assert path.read_bytes().count(b"\n") == len(QUESTIONS)
+    kept = b"".join(path.read_bytes().splitlines(keepends=True)[:-1])
+    for torn in (b'{"query_id": "', b'{"query_id": "q", "text": "x"}', b"\xc3"):
+        path.write_bytes(kept + torn)
+        own = Own()
+        answered(tmp_path, own)
+        assert ids(QUESTIONS[-1:]) == [request.query_id for request in own.asked]
+        assert path.read_bytes().startswith(kept + b'{"query_id": "')
+        assert path.read_bytes().count(b"\n") == len(QUESTIONS)

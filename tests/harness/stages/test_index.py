@@ -3,19 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from target_bench.core.schema import Corpus
-from target_bench.data.load import load
 from target_bench.harness.target import TARGET
+from target_bench.runs.result import Result
 from tests.builders import Counting, Recorder, only, same_scores
 from tests.runs.processes import command, start
 
-CORPUS = load("mini").corpus
 
-
-class Budgeted(Counting):
-    """Notes what it is told, in order."""
+class Saving(Counting):
+    """Notes what it is told, in order, and saves next to nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,10 +24,6 @@ class Budgeted(Counting):
         self.told.append("embed")
         super().embed_corpus(corpus)
 
-
-class Saving(Budgeted):
-    """Saves next to nothing."""
-
     def save(self, folder: Path) -> None:
         self.told.append("save")
         (folder / "index").write_text("x", encoding="utf-8")
@@ -42,30 +34,21 @@ class Saving(Budgeted):
         self.embedded.append(corpus)
 
 
-def _run(out: Path, retriever: Any, **options: Any) -> Any:
-    recorder = Recorder()
-    target = TARGET(("retrieval", "mini"), out=out, observer=recorder)
-    return only(target.run(retriever, limit=5, **options)), recorder
-
-
-@pytest.mark.parametrize("memory", [2_000_000, "2MB"])
-def test_budget_is_reported_first(tmp_path: Path, memory: Any) -> None:
-    retriever = Budgeted()
-    _, recorder = _run(tmp_path, retriever, memory=memory)
-    assert retriever.told == [2_000_000, "embed"]
-    assert recorder.warnings == []
+def _run(out: Path, retriever: Any, **options: Any) -> Result:
+    target = TARGET(("retrieval", "mini"), out=out, observer=Recorder())
+    return only(target.run(retriever, limit=5, **options))
 
 
 def test_index_is_built_once(tmp_path: Path) -> None:
     """For every run over the same tables: another k or limit asks the same index."""
     retrievers = [Saving() for _ in range(3)]
     results = [
-        _run(tmp_path, retriever, indexes=tmp_path / "saved", top_k=top_k, memory=7)[0]
+        _run(tmp_path, retriever, indexes=tmp_path / "saved", top_k=top_k, memory="2MB")
         for retriever, top_k in zip(retrievers, (10, 5, 10), strict=True)
     ]
-    assert [r.told for r in retrievers] == [[7, "embed", "save"], [7, "load"], []]
+    assert [r.told for r in retrievers] == [[2_000_000, "embed", "save"], [2_000_000, "load"], []]
     assert results[2].reused
-    plain, _ = _run(tmp_path / "plain", Saving(), top_k=5)
+    plain = _run(tmp_path / "plain", Saving(), top_k=5)
     same_scores(plain, results[1])
 
 

@@ -24,8 +24,8 @@ def _command(predictions: Path, out: str) -> list[str]:
 
 def _stored(runs: Path) -> list[str]:
     """The whole lines that are stored."""
-    found = [path.read_bytes() for path in runs.glob("text-to-sql-*/judgements.jsonl")]
-    return [line.decode() for content in found for line in content.split(b"\n")[:-1]]
+    contents = [path.read_bytes() for path in runs.glob("text-to-sql-*/judgements.jsonl")]
+    return [line.decode() for content in contents for line in content.split(b"\n")[:-1]]
 
 
 def _killed(arguments: list[str], folder: Path, judged: int) -> list[str]:

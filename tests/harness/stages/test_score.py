@@ -55,11 +55,11 @@ def test_scored_tables_are_put_in_order_and_cut() -> None:
     gold = query.gold[0]
     others = [table for table in ids if table != gold][:5]
     pairs = [*((table, 0.1 * i) for i, table in enumerate(others)), (gold, 3.0)]
-    one = replace(MINI, queries=(query,))
-    scored = score_rankings(one, {query.id: pairs}, [1, 3])
+    dataset = replace(MINI, queries=(query,))
+    scored = score_rankings(dataset, {query.id: pairs}, [1, 3])
     assert scored.scores["success@1"].value == 1
     assert (scored.counts.resorted, scored.counts.short) == (1, 0)
-    behind = score_rankings(one, {query.id: [*others, gold]}, 3)
+    behind = score_rankings(dataset, {query.id: [*others, gold]}, 3)
     assert behind.scores["mrr"].value == 0, "the rest of a longer ranking is left out"
 
 
@@ -74,28 +74,24 @@ def test_a_missing_ranking_counts_as_wrong() -> None:
     assert scored.per_query["success@10"][3] == 0
 
 
+FIRST = MINI.queries[0].id
+
+
 @pytest.mark.parametrize(
-    ("ranking", "message"),
+    ("rankings", "message"),
     [
-        ([("no", "table")], r"query '.*': its ranking holds \('no', 'table'\), which is not the"),
-        ([MINI.corpus.ids[0]] * 2, "its ranking holds the table .* twice"),
-        (Retrieval(MINI.queries[0].id, (MINI.corpus.ids[0],) * 2), "the table .* twice"),
-        (Retrieval(MINI.queries[0].id, (TableId("no", "table"),)), "not the id of a table"),
-        (Retrieval("another", ()), "its ranking is of the query 'another'"),
-        ([(MINI.corpus.ids[0], float("nan"))], "its ranking holds the score nan"),
-        ("text", "its ranking holds str, not a list of tables"),
+        ({FIRST: [("no", "table")]}, r"its ranking holds \('no', 'table'\), which is not the"),
+        ({FIRST: [MINI.corpus.ids[0]] * 2}, "query '.*': its ranking holds the table .* twice"),
+        ({FIRST: Retrieval(FIRST, (MINI.corpus.ids[0],) * 2)}, "the table .* twice"),
+        ({FIRST: Retrieval("another", ())}, "its ranking is of the query 'another'"),
+        ({FIRST: [(MINI.corpus.ids[0], float("nan"))]}, "its ranking holds the score nan"),
+        ({FIRST: "text"}, "its ranking holds str, not a list of tables"),
+        ({"nowhere": []}, "1 of 1 rankings are of queries that mini test does not"),
     ],
 )
-def test_a_ranking_that_cannot_be_scored(ranking: Any, message: str) -> None:
+def test_rankings_that_cannot_be_scored(rankings: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        score_rankings(MINI, {MINI.queries[0].id: ranking})
-
-
-def test_rankings_and_answers_of_other_queries() -> None:
-    with pytest.raises(DataError, match="1 of 1 rankings are of queries that mini test does not"):
-        score_rankings(MINI, {"nowhere": []})
-    with pytest.raises(DataError, match=r"1 of 1 answers are of queries .* the first is 'nowhere'"):
-        score_answers(MINI, {"nowhere": "Paris"}, "qa")
+        score_rankings(MINI, rankings)
 
 
 @pytest.mark.parametrize("task", ["qa", "fact_verification"])
@@ -106,7 +102,7 @@ def test_answers_of_a_run(tmp_path: Path, task: str) -> None:
     _same(scored, result)
     assert scored.counts == result.answer_counts
     assert (scored.report or {}) == result.report
-    texts = {query_id: found.generation.text for query_id, found in stored.items()}
+    texts = {query_id: answer.generation.text for query_id, answer in stored.items()}
     _same(score_answers(MINI, texts, task), result)
 
 
@@ -132,7 +128,7 @@ def test_answers_in_sql(tmp_path: Path) -> None:
     assert judge_answers(SQL, answers, task, known=judgements) == judgements
     first = SPREAD[0].id
     changed = judge_answers(SQL, answers | {first: "SELECT -1"}, task, known=judgements)
-    assert {key for key, found in changed.items() if found != judgements[key]} == {first}
+    assert {key for key in changed if changed[key] != judgements[key]} == {first}
     elsewhere = {first: Retrieval(first, (TableId(SPREAD[-1].database_id, "t"),))}
     ranked = judge_answers(SQL, answers, task, elsewhere, judgements)
     assert ranked[first].record["verdict"] == "no_such_table"
@@ -141,11 +137,12 @@ def test_answers_in_sql(tmp_path: Path) -> None:
         score_answers(SQL, answers, "text_to_sql", judgements)
 
 
-def test_tasks_that_cannot_be_scored_so() -> None:
+def test_what_cannot_be_scored_so() -> None:
+    with pytest.raises(DataError, match=r"1 of 1 answers are of queries .* the first is 'nowhere'"):
+        score_answers(MINI, {"nowhere": "Paris"}, "qa")
     with pytest.raises(ConfigError, match="score them with score_rankings"):
         score_answers(MINI, {}, "retrieval")
     with pytest.raises(ConfigError, match="scores answers as they are"):
         judge_answers(MINI, {}, "qa")
-    only_sql = replace(MINI, queries=tuple(SPREAD))
     with pytest.raises(ConfigError, match="is about the task question_answering"):
-        score_answers(only_sql, {}, "qa")
+        score_answers(SQL, {}, "qa")

@@ -1,18 +1,17 @@
 """Cells in processes of this machine."""
 
 import os
+import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from target_bench.harness.sweeps import CellOutcome, Local, Sweep, SweepCell
-from target_bench.harness.sweeps.executors import _waves
+from target_bench.harness.sweeps import CellOutcome, Local, Sweep
 from tests.builders import Recorder
-from tests.harness.sweeps.workplace import TWELVE, contents, produced, ran, sweep, write
-from tests.runs.processes import start_unforked
+from tests.harness.sweeps.workplace import TWELVE, contents, produced, ran, recorded, sweep, write
+from tests.runs.processes import ended, start, start_unforked
 
 pytestmark = pytest.mark.slow
 
@@ -31,11 +30,29 @@ def _run(folder: Path, text: str, workers: int = 2, **options: str) -> list[Cell
 
 
 def test_workers_change_nothing(folder: Path) -> None:
-    one = _run(folder, TWELVE, 1, out="one")
-    two = _run(folder, TWELVE, 2, out="two")
+    alone = _run(folder, TWELVE, 1, out="one")
+    beside = _run(folder, TWELVE, 2, out="two")
     assert contents(folder / "one") == contents(folder / "two")
-    assert [outcome.scores for outcome in one] == [outcome.scores for outcome in two]
+    assert [outcome.scores for outcome in alone] == [outcome.scores for outcome in beside]
     assert set(produced(folder).values()) == {2}
+
+
+def test_killed_at_random_moments(folder: Path) -> None:
+    """Equal scores to the byte, and no recorded answer made again."""
+    write(folder, TWELVE.replace("0.004", "0.02"))
+    assert ran(folder, "--out", "whole", "--quiet")[0] == 0
+    (folder / "produced").unlink()
+    moments = sorted(random.Random(20240229).sample(range(1, 12 * 12), 6))
+    for moment in moments:
+        process = start(sweep("--quiet"), folder)
+        while sum(produced(folder).values()) < moment and process.poll() is None:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert ran(folder, "--quiet")[0] == 0
+    assert contents(folder / "runs") == contents(folder / "whole")
+    assert len(recorded(folder / "runs")) == 12 * 12
+    assert 12 * 12 <= sum(produced(folder).values()) <= 12 * 12 + len(moments)
 
 
 def test_lost_worker(folder: Path) -> None:
@@ -61,9 +78,9 @@ class Threads:
 
     def retrieve(self, query, top_k):
         import numpy
-        found = {pool["num_threads"] for pool in threadpool_info()}
+        pools = {pool["num_threads"] for pool in threadpool_info()}
         with open("threads", "a") as file:
-            file.write(f"{os.environ['OMP_NUM_THREADS']} {max(found)}\\n")
+            file.write(f"{os.environ['OMP_NUM_THREADS']} {max(pools)}\\n")
         return self.ids[:top_k]
 
     def limit_memory(self, n_bytes):
@@ -78,10 +95,8 @@ def test_cores_and_memory_are_divided(folder: Path, monkeypatch: pytest.MonkeyPa
     text = f'memory: 1GB\n{SMALL}  - {{name: "threads.py:Threads", n: [1, 2, 3]}}\n'
     cores = len(os.sched_getaffinity(0))
     _run(folder, text, 2)
-    share = str(max(1, cores // 2))
-    assert set((folder / "threads").read_text(encoding="ascii").splitlines()) == {
-        f"{share} {share}"
-    }
+    share = max(1, cores // 2)
+    assert set((folder / "threads").read_text().splitlines()) == {f"{share} {share}"}
     assert set((folder / "memory").read_text(encoding="ascii").split()) == {"500000000"}
     assert "OMP_NUM_THREADS" not in os.environ
 
@@ -141,16 +156,6 @@ def _lives(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_cells_of_one_group_follow_the_first() -> None:
-    """It builds the index of all; cells without a group wait for none."""
-    cells = [
-        SweepCell(number=n, task="retrieval", corpus="mini", retriever="bm25", group=group)
-        for n, group in enumerate(["a", "", "a", "b", "", "b"], 1)
-    ]
-    waves = [[cell.number for cell in wave] for wave in _waves(cells)]
-    assert waves == [[1, 2, 4, 5], [3, 6]]
-
-
 def test_what_is_printed_in_a_cell_is_not_a_result(folder: Path) -> None:
     (folder / "loud.py").write_text(
         "class Loud:\n"
@@ -160,14 +165,6 @@ def test_what_is_printed_in_a_cell_is_not_a_result(folder: Path) -> None:
         encoding="utf-8",
     )
     write(folder, f'{SMALL}  - "loud.py:Loud"\n')
-    done = subprocess.run(
-        sweep("--json"), cwd=folder, env=_environment(), capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith("{")
-    assert "loud\n" in done.stderr
-
-
-def _environment() -> dict[str, str]:
-    from tests.builders import ROOT
-
-    return os.environ | {"PYTHONPATH": str(ROOT)}
+    code, out, err = ended(start_unforked(sweep("--json"), folder))
+    assert (code, out[0]) == (0, "{")
+    assert "loud\n" in err

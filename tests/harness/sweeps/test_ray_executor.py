@@ -15,6 +15,7 @@ from target_bench.core.version import __version__
 from target_bench.harness.options import RUN_OPTIONS, Options
 from target_bench.harness.sweeps import Local, Ray, executors
 from target_bench.harness.sweeps.cell import CellOutcome, SweepCell
+from tests.builders import Recorder
 from tests.harness.sweeps import plugins_on_ray
 from tests.harness.sweeps.plugins_on_ray import notes
 
@@ -23,20 +24,20 @@ ray = pytest.importorskip("ray")
 PLUGINS = plugins_on_ray.__file__
 
 
-class Heard(Observer):
-    """Keeps the cells that begin, and warnings, and in which thread they come."""
+class Heard(Recorder):
+    """Keeps the cells that begin, and in which thread it is told of what."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.started: list[int] = []
-        self.warnings: list[str] = []
-        self.threads = {threading.get_ident()}
+        self.threads: set[int] = set()
 
     def cell_started(self, number: int, name: str) -> None:
         self.started.append(number)
         self.threads.add(threading.get_ident())
 
     def warning(self, message: str) -> None:
-        self.warnings.append(message)
+        super().warning(message)
         self.threads.add(threading.get_ident())
 
 
@@ -75,8 +76,8 @@ def plugin(cls: str, folder: Path, **settings: Any) -> str:
 
 
 def on_ray(cells: list[SweepCell], observer: Observer, **settings: Any) -> list[CellOutcome]:
-    found = list(Ray(**settings).run(cells, observer))
-    return sorted(found, key=lambda outcome: outcome.cell.number)
+    outcomes = Ray(**settings).run(cells, observer)
+    return sorted(outcomes, key=lambda outcome: outcome.cell.number)
 
 
 def scores(outcome: CellOutcome) -> bytes:
@@ -98,7 +99,7 @@ def test_results_are_those_of_the_local_executor(
     ]
     heard, local = Heard(), Heard()
     outcomes = on_ray(cells, heard)
-    beside = [replace(one, options=replace(one.options, out=tmp_path / "local")) for one in cells]
+    beside = [replace(c, options=replace(c.options, out=tmp_path / "local")) for c in cells]
     expected = list(Local().run(beside, local))
     states = ["done", "done", "done", "failed", "done"]
     assert [outcome.state for outcome in outcomes] == states

@@ -25,8 +25,8 @@ def test_reads_back_as_the_same(settings: dict[str, Any]) -> None:
         text = spec_text("retriever", "bm25", settings)
     except ConfigError:
         return
-    found = registry.parse("retriever", text)
-    assert (found.target, found.settings) == ("bm25", settings)
+    parsed = registry.parse("retriever", text)
+    assert (parsed.target, parsed.settings) == ("bm25", settings)
 
 
 @pytest.mark.parametrize(

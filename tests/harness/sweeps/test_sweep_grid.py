@@ -21,7 +21,7 @@ NESTED = "\n".join(["a0: &a0 [1]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "expected entries such as corpora: [mini]"),
         ("k: [1\nlimit: 3\n", "line 2, column 6"),
@@ -34,41 +34,51 @@ NESTED = "\n".join(["a0: &a0 [1]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n
         ("# " + 1_000_000 * "x", "has 1,000,002 bytes; 1,000,000 are the most"),
     ],
 )
-def test_invalid_files(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_files(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=r"s\.yaml") as error:
         _cells(tmp_path, text)
-    assert told in str(error.value)
+    assert message in str(error.value)
+
+
+PLAIN = "corpora: mini\nretrievers: bm25\n"
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("text", "message"),
     [
-        ("retreivers: [lsa]", "s.yaml: retreivers: unknown key 'retreivers'. Did you mean retr"),
-        ("top_k: [5, 0]", "s.yaml: top_k=0: a cutoff is a whole number from 1"),
-        ("latency: true", "s.yaml: latency=True: expected a whole number from 0"),
-        ("structured: 1", "s.yaml: structured=1: expected true or false"),
-        ("tables: []", "s.yaml: tables: the list is empty"),
-        ("memory: much", "s.yaml: memory='much': expected an amount such as 500MB"),
-        ("generators: {name: x, gpus: .inf}", "s.yaml: generators.gpus: expected a number from 0"),
-        ("on_error: go", "s.yaml: on_error='go': expected stop or record"),
-        ("corpora: [{name: mini, spilts: dev}]", "corpora is set twice"),
-        ("zip: [top_k, retrievers]", "s.yaml: zip: unknown list 'top_k'"),
-        ("distractors:\n  - name: ottqa\n    m: 3", "s.yaml: distractors[0].m: unknown key"),
-        ("distractors:\n  - [{n: 3}]", "s.yaml: distractors[0]: expected a name or {name: ..."),
-        ("generators:\n  - {label: x}", "s.yaml: generators[0]: expected a name or {name: ..."),
-        ("generators: [a=gold, a=empty]", "s.yaml: generators: 'a=gold' and 'a=empty'"),
-        ("table_formats: [markdwon]", "s.yaml: table_formats[0]='markdwon': expected text or"),
+        (f"{PLAIN}retreivers: [lsa]", "retreivers: unknown key 'retreivers'. Did you mean retr"),
+        (f"{PLAIN}top_k: [5, 0]", "top_k=0: a cutoff is a whole number from 1"),
+        (f"{PLAIN}latency: true", "latency=True: expected a whole number from 0"),
+        (f"{PLAIN}structured: 1", "structured=1: expected true or false"),
+        (f"{PLAIN}tables: []", "tables: the list is empty"),
+        (f"{PLAIN}memory: much", "memory='much': expected an amount such as 500MB"),
         (
-            "limit: x\nmemory: y",
-            "s.yaml: limit='x': expected a whole number from 1\n",
+            f"{PLAIN}generators: {{name: x, gpus: .inf}}",
+            "generators.gpus: expected a number from 0",
         ),
+        (f"{PLAIN}on_error: go", "on_error='go': expected stop or record"),
+        (
+            f"{PLAIN}corpora: [{{name: mini, spilts: dev}}]",
+            "not valid YAML: line 3, column 1: ",
+        ),
+        (f"{PLAIN}zip: [top_k, retrievers]", "zip: unknown list 'top_k'"),
+        (f"{PLAIN}distractors:\n  - name: ottqa\n    m: 3", "distractors[0].m: unknown key"),
+        (f"{PLAIN}distractors:\n  - [{{n: 3}}]", "distractors[0]: expected a name or {name: ..."),
+        (f"{PLAIN}generators:\n  - {{label: x}}", "generators[0]: expected a name or {name: ..."),
+        (f"{PLAIN}generators: [a=gold, a=empty]", "generators: 'a=gold' and 'a=empty'"),
+        (f"{PLAIN}table_formats: [markdwon]", "table_formats[0]='markdwon': expected text or"),
+        (f"{PLAIN}limit: x\nmemory: y", "limit='x': expected a whole number from 1\n"),
+        (f"{PLAIN}tasks: [retrieval, retrival]", "tasks: unknown task 'retrival'"),
+        ("retrievers: x\ncorpora: {name: mini, limit: 0}", "corpora.limit=0: expected a whole"),
+        ("retrievers: x\ncorpora: {name: mini, spilts: d}", "corpora.spilts: unknown key 'spilts'"),
+        ("retrievers: x\ncorpora: ", "corpora: the list is empty"),
     ],
 )
-def test_what_cannot_be(tmp_path: Path, more: str, told: str) -> None:
+def test_what_cannot_be(tmp_path: Path, text: str, message: str) -> None:
     """Every entry that is wrong is named."""
     with pytest.raises(ConfigError) as error:
-        _cells(tmp_path, f"corpora: mini\nretrievers: bm25\n{more}\n")
-    assert told in str(error.value)
+        _cells(tmp_path, text)
+    assert f"s.yaml: {message}" in str(error.value)
 
 
 def _retrievers(folder: Path, text: str) -> list[str | None]:
@@ -76,47 +86,32 @@ def _retrievers(folder: Path, text: str) -> list[str | None]:
 
 
 @pytest.mark.parametrize(
-    ("corpus", "told"),
+    ("entry", "expected"),
     [
-        ("{name: mini, limit: 0}", "s.yaml: corpora.limit=0: expected a whole number from 1"),
-        ("{name: mini, spilts: dev}", "s.yaml: corpora.spilts: unknown key 'spilts'"),
-        ("", "s.yaml: corpora: the list is empty"),
+        (
+            "{name: bm25, k1: [1, 2], fields: [[title, header], [header]]}",
+            [
+                f"k1={k1},fields=[{fields}]"
+                for k1 in (1, 2)
+                for fields in ("title, header", "header")
+            ],
+        ),
+        (
+            "{name: bm25, k1: [1, 2], b: [0, 1], rows: [0, 3], zip: [k1, b]}",
+            ["k1=1,b=0,rows=0", "k1=1,b=0,rows=3", "k1=2,b=1,rows=0", "k1=2,b=1,rows=3"],
+        ),
     ],
 )
-def test_what_a_corpus_cannot_be(tmp_path: Path, corpus: str, told: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        _cells(tmp_path, f"corpora: {corpus}\nretrievers: bm25\n")
-    assert told in str(error.value)
-
-
-def test_lists_multiply(tmp_path: Path) -> None:
+def test_lists_multiply_unless_they_are_paired(
+    tmp_path: Path, entry: str, expected: list[str]
+) -> None:
     """A value that is itself a list stands in a list."""
-    found = _retrievers(
-        tmp_path, "  - {name: bm25, k1: [1, 2], fields: [[title, header], [header]]}\n  - lsa\n"
-    )
-    assert found == [
-        "bm25:k1=1,fields=[title, header]",
-        "bm25:k1=1,fields=[header]",
-        "bm25:k1=2,fields=[title, header]",
-        "bm25:k1=2,fields=[header]",
-        "lsa",
-    ]
-
-
-def test_zip_pairs_settings(tmp_path: Path) -> None:
-    found = _retrievers(
-        tmp_path, "  - {name: bm25, k1: [1, 2], b: [0, 1], rows: [0, 3], zip: [k1, b]}"
-    )
-    assert found == [
-        "bm25:k1=1,b=0,rows=0",
-        "bm25:k1=1,b=0,rows=3",
-        "bm25:k1=2,b=1,rows=0",
-        "bm25:k1=2,b=1,rows=3",
-    ]
+    retrievers = _retrievers(tmp_path, f"  - {entry}\n  - lsa\n")
+    assert retrievers == [*(f"bm25:{settings}" for settings in expected), "lsa"]
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("entry", "message"),
     [
         ("{name: bm25, k1: [1, 2], b: [1], zip: [k1, b]}", "k1 has 2, b has 1"),
         ("{name: bm25, k1: [1, 2], zip: [k1, bb]}", "unknown list 'bb'"),
@@ -125,23 +120,23 @@ def test_zip_pairs_settings(tmp_path: Path) -> None:
         ("{name: 'bm25:k1=1', k1: 2}", "k1 is set twice"),
     ],
 )
-def test_settings_that_cannot_be(tmp_path: Path, entry: str, told: str) -> None:
+def test_settings_that_cannot_be(tmp_path: Path, entry: str, message: str) -> None:
     with pytest.raises(ConfigError) as error:
         _retrievers(tmp_path, f"  - {entry}")
     assert "s.yaml: retrievers[0]" in str(error.value)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_distractors(tmp_path: Path) -> None:
     """``n`` 0 is none; parts of one mixture multiply."""
-    found = _cells(
+    mixed = _cells(
         tmp_path,
         "corpora: mini\nretrievers: bm25\ndistractors:\n  - none\n"
         "  - {name: ottqa, split: train, n: [0, 10, 20]}\n"
         "  - [{name: ottqa, n: 5, seed: [1, 2]}, ./own]\n"
         "  - {name: ottqa, near_copies: [out, kept]}\n",
     )
-    assert [cell.options.distractors for cell in found] == [
+    assert [cell.options.distractors for cell in mixed] == [
         (),
         ("ottqa:split=train,n=10",),
         ("ottqa:split=train,n=20",),
@@ -154,53 +149,33 @@ def test_distractors(tmp_path: Path) -> None:
 
 def test_tasks(tmp_path: Path) -> None:
     """Without generators retrieval, with them what the corpus has answers for."""
-    plain = "corpora: mini\nretrievers: bm25\n"
-    assert [(c.task_name, c.generator) for c in _cells(tmp_path, plain)] == [("retrieval", None)]
-    answered = _cells(tmp_path, plain + "generators: [gold, empty]\ntables: [1, 10]\n")
+    assert [(c.task_name, c.generator) for c in _cells(tmp_path, PLAIN)] == [("retrieval", None)]
+    answered = _cells(tmp_path, PLAIN + "generators: [gold, empty]\ntables: [1, 10]\n")
     assert len(answered) == 4 * 2 * 2 + 2 * 2  # two tasks do not read how many tables
-    assert {cell.task_name for cell in answered} == {
-        "question_answering",
-        "fact_verification",
-        "text_to_sql",
-        "text_to_table",
-        "table_to_text",
-        "table_answering",
-    }
-    both = _cells(tmp_path, plain + "tasks: [Table Retrieval, qa]\ngenerators: [gold, empty]\n")
+    names = {"question_answering", "fact_verification", "text_to_sql", "text_to_table"}
+    names |= {"table_to_text", "table_answering"}
+    assert {cell.task_name for cell in answered} == names
+    both = _cells(tmp_path, PLAIN + "tasks: [Table Retrieval, qa]\ngenerators: [gold, empty]\n")
     assert [(c.task_name, c.generator) for c in both] == [
         ("retrieval", None),
         ("question_answering", "gold"),
         ("question_answering", "empty"),
     ]
-    with pytest.raises(ConfigError, match=r"s.yaml: tasks: unknown task 'retrival'"):
-        _cells(tmp_path, plain + "tasks: [retrieval, retrival]\n")
 
 
-MANY = list(range(1, 900))
-
-
-@pytest.mark.parametrize(
-    ("text", "where", "n"),
-    [
+def test_too_many_cells_are_counted_and_not_made(tmp_path: Path) -> None:
+    many = list(range(1, 900))
+    for text, where, n in (
+        (f"retrievers: {{name: bm25, k1: {many}, b: {many}}}", "retrievers", "808,201"),
         (
-            f"retrievers: {{name: bm25, k1: {MANY}, b: {MANY}, rows: {MANY[:500]}}}",
-            ": retrievers",
-            "404,100,500",
-        ),
-        (
-            f"retrievers: bm25\ndistractors: {{name: fetaqa, n: {MANY}, seed: {MANY}}}",
-            ": distractors",
+            f"retrievers: bm25\ndistractors: {{name: fetaqa, n: {many}, seed: {many}}}",
+            "distractors",
             "808,201",
         ),
-    ],
-)
-def test_too_many_cells_are_counted_and_not_made(
-    tmp_path: Path, text: str, where: str, n: str
-) -> None:
-    with pytest.raises(ConfigError) as error:
-        _cells(tmp_path, f"corpora: mini\n{text}")
-    said = f"s.yaml{where}: the product of the lists has {n} cells, and a sweep has at most 10,000"
-    assert said in str(error.value)
+    ):
+        message = f"s.yaml: {where}: the product of the lists has {n} cells"
+        with pytest.raises(ConfigError, match=message):
+            _cells(tmp_path, f"corpora: mini\n{text}")
 
 
 def test_cells_are_told_apart_by_name(tmp_path: Path) -> None:

@@ -121,8 +121,8 @@ def produced(folder: Path) -> Counter[tuple[str, str, str]]:
 
 def recorded(runs: Path) -> set[tuple[str, str]]:
     """(run folder, query id) of every answer on disk."""
-    found = set()
-    for path in runs.glob("*/generations.jsonl"):
-        for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
-            found.add((path.parent.name, json.loads(line)["query_id"]))
-    return found
+    return {
+        (path.parent.name, json.loads(line)["query_id"])
+        for path in runs.glob("*/generations.jsonl")
+        for line in path.read_text(encoding="utf-8").split("\n")[:-1]
+    }
