@@ -63,10 +63,6 @@ def sweep(
     ] = "local",
     address: Annotated[str | None, option("The address of the Ray cluster.")] = None,
     cpus: Annotated[float | None, option("On Ray: cores per cell. Default: 1.")] = None,
-    retries: Annotated[
-        int | None,
-        option("On Ray: how often a cell whose worker was lost is begun again. Default: 1."),
-    ] = None,
     as_json: AsJson = False,
     printed_as: PrintedAs = "text",
     quiet: Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")] = False,
@@ -82,9 +78,7 @@ def sweep(
 
     if quiet and verbose:
         raise ConfigError("--quiet and --verbose: choose one of them")
-    runner = _executor(
-        executor, {"workers": workers}, {"address": address, "cpus": cpus, "retries": retries}
-    )
+    runner = _executor(executor, {"workers": workers}, {"address": address, "cpus": cpus})
     form: PrintedForm = "json" if as_json else printed_as
     view = SweepView(quiet)
     try:
@@ -189,7 +183,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: PrintedForm) ->
     states = Counter(outcome.state for outcome in outcomes)
     counts = ", ".join(f"{states[s]} {s}" for s in ("done", "reused", "failed") if states[s])
     say(f"{counted(len(outcomes), 'cell')}: {counts}")
-    say(f"{loaded.out / loaded.name}.results.csv (.parquet, .json) and .sweep.json")
+    say(f"{loaded.out / loaded.name}.results.csv (.json) and .sweep.json")
     if concluded:
         say(f"The conclusions are in {path}")
 

@@ -34,7 +34,7 @@ def test_dry_run_and_run(inside: Inside, tmp_path: Path) -> None:
     done = inside("sweep", file)
     assert done.code == 0, done.err
     assert "2 cells: 2 done" in done.out
-    assert "runs/sweep.results.csv (.parquet, .json) and .sweep.json" in done.out
+    assert "runs/sweep.results.csv (.json) and .sweep.json" in done.out
     lines = [line.partition(" ")[2] for line in done.err.splitlines()]
     assert lines[0] == "[1/2] begins: retrieval | mini test limit=9 | plugins.py:Slow"
     assert any(line.startswith("[2/2] done in ") and "recall@10" in line for line in lines)
@@ -124,36 +124,6 @@ def test_full_disk(tmp_path: Path, pages: int) -> None:
 
 if not CAN_MOUNT:  # a skip would count as a failure
     del test_full_disk
-
-
-def test_the_same_conclusions_after_a_sweep_and_when_all_was_done(inside: Inside) -> None:
-    sweep_file = Path("s.yaml")
-    sweep_file.write_text(
-        "corpora: {name: mini, limit: 40}\nretrievers:\n"
-        "  - {name: bm25, k1: [0.9, 1.2], fields: [[header], [title, header, rows]]}\n"
-    )
-    command = ("sweep", sweep_file, "--quiet")
-    first = inside(*command).out
-    file = Path("runs/s.conclusions.md")
-    written = file.read_text(encoding="utf-8")
-    file.unlink()
-    again = inside(*command).out
-    shown, shown_again = (
-        out.partition("mini test, 40 queries: ")[2].partition("scores and their")[0]
-        for out in (first, again)
-    )
-    assert shown.startswith("the best of 4 cells by recall@10 is k1=")
-    assert shown_again == shown
-    assert file.read_text(encoding="utf-8") == written
-    assert "the effect of each setting on recall@10" in shown
-    (concluded,) = json.loads(inside.good(*command, "--json"))["conclusions"]
-    assert {effect["factor"] for effect in concluded["effects"]} == {"k1", "fields"}
-    runs = [place["folder"] for place in concluded["rankings"][0]["places"]]
-    assert len(runs) == 4
-    heat_map = ("plot", "heat-map", *runs, "--x", "k1", "-o", "h.pdf")
-    if inside(*heat_map, "--y", "fields").code == 0:  # matplotlib is there
-        assert Path("h.pdf").read_bytes().startswith(b"%PDF-")
-        assert "name both settings" in inside.bad(2, *heat_map)
 
 
 def test_seconds_are_cold_or_a_dash() -> None:

@@ -40,7 +40,6 @@ class SweepCell:
         generator_name: what the user calls the generator; None without a name.
         cores: how many processes its task may start, if it starts any; None for one a core.
         gpus: how many GPUs it needs, for executors that place cells by that.
-        group: cells of one group share an index; the first should run before the others.
     """
 
     number: int
@@ -53,7 +52,6 @@ class SweepCell:
     generator_name: str | None = None
     cores: int | None = None
     gpus: float = 0.0
-    group: str = ""
 
     @property
     def task_name(self) -> str:

@@ -1,7 +1,4 @@
-"""Where the cells of a sweep run: processes of this machine (joblib), or tasks of a Ray cluster.
-
-Both run the first cell of each group before the others, which find its index saved.
-"""
+"""Where the cells of a sweep run: processes of this machine (joblib), or tasks of a Ray cluster."""
 
 import importlib.util
 import logging
@@ -71,18 +68,18 @@ class Local:
         cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
         threads = max(1, cores // self.workers)
         try:
-            for wave in _waves([self._with_its_share(cell, threads) for cell in cells]):
-                left = {cell.number: cell for cell in wave}
-                try:
-                    for outcome in self._parallel(wave, threads, observer):
-                        del left[outcome.cell.number]
-                        yield outcome
-                except TerminatedWorkerError:  # it does not say whose process that was
-                    for cell in left.values():
-                        try:
-                            yield from self._parallel([cell], threads, observer)
-                        except TerminatedWorkerError as error:
-                            yield failed(cell, _lost(error))
+            shared = [self._with_its_share(cell, threads) for cell in cells]
+            left = {cell.number: cell for cell in shared}
+            try:
+                for outcome in self._parallel(shared, threads, observer):
+                    del left[outcome.cell.number]
+                    yield outcome
+            except TerminatedWorkerError:  # it does not say whose process that was
+                for cell in left.values():
+                    try:
+                        yield from self._parallel([cell], threads, observer)
+                    except TerminatedWorkerError as error:
+                        yield failed(cell, _lost(error))
         finally:  # a later sweep may be of another folder, or of plug-ins that were edited
             get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
@@ -117,15 +114,14 @@ class Local:
 class Ray:
     """Runs cells as tasks of a Ray cluster, wherever it has room for them.
 
-    A cell gets the cores and GPUs that it needs. Ray begins a cell again whose worker or node is
-    lost. Every node has to see the working folder, the data and the folders of runs and indexes
+    A cell gets the cores and GPUs that it needs. Ray begins a cell once more whose worker or node
+    is lost. Every node has to see the working folder, the data and the folders of runs and indexes
     under the paths that they have here: a shared file system.
 
     Args:
         address: of the cluster, as in ``10.0.0.1:6379`` or ``auto``; None starts one on this
             machine that ends with the sweep. This process has to run on a node of the cluster.
         cpus: how many cores a cell takes.
-        retries: how often a cell is begun again after its worker was lost.
 
     Raises:
         ConfigError: an invalid number.
@@ -134,15 +130,12 @@ class Ray:
 
     address: str | None = None
     cpus: float = 1.0
-    retries: int = 1
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("ray") is None:
             raise MissingExtraError("ray", "ray", "the executor ray")
         if self.cpus <= 0:
             raise ConfigError(f"cpus={self.cpus}: a cell takes more than no core")
-        if self.retries < 0:
-            raise ConfigError(f"retries={self.retries}: expected 0 or more")
 
     def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         """Yield the outcomes as they come; see ``Executor``.
@@ -156,8 +149,8 @@ class Ray:
         try:
             mark.touch()
             with _connected(self.address):
-                for wave in _waves([replace(c, cores=max(1, int(self.cpus))) for c in cells]):
-                    yield from self._as_tasks(wave, mark, observer)
+                placed = [replace(cell, cores=max(1, int(self.cpus))) for cell in cells]
+                yield from self._as_tasks(placed, mark, observer)
         finally:
             mark.unlink(missing_ok=True)
 
@@ -175,7 +168,7 @@ class Ray:
                     continue
                 observer.cell_started(cell.number, str(cell))
                 resources = {"num_cpus": self.cpus, "num_gpus": cell.gpus}
-                task = remote.options(name=str(cell), max_retries=self.retries, **resources)
+                task = remote.options(name=str(cell), max_retries=1, **resources)
                 running[task.remote(cell, __version__, Path.cwd(), mark, own)] = cell
             while running:
                 (ready, *_), _ = ray.wait(list(running), num_returns=1)
@@ -202,15 +195,6 @@ def _lost(error: Exception) -> str:
         f"the process of this cell died ({type(error).__name__}: {why}). What it recorded is "
         "kept; run the sweep again, with fewer workers or with --memory if it ran out of memory."
     )
-
-
-def _waves(cells: Sequence[SweepCell]) -> list[list[SweepCell]]:
-    """Return the first cell of each group with all without a group, and then the others."""
-    first = {cell.group: cell.number for cell in reversed(cells) if cell.group}
-    waves: tuple[list[SweepCell], list[SweepCell]] = ([], [])
-    for cell in cells:
-        waves[bool(cell.group) and first[cell.group] != cell.number].append(cell)
-    return [wave for wave in waves if wave]
 
 
 class _Warnings(Observer):

@@ -53,7 +53,7 @@ _SHARED = {entry: each.name for entry, each in in_sweeps(axis=False)} | {
 _OF_CORPUS = {"splits": "split", "database": "database", "limit": "limit"}
 """Key of an entry of ``corpora`` -> option of ``run``."""
 
-_ENTRIES = [*dict.fromkeys(_LISTS), *_SHARED, "name", "zip"]
+_ENTRIES = [*dict.fromkeys(_LISTS), *_SHARED, "name"]
 
 
 class CellPlugin(NamedTuple):
@@ -103,54 +103,33 @@ def cells(document: SweepFile, shared: Mapping[str, Any]) -> list[SweepCell]:
         shared: its ``shared_options``.
 
     Raises:
-        ConfigError: an invalid list or zip; the message names its entry.
+        ConfigError: an invalid list; the message names its entry.
     """
     axes = _axes(document)
     unique: dict[SweepCell, SweepCell] = {}
-    for chosen in combined(axes, document.content.get("zip", []), document.at()):
+    for chosen in combined(axes, document.at()):
         for cell in _cells(chosen, shared, document):
             unique.setdefault(replace(cell, retriever_name=None, generator_name=None), cell)
     return [replace(cell, number=n) for n, cell in enumerate(unique.values(), 1)]
 
 
-def combined(axes: Mapping[str, Sequence[Any]], zips: Any, where: str) -> list[dict[str, Any]]:
-    """Return every combination of the alternatives; those that are zipped go together in order.
+def combined(axes: Mapping[str, Sequence[Any]], where: str) -> list[dict[str, Any]]:
+    """Return every combination of the alternatives.
 
     Args:
         axes: list -> its alternatives.
-        zips: names of lists that go together, or several lists of names.
         where: the entry that the lists are part of.
 
     Raises:
-        ConfigError: a zip of anything but lists of one length, or of a list twice; or more than
-            ``MOST_CELLS`` combinations.
+        ConfigError: there are more than ``MOST_CELLS`` combinations.
     """
-    zips = _listed(zips)
-    groups = zips if all(isinstance(group, list) for group in zips) else [zips]
-    zipped = [name for group in groups for name in group]
-    for name in zipped:
-        if not isinstance(name, str) or name not in axes:
-            raise ConfigError(f"{where}: zip: {unknown_name('list', str(name), axes)}")
-        if zipped.count(name) > 1:
-            raise ConfigError(f"{where}: zip: {name} is zipped twice")
-    columns: list[list[dict[str, Any]]] = []
-    for name in axes:
-        group = next((group for group in groups if name in group), [name])
-        if name != next(other for other in axes if other in group):
-            continue  # it stands with the first of its group
-        if len({len(axes[member]) for member in group}) > 1:
-            lengths = ", ".join(f"{member} has {len(axes[member])}" for member in group)
-            raise ConfigError(f"{where}: zip: needs lists of one length; {lengths}")
-        rows = zip(*(axes[member] for member in group), strict=True)
-        columns.append([dict(zip(group, row, strict=True)) for row in rows])
-    n = prod(map(len, columns))
+    n = prod(map(len, axes.values()))
     if n > MOST_CELLS:
         raise ConfigError(
             f"{where}: the product of the lists has {n:,} cells, and a sweep has at most "
-            f"{MOST_CELLS:,}. Shorten the lists, zip those that go together, or divide them among "
-            "several files"
+            f"{MOST_CELLS:,}. Shorten the lists, or divide them among several files"
         )
-    return [{k: v for part in parts for k, v in part.items()} for parts in product(*columns)]
+    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
 def _listed(value: Any) -> list[Any]:
@@ -195,7 +174,7 @@ def _choices(entry: str, value: Any, where: str) -> Iterator[Any]:
         yield read_option(_OPTION_LISTS[entry], value, where)
     elif entry == "distractors":
         mixed = [_specs(part, where) for part in _listed(value) if part not in ("none", None)]
-        for parts in combined({str(i): specs for i, specs in enumerate(mixed)}, [], where):
+        for parts in combined({str(i): specs for i, specs in enumerate(mixed)}, where):
             yield tuple(filter(None, parts.values()))
     elif entry == "corpora":
         for data in _expanded(value, where, tuple(_OF_CORPUS)):
@@ -230,13 +209,13 @@ def _expanded(value: Any, where: str, known: Sequence[str] = ()) -> list[dict[st
         return [{"name": value}]
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         raise ConfigError(f"{where}: expected a name or {{name: ..., setting: ...}}, not {value!r}")
-    axes = {key: _listed(given) for key, given in value.items() if key != "zip"}
+    axes = {key: _listed(given) for key, given in value.items()}
     for key, alternatives in axes.items():
         if known and key not in ("name", *known):
             raise ConfigError(f"{where}.{key}: {unknown_name('key', key, known)}")
         if not alternatives:
             raise ConfigError(f"{where}.{key}: the list is empty")
-    return combined(axes, value.get("zip", []), where)
+    return combined(axes, where)
 
 
 def _specs(entry: Any, where: str) -> list[str]:

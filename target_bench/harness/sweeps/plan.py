@@ -123,12 +123,8 @@ class _Planner:
             return None
         if spec is None and cell.retriever is not None:
             return None
-        if spec is not None:  # cells that share an index, the first of which saves it
-            data = loaded.dataset.corpus.fingerprint
-            group = run_key({"retriever": spec.identity, "corpus": data})
-            savable = spec.retriever is not None and can_save(spec.retriever)
-            options = replace(cell.options, indexes=self._indexes if savable else None)
-            cell = replace(cell, group=group, options=options)
+        if spec is not None and spec.retriever is not None and can_save(spec.retriever):
+            cell = replace(cell, options=replace(cell.options, indexes=self._indexes))
         experiment = Experiment(loaded, spec, cell.options, self._observer)
         if answering is None:
             return self._with_state(cell, experiment, None, task)

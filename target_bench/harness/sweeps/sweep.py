@@ -151,22 +151,13 @@ class Sweep:
         write_file(self.out / f"{self.name}.sweep.json", _json(manifest))
 
     def _write_results(self, outcomes: Sequence[CellOutcome]) -> None:
-        """Write ``NAME.results.json``, ``.csv`` and ``.parquet``: a row of each cell."""
-        import pyarrow
-        from pyarrow import parquet
-
+        """Write ``NAME.results.json`` and ``.csv``: a row of each cell."""
         rows = [outcome.as_row() for outcome in outcomes]
         for row in rows:
             row["folder"] = row["folder"] and os.path.relpath(row["folder"], self.out)
         write_file(self.out / f"{self.name}.results.json", _json({"cells": rows}))
         as_csv = csv_text(rows).encode("utf-8", "surrogatepass")
         write_file(self.out / f"{self.name}.results.csv", as_csv)
-        names = dict.fromkeys(name for row in rows for name in row)
-        columns = {name: [row.get(name) for row in rows] for name in names}
-        buffer = pyarrow.BufferOutputStream()
-        parquet.write_table(pyarrow.table(columns), buffer)
-        as_parquet: bytes = buffer.getvalue().to_pybytes()
-        write_file(self.out / f"{self.name}.results.parquet", as_parquet)
 
 
 def _json(document: Mapping[str, Any]) -> bytes:

@@ -132,17 +132,16 @@ def test_a_cell_gets_the_gpus_that_it_needs(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-@pytest.mark.parametrize("retries", [0, 2])
-def test_a_worker_that_dies_each_time(tmp_path: Path, retries: int) -> None:
+def test_a_worker_that_dies_each_time(tmp_path: Path) -> None:
     cells = [
         cell(1, plugin("Deadly", tmp_path / "deadly"), tmp_path / "runs"),
         cell(2, "random", tmp_path / "runs"),
     ]
-    deadly, other = on_ray(cells, Heard(), retries=retries)
+    deadly, other = on_ray(cells, Heard())
     assert other.error is None
     assert (deadly.state, deadly.exit_code) == ("failed", 3)
     assert "the process of this cell died (WorkerCrashedError" in (deadly.error or "")
-    assert len(notes(tmp_path / "deadly")) == 1 + retries
+    assert len(notes(tmp_path / "deadly")) == 2
 
 
 @pytest.mark.usefixtures("cluster")

@@ -61,7 +61,6 @@ PLAIN = "corpora: mini\nretrievers: bm25\n"
             f"{PLAIN}corpora: [{{name: mini, spilts: dev}}]",
             "not valid YAML: line 3, column 1: ",
         ),
-        (f"{PLAIN}zip: [top_k, retrievers]", "zip: unknown list 'top_k'"),
         (f"{PLAIN}distractors:\n  - name: ottqa\n    m: 3", "distractors[0].m: unknown key"),
         (f"{PLAIN}distractors:\n  - [{{n: 3}}]", "distractors[0]: expected a name or {name: ..."),
         (f"{PLAIN}generators:\n  - {{label: x}}", "generators[0]: expected a name or {name: ..."),
@@ -85,37 +84,21 @@ def _retrievers(folder: Path, text: str) -> list[str | None]:
     return [cell.retriever for cell in _cells(folder, f"corpora: mini\nretrievers:\n{text}")]
 
 
-@pytest.mark.parametrize(
-    ("entry", "expected"),
-    [
-        (
-            "{name: bm25, k1: [1, 2], fields: [[title, header], [header]]}",
-            [
-                f"k1={k1},fields=[{fields}]"
-                for k1 in (1, 2)
-                for fields in ("title, header", "header")
-            ],
-        ),
-        (
-            "{name: bm25, k1: [1, 2], b: [0, 1], rows: [0, 3], zip: [k1, b]}",
-            ["k1=1,b=0,rows=0", "k1=1,b=0,rows=3", "k1=2,b=1,rows=0", "k1=2,b=1,rows=3"],
-        ),
-    ],
-)
-def test_lists_multiply_unless_they_are_paired(
-    tmp_path: Path, entry: str, expected: list[str]
-) -> None:
+def test_lists_multiply(tmp_path: Path) -> None:
     """A value that is itself a list stands in a list."""
-    retrievers = _retrievers(tmp_path, f"  - {entry}\n  - lsa\n")
-    assert retrievers == [*(f"bm25:{settings}" for settings in expected), "lsa"]
+    entry = "{name: bm25, k1: [1, 2], fields: [[title, header], [header]]}"
+    assert _retrievers(tmp_path, f"  - {entry}\n  - lsa\n") == [
+        "bm25:k1=1,fields=[title, header]",
+        "bm25:k1=1,fields=[header]",
+        "bm25:k1=2,fields=[title, header]",
+        "bm25:k1=2,fields=[header]",
+        "lsa",
+    ]
 
 
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{name: bm25, k1: [1, 2], b: [1], zip: [k1, b]}", "k1 has 2, b has 1"),
-        ("{name: bm25, k1: [1, 2], zip: [k1, bb]}", "unknown list 'bb'"),
-        ("{name: bm25, k1: [1], b: [1], zip: [[k1, b], [b]]}", "b is zipped twice"),
         ("{name: bm25, k1: []}", "retrievers[0].k1: the list is empty"),
         ("{name: 'bm25:k1=1', k1: 2}", "k1 is set twice"),
     ],
