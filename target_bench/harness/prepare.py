@@ -4,7 +4,6 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import Lock
 from typing import Any
 
 from target_bench.core import registry
@@ -191,23 +190,15 @@ def reporting_its_end(observer: Observer) -> Iterator[None]:
 
 _OBJECTS = 50_000
 """New objects after which a run has Python look for cycles; most objects of a run live on."""
-_CHANGING = Lock()
-_thresholds: list[tuple[int, int, int]] = []
-"""What each run that is under way found."""
 
 
 @contextmanager
 def few_collections() -> Iterator[None]:
     """Have Python look for cycles less often, as the command line does, unless it does already."""
-    with _CHANGING:
-        before = gc.get_threshold()
-        _thresholds.append(before)
-        if 0 < before[0] < _OBJECTS:
-            gc.set_threshold(_OBJECTS, *before[1:])
+    before = gc.get_threshold()
+    if 0 < before[0] < _OBJECTS:
+        gc.set_threshold(_OBJECTS, *before[1:])
     try:
         yield
     finally:
-        with _CHANGING:  # the last of several runs in threads restores what the first found
-            before = _thresholds.pop()
-            if not _thresholds and gc.get_threshold()[0] == _OBJECTS:
-                gc.set_threshold(*before)
+        gc.set_threshold(*before)

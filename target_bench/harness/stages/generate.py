@@ -19,7 +19,6 @@ from target_bench.core.contract import (
 from target_bench.core.credentials import answer_without_secrets, masked_settings, without_secrets
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
 from target_bench.core.identity import (
-    made_with_others,
     object_label,
     plugin_identity,
     used_packages,
@@ -31,12 +30,13 @@ from target_bench.core.settings import named
 from target_bench.core.task import Task, has_reference
 from target_bench.core.user_code import shown
 from target_bench.harness.stages.consent import Confirm, Estimate, of_generator
+from target_bench.harness.stages.recorded import begin, note_on_versions, repeat_notes, report
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.models.original_classes import adapted, created
 from target_bench.runs import times
 from target_bench.runs.record_log import ANSWERS, Answered
 from target_bench.runs.store import Run
-from target_bench.runs.times import Took, environment, generation_entries
+from target_bench.runs.times import Took, generation_entries
 
 
 class GeneratorLike(Protocol):
@@ -183,11 +183,12 @@ class GenerateStage:
             if query.id in stored and not self._asked_again(stored[query.id].generation)
         }
         todo = [query for query in self.dataset.queries if query.id not in done]
-        notes = self._versions(len(done) if todo else None)
+        notes = self._note_versions(len(done) if todo else None)
         if not todo and self.store.manifest.seconds:
             return done, True
-        self._begin()
-        self._tell([*notes, *self._exposure()])
+        begin(self.store, self.dataset, self.spec.packages)
+        repeat_notes(self.store, self.spec.label, self.observer)
+        report(self.store, self.spec.label, [*notes, *self._exposure()], self.observer)
         ask_if_paid(self.spec.generator, self.confirm, lambda: self._estimate(todo))
         answers = done | self._answer(todo)
         return {query.id: answers[query.id] for query in self.dataset.queries}, not todo
@@ -200,37 +201,9 @@ class GenerateStage:
         retrieved = retrieval is not None and retrieval.error is None
         return self.retry_failed or (retrieved and generation.error.startswith(_NOT_RETRIEVED))
 
-    def _begin(self) -> None:
-        if self.store.manifest.environment:
-            self.store.work_begins()
-            return
-        self.store.work_begins(
-            environment=environment(self.spec.packages),
-            files=dict(self.dataset.files),
-            data_notes=tuple(self.dataset.notes),
-            started=times.now(),
-        )
-
-    def _versions(self, n_done: int | None) -> list[str]:
-        """Say where a run was made with other versions of packages than there are now.
-
-        Args:
-            n_done: how many queries are answered, of a run that is gone on with; None: all.
-
-        Returns:
-            A note to record, of a run that is gone on with.
-        """
-        made_with = self.store.manifest.environment.get(times.USED, {})
-        changed = made_with_others(made_with, self.spec.packages)
-        if changed is None:
-            return []
-        if n_done is not None:
-            return [f"from query {n_done + 1:,} on, with other packages: {changed}"]
-        self.observer.warning(
-            f"{self.spec.label}: the answers are reused; they were {changed}. To ask again, name "
-            "another --out folder"
-        )
-        return []
+    def _note_versions(self, n_done: int | None) -> list[str]:
+        reused = f"{self.spec.label}: the answers"
+        return note_on_versions(self.store, self.spec.packages, n_done, reused, self.observer)
 
     def _exposure(self) -> Sequence[str]:
         """Return what of the data the generator's model was trained on."""
@@ -239,14 +212,6 @@ class GenerateStage:
         from target_bench.models import exposure
 
         return exposure.notes(self.spec.generator, self.dataset)
-
-    def _tell(self, notes: Sequence[str]) -> None:
-        """Say, and record, notes on the run."""
-        for note in notes:
-            self.observer.warning(f"{self.spec.label}: {note}")
-        if notes:
-            recorded = dict.fromkeys([*self.store.manifest.notes, *notes])
-            self.store.write_manifest(notes=tuple(recorded))
 
     def _estimate(self, todo: Sequence[Query]) -> Estimate | None:
         requests = (prompted.request for prompted in self._prompts(todo))

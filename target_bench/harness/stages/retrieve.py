@@ -15,7 +15,6 @@ from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, StoreError
 from target_bench.core.identity import (
     is_bound,
-    made_with_others,
     object_label,
     plugin_identity,
     reads_gold,
@@ -30,6 +29,7 @@ from target_bench.harness.stages import index, own_database
 from target_bench.harness.stages.consent import Confirm, Estimate
 from target_bench.harness.stages.latency import measure
 from target_bench.harness.stages.own_database import Part
+from target_bench.harness.stages.recorded import begin, note_on_versions, repeat_notes, report
 from target_bench.models import original_classes
 from target_bench.runs import times
 from target_bench.runs.manifest import MixedIn, NearCopyEntry
@@ -183,10 +183,16 @@ class RetrieveStage:
         timed = self.options.latency == 0 or times.has_latency(self.store.manifest)
         if not todo and timed and self.store.manifest.seconds:
             self._repeat_notes()
-            self._tell_of_versions(None)
+            self._note_versions(None)
             return done, True
-        self._tell_of_versions(len(done) if todo else None)
-        self._begin()
+        self._report(self._note_versions(len(done) if todo else None))
+        begin(
+            self.store,
+            self.dataset,
+            self.spec.packages,
+            data=self.dataset.info.source,
+            distractors=tuple(map(_mixed_in, self.dataset.distractors)),
+        )
         # A folder that cannot be written is reported before the work.
         with RANKINGS.log(self.store.folder) as log:
             if self.spec.rank is not None:
@@ -218,36 +224,15 @@ class RetrieveStage:
             self._time_single_queries(retriever, self.options.latency)
         return done | new, not todo
 
-    def _tell_of_versions(self, n_done: int | None) -> None:
-        """Say where a run was made, or begun, with other versions of packages than there are now.
+    def _note_versions(self, n_done: int | None) -> list[str]:
+        reused = f"{self.spec.label}: the rankings"
+        return note_on_versions(self.store, self.spec.packages, n_done, reused, self.observer)
 
-        Args:
-            n_done: how many queries are ranked, of a run that is gone on with; None: all.
-        """
-        made_with = self.store.manifest.environment.get(times.USED, {})
-        changed = made_with_others(made_with, self.spec.packages)
-        if changed is None:
-            return
-        if n_done is None:
-            self.observer.warning(
-                f"{self.spec.label}: the rankings are reused; they were {changed}. To rank again, "
-                "name another --out folder"
-            )
-        else:
-            self._report([f"from query {n_done + 1:,} on, with other packages: {changed}"])
+    def _report(self, notes: Sequence[str]) -> None:
+        report(self.store, self.spec.label, notes, self.observer)
 
-    def _begin(self) -> None:
-        if self.store.manifest.environment:
-            self.store.work_begins()
-            return
-        self.store.work_begins(
-            environment=times.environment(self.spec.packages),
-            files=dict(self.dataset.files),
-            data=self.dataset.info.source,
-            data_notes=tuple(self.dataset.notes),
-            distractors=tuple(map(_mixed_in, self.dataset.distractors)),
-            started=times.now(),
-        )
+    def _repeat_notes(self) -> None:
+        repeat_notes(self.store, self.spec.label, self.observer)
 
     def _ranked(
         self, rank: Rank, todo: Sequence[Query], log: Log[Retrieval]
@@ -341,20 +326,6 @@ class RetrieveStage:
             return
         for note in texts:
             self.part_notes.setdefault(note, []).extend(query.database_id for query in queries[:1])
-
-    def _report(self, notes: Sequence[str]) -> None:
-        """Say, and record, the notes that are not recorded yet."""
-        recorded = self.store.manifest.notes
-        new = [note for note in notes if note not in recorded]
-        for note in new:
-            self.observer.warning(f"{self.spec.label}: {note}")
-        if new:
-            self.store.write_manifest(notes=(*recorded, *new))
-
-    def _repeat_notes(self) -> None:
-        """Say again what was recorded: a score that is shown again needs its caveats again."""
-        for note in self.store.manifest.notes:
-            self.observer.warning(f"{self.spec.label} (recorded): {note}")
 
     def _prepare(self, retriever: RetrieverLike, corpus: Corpus) -> None:
         """Have the corpus embedded, or its index read, within the memory budget."""
