@@ -18,7 +18,7 @@ def _rooms_of_the_table() -> list[str]:
 
 def _layers() -> list[list[str]]:
     contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
-    (layers,) = (one["layers"] for one in contracts if one["type"] == "layers")
+    (layers,) = (each["layers"] for each in contracts if each["type"] == "layers")
     return [layer.split(" | ") for layer in layers]
 
 
@@ -47,7 +47,7 @@ def test_what_the_document_names_is_there() -> None:
 
 def test_contracts_are_the_two_of_the_document() -> None:
     contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
-    assert [one["type"] for one in contracts] == ["layers", "protected"]
+    assert [each["type"] for each in contracts] == ["layers", "protected"]
     assert contracts[0]["exhaustive"] is True
 
 
@@ -65,11 +65,11 @@ def test_tasks_are_named_in_their_own_files_only() -> None:
     """A new task is one file: no other module asks for one by its name."""
     names = re.compile(r"question_answering|fact_verification|text_to_sql|\"retrieval\"")
     rooms = ("tasks/", "corpora/", "core/built_in.py")
-    found = [
+    offenders = [
         f"{path.relative_to(PACKAGE)}: {line.strip()}"
         for path in _modules()
         if not path.relative_to(PACKAGE).as_posix().startswith(rooms)
         for line in path.read_text(encoding="utf-8").splitlines()
         if names.search(line)
     ]
-    assert found == []
+    assert offenders == []

@@ -25,17 +25,20 @@ RETRIEVERS = ("bm25", "bm25f", "tfidf", "rows", "random")
 TASKS = ("question_answering", "fact_verification", "table_to_text", "text_to_sql")
 
 
-def _digest(found: Any) -> str:
-    return hashlib.sha256(json.dumps(found, ensure_ascii=True).encode()).hexdigest()[:16]
+def _digest(given: Any) -> str:
+    return hashlib.sha256(json.dumps(given, ensure_ascii=True).encode()).hexdigest()[:16]
 
 
 def _rankings(name: str) -> dict[str, str]:
     dataset = load("mini")
     retriever = registry.create("retriever", name)
     retriever.embed_corpus(dataset.corpus)
-    found = retrieve(retriever, dataset.queries, 10, dataset.corpus, True)
+    rankings = retrieve(retriever, dataset.queries, 10, dataset.corpus, True)
     version = type(retriever).VERSION
-    return {"version": version, "given": _digest([[*map(str, one.tables)] for one in found])}
+    return {
+        "version": version,
+        "given": _digest([[*map(str, ranking.tables)] for ranking in rankings]),
+    }
 
 
 def _requests(name: str) -> dict[str, str]:
@@ -43,12 +46,12 @@ def _requests(name: str) -> dict[str, str]:
     queries = [q for q in dataset.queries if q.metadata.get("task", name) == name]
     assert queries
     writer: Any = writer_of(task, PromptOptions(), dataset.databases, False)
-    asked = []
+    prompts = []
     for query in queries:
         tables = writer.tables(dataset.corpus, query.gold)
         messages = writer.prompted(query, tables).request.messages
-        asked.append([message.content for message in messages])
-    return {"version": writer.identity["version"], "given": _digest(asked)}
+        prompts.append([message.content for message in messages])
+    return {"version": writer.identity["version"], "given": _digest(prompts)}
 
 
 def _now() -> dict[str, dict[str, str]]:

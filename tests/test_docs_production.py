@@ -109,18 +109,18 @@ def exact(corpus: Corpus) -> Rankings:
 
 
 def _unit(vectors: Any) -> Any:
-    found = np.array(vectors)
-    return found / np.linalg.norm(found, axis=1, keepdims=True)
+    rows = np.array(vectors)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def _found(spec: str, corpus: Corpus) -> Rankings:
     retriever: Any = registry.create("retriever", spec)
     retriever.embed_corpus(corpus)
     queries = [Query(str(i), text, ()) for i, text in enumerate(QUESTIONS)]
-    found = contract.retrieve(retriever, queries, K, corpus, stop=True)
-    assert [one.error for one in found] == [None] * len(QUESTIONS)
+    rankings = contract.retrieve(retriever, queries, K, corpus, stop=True)
+    assert [ranking.error for ranking in rankings] == [None] * len(QUESTIONS)
     _close(getattr(retriever, "_object", None))
-    return [list(one.tables) for one in found]
+    return [list(ranking.tables) for ranking in rankings]
 
 
 def _close(store: Any) -> None:
@@ -142,8 +142,8 @@ def test_a_store_is_filled_asked_and_opened_again(
     store = _module(name).opened()
     for question, tables in zip(QUESTIONS, exact, strict=True):
         documents = store.similarity_search(question, k=K)
-        keys = [(one.metadata["database_id"], one.metadata["table_id"]) for one in documents]
-        assert keys == [tuple(table) for table in tables]
+        stored = [document.metadata for document in documents]
+        assert [(m["database_id"], m["table_id"]) for m in stored] == [*map(tuple, tables)]
     _close(store)
 
 

@@ -124,8 +124,8 @@ def test_in_a_browser(
     context: Any = browser.new_context(viewport=viewport, color_scheme=colours)  # type: ignore[arg-type]
     page = context.new_page()
     faults: list[str] = []
-    page.on("console", lambda said: faults.append(said.text))
-    page.on("request", lambda asked: faults.append(asked.url) if address not in asked.url else None)
+    page.on("console", lambda message: faults.append(message.text))
+    page.on("request", lambda sent: faults.append(sent.url) if address not in sent.url else None)
     for name in PAGES:
         page.goto(f"{address}/{name}")
         page.wait_for_load_state("networkidle")
@@ -151,12 +151,12 @@ TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
 
 def test_the_citation_is_of_this_version() -> None:
-    found = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert found["cff-version"] == "1.2.0"
-    assert found["type"] == "software"
-    assert found["version"] == target_bench.__version__
-    assert {"message", "title", "authors", "license", "repository-code"} <= set(found)
-    (paper,) = found["references"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["type"] == "software"
+    assert citation["version"] == target_bench.__version__
+    assert {"message", "title", "authors", "license", "repository-code"} <= set(citation)
+    (paper,) = citation["references"]
     assert paper["identifiers"][0]["value"].removeprefix("arXiv:") in README
 
 

@@ -41,12 +41,12 @@ database.executemany("INSERT INTO tables VALUES (?, ?, ?)", given["tables"])
 for statement in (*index_vectors, load_words, index_words):
     database.execute(statement)
 plan = database.execute("EXPLAIN " + nearest, [given["vectors"][0]]).fetchall()
-found = {
+answer = {
     "plan": str(plan),
     "nearest": [database.execute(nearest, [v]).fetchall() for v in given["vectors"]],
     "ranked": [database.execute(ranked, [q]).fetchall() for q in given["questions"]],
 }
-json.dump(found, sys.stdout)
+json.dump(answer, sys.stdout)
 """
 
 
@@ -64,7 +64,7 @@ def vectors(corpus: Corpus) -> Vectors:
 
 
 @pytest.fixture(scope="module")
-def found(
+def answer(
     corpus: Corpus, vectors: Vectors, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     """What the page's statements return: vectors that are nearest, and rankings by words."""
@@ -73,7 +73,7 @@ def found(
         pytest.skip("TARGET_BENCH_DUCKDB_EXTENSIONS is not set")
     (block,) = re.findall(r"^```sql\n(LOAD vss.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     texts = map(Serializer(rows="auto"), corpus)
-    rows = zip((one.table_id for one in corpus.ids), texts, vectors.tolist(), strict=True)
+    rows = zip((table.table_id for table in corpus.ids), texts, vectors.tolist(), strict=True)
     given = {
         "statements": [part.strip() for part in block.split(";") if part.strip()],
         "tables": list(rows),
@@ -88,25 +88,25 @@ def found(
         check=False, timeout=300,
     )  # fmt: skip
     assert not done.returncode, done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    returned: dict[str, Any] = json.loads(done.stdout)
+    return returned
 
 
 def test_the_nearest_vectors_come_from_the_index(
-    found: dict[str, Any], corpus: Corpus, vectors: Vectors
+    answer: dict[str, Any], corpus: Corpus, vectors: Vectors
 ) -> None:
-    assert "HNSW_INDEX_SCAN" in found["plan"]
-    ids = [one.table_id for one in corpus.ids]
-    for number, rows in enumerate(found["nearest"]):
+    assert "HNSW_INDEX_SCAN" in answer["plan"]
+    ids = [table.table_id for table in corpus.ids]
+    for number, rows in enumerate(answer["nearest"]):
         exact = np.argsort(-vectors @ vectors[number], kind="stable")[:10]
         names = [name for (name,) in rows]
         assert names[0] == ids[number]
         assert len({ids[i] for i in exact} & set(names)) >= 8  # the index is approximate
 
 
-def test_words_rank_the_tables_that_hold_them(found: dict[str, Any], corpus: Corpus) -> None:
-    texts = {one.table_id: Serializer(rows="auto")(corpus[one]).lower() for one in corpus.ids}
-    for question, rows in zip(QUESTIONS, found["ranked"], strict=True):
+def test_words_rank_the_tables_that_hold_them(answer: dict[str, Any], corpus: Corpus) -> None:
+    texts = {table.table_id: Serializer(rows="auto")(corpus[table]).lower() for table in corpus.ids}
+    for question, rows in zip(QUESTIONS, answer["ranked"], strict=True):
         scores = [score for _, score in rows]
         assert scores == sorted(scores, reverse=True)
         assert rows

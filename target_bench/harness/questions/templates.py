@@ -138,18 +138,19 @@ def _lookup(view: TableView, names: Mapping[str, str], rng: Random, kind: Kind) 
     rng.shuffle(others)
     if key is not None and others and rng.random() < _BY_KEY:
         n_asked = 2 if len(others) > 1 and rng.random() < _TWO_CELLS else 1
-        asked, named, needed = others[:n_asked], [key], others[:n_asked]
+        wanted_names, named = others[:n_asked], [key]
+        needed = wanted_names
     else:
         named = others[: rng.choice((1, 1, 2))]
-        asked = [name for name in ([] if key is None else [key]) + list(names) if name not in named]
-        asked = asked[:1]
-        needed = asked + named
-        if not asked or not named or _is_plural(names[asked[0]]):
+        rest = [name for name in ([] if key is None else [key]) + list(names) if name not in named]
+        wanted_names = rest[:1]
+        needed = wanted_names + named
+        if not wanted_names or not named or _is_plural(names[wanted_names[0]]):
             return None
     values = tuple(_value(view, row, name) for name in named)
-    if "" in values or (needed == asked and not _NAME.match(values[0])):
+    if "" in values or (needed == wanted_names and not _NAME.match(values[0])):
         return None
-    return Ask(kind, tuple(needed), values, len(asked), topic(view, rng))
+    return Ask(kind, tuple(needed), values, len(wanted_names), topic(view, rng))
 
 
 _BY_KEY = 0.6

@@ -105,9 +105,9 @@ def test_killed_at_random_moments(tmp_path: Path, name: str) -> None:
     assert _answers(tmp_path / "runs") == _answers(tmp_path / "whole")
     scores = [_only(tmp_path / runs, "scores.json").read_bytes() for runs in ("whole", "runs")]
     assert scores[0] == scores[1]
-    asked = (tmp_path / "asked").read_text(encoding="utf-8").split()
-    assert set(asked) == set(ids(QUESTIONS))
-    assert len(asked) <= len(QUESTIONS) + 4 * (KILLS + 1), "what was answered is asked again"
+    sent = (tmp_path / "asked").read_text(encoding="utf-8").split()
+    assert set(sent) == set(ids(QUESTIONS))
+    assert len(sent) <= len(QUESTIONS) + 4 * (KILLS + 1), "what was answered is asked again"
 
 
 def test_killed_after_the_last_answer_or_within_it(tmp_path: Path) -> None:
