@@ -332,11 +332,6 @@ def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
             original package, with what is written today.
     """
     for name, value in given.items():
-        if name == "scoring":
-            raise ConfigError(
-                "scoring is now written as settings of the task: write "
-                "text-to-sql:engine=duckdb,timeout=10 in place of the name of the task"
-            )
         if name in _SETTINGS and name not in known:
             raise ConfigError(
                 f"{name} is now a setting of the task: write {_SETTINGS[name]}:{name}={value} in "

@@ -126,9 +126,6 @@ def test_reading_twice_changes_nothing(
     ("given", "message"),
     [
         ({"engine": "duckdb"}, "write text-to-sql:engine=duckdb in place of the name of the task"),
-        ({"labels": "target"}, "write fact-verification:labels=target"),
-        ({"bertscore": "m"}, "write qa:bertscore=m"),
-        ({"scoring": object()}, "write text-to-sql:engine=duckdb,timeout=10"),
         ({"lmit": 5}, "unknown option 'lmit'. Did you mean limit"),
         ({"tables": 11}, "tables=11: a prompt holds no more tables than are retrieved"),
     ],

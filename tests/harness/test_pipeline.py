@@ -1,19 +1,16 @@
 """Retrieve, generate, score: what makes two runs of answers the same, and what is scored."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, Query
 from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
-from target_bench.metrics.text import DEFINITIONS
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only, same_scores
 from tests.harness.stages.answering import FAULTY, QUESTIONS, Own, answered
@@ -62,25 +59,6 @@ def test_what_changes_no_answer_is_the_same_run(tmp_path: Path) -> None:
     other = _run(tmp_path, _with(MINI, lambda query: replace(query, answer="?")), **BASE)
     assert other.folder != first.folder, "other references are another run"
     assert len(list(tmp_path.glob("retrieval-*"))) == 1, "the rankings are the same"
-
-
-def test_scores_of_both_stages(tmp_path: Path) -> None:
-    result = _run(tmp_path, **BASE)
-    written = json.loads((result.folder / "scores.json").read_text(encoding="utf-8"))
-    names = {"recall@1", "recall@5", "mrr", "sacrebleu", "exact_match", "token_f1"}
-    assert names <= set(result.all_scores)
-    assert set(result.scores) == set(result.per_query) == DEFINITIONS.keys()
-    assert set(written["scores"]) == set(result.scores), "those of rankings lie in another folder"
-    assert written["counts"]["asked"] == written["answers"]["asked"] == 20
-    for name, score in result.scores.items():
-        assert score.n == 20
-        assert score.low <= score.value <= score.high
-        assert result.per_query[name].shape == (20,)
-        assert np.isfinite(result.per_query[name]).all()
-    assert {"load", "embed_corpus", "retrieve", "generate", "score"} <= set(result.seconds)
-    retrieved = _run(tmp_path, _with(MINI, lambda query: query), task="retrieval", **BASE)
-    assert retrieved.answer_counts is None
-    assert retrieved.generator is None
 
 
 def test_failures_count_as_wrong(tmp_path: Path) -> None:

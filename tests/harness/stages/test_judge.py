@@ -1,18 +1,14 @@
 """The judging stage: each answer is judged once, and again only if something of it changed."""
 
-import json
 import shutil
 import sqlite3
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from target_bench import read_run
-from target_bench.core.errors import StoreError
 from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
 from target_bench.data.load import load, of_task
 from target_bench.harness.resume import ResumedRun
@@ -22,7 +18,7 @@ from target_bench.runs.integrity import check
 from target_bench.runs.result import Result
 from target_bench.tasks.text_to_sql import TextToSQL
 from tests.builders import Recorder, json_lines, only
-from tests.harness.stages.judged import QUERIES, SPREAD, N, judged, lines, parts, refuse
+from tests.harness.stages.judged import QUERIES, SPREAD, N, judged, parts, refuse
 
 
 def _cut(folder: Path, n: int) -> None:
@@ -65,66 +61,6 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
         assert observer.warnings == []
         if kept < N or not torn:
             assert parts(whole.folder) == before
-
-
-def test_judgements_are_stored_as_they_come(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An error in the middle costs what was not judged yet."""
-    real = TextToSQL.judged
-
-    def stops(self: TextToSQL, *given: Any) -> Any:
-        for n, judgement in enumerate(real(self, *given)):
-            if n == 5:
-                raise StoreError("the disk is gone")
-            yield judgement
-
-    monkeypatch.setattr(TextToSQL, "judged", stops)
-    with pytest.raises(StoreError, match="the disk is gone"):
-        judged(tmp_path)
-    (path,) = tmp_path.glob("text-to-sql-*/judgements.jsonl")
-    assert len(lines(path.parent)) == 5
-    seconds = json.loads((path.parent / "manifest.json").read_bytes())["seconds"]
-    assert seconds["judge"] > 0
-    monkeypatch.undo()
-    observer = Recorder()
-    judged(tmp_path, observer=observer)
-    assert observer.steps == N - 5
-    assert {line["query_id"] for line in lines(path.parent)} == {query.id for query in QUERIES}
-    total = json.loads((path.parent / "manifest.json").read_bytes())["seconds"]
-    assert total["judge"] > seconds["judge"]
-
-
-class Changing:
-    """Answers with SQL, and fails on queries that are named in a file."""
-
-    def __init__(self, failing: str) -> None:
-        self.failing = failing
-
-    def config(self) -> Mapping[str, Any]:
-        return {}
-
-    def generate(self, request: Any) -> str:
-        if request.query_id in Path(self.failing).read_text(encoding="utf-8").split():
-            raise RuntimeError("the model is gone")
-        return next(str(q.answer) for q in QUERIES if q.id == request.query_id)
-
-
-def test_an_answer_that_is_asked_for_again_is_judged_again(tmp_path: Path) -> None:
-    """It alone; and the line of the failed one is gone."""
-    failing = tmp_path / "failing"
-    failing.write_text(f"{QUERIES[2].id}\n{QUERIES[5].id}", encoding="utf-8")
-    first = judged(tmp_path, Changing(str(failing)))
-    assert first.report is not None
-    assert first.report["outcomes"] == {"correct": N - 2, "no_prediction": 2}
-    failing.write_text("", encoding="utf-8")
-    observer = Recorder()
-    again = judged(tmp_path, Changing(str(failing)), observer, retry_failed=True)
-    assert again.folder == first.folder
-    assert observer.steps == 2 + 2, "two answers, two judgements"
-    assert again.report is not None
-    assert again.report["outcomes"] == {"correct": N}
-    assert [line["query_id"] for line in lines(again.folder)] == [query.id for query in QUERIES]
 
 
 MINI = replace(of_task(load("mini"), "text_to_sql"), queries=tuple(SPREAD))
