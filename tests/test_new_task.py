@@ -15,11 +15,8 @@ from target_bench.reporting.leaderboard.documents import read_card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.integrity import check
 from target_bench.runs.result import Result, read_run
-from tests.browser import OpenPage
 from tests.builders import Recorder
 from tests.cli.inside import Inside
-from tests.reporting.report.driving import open_query
-from tests.reporting.report.driving import ready as report_ready
 
 TASK = '''
 """Row-to-text: is the row that is named told in a sentence?"""
@@ -214,31 +211,6 @@ def test_the_command_line(files: Path, target_bench: Inside) -> None:
     assert empty.code == 0, empty.err
     folder = json.loads(empty.out)["results"][0]["folder"]
     assert "word_recall" in target_bench("compare", str(gold), folder).out
-
-
-def test_the_report(files: Path, target_bench: Inside, open_page: OpenPage) -> None:
-    """Two runs without a retriever; the query without a reference is shown without a score."""
-    told, empty = _run(files, f"{files}/teller.py:Teller").folder, _run(files, "empty").folder
-    path = files / "report.html"
-    shown = target_bench("report", str(told), str(empty), "-o", str(path))
-    assert shown.code == 0, shown.err
-    page = report_ready(open_page(path))
-    assert "0.88" in page.locator("#scores").inner_text()
-    assert page.locator("#list button").count() == 3
-    open_query(page, 1)  # the first one is partly right
-    column = page.locator("[data-run='0']")
-    assert "Ann won in 2001." in column.inner_text()
-    assert "Given tables (1)" in column.inner_text()
-    assert "Retrieved" not in page.locator("#browser").inner_text()
-    assert "gold" not in page.locator("#list").inner_text()
-    badges = column.locator("p.line .badge")
-    assert badges.all_inner_texts() == ["right"]
-    open_query(page, 0)
-    page.wait_for_selector("text=Bob won in 2002.")
-    assert badges.all_inner_texts() == ["partly right"]
-    open_query(page, 2)
-    page.wait_for_selector("text=Cy won in 2003.")
-    assert badges.all_inner_texts() == ["not judged"]
 
 
 def test_a_task_that_is_not_installed_is_not_packed(files: Path) -> None:

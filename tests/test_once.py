@@ -35,16 +35,13 @@ def test_teardown_fails(broken):
 """
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
-def test_second_run(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: list[str]
-) -> None:
+def test_second_run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     pytester.makeconftest(Path(__file__).with_name("once.py").read_text(encoding="utf-8"))
     pytester.makepyfile(TESTS)
-    first = pytester.runpytest_subprocess("--record-passed", "passed.txt", *workers)
+    first = pytester.runpytest_subprocess("--record-passed", "passed.txt", "-n", "2")
     first.assert_outcomes(passed=4, skipped=1, failed=1, errors=1)
     monkeypatch.setenv("EXTRA", "1")
-    second = pytester.runpytest_subprocess("--leave-out", "passed.txt", *workers)
+    second = pytester.runpytest_subprocess("--leave-out", "passed.txt")
     second.assert_outcomes(passed=4)
     names = (pytester.path / "passed.txt").read_text(encoding="utf-8").splitlines()
     assert len(names) == 3

@@ -26,38 +26,39 @@ def _modules_after(program: str) -> set[str]:
     return {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
 
 
+_HELP = """
+import sys
+sys.argv = ['target-bench', *{arguments!r}]
+from target_bench.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+"""
+
+
 @pytest.mark.everywhere
 @pytest.mark.parametrize(
     "program",
     [
-        "import target_bench",
         "from target_bench import TARGET, Retriever",
         "from target_bench import *",
+        *(_HELP.format(arguments=words) for words in (["--help"], ["run", "--help"], [])),
     ],
 )
-def test_import_is_light(program: str) -> None:
+def test_import_and_help_are_light(program: str) -> None:
     assert not _modules_after(program) & HEAVY
 
 
-@pytest.mark.everywhere
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], []])
-def test_help_is_light(arguments: list[str]) -> None:
-    program = (
-        f"import sys\nsys.argv = ['target-bench', *{arguments!r}]\n"
-        "from target_bench.cli import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass"
-    )
-    assert not _modules_after(program) & HEAVY
-
-
-@pytest.mark.parametrize("name", dir(target_bench))
-def test_every_public_name_resolves(name: str) -> None:
-    assert getattr(target_bench, name) is not None
-
-
-def test_what_a_user_begins_with_is_few_names() -> None:
-    assert set(target_bench.__all__) <= set(dir(target_bench))
-    assert {"evaluate", "load", "compare", "read_runs"} <= set(target_bench.__all__)
+def test_public_names_resolve_and_are_listed_once() -> None:
+    for name in dir(target_bench):
+        assert getattr(target_bench, name) is not None
+    names = target_bench.__all__
+    assert set(names) <= set(dir(target_bench))
+    assert {"evaluate", "load", "compare", "read_run", "read_runs", "Result"} <= set(names)
+    assert len(set(names)) == len(names)
+    with pytest.raises(AttributeError, match="no attribute 'Retreiver'"):
+        getattr(target_bench, "Retreiver")  # noqa: B009 (a name that mypy would refuse)
 
 
 @pytest.mark.parametrize(
@@ -71,21 +72,8 @@ def test_every_contract_is_public(module: ModuleType) -> None:
     assert contracts <= set(dir(target_bench))
 
 
-def test_stored_runs_are_public() -> None:
-    assert {"read_run", "read_runs", "Result"} <= set(target_bench.__all__)
-
-
-def test_public_names_are_listed_once() -> None:
-    assert len(set(target_bench.__all__)) == len(target_bench.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'Retreiver'"):
-        getattr(target_bench, "Retreiver")  # noqa: B009 (a name that mypy would refuse)
-
-
-def test_version_is_that_of_the_distribution() -> None:
+def test_version_and_command_are_those_of_the_distribution() -> None:
     assert version("target-bench") == target_bench.__version__
-
-
-def test_command_is_installed() -> None:
     (script,) = entry_points(group="console_scripts", name="target-bench")
     assert callable(script.load())
 
