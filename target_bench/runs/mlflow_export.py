@@ -2,13 +2,11 @@
 
 import os
 import re
-from datetime import datetime
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import MissingExtraError, StoreError
-from target_bench.core.files import seal_of
 from target_bench.runs.differences import flat
 from target_bench.runs.record_log import LOGS
 from target_bench.runs.result import Result
@@ -20,8 +18,7 @@ _LONGEST = 6_000  # characters of a parameter
 def export_to_mlflow(run: Result, to: str) -> str:
     """Write parameters, scores with their intervals, tags and files of a run to MLflow.
 
-    Runs of one task and split of a corpus are in one experiment. A run that is there with the same
-    scores is not written again.
+    Runs of one task and split of a corpus are in one experiment.
 
     Args:
         run: a finished run.
@@ -38,7 +35,8 @@ def export_to_mlflow(run: Result, to: str) -> str:
     if run.status != "finished":
         raise StoreError(f"{run.folder}: the run is {run.status}; only finished runs are exported")
     try:
-        from mlflow.tracking import MlflowClient
+        from mlflow import MlflowClient
+        from mlflow.entities import Metric, Param
     except ImportError as error:
         raise MissingExtraError("mlflow", "mlflow", "--format mlflow") from error
     # A server that is not there is reported in seconds; by MLflow's default it takes minutes.
@@ -53,40 +51,26 @@ def export_to_mlflow(run: Result, to: str) -> str:
         client = MlflowClient(tracking_uri=uri)
         known = client.get_experiment_by_name(experiment)
         place = known.experiment_id if known else client.create_experiment(experiment, artifacts)
-        tags = _tags(run)
-        same = " and ".join(f"tags.`{name}` = '{tags[name]}'" for name in _KEYS)
-        written = client.search_runs([place], f"attributes.status = 'FINISHED' and {same}")
-        run_id = written[0].info.run_id if written else _write(client, run, place, tags)
+        created = client.create_run(place, tags=_tags(run), run_name=run.label)
+        run_id: str = created.info.run_id
+        now = created.info.start_time
+        metrics = [Metric(_name(name), value, now, 0) for name, value in _metrics(run).items()]
+        params = [Param(_name(name), str(value)[:_LONGEST]) for name, value in _params(run).items()]
+        for i in range(0, max(len(metrics), len(params)), 100):  # as many as a request may hold
+            client.log_batch(run_id, metrics[i : i + 100], params[i : i + 100])
+        for name in _FILES:
+            if (run.folder / name).is_file():
+                client.log_artifact(run_id, str(run.folder / name))
+        client.set_terminated(run_id)
     except Exception as error:  # MLflow, SQLAlchemy and drivers of databases raise their own
         problem = f"{uri}: MLflow cannot read or write this store: {error}"
         raise StoreError(_without_passwords(problem)) from error
-    state = " (was there already, with the same scores)" if written else ""
-    return _without_passwords(f"{uri}: experiment {experiment!r}, run {run_id}{state}")
+    return _without_passwords(f"{uri}: experiment {experiment!r}, run {run_id}")
 
 
 def _without_passwords(text: str) -> str:
     """Return a text with ``***`` for the password of each URI."""
     return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", text)
-
-
-def _write(client: Any, run: Result, experiment: str, tags: dict[str, str]) -> str:
-    from mlflow.entities import Metric, Param
-
-    started = run.manifest.started
-    start = int(datetime.fromisoformat(started).timestamp() * 1000) if started else None
-    end = None if start is None else start + int(1000 * sum(run.manifest.seconds.values()))
-    created = client.create_run(experiment, start, tags, run.label)
-    run_id: str = created.info.run_id
-    now = created.info.start_time
-    metrics = [Metric(_name(name), value, now, 0) for name, value in _metrics(run).items()]
-    params = [Param(_name(name), str(value)[:_LONGEST]) for name, value in _params(run).items()]
-    for i in range(0, max(len(metrics), len(params)), 100):
-        client.log_batch(run_id, metrics[i : i + 100], params[i : i + 100])
-    for name in _FILES:
-        if (run.folder / name).is_file():
-            client.log_artifact(run_id, str(run.folder / name))
-    client.set_terminated(run_id, end_time=end)
-    return run_id
 
 
 def _metrics(run: Result) -> dict[str, float]:
@@ -98,7 +82,7 @@ def _metrics(run: Result) -> dict[str, float]:
         if not isnan(value)
     }
     counts = {f"counts.{n}": v for n, v in flat(run.denominators) if isinstance(v, int | float)}
-    return {**scores, **counts, **{f"seconds.{n}": v for n, v in run.times.seconds.items()}}
+    return {**scores, **counts, **{f"seconds.{n}": v for n, v in run.seconds.items()}}
 
 
 def _params(run: Result) -> dict[str, Any]:
@@ -109,19 +93,13 @@ def _params(run: Result) -> dict[str, Any]:
     return params
 
 
-_KEYS = ("target_bench.id", "target_bench.scores")
-
-
 def _tags(run: Result) -> dict[str, str]:
-    """Return the tags that identify the run; the first two (``_KEYS``) find it again."""
-    content, git = run.identity.content, run.manifest.environment.get("git") or {}
+    git = run.manifest.environment.get("git") or {}
     tags = {
         "target_bench.id": run.id,
-        "target_bench.scores": seal_of({name: s.to_json() for name, s in run.scores.items()}),
         "target_bench.run": run.folder.name,
-        "target_bench.corpus": content.get("corpus_fingerprint"),
-        "target_bench.queries": content.get("queries_fingerprint"),
-        "mlflow.source.name": "target-bench",
+        "target_bench.corpus": run.identity.corpus_fingerprint,
+        "target_bench.queries": run.identity.queries_fingerprint,
         "mlflow.source.git.commit": git.get("commit"),
     }
     return {name: str(value) for name, value in tags.items() if value}
