@@ -11,7 +11,7 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Dataset, Query, Retrieval, TableId
-from target_bench.runs.trec import TAG, word, words_of
+from target_bench.runs.trec import word, words_of
 
 
 @dataclass(frozen=True)
@@ -82,55 +82,47 @@ def read(path: Path, dataset: Dataset) -> RunFile:
 class _Names:
     """Names in a run file -> queries and tables of a dataset.
 
-    ``export`` writes words (``trec.word``); other tools write names as they are, or such words.
-
     Args:
         dataset: the dataset.
-        encoded: whether the file is a TREC run, which may hold words.
+        encoded: whether the file is a TREC run, which ``export`` writes with words (``trec.word``);
+            other tools write names as they are.
     """
 
     def __init__(self, dataset: Dataset, encoded: bool) -> None:
         self._corpus, ids = dataset.corpus, dataset.corpus.ids
         self._where = f"{dataset.info.name} {dataset.split}"
-        queries = [query.id for query in dataset.queries]
-        self._queries = {query_id: query_id for query_id in queries}
+        self._queries = {query.id: query.id for query in dataset.queries}
         self._tables = {t.table_id: t for t in ids if t.database_id == "0"}
-        self._query_words = {word(name): name for name in queries} if encoded else {}
-        self._table_words = {name: t for t, name in words_of(ids).items()} if encoded else {}
+        if encoded:
+            self._queries |= {word(query_id): query_id for query_id in [*self._queries]}
+            self._tables |= {name: t for t, name in words_of(ids).items()}
 
-    def query(self, name: str, place: str, ours: bool = False) -> str:
-        """Return the id of a query; ``ours``: as ``export`` wrote it.
+    def query(self, name: str, place: str) -> str:
+        """Return the id of a query.
 
         Raises:
             DataError: there is none of this name.
         """
-        query_id = self._query_words.get(name)
-        if not ours:
-            query_id = self._queries.get(name, query_id)
-        if query_id is None:
+        if name not in self._queries:
             raise DataError(
                 f"{place}: query {name!r} is not in {self._where}. Name the split the run is of "
                 "with --split."
             )
-        return query_id
+        return self._queries[name]
 
-    def table(self, name: Any, place: str, ours: bool = False) -> TableId:
-        """Return the id of a table: a word, ``database__table``, or a pair of ids; see ``query``.
+    def table(self, name: Any, place: str) -> TableId:
+        """Return the id of a table: its id or word, ``database__table``, or a pair of ids.
 
         Raises:
             DataError: there is none of this name.
         """
-        if isinstance(name, str):
-            table_id = self._table_words.get(name)
-            if not ours:
-                table_id = self._tables.get(name, table_id)
-            if table_id is not None:
-                return table_id
+        if isinstance(name, str) and name in self._tables:
+            return self._tables[name]
         names = name.partition("__")[::2] if isinstance(name, str) else name  # as others write it
         pair = tuple(map(str, names)) if isinstance(names, list | tuple) else ()
         if len(pair) == 2 and pair in self._corpus.positions:
             return self._corpus.ids[self._corpus.positions[pair]]
-        known = next(iter(self._table_words or self._tables), None) or list(self._corpus.ids[0])
+        known = next(iter(self._tables), None) or list(self._corpus.ids[0])
         raise DataError(
             f"{place}: table {name!r} is not in {self._where}; its tables are called like {known!r}"
         )
@@ -139,37 +131,32 @@ class _Names:
 def _from_trec(release: Release, path: Path, names: _Names) -> Iterator[tuple[str, Retrieval]]:
     rows: dict[str, dict[TableId, tuple[float, int]]] = {}
     for number, line in enumerate(release.text(path).split("\n"), start=1):
-        if line.strip():
-            place = f"{path}, line {number}"
-            query_id, table, row = _trec_row(line.split(), place, names)
-            ranking = rows.setdefault(query_id, {})
-            if table in ranking:
-                raise DataError(f"{place}: query {query_id!r} has table {table} a second time")
-            ranking[table] = row
+        if not (words := line.split()):
+            continue
+        place = f"{path}, line {number}"
+        try:
+            query, _, name, rank, score, _ = words
+            row = -float(score), int(rank)
+        except ValueError as error:
+            raise DataError(
+                f"{place}: expected 'query Q0 table rank score tag', found "
+                f"{' '.join(words)[:120]!r}"
+            ) from error
+        if not math.isfinite(row[0]):
+            raise DataError(f"{place}: the score is {score}")
+        query_id, table = names.query(query, place), names.table(name, place)
+        ranking = rows.setdefault(query_id, {})
+        if table in ranking:
+            raise DataError(f"{place}: query {query_id!r} has table {table} a second time")
+        ranking[table] = row
     for query_id, ranking in rows.items():
-        ordered = sorted(ranking.items(), key=lambda item: (-item[1][0], item[1][1]))
-        scores = tuple(score for _, (score, _) in ordered)
-        ranks = [rank for _, (_, rank) in ordered]
-        tables = tuple(table for table, _ in ordered)
-        yield str(path), Retrieval(query_id, tables, scores, resorted=ranks != sorted(ranks))
-
-
-def _trec_row(
-    words: list[str], place: str, names: _Names
-) -> tuple[str, TableId, tuple[float, int]]:
-    try:
-        query, _, table, rank, score, tag = words
-        value = float(score)
-        position = int(rank)
-    except ValueError as error:
-        raise DataError(
-            f"{place}: expected 'query Q0 table rank score tag', found {' '.join(words)[:120]!r}"
-        ) from error
-    if not math.isfinite(value):
-        raise DataError(f"{place}: the score is {score}")
-    ours = tag == TAG
-    row = value, position
-    return names.query(query, place, ours), names.table(table, place, ours), row
+        tables = sorted(ranking, key=lambda table: ranking[table])
+        ranks = [ranking[table][1] for table in tables]
+        scores = tuple(-ranking[table][0] for table in tables)
+        yield (
+            str(path),
+            Retrieval(query_id, tuple(tables), scores, resorted=ranks != sorted(ranks)),
+        )
 
 
 def _from_json_lines(
