@@ -316,22 +316,20 @@ def fsck(
         raise StoreError(f"damaged in {out}: {count['damaged']} of {counted(len(checks), 'run')}")
 
 
-@app.command("gc", help="List runs that were never finished, and leftovers; --yes removes them.")
+@app.command("gc", help="List runs that were never finished; --yes removes them.")
 def gc(
     out: RunsIn = RUNS,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove the listed files.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove the listed runs.")] = False,
 ) -> None:
     """List, and with ``--yes`` remove."""
     from target_bench.runs.integrity import removable, remove
 
-    leftovers = removable(out)
-    for leftover in leftovers:
-        what = "" if leftover.whole else f" ({', '.join(leftover.files)})"
-        say(f"{leftover.folder}{what}: {leftover.why}, {leftover.bytes / 1e6:.1f} MB")
-    if not leftovers:
+    unfinished = removable(out)
+    for run in unfinished:
+        say(f"{run.folder}: {run.why}, {run.bytes / 1e6:.1f} MB")
+    if not unfinished:
         say("nothing to remove")
     elif not yes:
-        say(f"{len(leftovers)} to remove; their answers are lost. Add --yes to remove them.")
+        say(f"{len(unfinished)} to remove; their answers are lost. Add --yes to remove them.")
     else:
-        gone = sum(map(remove, leftovers))
-        say(f"removed {gone} of {len(leftovers)}")
+        say(f"removed {sum(map(remove, unfinished))} of {len(unfinished)}")

@@ -132,25 +132,23 @@ def _score_problems(
 
 @dataclass(frozen=True, slots=True)
 class Removable:
-    """What may go.
+    """A run folder that may go.
 
     Attributes:
-        folder: a run folder.
-        files: the names of the files in it that may go; all of them if the run may.
-        whole: whether the folder goes too.
+        folder: the run folder.
+        files: the names of the files in it.
         why: what it is.
         bytes: how much it takes.
     """
 
     folder: Path
     files: tuple[str, ...]
-    whole: bool
     why: str
     bytes: int
 
 
 def removable(root: Path) -> list[Removable]:
-    """Return runs that were never finished, and what killed processes left in others.
+    """Return runs that were never finished.
 
     A run that another process is at, that holds files no run has, that other runs are built on,
     whose manifest cannot be read, or that is damaged and holds answers, is never among them.
@@ -163,26 +161,24 @@ def removable(root: Path) -> list[Removable]:
     for folder in folders:
         with suppress(StoreError, OSError):
             needed.add(read_manifest(folder).asked.retrieval_run)
-    candidates = (_removable(folder, folder.name in needed) for folder in folders)
+    candidates = (_removable(folder) for folder in folders if folder.name not in needed)
     return [candidate for candidate in candidates if candidate is not None]
 
 
-def _removable(folder: Path, needed: bool) -> Removable | None:
+def _removable(folder: Path) -> Removable | None:
     paths = sorted(folder.iterdir())
     ours = all(
         (path.name in _FILES or path.suffix == ".tmp") and path.is_file() and not path.is_symlink()
         for path in paths
     )
     with free_lock(folder / "lock") as free:
-        if not ours or not free:
+        if not ours or not free or (folder / "scores.json").exists():
             return None
-    why = None if needed or (folder / "scores.json").exists() else _abandoned(folder)
-    gone = paths if why else [path for path in paths if path.suffix == ".tmp"]
-    if not gone and not why:
+    why = _abandoned(folder)
+    if why is None:
         return None
-    size = sum(path.stat().st_size for path in gone)
-    names = tuple(path.name for path in gone)
-    return Removable(folder, names, bool(why), why or "left by a killed process", size)
+    files = tuple(path.name for path in paths)
+    return Removable(folder, files, why, sum(path.stat().st_size for path in paths))
 
 
 def _abandoned(folder: Path) -> str | None:
@@ -202,21 +198,19 @@ def _abandoned(folder: Path) -> str | None:
     return f"unfinished, {checked.answered}{total} queries answered"
 
 
-def remove(what: Removable) -> bool:
-    """Remove it; False if a process has begun to work there.
+def remove(run: Removable) -> bool:
+    """Remove a run; False if a process has begun to work there.
 
     Raises:
         StoreError: a file cannot be removed.
     """
-    with free_lock(what.folder / "lock") as free:
-        there = {path.name for path in what.folder.iterdir()}
-        if not free or (what.whole and there != set(what.files)):
+    with free_lock(run.folder / "lock") as free:
+        if not free or {path.name for path in run.folder.iterdir()} != set(run.files):
             return False
         try:
-            for name in sorted(what.files, key=lambda name: name == "manifest.json"):
-                (what.folder / name).unlink(missing_ok=True)
-            if what.whole:
-                what.folder.rmdir()
+            for name in sorted(run.files, key=lambda name: name == "manifest.json"):
+                (run.folder / name).unlink()
+            run.folder.rmdir()
         except OSError as error:
-            raise StoreError(cannot("be removed", what.folder, error)) from error
+            raise StoreError(cannot("be removed", run.folder, error)) from error
     return True
