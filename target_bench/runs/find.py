@@ -12,8 +12,7 @@ from target_bench.runs.manifest import Command, key_of, read_manifest
 
 _NAME = re.compile(r"(.*-)?[0-9a-f]{12}")
 _LISTED = 20
-LEAST = 4
-"""Characters of a name or hash that are needed to find a run by its beginning."""
+_SHORTEST = 4  # characters of a name or hash that are needed to find a run by its beginning
 
 
 def run_folders(root: Path) -> list[Path]:
@@ -39,8 +38,8 @@ def repeat_of(folder: Path) -> int | None:
 def is_store(name: str | Path) -> bool:
     """Return whether this is a folder of runs."""
     path = Path(name)
-    is_one = (path / "manifest.json").is_file()
-    return path.is_dir() and not is_one and any(map(_is_run, path.iterdir()))
+    is_run = (path / "manifest.json").is_file()
+    return path.is_dir() and not is_run and any(map(_is_run, path.iterdir()))
 
 
 def is_name(name: str, root: Path) -> bool:
@@ -58,7 +57,7 @@ def find(name: str | Path, root: Path) -> Path:
 
     Args:
         name: the folder, its name under ``root``, the hash at the end of that, or the first
-            characters of one of these, at least ``LEAST``, if no other run begins so; or what lists
+            characters of one of these, at least four, if no other run begins so; or what lists
             of runs call it, as ``bm25 + extractive``, if no other run is called so.
         root: the folder of all runs.
 
@@ -73,20 +72,16 @@ def find(name: str | Path, root: Path) -> Path:
             raise ConfigError(f"{folder} is not a run folder: it holds no manifest.json")
     beginning = _beginning(name, root)
     folders = beginning or labelled(str(name), root)
-    once = {folder.name: folder for folder in reversed(folders)}
-    if len(once) == 1:
-        return next(iter(once.values()))
-    if once:
-        names = sorted(once)
-        more = f"\n  and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-        facts = {folder.name: "" if beginning else _facts(folder) for folder in folders}
-        listed = "".join(f"\n  {other}{facts[other]}" for other in names[:_LISTED])
+    by_name = {folder.name: folder for folder in reversed(folders)}  # repetitions have one name
+    if len(by_name) == 1:
+        return folders[0]
+    if by_name:
+        lines = [n if beginning else n + _facts(folder) for n, folder in sorted(by_name.items())]
+        if len(lines) > _LISTED:
+            lines[_LISTED:] = [f"and {len(lines) - _LISTED} more"]
         how = "begin so; write more" if beginning else "are called so; write the id"
-        raise ConfigError(f"{name}: {len(once)} runs {how} of the one that you mean:{listed}{more}")
-    if Path(name).name and len(Path(name).name) < LEAST:
         raise ConfigError(
-            f"{name}: the beginning of a run's name or id needs {LEAST} characters at least; see "
-            f"target-bench runs list --out {root}"
+            "\n  ".join([f"{name}: {len(by_name)} runs {how} of the one that you mean:", *lines])
         )
     known = [text for f, command in _commands(root) for text in (command.label, f.name)]
     near = get_close_matches(str(name), known, 1)
@@ -126,7 +121,7 @@ def _commands(root: Path) -> Iterator[tuple[Path, Command]]:
 def _beginning(name: str | Path, root: Path) -> list[Path]:
     """Return the runs whose name, or its hash, begins with this, those of ``root`` first."""
     path = Path(name)
-    if len(path.name) < LEAST:
+    if len(path.name) < _SHORTEST:
         return []
     stores = [root] if path.parent == Path() else [root / path.parent, path.parent]
     folders = [folder for store in stores if store.is_dir() for folder in run_folders(store)]

@@ -162,20 +162,6 @@ class Command(Entries):
         return _as_json({"corpus": self.corpus, **self.model_dump(exclude_none=True)})
 
 
-class NearCopyEntry(Entries):
-    """A near-copy of a gold table that was drawn as a distractor.
-
-    Attributes:
-        id: its id, as text.
-        of: the gold table that it resembles, as text.
-        similarity: of the two, from 0 to 1.
-    """
-
-    id: str
-    of: str
-    similarity: Number
-
-
 class MixedIn(Entries):
     """A set of distractor tables that was mixed into the corpus.
 
@@ -183,13 +169,14 @@ class MixedIn(Entries):
         spec: how it was asked for.
         n: how many tables.
         ids: their ids, as text.
-        near_copies: the near-copies of gold tables that were drawn, if there are any.
+        near_copies: the near-copies of gold tables that were drawn, if there are any: of each its
+            ``id``, the gold table that it is a copy ``of``, and their ``similarity`` from 0 to 1.
     """
 
     spec: str
     n: Count
     ids: tuple[str, ...] = ()
-    near_copies: tuple[NearCopyEntry, ...] | None = None
+    near_copies: tuple[dict[str, Any], ...] | None = None
 
 
 class Manifest(Entries):

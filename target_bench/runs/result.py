@@ -36,7 +36,7 @@ from target_bench.core.metric import (
     split,
     stored_name,
 )
-from target_bench.core.schema import Query, Retrieval
+from target_bench.core.schema import Generation, Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
 from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted, first_of
 from target_bench.metrics.scores import (
@@ -416,40 +416,23 @@ class Result:
     def per_query(self) -> Mapping[str, Floats]:
         """Metric name -> (n,) value of each query alone; NaN where the metric is not over it."""
         values, _ = self._tables
-        names = (name for name in values.column_names if not name.startswith(SLICE_PREFIX))
-        try:
-            return {
-                name: values[name].to_numpy().astype(np.float64)
-                for name in names
-                if name != "query_id"
-            }
-        except (ValueError, TypeError, NotImplementedError) as error:
-            path = self.folder / "per_query.parquet"
-            raise StoreError(
-                f"{path}: cannot be read ({error}); run the same command again"
-            ) from error
+        return {
+            name: values[name].to_numpy().astype(np.float64)
+            for name in values.column_names
+            if name != "query_id" and not name.startswith(SLICE_PREFIX)
+        }
 
     @cached_property
     def statistics(self) -> Mapping[str, Floats]:
         """Metric name -> (n, m) what each query adds to the score; sums of rows give scores."""
         _, stored = self._tables
-        try:
-            return {
-                name: stored[name]
-                .combine_chunks()
-                .flatten()
-                .to_numpy()
-                .astype(np.float64)
-                .reshape(len(self.query_ids), -1)
-                if name in stored.column_names
-                else of_mean(values)
-                for name, values in self.per_query.items()
-            }
-        except (ValueError, TypeError, AttributeError, NotImplementedError) as error:
-            path = self.folder / "statistics.parquet"
-            raise StoreError(
-                f"{path}: cannot be read ({error}); run the same command again"
-            ) from error
+        n, statistics = len(self.query_ids), {}
+        for name, values in self.per_query.items():
+            statistics[name] = of_mean(values)
+            if name in stored.column_names:
+                flat = stored[name].combine_chunks().flatten().to_numpy()
+                statistics[name] = flat.astype(np.float64).reshape(n, -1)
+        return statistics
 
     def _no_metric(self, metric: str, known: Iterable[str]) -> str:
         """Return the message for a metric that is not among the scores: those like it, and some."""
@@ -557,13 +540,7 @@ class Result:
     @cached_property
     def errors(self) -> Mapping[str, str]:
         """Query id -> what went wrong, of failed queries and, after ``NOT_JUDGED``, of judges."""
-        errors: dict[str, str] = {}
-        if self.counts.failed:
-            rankings = self.rankings.items()
-            errors |= {q: ranking.error for q, ranking in rankings if ranking.error is not None}
-        if self.answer_counts is not None and self.answer_counts.failed:
-            answers = ((q, answer.generation) for q, answer in self.answers.items())
-            errors |= {q: answer.error for q, answer in answers if answer.error is not None}
+        errors = {r.query_id: r.error for r in self._failed if r.error is not None}
         for query_id, record in self.judgements.items():
             if failed := record.get(FAILED):
                 failures = "; ".join(f"{judge}: {error}" for judge, error in failed.items())
@@ -573,12 +550,17 @@ class Result:
     @property
     def tracebacks(self) -> Mapping[str, str]:
         """Query id -> the traceback of what retriever or generator raised."""
-        raised = [*(self.rankings.values() if self.counts.failed else ())]
-        traces = {record.query_id: record.traceback for record in raised if record.traceback}
-        generations = (record.generation for record in self.answers.values())
-        return traces | {
-            record.query_id: record.traceback for record in generations if record.traceback
-        }
+        return {r.query_id: r.traceback for r in self._failed if r.traceback is not None}
+
+    @cached_property
+    def _failed(self) -> "list[Retrieval | Generation]":
+        """The rankings, then the answers, that failed."""
+        records: list[Retrieval | Generation] = []
+        if self.counts.failed:
+            records += self.rankings.values()
+        if self.answer_counts is not None and self.answer_counts.failed:
+            records += (answered.generation for answered in self.answers.values())
+        return [record for record in records if record.error is not None]
 
     def failures(self) -> list[str]:
         """Return a sentence on queries that the retriever or generator failed on, if there are any.

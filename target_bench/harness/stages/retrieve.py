@@ -32,7 +32,7 @@ from target_bench.harness.stages.own_database import Part
 from target_bench.harness.stages.recorded import begin, note_on_versions, repeat_notes, report
 from target_bench.models import original_classes
 from target_bench.runs import times
-from target_bench.runs.manifest import MixedIn, NearCopyEntry
+from target_bench.runs.manifest import MixedIn
 from target_bench.runs.record_log import RANKINGS, Log
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, Watch
@@ -431,8 +431,8 @@ def _no_table(query: Query, _k: int) -> Retrieval:
 def _mixed_in(distractors: Distractors) -> MixedIn:
     """Return distractors, and the near-copies among them, as a manifest lists them."""
     near_copies = tuple(
-        NearCopyEntry(id=str(near_copy.id), of=str(near_copy.gold), similarity=near_copy.similarity)
-        for near_copy in distractors.near_copies
+        {"id": str(copy.id), "of": str(copy.gold), "similarity": copy.similarity}
+        for copy in distractors.near_copies
     )
     ids = tuple(map(str, distractors.ids))
     return MixedIn(spec=distractors.spec, n=len(ids), ids=ids, near_copies=near_copies or None)
