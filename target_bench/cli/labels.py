@@ -462,8 +462,8 @@ def _print_compared(compared: "Sequence[Mapping[str, Any]]", names: "Sequence[st
 
 PLAN_HELP = """Say how many labelled questions tell retrievers apart: each run against the first.
 
-Runs need no labels: questions whose first k tables are the same for both add nothing to a
-difference of recall@k. Labelled questions, as of a pilot, make the numbers smaller.
+Questions whose first k tables are the same for both add nothing to a difference of recall@k, so
+that rankings without labels are enough.
 """
 
 
@@ -491,22 +491,17 @@ def plan(
     )
     if as_json:
         print_json(plans)
-    else:
-        print_plans(plans)
-
-
-def print_plans(plans: "Sequence[Mapping[str, Any]]") -> None:
-    """Print a table a run, and how to read it."""
-    names = dict.fromkeys(plan["run"] for plan in plans)
-    print_tables(*(_plan_table([plan for plan in plans if plan["run"] == name]) for name in names))
+        return
+    for name in dict.fromkeys(plan["run"] for plan in plans):
+        print_tables(_plan_table([plan for plan in plans if plan["run"] == name]))
     say("")
-    for line in _ABOUT_PLANS:
+    for line in _PLAN_NOTES:
         say_wrapped(line)
 
 
-_ABOUT_PLANS = (
-    "differ: share of questions whose first k tables are not the same set, with its 95% interval. "
-    "recall@k cannot differ by more.",
+_PLAN_NOTES = (
+    "differ: share of questions whose first k tables are not the same set; recall@k cannot differ "
+    "by more.",
     "shown: the smallest difference of recall@k that all questions are likely to show if they are "
     "labelled (power 0.8 at p < .05).",
     "Then for each difference of recall@k: the questions to sample, and those of them whose first "
@@ -516,34 +511,18 @@ _ABOUT_PLANS = (
 
 def _plan_table(plans: "Sequence[Mapping[str, Any]]") -> TextTable:
     first = plans[0]
-    pilot = any(plan["labelled"] for plan in plans)
-    columns = [Column("k", right=True), Column("differ", right=True)]
-    columns += [Column("95%", right=True, below=True)]
-    columns += [Column("pilot", right=True)] if pilot else []
-    columns += [Column("shown", right=True)]
+    columns = [Column(name, right=True) for name in ("k", "differ", "shown")]
     for needed in first["needed"]:
         name = f"{needed['difference']:g}".removeprefix("0")
         columns += [Column(name, right=True, label=f"questions for {name}")]
         columns += [Column("label", right=True, below=True, label=f"to label for {name}")]
+    rows = []
+    for plan in plans:
+        shown = "–" if plan["detectable"] is None else score_text(plan["detectable"])
+        row = [f"{plan['k']:,}", score_text(plan["share"]), shown]
+        for needed in plan["needed"]:
+            n, to_label = needed["questions"], needed["to_label"]
+            row += ["–", ""] if n is None else [f"{n:,}", f"{to_label:,}"]
+        rows.append(row)
     title = f"{first['run']} and {first['baseline']}: {first['questions']:,} questions"
-    title += f", {first['labelled']:,} of them labelled" if pilot else ", no labels"
-    note = (
-        "pilot: mean squared difference of recall@k over the labelled questions" if pilot else None
-    )
-    if any(plan["mean_square"] == 0 for plan in plans):
-        note = f"{note}. Where it is 0, nothing can be planned: label more questions."
-    return TextTable(columns, [_plan_row(plan, pilot) for plan in plans], title, note=note)
-
-
-def _plan_row(plan: "Mapping[str, Any]", pilot: bool) -> list[str]:
-    def share(value: float | None) -> str:
-        return "–" if value is None else score_text(value)
-
-    bounds = f"{score_text(plan['low'])}–{score_text(plan['high'])}"
-    row = [f"{plan['k']:,}", share(plan["share"]), bounds]
-    row += [share(plan["mean_square"])] if pilot else []
-    row.append(share(plan["detectable"]))
-    for needed in plan["needed"]:
-        n, labels = needed["questions"], needed["to_label"]
-        row += ["–", ""] if n is None else [f"{n:,}", f"{labels:,}"]
-    return row
+    return TextTable(columns, rows, title)

@@ -4,7 +4,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
 from target_bench.data.own_data import record_of
-from target_bench.data.table_text import WORDS, cell_text, grid_rows
+from target_bench.data.table_text import WORDS, grid_rows
 from target_bench.metrics.retrieval import NOT_RELEVANT, labelled_tables
 from target_bench.reporting.labels.agreement import pair_agreement
 from target_bench.reporting.labels.form import (
@@ -152,7 +152,7 @@ def pool_items(
 
 
 def review_items(queries: Sequence[Query], corpus: Corpus, rows: int = 20) -> list[Item]:
-    """Return an item for each question, with its gold tables; cells it was made from are marked."""
+    """Return an item for each question, with its gold tables."""
     return [
         Item(
             {"query_id": query.id},
@@ -172,33 +172,14 @@ def _shown(query: Query, table: Table, most: int) -> ShownTable:
     common = [len(query_words & _words(" ".join(cell.text for cell in row))) for row in rows]
     later = sorted(range(most + 1, len(rows)), key=lambda i: -common[i])
     with_words = [i for i in later[:most] if common[i]]
-    marked = list(_evidence(query, table))
-    places = {*range(min(most + 1, len(rows))), *with_words, *(row for row, _ in marked)}
+    places = {*range(min(most + 1, len(rows))), *with_words}
     titles = (str(table.context.get(name) or "") for name in ("title", "section_title"))
     title = " – ".join(filter(None, titles)) or str(table.id)
-    return shown_table(title, rows, sorted(places), marked)
+    return shown_table(title, rows, sorted(places))
 
 
 def _words(text: str) -> set[str]:
     return {token for token in re.findall(WORDS, text.lower()) if len(token) > 2}
-
-
-def _evidence(query: Query, table: Table) -> Iterator[tuple[int, int]]:
-    """Yield places, the header being row 0, of the cells that a synthetic question is made from.
-
-    A cell that its table does not hold is left out: a question may have another gold table too.
-    """
-    source_cells = query.metadata.get("cells") if query.synthetic else None
-    places = {
-        (str(i), name, cell_text(value)): (i, j)
-        for i, row in enumerate(table.rows if source_cells else (), start=1)
-        for j, (name, value) in enumerate(zip(table.header, row, strict=False))
-    }
-    for cell in source_cells if isinstance(source_cells, list | tuple) else ():
-        if isinstance(cell, dict):
-            row, column, value = (str(cell.get(name)) for name in ("row", "column", "value"))
-            if (row, column, value) in places:
-                yield places[row, column, value]
 
 
 # In: the labels

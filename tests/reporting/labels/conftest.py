@@ -10,7 +10,7 @@ from target_bench.core.schema import Dataset
 from target_bench.data.load import load
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result, read_run
-from tests.builders import Recorder, only
+from tests.builders import Recorder, json_lines, only
 
 TABLES = {
     "films": "film,director,year\nAlien,Ridley Scott,1979\nHeat,Michael Mann,1995\n",
@@ -27,23 +27,16 @@ QUESTIONS = {
 }
 
 
-def write_shop(folder: Path, gold: dict[str, list[str]] | None = None, **more: Any) -> Path:
-    """Write the folder; ``gold`` names gold tables, ``more`` is metadata of every question."""
+def write_shop(folder: Path, gold: dict[str, list[str]] | None = None, **fields: Any) -> Path:
+    """Write the folder; ``gold`` names gold tables, ``fields`` are those of every question."""
     (folder / "tables").mkdir(parents=True)
     for name, text in TABLES.items():
         (folder / "tables" / f"{name}.csv").write_text(text, encoding="utf-8")
     records = [
-        {
-            "query_id": name,
-            "query": text,
-            "table_id": (gold or {}).get(name, []),
-            "length": "long" if len(text) > 22 else "short",
-            **more,
-        }
+        {"query_id": name, "query": text, "table_id": (gold or {}).get(name, []), **fields}
         for name, text in QUESTIONS.items()
     ]
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    (folder / "queries.jsonl").write_text(lines, encoding="utf-8")
+    (folder / "queries.jsonl").write_text(json_lines(records), encoding="utf-8")
     return folder
 
 
@@ -56,41 +49,50 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 @pytest.fixture(scope="session")
 def shop_runs(shop: Dataset, tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
     """Rankings of two retrievers."""
-    target = TARGET(
-        ("retrieval", shop), out=tmp_path_factory.mktemp("shop_runs"), observer=Recorder()
-    )
+    out = tmp_path_factory.mktemp("shop_runs")
+    target = TARGET(("retrieval", shop), out=out, observer=Recorder())
     return [read_run(only(target.run(name, top_k=[1, 3])).folder) for name in ("bm25", "tfidf")]
 
 
 @pytest.fixture(scope="session")
-def described(tmp_path_factory: pytest.TempPathFactory) -> Result:
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+    """Sentences and tables for the examples of ``mini``, by their generators."""
+    out, runs = tmp_path_factory.mktemp("answers"), {}
+    for name, task, generator in (
+        ("template sentences", "table_to_text", "template"),
+        ("gold sentences", "table_to_text", "gold"),
+        ("gold tables", "text_to_table", "gold"),
+        ("extracted tables", "text_to_table", "extractive"),
+    ):
+        target = TARGET((task, "mini"), out=out, observer=Recorder())
+        runs[name] = read_run(only(target.run(generator=generator)).folder)
+    return runs
+
+
+@pytest.fixture
+def described(answers: dict[str, Result]) -> Result:
     """Sentences of the template for the examples of table-to-text."""
-    return _answers(tmp_path_factory.mktemp("described"), "table_to_text", "template")
+    return answers["template sentences"]
 
 
-@pytest.fixture(scope="session")
-def tabled(tmp_path_factory: pytest.TempPathFactory) -> Result:
+@pytest.fixture
+def described_by_gold(answers: dict[str, Result]) -> Result:
+    """Their references."""
+    return answers["gold sentences"]
+
+
+@pytest.fixture
+def tabled(answers: dict[str, Result]) -> Result:
     """Gold tables for the texts of text-to-table."""
-    return _answers(tmp_path_factory.mktemp("tabled"), "text_to_table", "gold")
+    return answers["gold tables"]
 
 
-@pytest.fixture(scope="session")
-def other_tabled(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    """Tables of the baseline for the same texts."""
-    return _answers(tmp_path_factory.mktemp("other_tabled"), "text_to_table", "extractive")
-
-
-def _answers(out: Path, task: str, generator: str) -> Result:
-    target = TARGET((task, "mini"), out=out, observer=Recorder())
-    return read_run(only(target.run(generator=generator)).folder)
-
-
-def label(query: str, table: str | None = None, reply: str | None = None, **more: Any) -> Any:
+def label(query: str, table: str | None = None, reply: str | None = None, **fields: Any) -> Any:
     """A record of a table, or without one of a question."""
     if table is None:
-        return {"query_id": query, "asked": QUESTIONS[query], "question": reply, **more}
+        return {"query_id": query, "asked": QUESTIONS[query], "question": reply, **fields}
     key = {"query_id": query, "database_id": "0", "table_id": table}
-    return {**key, "asked": QUESTIONS[query], "label": reply, **more}
+    return {**key, "asked": QUESTIONS[query], "label": reply, **fields}
 
 
 def write_records(folder: Path, records: Any, name: str = "ann.json") -> Path:

@@ -1,6 +1,5 @@
 """Agreement on highlighted cells."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,29 +10,26 @@ from sklearn.metrics import cohen_kappa_score
 from target_bench.core.errors import DataError
 from target_bench.data.load import load, of_task
 from target_bench.reporting.labels.agreement import _fleiss_kappa, _sums, cell_agreement
+from tests.builders import json_lines
 
 MINI = of_task(load("mini"), "table_to_text")
 
 
-def fleiss_kappa(counts: Any, n: int) -> float | None:
-    return _fleiss_kappa(_sums(np.asarray(counts), n), n)
-
-
 def test_fleiss_kappa() -> None:
     """The definition, pair by pair; of two raters with equal shares it is Cohen's."""
+
+    def kappa(counts: Any, n: int) -> float | None:
+        return _fleiss_kappa(_sums(np.asarray(counts), n), n)
+
     random = np.random.default_rng(0)
-    for _ in range(50):
-        n = int(random.integers(2, 6))
-        said = random.random((n, 40)) < random.random(40)
-        found = fleiss_kappa(said.sum(axis=0), n)
-        pairs = [(a, b) for a in range(n) for b in range(a)]
-        observed = np.mean([(said[a] == said[b]).mean() for a, b in pairs])
-        chance = said.mean() ** 2 + (1 - said.mean()) ** 2
-        assert found == pytest.approx((observed - chance) / (1 - chance))
-    first = np.array([1, 1, 0, 0, 1, 0])
-    second = np.array([1, 0, 0, 1, 1, 0])
-    assert fleiss_kappa(first + second, 2) == pytest.approx(cohen_kappa_score(first, second))
-    assert fleiss_kappa([0, 0], 3) is None
+    for n in random.integers(2, 6, 50).tolist():
+        yes = random.random((n, 40)) < random.random(40)
+        observed = np.mean([(yes[a] == yes[b]).mean() for a in range(n) for b in range(a)])
+        chance = yes.mean() ** 2 + (1 - yes.mean()) ** 2
+        assert kappa(yes.sum(axis=0), n) == pytest.approx((observed - chance) / (1 - chance))
+    first, second = np.array([1, 1, 0, 0, 1, 0]), np.array([1, 0, 0, 1, 1, 0])
+    assert kappa(first + second, 2) == pytest.approx(cohen_kappa_score(first, second))
+    assert kappa([0, 0], 3) is None
 
 
 def _file(folder: Path, name: str, cells: Any, n: int = 3) -> Path:
@@ -42,26 +38,26 @@ def _file(folder: Path, name: str, cells: Any, n: int = 3) -> Path:
         for query in MINI.queries[:n]
     ]
     path = folder / name
-    path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+    path.write_text(json_lines(records), encoding="utf-8")
     return path
 
 
 def test_agreement_of_files(tmp_path: Path) -> None:
     same = [_file(tmp_path, f"{name}.jsonl", lambda cells: cells) for name in "ab"]
-    found = cell_agreement(same, MINI)
-    assert (found["annotators"], found["queries"]) == (["a", "b"], 3)
-    assert (found["same"], found["kappa"], found["interval"]) == (1, 1, [1, 1])
+    agreement = cell_agreement(same, MINI)
+    assert (agreement["annotators"], agreement["queries"]) == (["a", "b"], 3)
+    assert (agreement["same"], agreement["kappa"], agreement["interval"]) == (1, 1, [1, 1])
     fewer = _file(tmp_path, "c.jsonl", lambda cells: cells[:1], n=2)
-    found = cell_agreement([*same, fewer], MINI)
-    assert found["queries"] == 2
-    assert 0 < found["interval"][0] <= found["kappa"] < 1
+    agreement = cell_agreement([*same, fewer], MINI)
+    assert agreement["queries"] == 2
+    assert 0 < agreement["interval"][0] <= agreement["kappa"] < 1
 
 
 def test_faults(tmp_path: Path) -> None:
-    one = _file(tmp_path, "a.jsonl", lambda cells: cells)
+    right = _file(tmp_path, "a.jsonl", lambda cells: cells)
     outside = _file(tmp_path, "b.jsonl", lambda _: [[0, 99]])
     with pytest.raises(DataError, match="of two people or more"):
-        cell_agreement([one], MINI)
+        cell_agreement([right], MINI)
     for wrong in (outside, _file(tmp_path, "b.jsonl", lambda _: None)):
         with pytest.raises(DataError, match=r"b\.jsonl: .* not all are cells of the table"):
-            cell_agreement([one, wrong], MINI)
+            cell_agreement([right, wrong], MINI)

@@ -77,10 +77,10 @@ def test_tables_are_judged_with_keys_kept_saved_and_loaded(
     assert page.locator("#asked").inner_text() == shop.queries[1].text
     page.locator(".item >> nth=0").get_by_label("cannot say").check()
     before = _saved(page, tmp_path / "saved.json")
-    assert {one["annotator"] for one in before} == {"Ann B."}
-    assert next(one["label"] for one in before if one["table_id"] == "films") == "relevant"
-    assert [one["label"] for one in before[len(tables) :]][:2] == ["cannot say", None]
-    assert {one["query_id"] for one in before} == {query.id for query in shop.queries[:2]}
+    assert {record["annotator"] for record in before} == {"Ann B."}
+    assert next(r["label"] for r in before if r["table_id"] == "films") == "relevant"
+    assert [record["label"] for record in before[len(tables) :]][:2] == ["cannot say", None]
+    assert {record["query_id"] for record in before} == {query.id for query in shop.queries[:2]}
     page.wait_for_timeout(1000)  # Chromium hands a draft to the reloaded page's process late
     page.reload()
     _ready(Watched(page))
@@ -89,7 +89,7 @@ def test_tables_are_judged_with_keys_kept_saved_and_loaded(
     page.set_input_files("#load", tmp_path / "saved.json")
     page.locator("#announcer", has_text="loaded").wait_for()
     again = _saved(page, tmp_path / "again.json")
-    assert [{**one, "file": 0} for one in again] == [{**one, "file": 0} for one in before]
+    assert [{**record, "file": 0} for record in again] == [{**r, "file": 0} for r in before]
     for text in ("{", "null", '[{"query_id": "another"}]'):
         page.set_input_files("#load", write_records(tmp_path, text, "other.json"))
         page.locator("#message", has_text="This is not a file that this form saved.").wait_for()
@@ -105,7 +105,7 @@ def test_hostile_texts_stay_text(tmp_path: Path, open_page: OpenPage) -> None:
         assert page.locator("main :is(img, a, svg, script)").count() == 0
         page.keyboard.press("n")
     records = _saved(page, tmp_path / "saved.json")
-    assert [one["mark"] for one in records] == [1] * len(items)
+    assert [record["mark"] for record in records] == [1] * len(items)
     assert records[len(HOSTILE)]["query_id"] == "__proto__"
 
 
@@ -121,11 +121,11 @@ def test_lines_are_filled_in_and_read(name: str, tmp_path: Path) -> None:
     write_form(tmp_path / f"long-{name}", [long], "h", "e")
     assert read_records([tmp_path / f"long-{name}"])[0]["asked"] == long.asked
     records = read_records([path])
-    assert {one["annotator"] for one in records} == {"form"}, "the file's name for no name"
-    whole = [text.replace("\ud800", "\\ud800") for text in (str(i.key["query_id"]) for i in items)]
-    given = [one["query_id"].replace("\ud800", "\\ud800") for one in records]
-    assert given == whole
-    assert {one["mark"] for one in records} == {""}
+    assert {record["annotator"] for record in records} == {"form"}, "the file's name for no name"
+    ids = [str(item.key["query_id"]) for item in items], [r["query_id"] for r in records]
+    written, read = ([text.replace("\ud800", "\\ud800") for text in texts] for texts in ids)
+    assert read == written
+    assert {record["mark"] for record in records} == {""}
     assert records[0]["tables"].startswith(HOSTILE[0])
 
 
@@ -138,7 +138,7 @@ def test_label_studio(tmp_path: Path) -> None:
     interface = ElementTree.parse(tmp_path / "tasks.xml")
     (choices,) = interface.iter("Choices")
     assert choices.get("name") == "mark"
-    assert [one.get("alias") for one in choices] == ["0", "1"]
+    assert [choice.get("alias") for choice in choices] == ["0", "1"]
     exported = [{**task["data"], "mark": "1", "annotator": 7} for task in tasks]
     (first, *_) = read_records([write_records(tmp_path, exported)])
     assert (first["annotator"], MARK.reply(first["mark"])) == ("7", 1)
@@ -149,10 +149,10 @@ def test_argilla(tmp_path: Path) -> None:
     records = json.loads((tmp_path / "records.json").read_text())
     assert list(records[0]["fields"]) == ["item"]
     users = [{"value": "1", "user_id": "u"}, {"value": "0", "user_id": "v"}]
-    exported = [{**one, "responses": {"mark": users}} for one in records]
-    found = read_records([write_records(tmp_path, exported)])
-    assert [(one["annotator"], one["mark"]) for one in found] == [("u", "1"), ("v", "0")] * 2
-    assert found[0]["query_id"] == HOSTILE[0]
+    exported = [{**record, "responses": {"mark": users}} for record in records]
+    read = read_records([write_records(tmp_path, exported)])
+    assert [(r["annotator"], r["mark"]) for r in read] == [("u", "1"), ("v", "0")] * 2
+    assert read[0]["query_id"] == HOSTILE[0]
 
 
 def test_a_large_table_is_cut() -> None:
@@ -174,14 +174,11 @@ def test_files_that_hold_no_records(tmp_path: Path, text: str, message: str) -> 
         read_records([tmp_path / "none.json"])
 
 
-def test_replies() -> None:
+def test_replies_and_an_empty_form(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="nothing to ask people about"):
+        write_form(tmp_path / "form.html", [], "h", "e")
     assert [MARK.reply(value) for value in ("1", 1, 1.0, "", None)] == [1, 1, 1, None, None]
     for wrong in (True, "yes", 0.5, [1]):
         with pytest.raises(ValueError, match="mark: expected one of 0, 1, found"):
             MARK.reply(wrong)
     assert RELEVANCE.reply("cannot say") == "cannot say"
-
-
-def test_an_empty_form(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="nothing to ask people about"):
-        write_form(tmp_path / "form.html", [], "h", "e")

@@ -10,16 +10,14 @@ from scipy.stats import pearsonr
 
 from target_bench import evaluate
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.harness.target import TARGET
 from target_bench.reporting.labels.ratings import (
     compare_ratings,
     rating_agreement,
     rating_items,
     read_ratings,
 )
-from target_bench.runs.result import Result, read_run
+from target_bench.runs.result import Result
 from target_bench.tables.compared_tables import ERROR_TYPES
-from tests.builders import Recorder, only
 from tests.reporting.labels.conftest import write_records
 from tests.reporting.report.written import ranked
 
@@ -32,7 +30,7 @@ def test_a_form_asks_the_four_axes_of_totto(described: Result) -> None:
     items = rating_items([described.folder], sample=4)
     assert len(items) == 4
     for item in items:
-        names = [one.name for one in item.criteria]
+        names = [criterion.name for criterion in item.criteria]
         n = sum(text[0].startswith("reference") for text in item.texts)
         information = [f"information_{number}" for number in range(1, n + 1)]
         assert names == ["fluency", "faithfulness", "covered_cells", *information]
@@ -47,21 +45,25 @@ def test_a_form_asks_the_four_axes_of_totto(described: Result) -> None:
 
 def test_struc_bench_asks_about_content_format_and_errors(tabled: Result, tmp_path: Path) -> None:
     items = rating_items([tabled.folder], sample=2)
-    assert [one.name for one in items[0].criteria] == ["content", "format", *ERROR_TYPES]
+    assert [criterion.name for criterion in items[0].criteria] == [
+        "content",
+        "format",
+        *ERROR_TYPES,
+    ]
     file = write_records(tmp_path, _rated(items, content=10, format="3", structure=1))
-    (found,) = read_ratings([file], [tabled])
-    assert {*found["content"]["ann"].values()} == {10}
-    assert {*found["format"]["ann"].values()} == {3}
-    assert {*found["structure"]["ann"].values()} == {1}
+    (ratings,) = read_ratings([file], [tabled])
+    for criterion, expected in (("content", 10), ("format", 3), ("structure", 1)):
+        assert {*ratings[criterion]["ann"].values()} == {expected}
 
 
 def test_abilities_of_two_runs_are_rated_side_by_side(
-    tabled: Result, other_tabled: Result, tmp_path: Path
+    tabled: Result, answers: dict[str, Result], tmp_path: Path
 ) -> None:
     """The mean ratings of a run are its ability map, from 0 to 1 as the computed one."""
+    other = answers["extracted tables"]
     assert tabled.report is not None
-    items = rating_items([tabled.folder, other_tabled.folder], "abilities", sample=2)
-    names = [one.name for one in items[0].criteria]
+    items = rating_items([tabled.folder, other.folder], "abilities", sample=2)
+    names = [criterion.name for criterion in items[0].criteria]
     assert names == [f"{name}_{x}" for name in tabled.report["abilities"] for x in "ab"] + [
         "better"
     ]
@@ -71,13 +73,13 @@ def test_abilities_of_two_runs_are_rated_side_by_side(
         {**i.key, "better": "A", **{f"coverage_{x}": 9 if i.key[x] == key else 4 for x in "ab"}}
         for i in items
     ]
-    ratings = read_ratings([write_records(tmp_path, replies)], [tabled, other_tabled])
-    assert [{*one["coverage"]["ann"].values()} for one in ratings] == [{0.9}, {0.4}]
+    ratings = read_ratings([write_records(tmp_path, replies)], [tabled, other])
+    assert [{*rated["coverage"]["ann"].values()} for rated in ratings] == [{0.9}, {0.4}]
     assert rating_agreement(tabled, ratings[0])["means"]["coverage"] == pytest.approx(0.9)
     assert sum(ratings[0]["better"]["ann"].values()) == sum(i.key["a"] == key for i in items)
     alone = rating_items([tabled.folder], "abilities", sample=2)
-    (found,) = read_ratings([write_records(tmp_path, _rated(alone, reasoning=10))], [tabled])
-    assert {*found["reasoning"]["ann"].values()} == {1}
+    (rated,) = read_ratings([write_records(tmp_path, _rated(alone, reasoning=10))], [tabled])
+    assert {*rated["reasoning"]["ann"].values()} == {1}
 
 
 def test_correlations_with_metrics_and_between_raters(described: Result, tmp_path: Path) -> None:
@@ -90,23 +92,24 @@ def test_correlations_with_metrics_and_between_raters(described: Result, tmp_pat
     files = [write_records(tmp_path, ann), write_records(tmp_path, bob, "bob.json")]
     (ratings,) = read_ratings(files, [described])
     assert {*ratings["coverage"]["ann"].values()} == {1}
-    found = rating_agreement(described, ratings)
-    assert found["answers"] == len(items)
-    assert {name for _, name, _ in found["metrics"]} == set(described.scores)
+    agreement = rating_agreement(described, ratings)
+    assert agreement["answers"] == len(items)
+    assert {name for _, name, _ in agreement["metrics"]} == set(described.scores)
     ids = [str(item.key["query_id"]) for item in items]
     at = [list(described.query_ids).index(name) for name in ids]
     metric = next(iter(described.per_query))
     mean = [(i % 3 + (i * i) % 3) / 2 for i in range(len(items))]
     expected = pearsonr(mean, np.asarray(described.per_query[metric])[at])[0]
-    (same,) = [c for one, name, c in found["metrics"] if (one, name) == ("fluency", metric)]
+    (same,) = [c for *names, c in agreement["metrics"] if names == ["fluency", metric]]
     assert same.pearson.value == pytest.approx(expected)
-    ((criterion, names, between),) = found["raters"]
+    ((criterion, names, between),) = agreement["raters"]
     assert (criterion, names, between.n) == ("fluency", "ann and bob", len(items))
 
 
-def test_two_outputs_side_by_side(described: Result, tmp_path: Path) -> None:
-    target = TARGET(("table_to_text", "mini"), out=tmp_path / "runs", observer=Recorder())
-    gold = read_run(only(target.run(generator="gold")).folder)
+def test_two_outputs_side_by_side(
+    described: Result, described_by_gold: Result, tmp_path: Path
+) -> None:
+    gold = described_by_gold
     items = rating_items([described.folder, gold.folder], sample=8)
     firsts = {item.key["a"] for item in items}
     assert firsts == {described.identity.key, gold.identity.key}, "either may be on the left"
@@ -124,28 +127,29 @@ def test_two_outputs_side_by_side(described: Result, tmp_path: Path) -> None:
     ]
     records[0]["better"] = "tie"
     file = write_records(tmp_path, records)
-    found, other = read_ratings([file], [gold, described])
-    assert sorted(found["better"]["ann"].values()) == [0.5] + [1.0] * 7
-    assert sorted(other["better"]["ann"].values()) == [0.0] * 7 + [0.5]
-    (row,) = compare_ratings(found, other)
+    ours, theirs = read_ratings([file], [gold, described])
+    assert sorted(ours["better"]["ann"].values()) == [0.5] + [1.0] * 7
+    assert sorted(theirs["better"]["ann"].values()) == [0.0] * 7 + [0.5]
+    (row,) = compare_ratings(ours, theirs)
     assert (row["n"], row["difference"]) == (8, pytest.approx(0.875))
     assert row["p"] == pytest.approx(2 / 2**7), "the tie decides nothing"
 
 
-def test_the_four_axes_of_two_systems(described: Result, tmp_path: Path) -> None:
+def test_the_four_axes_of_two_systems(
+    described: Result, described_by_gold: Result, tmp_path: Path
+) -> None:
     """Shares as in Table 6 of the paper on ToTTo, and their difference."""
-    target = TARGET(("table_to_text", "mini"), out=tmp_path / "runs", observer=Recorder())
-    gold = read_run(only(target.run(generator="gold")).folder)
+    gold = described_by_gold
     items = rating_items([gold.folder, described.folder], "totto", sample=10)
     runs = [item.key["run"] for item in items]
     assert len(items) == 20
     assert runs != sorted(runs) != runs[::-1], "mixed"
     records = []
     for item in items:
-        of_gold = item.key["run"] == gold.identity.key
-        names = [one.name for one in item.criteria if one.name.startswith("information")]
-        compared = {name: 1 if not of_gold and i == 0 else 0 for i, name in enumerate(names)}
-        records.append({**item.key, "fluency": 2 if of_gold else 1, "faithfulness": 1, **compared})
+        is_gold = item.key["run"] == gold.identity.key
+        names = [c.name for c in item.criteria if c.name.startswith("information")]
+        compared = {name: 1 if not is_gold and i == 0 else 0 for i, name in enumerate(names)}
+        records.append({**item.key, "fluency": 2 if is_gold else 1, "faithfulness": 1, **compared})
     ratings = read_ratings([write_records(tmp_path, records)], [gold, described])
     rows = {row["criterion"]: row for row in compare_ratings(*ratings)}
     assert rows["fluent"]["first"] == 1

@@ -73,17 +73,9 @@ def test_of_a_large_table_the_rows_with_words_of_the_question_are_shown() -> Non
     (item,) = pool_items([query], {"q": [table.id]}, MemoryCorpus([table]), rows=5)
     shown = [row[0].text for row in item.tables[0]["rows"] if row]
     assert shown == ["number", "row 0", "row 1", "row 2", "row 3", "row 4", "row 40", "row 90"]
-    cells: list[object] = [
-        {"row": 78, "column": "number", "value": "row 77"},
-        {"row": 3, "column": "number", "value": "another value"},
-        {"row": 300, "column": "number", "value": "row 299"},
-        {"row": 1, "column": "nope", "value": "row 0"},
-        "not a cell",
-    ]
-    query = replace(query, text="?", metadata={"synthetic": "template", "cells": cells})
     (item,) = review_items([query], MemoryCorpus([table]), rows=5)
-    ((row, column),) = item.tables[0]["marked"]
-    assert item.tables[0]["rows"][row][column].text == "row 77"
+    assert item.editable
+    assert [row[0].text for row in item.tables[0]["rows"] if row] == shown
 
 
 def test_which_questions_are_asked(shop: Dataset) -> None:
@@ -100,33 +92,30 @@ def test_which_questions_are_asked(shop: Dataset) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ann", "bob", "state", "relevant", "refused", "disputed"),
+    ("ann", "bob", "relevant", "not_relevant", "disputed"),
     [
-        ("relevant", "relevant", "labelled", [FILMS], [], []),
-        ("relevant", "cannot say", "labelled", [FILMS], [], []),
-        ("relevant", "not relevant", "labelled", [], [], [FILMS]),
-        ("not relevant", None, "labelled", [], [FILMS], []),
-        ("cannot say", "cannot say", "labelled", [], [], []),
+        ("relevant", "relevant", 1, 0, 0),
+        ("relevant", "cannot say", 1, 0, 0),
+        ("relevant", "not relevant", 0, 0, 1),
+        ("not relevant", None, 0, 1, 0),
+        ("cannot say", "cannot say", 0, 0, 0),
     ],
 )
-def test_labels_of_one_table(
+def test_labels_of_a_table(
     ann: str,
     bob: str | None,
-    state: str,
-    relevant: list[TableId],
-    refused: list[TableId],
-    disputed: list[TableId],
+    relevant: int,
+    not_relevant: int,
+    disputed: int,
     shop: Dataset,
     tmp_path: Path,
 ) -> None:
-    said = [label("q1", "films", ann)], [label("q1", "films", bob)]
-    one = _merged(tmp_path, shop, ann=said[0], bob=said[1])["q1"]
-    assert one.state == state
-    assert [list(t) for t in (one.relevant, one.not_relevant, one.disputed)] == [
-        relevant,
-        refused,
-        disputed,
-    ]
+    people = {"ann": [label("q1", "films", ann)], "bob": [label("q1", "films", bob)]}
+    merged = _merged(tmp_path, shop, **people)["q1"]
+    assert merged.state == "labelled"
+    assert (merged.relevant, merged.not_relevant, merged.disputed) == (
+        (FILMS,) * relevant, (FILMS,) * not_relevant, (FILMS,) * disputed
+    )  # fmt: skip
 
 
 def test_states_of_questions(shop: Dataset, tmp_path: Path) -> None:
@@ -138,13 +127,13 @@ def test_states_of_questions(shop: Dataset, tmp_path: Path) -> None:
         label("q4", None, "accepted", text="one"),
     ]
     bob = [label("q3", None, "accepted"), label("q4", None, "accepted", text="two")]
-    found = _merged(tmp_path, shop, ann=ann, bob=bob)
-    states = {name: one.state for name, one in found.items()}
+    merged = _merged(tmp_path, shop, ann=ann, bob=bob)
+    states = {name: labels.state for name, labels in merged.items()}
     assert states == {"q1": "unfinished", "q2": "labelled", "q3": "disputed", "q4": "disputed"}
-    assert found["q2"].text == "what does Alien cost"
+    assert merged["q2"].text == "what does Alien cost"
     cat = [label("q3", None, "rejected"), label("q1", "prices", "cannot say")]
-    found = _merged(tmp_path, shop, ann=ann, bob=bob, cat=cat)
-    assert (found["q1"].state, found["q3"].state) == ("labelled", "rejected")
+    merged = _merged(tmp_path, shop, ann=ann, bob=bob, cat=cat)
+    assert (merged["q1"].state, merged["q3"].state) == ("labelled", "rejected")
 
 
 def test_agreement_is_cohens_kappa_with_an_interval(shop: Dataset, tmp_path: Path) -> None:
@@ -153,28 +142,27 @@ def test_agreement_is_cohens_kappa_with_an_interval(shop: Dataset, tmp_path: Pat
     first = ["relevant" if i % 3 else "not relevant" for i in range(len(places))]
     second = ["relevant" if i % 4 else "not relevant" for i in range(len(places))]
     second[0] = "cannot say"
-    said = [
+    ann, bob = (
         [label(*place, reply) for place, reply in zip(places, replies, strict=True)]
         for replies in (first, second)
-    ]
-    found = _agreement(tmp_path, shop, ann=said[0], bob=said[1])
-    (one,) = found
-    assert (one["annotators"], one["what"]) == (["ann", "bob"], "tables")
-    assert one["n"] == len(places) - 1
-    assert one["kappa"] == pytest.approx(cohen_kappa_score(first[1:], second[1:]))
-    assert one["interval"][0] < one["kappa"] < one["interval"][1]
+    )
+    (tables_only,) = _agreement(tmp_path, shop, ann=ann, bob=bob)
+    assert (tables_only["annotators"], tables_only["what"]) == (["ann", "bob"], "tables")
+    assert tables_only["n"] == len(places) - 1
+    assert tables_only["kappa"] == pytest.approx(cohen_kappa_score(first[1:], second[1:]))
+    assert tables_only["interval"][0] < tables_only["kappa"] < tables_only["interval"][1]
     verdicts = [label("q1", None, "accepted"), label("q2", None, "rejected")]
-    both = _agreement(tmp_path, shop, ann=said[0] + verdicts, bob=said[1] + verdicts)
-    assert both[0] == one
+    both = _agreement(tmp_path, shop, ann=ann + verdicts, bob=bob + verdicts)
+    assert both[0] == tables_only
     assert (both[1]["what"], both[1]["kappa"]) == ("questions", 1.0)
-    (same,) = _agreement(tmp_path, shop, ann=said[0][1:2], bob=said[0][1:2])
+    (same,) = _agreement(tmp_path, shop, ann=ann[1:2], bob=ann[1:2])
     assert (same["same"], same["kappa"]) == (1.0, None)
 
 
 def test_labels_are_written_as_queries_and_as_judgements(tmp_path: Path) -> None:
     folder = write_shop(tmp_path / "shop", {"q4": ["rivers"]}, topic="t")
     shop = load(folder)
-    said = [
+    ann = [
         label("q1", "films", "relevant"),
         label("q1", "prices", "not relevant"),
         label("q2", "films", None),
@@ -182,16 +170,16 @@ def test_labels_are_written_as_queries_and_as_judgements(tmp_path: Path) -> None
         label("q3", None, "rejected"),
         label("q4", None, "accepted", text="which rivers has France"),
     ]
-    merged = _merged(tmp_path, shop, ann=said)
+    merged = _merged(tmp_path, shop, ann=ann)
     write_labels(folder / "queries.jsonl", shop, merged)
     records = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
-    by_id = {one["query_id"]: one for one in records}
+    by_id = {record["query_id"]: record for record in records}
     assert (by_id["q1"]["table_id"], by_id["q1"]["not_relevant"]) == ("films", ["prices"])
     assert by_id["q2"]["table_id"] == [], "it is unfinished"
     assert by_id["q3"]["split"] == "rejected"
     assert by_id["q4"]["query"] == "which rivers has France"
     assert (by_id["q4"]["query_before"], by_id["q4"]["reviewed"]) == ("rivers of France", True)
-    assert all(one["topic"] == "t" for one in records)
+    assert {record["topic"] for record in records} == {"t"}
     again = load(folder)
     assert {query.id for query in again.queries} == {"q1", "q2", "q4"}
     write_labels(tmp_path / "labels.qrels", shop, merged)
