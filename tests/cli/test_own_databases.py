@@ -39,9 +39,9 @@ def _queries(path: Path, gold: dict[str, str], **more: Any) -> None:
 
 
 def _one(out: str) -> dict[str, Any]:
+    result: dict[str, Any]
     (result,) = json.loads(out)["results"]
-    found: dict[str, Any] = result
-    return found
+    return result
 
 
 def test_duckdb_from_end_to_end(inside: Inside, tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_duckdb_from_end_to_end(inside: Inside, tmp_path: Path) -> None:
 
     duckdb_file(tmp_path / "shop.duckdb", SHOP)
     _queries(tmp_path / "queries.jsonl", GOLD)
-    found = {q.id: [t.table_id for t in q.gold] for q in load("./shop.duckdb").queries}
-    assert found == TABLES
+    queries = load("./shop.duckdb").queries
+    assert {q.id: [t.table_id for t in q.gold] for q in queries} == TABLES
     run = ("run", "./shop.duckdb", "--task", "text-to-sql", "--retriever", "oracle", "--top-k", "1")
     result = _one(inside(*run, "--generator", "gold", "--json").out)
     assert result["report"]["outcomes"] == {"correct": len(GOLD)}
@@ -91,7 +91,7 @@ def test_a_folder_of_databases(inside: Inside, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "fault"),
     [
         ("SELECT 1", "the answer reads no table"),
         ("SELECT x FROM nowhere", "the answer cannot be compiled: no such table: nowhere"),
@@ -99,12 +99,12 @@ def test_a_folder_of_databases(inside: Inside, tmp_path: Path) -> None:
     ],
 )
 def test_gold_tables_that_cannot_be_determined(
-    inside: Inside, tmp_path: Path, answer: str, said: str
+    inside: Inside, tmp_path: Path, answer: str, fault: str
 ) -> None:
     sqlite_file(tmp_path / "x.sqlite", "CREATE TABLE t (a);")
     _queries(tmp_path / "queries.jsonl", {"q": answer})
     message = inside.bad(2, "data", "verify-gold", "./x.sqlite")
-    assert said in message
+    assert fault in message
     assert "Name the gold tables of the query in the field 'table_id'" in message
 
 

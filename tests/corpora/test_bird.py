@@ -32,11 +32,8 @@ def _describe(folder: Path, content: bytes) -> None:
 
 def test_every_field(tmp_path: Path) -> None:
     dataset = _load(write_bird(tmp_path, BIRD_QUESTIONS[:2]))
-    assert [str(i) for i in dataset.corpus.ids] == [
-        "cre_Shop/Item",
-        "cre_Shop/order lines",
-        "zoo/animal",
-    ]
+    ids = ["cre_Shop/Item", "cre_Shop/order lines", "zoo/animal"]
+    assert [str(i) for i in dataset.corpus.ids] == ids
     assert dataset.corpus["zoo", "animal"].rows == [[1, "ape"]]
     lines = dataset.corpus["cre_Shop", "order lines"]
     assert (list(lines.header), list(lines.rows)) == (["item", "select"], [])
@@ -90,9 +87,9 @@ def test_descriptions(tmp_path: Path, encoding: str, packed: bool) -> None:
 
 def test_descriptions_in_one_file(tmp_path: Path) -> None:
     """A public conversion to JSON; the CSV files go first."""
-    found = {"zoo": {"Animal": [{"column_name": "ID", "column_description": "number; of it"}]}}
+    columns = [{"column_name": "ID", "column_description": "number; of it"}]
     write_bird(tmp_path)
-    (tmp_path / "database_description.json").write_text(json.dumps(found))
+    (tmp_path / "database_description.json").write_text(json.dumps({"zoo": {"Animal": columns}}))
     dataset = _load(tmp_path)
     assert dataset.corpus["zoo", "animal"].context["column_descriptions"] == {"id": "number; of it"}
     assert "column_descriptions" not in dataset.corpus["cre_Shop", "Item"].context
@@ -105,16 +102,10 @@ def test_descriptions_in_one_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        (
-            bird_question(1, "gone", "SELECT 1"),
-            "question 1: db_id 'gone' is not in dev_tables.json",
-        ),
+        (bird_question(1, "gone", "SELECT 1"), "1: db_id 'gone' is not in dev_tables.json"),
         (bird_question(1, "zoo", "DELETE FROM animal"), "question 1: "),
         (bird_question(1, "zoo", "SELECT x FROM animal"), "question 1: SQLite cannot compile"),
-        (
-            bird_question(1, "zoo", "SELECT id FROM animal", evidence=1),
-            "field 'evidence' should be str",
-        ),
+        (bird_question(1, "zoo", "SELECT id FROM animal", evidence=1), "'evidence' should be str"),
     ],
 )
 def test_broken_questions(tmp_path: Path, question: dict[str, object], message: str) -> None:

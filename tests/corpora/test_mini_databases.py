@@ -3,28 +3,29 @@
 from collections import Counter
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.schema import Dataset, Query
 from target_bench.data import cache
 from target_bench.data.databases import stored_tables
-from target_bench.data.load import Loaded, load
+from target_bench.data.load import load, of_task
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.hardness import HARDNESS, hardness
 
 NAMES = ["coffee_roastery", "mountain_huts", "town_library"]
 
 
-def _asked(dataset: Dataset) -> tuple[Query, ...]:
-    return Loaded(dataset, 0.0).of_task("text_to_sql").dataset.queries
+def _sql_queries(dataset: Dataset) -> tuple[Query, ...]:
+    return of_task(dataset, "text_to_sql").queries
 
 
 @pytest.fixture(scope="module")
 def both() -> list[Query]:
     """The text-to-SQL questions of both splits."""
-    return [query for split in ("test", "validation") for query in _asked(load("mini", split))]
+    return [
+        query for split in ("test", "validation") for query in _sql_queries(load("mini", split))
+    ]
 
 
 @pytest.mark.parametrize("split", ["test", "validation"])
@@ -35,9 +36,9 @@ def test_both_splits_have_all_of_them(split: str) -> None:
     assert len(web) == 120
     assert len(dataset.corpus) == 139
     assert dataset.notes == ()
-    asked = _asked(dataset)
-    assert {q.metadata["hardness"] for q in asked} == set(HARDNESS)
-    assert {q.database_id for q in asked} == set(NAMES)
+    queries = _sql_queries(dataset)
+    assert {q.metadata["hardness"] for q in queries} == set(HARDNESS)
+    assert {q.database_id for q in queries} == set(NAMES)
     other = {q.metadata["task"] for q in dataset.queries if q.database_id == "0"}
     given = {"text_to_table", "table_to_text"}
     other -= {"table_comparison"}  # rated tables, which benchmarks/table_metrics asks for
@@ -72,19 +73,3 @@ def test_built_once_and_again_when_it_is_gone(
     assert load("mini").corpus.fingerprint == first.corpus.fingerprint
     assert not list((tmp_path / stored_tables.DATABASES).rglob(".new-*"))
     assert {"databases/mountain_huts.sql", "queries.jsonl"} <= set(first.files)
-
-
-def test_own_database_with_sql_answers(tmp_path: Path) -> None:
-    """A DuckDB file and questions with SQL: databases for the task text-to-SQL."""
-    path = tmp_path / "mine.duckdb"
-    with duckdb.connect(path) as database:
-        database.execute("CREATE TABLE t AS SELECT range AS a FROM range(5000)")
-    line = (
-        '{"query_id": 1, "query": "How many?", "table_id": "t", "answer": "SELECT count(*) FROM t"}'
-    )
-    (tmp_path / "mine.queries.jsonl").write_text(line + "\n")
-    dataset = load(path)
-    assert dataset.databases == {"mine": path}
-    assert dataset.queries[0].database_id == "mine"
-    assert len(dataset.corpus["mine", "t"].rows) == 5000
-    assert _asked(dataset) == dataset.queries

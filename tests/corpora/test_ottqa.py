@@ -142,9 +142,9 @@ def test_file_a_table(tmp_path: Path, how: How) -> None:
     """The same corpus as from one file, for any order of the ids."""
     ids = ['Ståle_"Cup"_1', "Cup_0"]
     dataset = read(OTTQA(), _write_folder(tmp_path / "a", FOLDER_TABLES, ids, how), "validation")
-    one = _load(tmp_path / "b", FOLDER_TABLES[:2], FOLDER_QUESTIONS)
-    assert dataset.corpus.fingerprint == one.corpus.fingerprint
-    assert dataset.queries == one.queries
+    in_a_file = _load(tmp_path / "b", FOLDER_TABLES[:2], FOLDER_QUESTIONS)
+    assert dataset.corpus.fingerprint == in_a_file.corpus.fingerprint
+    assert dataset.queries == in_a_file.queries
     assert len(dataset.files) == 4
 
 
@@ -193,8 +193,6 @@ def test_a_table_needs_every_field(tmp_path: Path, name: str) -> None:
     broken = {key: value for key, value in TABLES[0].items() if key != name}
     fault = _fault(tmp_path, [TABLES[1], broken])
     assert f"dev_tables.jsonl, line 2: no field {name!r}" in fault
-    fault = _fault(tmp_path, [ottqa_table("Cup_0", **{name: 5}), TABLES[1]])
-    assert f"dev_tables.jsonl, line 1: field {name!r} should be" in fault
 
 
 @pytest.mark.parametrize("name", ["question_id", "question", "table_id", "answer-text"])

@@ -29,15 +29,15 @@ def _write(folder: Path, tables: Any, rankings: Any) -> Path:
 def _load(folder: Path, *digits: str) -> Dataset:
     records = [TABLES, OTHER][: len(digits)]
     rankings = [
-        {"original": one["original"], "rankings": each}
-        for one, each in zip(records, digits, strict=True)
+        {"original": record["original"], "rankings": each}
+        for record, each in zip(records, digits, strict=True)
     ]
     return read(TabXBench(), _write(folder, records, rankings), "test")
 
 
 def test_rankings_name_tables_best_first_from_0_or_from_1(tmp_path: Path) -> None:
     dataset = _load(tmp_path, "20143", "31254")
-    assert [one.metadata["rank"] for one in dataset.queries] == [1, 2, 0, 4, 3] * 2
+    assert [query.metadata["rank"] for query in dataset.queries] == [1, 2, 0, 4, 3] * 2
     assert dataset.queries[4].text == TABLES["pertubation4"]
     assert dataset.queries[4].answer == ORIGINAL
     assert [list(table.header) for table in dataset.corpus] == [["a", "b"], ["c", "b"]]

@@ -10,6 +10,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.data.load import loader
 from tests.builders import Recorder
 from tests.data.releases import write_bird, write_spider
+from tests.data.target_copies import write_copy
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,18 @@ def test_they_are_the_same_data(tmp_path: Path) -> None:
         corpora.load("spider-validation", "train", data_dir=tmp_path)
 
 
+def test_gittables_is_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_copy(tmp_path / "gittables" / "gittables-corpus", "gittables-corpus")
+    monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path))
+    mixed = corpora.load("mini", distractors=["gittables:n=1"])
+    assert len(mixed.corpus) == len(corpora.load("mini").corpus) + 1
+    with pytest.raises(ConfigError, match=r"gittables does not serve the task.*distractors"):
+        TARGET(("Table Retrieval", "gittables"))
+    monkeypatch.setenv("TARGET_BENCH_DATA", str(folder))
+    with pytest.raises(DataError, match="It would be fetched by itself, but --offline or HF_HUB"):
+        corpora.load("mini", distractors=["gittables:n=1"])
+
+
 def test_a_run_with_their_arguments(tmp_path: Path) -> None:
     write_spider(tmp_path / "data" / "spider")
     tasks = [("Table Retrieval Task", "spider-validation"), ("Fact Verification Task", ["mini"])]
@@ -56,27 +69,3 @@ def test_a_run_with_their_arguments(tmp_path: Path) -> None:
         ("fact_verification", "mini"),
     ]
     assert TARGET(tasks)._pairs == TARGET(*tasks)._pairs == TARGET(downstream_tasks=tasks)._pairs
-
-
-def test_gittables_is_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
-    folder = tmp_path / "gittables" / "gittables-corpus"
-    (folder / "data").mkdir(parents=True)
-    record = {
-        "database_id": "0",
-        "table_id": "t.csv",
-        "table": [["a"], ["1"]],
-        "context": {"k": ""},
-    }
-    rows = pyarrow.Table.from_pylist([record, record | {"table_id": "u.csv"}])
-    parquet.write_table(rows, folder / "data" / "train-00000-of-00001.parquet")
-    monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path))
-    mixed = corpora.load("mini", distractors=["gittables:n=1"])
-    assert len(mixed.corpus) == len(corpora.load("mini").corpus) + 1
-    with pytest.raises(ConfigError, match=r"gittables does not serve the task.*distractors"):
-        TARGET(("Table Retrieval", "gittables"))
-    monkeypatch.setenv("TARGET_BENCH_DATA", str(folder))
-    with pytest.raises(DataError, match="It would be fetched by itself, but --offline or HF_HUB"):
-        corpora.load("mini", distractors=["gittables:n=1"])

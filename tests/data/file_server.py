@@ -141,8 +141,13 @@ class _Handler(BaseHTTPRequestHandler):
         if repository not in self.state.copies:
             self._send(401, b"{}")  # as the hub does without a login
         elif kind == "commits":
-            told = {"title": "", "message": "", "authors": [], "date": "2026-01-01T00:00:00.000Z"}
-            self._json([{"id": commit, **told} for commit in self.state.commits(repository)])
+            details = {
+                "title": "",
+                "message": "",
+                "authors": [],
+                "date": "2026-01-01T00:00:00.000Z",
+            }
+            self._json([{"id": commit, **details} for commit in self.state.commits(repository)])
         elif (commit := self.state.commit(repository, revision)) is None:
             self._send(404, b"{}")
         else:
@@ -156,16 +161,16 @@ class _Handler(BaseHTTPRequestHandler):
         if content is None or self.state.commit(repository, revision) is None:
             self._send(404, b"Entry not found")
             return
-        told = {"X-Repo-Commit": revision, "ETag": f'"{git_blob(content)}"'}
+        headers = {"X-Repo-Commit": revision, "ETag": f'"{git_blob(content)}"'}
         if path.endswith(_LARGE):
-            told["X-Linked-Etag"] = f'"{hashlib.sha256(content).hexdigest()}"'
-            told["X-Linked-Size"] = str(len(content))
+            headers["X-Linked-Etag"] = f'"{hashlib.sha256(content).hexdigest()}"'
+            headers["X-Linked-Size"] = str(len(content))
             place = f"http://localhost:{self.state.port}/cdn/{repository}/{path}"
-            self._send(302, b"", {"Location": place, **told})
+            self._send(302, b"", {"Location": place, **headers})
         else:
-            self._content(address, content, told)
+            self._content(address, content, headers)
 
-    def _content(self, path: str, content: bytes, told: dict[str, str] | None = None) -> None:
+    def _content(self, path: str, content: bytes, headers: dict[str, str] | None = None) -> None:
         for ending, other in self.state.wrong.items():
             if path.endswith(ending) and self.command == "GET":
                 content = other
@@ -175,9 +180,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         for ending in [ending for ending in self.state.cut if path.endswith(ending)]:
             self.state.cut.remove(ending)
-            told = {**(told or {}), "Content-Length": str(2 * len(content))}
+            headers = {**(headers or {}), "Content-Length": str(2 * len(content))}
             self.close_connection = True
-        self._send(206 if start else 200, content[start:], told)
+        self._send(206 if start else 200, content[start:], headers)
 
     def _json(self, value: Any) -> None:
         self._send(200, json.dumps(value).encode())
@@ -253,16 +258,16 @@ def _shipped_pins(repository: str) -> list[str]:
 @cache
 def _copies() -> dict[str, dict[str, bytes]]:
     """Repository of the hub -> path -> content."""
-    found = {}
+    copies = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in REPOSITORIES:
             home = write_copy(Path(folder) / name, name)
-            found[f"{OWNER}/{name}"] = {
+            copies[f"{OWNER}/{name}"] = {
                 path.relative_to(home).as_posix(): path.read_bytes()
                 for path in sorted(home.rglob("*"))
                 if path.is_file()
             } | {".gitattributes": b"*.sqlite filter=lfs", "README.md": b"# Data"}
-    return found
+    return copies
 
 
 @contextmanager

@@ -22,14 +22,14 @@ any_cell: st.SearchStrategy[Cell] = st.one_of(
 def tables(draw: st.DrawFn) -> list[Table]:
     """Tables with different ids and anything in their cells."""
     ids = draw(st.lists(st.tuples(any_text, any_text), unique=True, min_size=1, max_size=6))
-    found = []
+    drawn = []
     for table_id in ids:
         header = draw(st.lists(any_text, min_size=1, max_size=3))
         row = st.lists(any_cell, min_size=len(header), max_size=len(header))
         rows = draw(st.lists(row, max_size=3))
         context = draw(st.dictionaries(any_text, any_text, max_size=2))
-        found.append(Table(TableId(*table_id), header, rows, context))
-    return found
+        drawn.append(Table(TableId(*table_id), header, rows, context))
+    return drawn
 
 
 def exact(table: Table) -> str:

@@ -1,4 +1,4 @@
-"""Stemmers and stop words by language, and which language tables are in."""
+"""Words of many scripts and languages, and which language tables are in."""
 
 from pathlib import Path
 from typing import get_args
@@ -12,7 +12,6 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.registry import create
 from target_bench.core.schema import Table, TableId
 from target_bench.data.languages import (
-    Language,
     StopWords,
     language_of,
     recognised_language,
@@ -40,23 +39,28 @@ def tables() -> MemoryCorpus:
 
 
 @pytest.mark.parametrize(
-    ("text", "language"),
+    ("text", "words_of", "language"),
     [
-        ("The house of the king and the queen", "en"),
-        ("Das Haus des Königs und der Königin", "de"),
-        ("La maison du roi et de la reine dans les bois", "fr"),
-        ("La casa del rey y de la reina en los bosques", "es"),
-        ("Дом короля и королевы", "ru"),
-        ("بيت الملك والملكة", "ar"),
-        ("राजा और रानी का घर", "hi"),
-        ("法罗群岛政府的首都是托尔斯港", "zh"),
-        ("東京タワーは東京にある", "en"),
-        ("id name city_key 17", "en"),
-        ("", "en"),
+        ("The house of the king and the queen", "en", "en"),
+        ("Das Haus des Königs und der Königin", "de", "de"),
+        ("La maison du roi et de la reine dans les bois", "fr", "fr"),
+        ("La casa del rey y de la reina en los bosques", "es", "es"),
+        ("Дом короля и королевы", "ru", "ru"),
+        ("بيت الملك والملكة", "ar", "ar"),
+        ("राजा और रानी का घर", "hi", "hi"),
+        ("法罗群岛政府的首都是托尔斯港", "zh", "zh"),
+        ("他出生在北京的一家医院", "zh", "zh"),
+        ("東京タワーは東京にある", "en", "ja"),
+        ("그는 서울에서 태어났다", "en", "ko"),
+        ("เขาเกิดที่กรุงเทพ", "en", "th"),
+        ("Der König von 서울 und seine Königin", "de", "de"),
+        ("id name city_key 17", "en", None),
+        ("Zürich 1999", "en", None),
+        ("", "en", None),
     ],
 )
-def test_the_language_of_texts(text: str, language: Language) -> None:
-    assert language_of([text]) == language
+def test_the_language_of_texts(text: str, words_of: str, language: str | None) -> None:
+    assert (language_of([text]), text_language_of([text])) == (words_of, language)
 
 
 @pytest.mark.parametrize(
@@ -91,12 +95,14 @@ def test_retrievers_read_the_language_of_their_tables(name: str) -> None:
     corpus = tables()
     assert languages_in(corpus) == ("de",)
     settings = f"{WITH_STEMS}," if name == "tfidf" else ""
-    told, asked = (create("retriever", f"{name}:{settings}language={n}") for n in ("auto", "de"))
-    for retriever in (told, asked):
-        retriever.embed_corpus(corpus)
     queries = ["Wie heißt der Fluss?", "Welches Haus hat einen Garten?"]
-    assert [names(found)[:1] for found in ask(told, queries)] == [["Flüsse"], ["Häuser"]]
-    assert [names(f) for f in ask(told, queries)] == [names(f) for f in ask(asked, queries)]
+    rankings = []
+    for language in ("auto", "de"):
+        retriever = create("retriever", f"{name}:{settings}language={language}")
+        retriever.embed_corpus(corpus)
+        rankings.append([names(ranking) for ranking in ask(retriever, queries)])
+    assert [ranking[:1] for ranking in rankings[0]] == [["Flüsse"], ["Häuser"]]
+    assert rankings[0] == rankings[1]
 
 
 ENGLISH = [
@@ -135,7 +141,8 @@ def test_words_of_several_languages_are_stemmed_and_stop(name: str) -> None:
     retriever = create("retriever", name)
     retriever.embed_corpus(corpus)
     queries = ["Wie heißt der Fluss?", "Which river is it?", "Welches Haus hat einen Garten?"]
-    assert [names(found)[0] for found in ask(retriever, queries)] == ["Flüsse", "Rivers", "Häuser"]
+    rankings = ask(retriever, queries)
+    assert [names(ranking)[0] for ranking in rankings] == ["Flüsse", "Rivers", "Häuser"]
 
 
 def test_function_characters_divide_chinese() -> None:
@@ -152,37 +159,21 @@ def test_a_query_without_a_known_pair_finds_tables_by_its_characters(
     name: str, tmp_path: Path
 ) -> None:
     """Also from a saved index; in other scripts a query of unknown words finds nothing."""
-    found = [
+    tables = [
         Table(TableId("0", "wed"), ["状态"], [["已婚"]]),
         Table(TableId("0", "born"), ["出生"], [["深圳"]]),
     ]
-    corpus = MemoryCorpus(found)
+    corpus = MemoryCorpus(tables)
     retriever = create("retriever", name)
     retriever.embed_corpus(corpus)
     retriever.save(tmp_path)
     other = create("retriever", name)
     other.load(tmp_path, corpus)
-    for one in (retriever, other):
-        known, pair, unknown = one.retrieve_batch(["已婚", "结婚了", "wed"], 2)
-        assert [first_id for first_id, _ in known][:1] == [TableId("0", "wed")]
-        assert [first_id for first_id, _ in pair][:1] == [TableId("0", "wed")]
+    for each in (retriever, other):
+        known, pair, unknown = each.retrieve_batch(["已婚", "结婚了", "wed"], 2)
+        for ranking in (known, pair):
+            assert next(iter(ranking))[0] == TableId("0", "wed")
         assert not list(unknown)
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("彼は東京で生まれました", "ja"),
-        ("그는 서울에서 태어났다", "ko"),
-        ("เขาเกิดที่กรุงเทพ", "th"),
-        ("他出生在北京的一家医院", "zh"),
-        ("Der König von 서울 und seine Königin", "de"),
-        ("Zürich 1999", None),
-        ("", None),
-    ],
-)
-def test_the_language_of_an_answer(text: str, language: str | None) -> None:
-    assert text_language_of([text]) == language
 
 
 def test_files_of_several_languages(tmp_path: Path) -> None:
@@ -191,5 +182,60 @@ def test_files_of_several_languages(tmp_path: Path) -> None:
         text = "\n".join(",".join(map(str, row)) for row in rows)
         (tmp_path / f"{table.id.table_id}.csv").write_text(text, encoding="utf-8")
     named = {t.id.table_id: t.context.get("language") for t in from_folder(tmp_path).corpus}
-    told = {"Flüsse": "de", "Häuser": "de", "Rivers": "en", "Houses": "en", "Codes": None}
-    assert named == told
+    expected = {"Flüsse": "de", "Häuser": "de", "Rivers": "en", "Houses": "en", "Codes": None}
+    assert named == expected
+
+
+# text -> tokens, in scripts with and without spaces between words
+
+han = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FBF), min_size=2, max_size=20)
+
+
+analyze = Analyzer(WORDS, True, "en_plus", "english")
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("法罗群岛政府", ["法罗", "罗群", "群岛", "岛政", "政府"]),
+        ("东 京", ["东", "京"]),
+        ("于2019年3月", ["于", "2019", "年", "3", "月"]),
+        ("大阪Castle大阪城", ["大阪", "castl", "大阪", "阪城"]),
+        ("ﾄﾞｲﾂ ドイツ", ["ドイ", "イツ", "ドイ", "イツ"]),
+        ("𠮷野家", ["𠮷野", "野家"]),
+        ("Johannesen은 정부에", ["johannesen", "은", "정부", "부에"]),
+        ("ไทย", ["ไท", "ทย"]),
+        ("กรุง", ["กร", "รุ", "ุง"]),
+        ("हिन्दी भाषा", ["हिनदी", "भाषा"]),
+        ("العَرَبِيَّة", ["العربية"]),
+        ("the heart of 法", ["heart", "法"]),
+    ],
+)
+def test_tokens_of_other_scripts(text: str, tokens: list[str]) -> None:
+    assert analyze(text) == tokens
+
+
+@given(han, st.data())
+def test_a_part_of_a_sentence_is_found_in_it(sentence: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(sentence) - 2))
+    end = data.draw(st.integers(start + 2, len(sentence)))
+    assert set(analyze(sentence[start:end])) <= set(analyze(f"Kings {sentence}"))
+
+
+@pytest.mark.parametrize(
+    ("cell", "query"),
+    [
+        ("法罗群岛政府", "他在法罗群岛服役。"),
+        ("페로 제도 정부", "그는 정부에서 일한다"),
+        ("กรุงเทพมหานคร", "เขาอยู่ในกรุงเทพ"),
+        ("हिन्दी", "हिन्दी भाषा"),
+    ],
+)
+def test_a_statement_finds_a_word_without_spaces_around_it(cell: str, query: str) -> None:
+    tables = [
+        Table(TableId("0", name), ["a"], [[text]], {"title": name})
+        for name, text in (("other", "हवा 산 山 Berg"), ("right", cell))
+    ]
+    retriever = create("retriever", "bm25")
+    retriever.embed_corpus(MemoryCorpus(tables))
+    assert names(ask(retriever, [query])[0])[0] == "right"

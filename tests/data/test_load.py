@@ -1,32 +1,34 @@
-"""Finding a corpus, its split and its folder."""
+"""Finding a corpus, its split and its folder, tasks and corpora by their names."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.data.load import ENVIRONMENT, load, loader
-from tests.builders import ottqa_question, ottqa_table, write_ottqa
+from target_bench.core.task_names import task_named
+from target_bench.data.load import (
+    ENVIRONMENT,
+    Loaded,
+    Loader,
+    load,
+    loader,
+    once,
+    tasks_and_corpora,
+)
+from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
+from tests.data.written import asked, write_own
 
-TABLES = [ottqa_table("Cup_0"), ottqa_table("Cup_1")]
-QUESTIONS = [ottqa_question("q1", "Cup_1")]
-
+MINI = load("mini")
 PLUGIN = """
 from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 
 
 class Shop(CorpusLoader):
-    info = CorpusInfo(
-        name="shop",
-        title="Our shop",
-        tasks=("retrieval",),
-        splits=("test",),
-        licence="ours",
-        citation="us",
-        source="https://example.org/shop",
-        files=("prices.txt",),
-    )
+    info = CorpusInfo("shop", "Our shop", ("retrieval",), ("test",), "ours", "us",
+                      "https://example.org/shop", files=("prices.txt",))
 
     def __init__(self, currency: str = "EUR") -> None:
         self.currency = currency
@@ -50,29 +52,6 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ENVIRONMENT, raising=False)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with OTT-QA in its sub-folder."""
-    write_ottqa(tmp_path / "data" / "ottqa", TABLES, QUESTIONS)
-    return tmp_path / "data"
-
-
-@pytest.fixture
-def plugin(tmp_path: Path) -> str:
-    path = tmp_path / "shop_corpus.py"
-    path.write_text(PLUGIN, encoding="utf-8")
-    return f"{path}:Shop"
-
-
-@pytest.mark.parametrize(("name", "near"), [("ottqaa", "ottqa"), ("tabfakt", "tabfact")])
-def test_unknown_corpus(name: str, near: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load(name)
-    message = str(caught.value)
-    assert f"unknown corpus {name!r}. Did you mean {near}" in message
-    assert "All are listed by: target-bench list corpora." in message
-
-
 @pytest.mark.parametrize("name", ["ottqa", "fetaqa", "tabfact"])
 @pytest.mark.parametrize("environment", [None, "", "set"])
 def test_no_data_says_what_to_get(
@@ -83,9 +62,8 @@ def test_no_data_says_what_to_get(
     info = loader(name).info
     with pytest.raises(DataError) as caught:
         load(name)
-    for part in (info.title, info.source, info.licence, *info.files, "--data-dir"):
+    for part in (info.title, info.source, info.licence, *info.files, "--data-dir", ENVIRONMENT):
         assert part in str(caught.value)
-    assert ENVIRONMENT in str(caught.value)
 
 
 def test_data_dir_that_is_not_there(tmp_path: Path) -> None:
@@ -94,34 +72,29 @@ def test_data_dir_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_mini_is_always_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = load("mini")
     monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "nowhere"))
     again = load("mini", "test", data_dir=tmp_path)
-    assert first.split == again.split == "test"
-    assert first.corpus.fingerprint == again.corpus.fingerprint
-    assert first.files == again.files
-    assert len(first.corpus) >= 80
-    assert len(first.queries) >= 150
-    assert first.notes == ()
+    assert (MINI.split, MINI.notes, MINI.files) == ("test", (), again.files)
+    assert MINI.corpus.fingerprint == again.corpus.fingerprint
 
 
-def test_plugin_from_a_file(plugin: str, tmp_path: Path) -> None:
+def test_plugin_from_a_file(tmp_path: Path) -> None:
+    plugin = f"{tmp_path}/shop_corpus.py:Shop"
+    (tmp_path / "shop_corpus.py").write_text(PLUGIN, encoding="utf-8")
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "prices.txt").write_text("12", encoding="utf-8")
     dataset = load(plugin, data_dir=tmp_path)
     assert (dataset.info.name, dataset.split, len(dataset.corpus)) == ("shop", "test", 1)
-    assert list(dataset.corpus["0", "prices"].rows) == [["12", "EUR"]]
-    dollars = load(f"{plugin}:currency=USD", data_dir=tmp_path)
-    assert list(dollars.corpus["0", "prices"].rows) == [["12", "USD"]]
-
-
-def test_plugin_of_another_kind(plugin: str) -> None:
-    with pytest.raises(ConfigError, match="is not a corpus: NoCorpus is not a CorpusLoader"):
-        load(plugin.replace(":Shop", ":NoCorpus"))
-    with pytest.raises(ConfigError, match="there is no file"):
-        load("nowhere/corpus.py:Shop")
-    with pytest.raises(ConfigError, match=r"no 'Shopp'.*Classes and functions there: .*Shop"):
-        load(plugin.replace(":Shop", ":Shopp"))
+    for spec, currency in ((plugin, "EUR"), (f"{plugin}:currency=USD", "USD")):
+        assert load(spec, data_dir=tmp_path).corpus["0", "prices"].rows == [["12", currency]]
+    for spec, fault in {
+        plugin.replace(":Shop", ":NoCorpus"): "NoCorpus is not a CorpusLoader",
+        "nowhere/corpus.py:Shop": "there is no file",
+        f"{plugin}p": r"no 'Shopp'.*Classes and functions there: .*Shop",
+        "ottqaa": r"unknown corpus 'ottqaa'\. Did you mean ottqa.*target-bench list corpora",
+    }.items():
+        with pytest.raises(ConfigError, match=fault):
+            load(spec)
 
 
 @pytest.mark.parametrize("beside", ["corpus.jsonl", "nothing.txt"])
@@ -129,7 +102,123 @@ def test_a_corpus_without_files_needs_no_folder(tmp_path: Path, beside: str) -> 
     """It reads what lies beside its code, whatever else is there."""
     for name, text in ((beside, "{}"), ("queries.jsonl", "{}"), ("prices.txt", "3")):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    code = PLUGIN.replace('files=("prices.txt",),', "")
-    (tmp_path / "alone.py").write_text(code, encoding="utf-8")
+    (tmp_path / "alone.py").write_text(PLUGIN.replace('files=("prices.txt",)', ""))
     dataset = load(f"{tmp_path}/alone.py:Shop")
     assert [table.rows for table in dataset.corpus] == [[["3", "EUR"]]]
+
+
+# tasks and corpora by their names
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("retrieval", "retrieval"),
+        ("Table Retrieval", "retrieval"),
+        ("table-retrieval", "retrieval"),
+        ("Table Retrieval Task", "retrieval"),
+        ("QA", "question_answering"),
+        ("table_qa", "question_answering"),
+        ("Table Question Answering", "question_answering"),
+        ("fv", "fact_verification"),
+        ("Fact Verification", "fact_verification"),
+        ("fact-checking", "fact_verification"),
+        ("Text to SQL Task", "text_to_sql"),
+    ],
+)
+def test_tasks_by_any_name(name: str, short: str) -> None:
+    assert task_named(name) == short
+
+
+def test_a_task_alone_is_about_every_corpus_that_serves_it() -> None:
+    pairs = tasks_and_corpora("qa")
+    assert {task for task, _ in pairs} == {"question_answering"}
+    assert {"mini", "fetaqa", "ottqa"} <= {corpus for _, corpus in pairs}
+    assert "tabfact" not in {corpus for _, corpus in pairs}
+    assert ("fact_verification", "tabfact") in tasks_and_corpora("fv")
+
+
+NO_QA = replace(MINI, info=replace(MINI.info, tasks=("retrieval",)))
+
+
+@pytest.mark.parametrize(
+    ("task", "fault"),
+    [
+        ("mini", r"is a corpus, and a task comes first.*TARGET\(\("),
+        ("Spider-Test", r"is a corpus, and a task comes first.*TARGET\(\("),
+        ("./tables", r"is a corpus, and a task comes first.*TARGET\(\("),
+        (("mini", "retrieval"), r"is a corpus, and a task comes first.*TARGET\(\("),
+        (3, "is no task: expected its name.*a pair"),
+        (("qa", "mini", "ottqa"), "is no task: expected its name.*a pair"),
+        ((MINI, "qa"), "is no task: expected its name.*a pair"),
+        (("qa", "tabfact"), "corpus tabfact does not serve the task question_answering; it serves"),
+        (("fv", "fetaqa"), "corpus fetaqa does not serve the task fact_verification"),
+        (("qa", "minni"), "Did you mean mini"),
+        (("qa", NO_QA), "does not serve"),
+    ],
+)
+def test_what_is_no_task_with_its_corpora(task: Any, fault: str) -> None:
+    with pytest.raises(ConfigError, match=fault):
+        tasks_and_corpora(task)
+
+
+def test_a_corpus_that_is_named_twice_is_run_once() -> None:
+    """Under any of its names; two datasets are two, even under one name."""
+    pairs = tasks_and_corpora(("retrieval", ["ottqa", "OTT-QA", "mini", "ottqa"]))
+    assert once(pairs) == [("retrieval", "ottqa"), ("retrieval", "mini")]
+    both = [("retrieval", "mini"), ("question_answering", "mini")]
+    assert once([*both, *both]) == both
+    other = replace(MINI, queries=MINI.queries[:3])
+    assert len(once(tasks_and_corpora(("retrieval", [MINI, other, MINI])))) == 2
+
+
+# loading each split once, and the queries of a task
+
+
+def test_notes_are_shown_once(tmp_path: Path) -> None:
+    write_ottqa(tmp_path, [ottqa_table("Cup")], [ottqa_question("q1", "Cup", question="")])
+    recorder = Recorder()
+    splits = Loader(tmp_path, recorder)
+    for _ in range(2):
+        splits.load("ottqa", None, ())
+    (warning,) = recorder.warnings
+    assert warning.startswith("ottqa validation: 1 of 1 queries are empty")
+
+
+def test_a_dataset_is_its_own_split() -> None:
+    splits = Loader(None, Recorder())
+    for split in (None, "test"):
+        assert splits.load(MINI, split, ()).dataset.queries == MINI.queries
+    with pytest.raises(ConfigError, match=r"split='dev'.* is its split test"):
+        splits.load(MINI, "dev", ())
+
+
+def test_the_words_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a stored run can be gone on with, from any folder."""
+    monkeypatch.chdir(tmp_path)
+    write_own(tmp_path / "own", {"a.csv": "x,y\n1,2\n"}, [asked("a")])
+    code = "from target_bench.corpora.mini.loader import Mini\n\nclass Mine(Mini): ...\n"
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    expected: dict[Any, str | None] = {
+        "mini": "mini",
+        "./own": str(tmp_path / "own"),
+        "mine.py:Mine": f"{tmp_path}/mine.py:Mine",
+    }
+    splits = Loader(None, Recorder())
+    assert {n: splits.load(n, None, ()).words["corpus"] for n in expected} == expected
+    assert splits.load(MINI, None, ()).words["corpus"] is None
+    assert Loaded(MINI, 0.0).limited(3).words["limit"] == 3
+
+
+def test_queries_of_a_task() -> None:
+    loaded = Loaded(MINI, 0.0)
+    ranked = tuple(query for query in MINI.queries if query.metadata.get("ranked", True))
+    assert loaded.of_task("retrieval").dataset.queries == ranked
+    assert len(ranked) == 280, "not those whose metadata say that they are not ranked"
+    questions = loaded.of_task("question_answering").dataset.queries
+    statements = loaded.of_task("fact_verification").dataset.queries
+    assert (len(questions), len(statements)) == (144, 79)
+    assert {q.metadata["task"] for q in questions} == {"question_answering"}
+    assert loaded.of_task("fact_verification").limited(5).dataset.queries == statements[:5]
+    with pytest.raises(ConfigError, match="no query of mini test is about the task table_reading"):
+        loaded.of_task("table_reading")

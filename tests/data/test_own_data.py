@@ -1,43 +1,42 @@
-"""Data frames as corpora."""
+"""Data frames as corpora, and questions written to files beside tables."""
 
 import datetime
+import json
+import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow
 import pytest
 
-from target_bench import corpora
+from target_bench import ConfigError, Query, corpora
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.own_data import from_dataframe
+from target_bench.data.own_data import (
+    check_new,
+    from_dataframe,
+    question_file,
+    write_folder,
+    write_questions,
+)
 from tests.data.written import asked
 
 QUERIES = [asked("t")]
 COLUMNS = {"a": [1, 2], "b": ["x", None]}
 
 
-def _grid(dataset: Dataset, name: str = "t") -> list[list[Any]]:
-    table = dataset.corpus["0", name]
-    return [list(table.header), *(list(row) for row in table.rows)]
+def _rows(dataset: Dataset) -> list[list[Any]]:
+    return [list(row) for row in dataset.corpus["0", "t"].rows]
 
 
-def _stream(table: pyarrow.Table) -> Any:
+class Frame:
     """Something that is a data frame by the protocol alone."""
 
-    class Frame:
-        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-            return table.__arrow_c_stream__(requested_schema)
-
-    return Frame()
-
-
-def test_context_that_is_not_a_mapping() -> None:
-    context: Any = {"t": "a title"}
-    with pytest.raises(DataError, match="context of the table 't' should be a mapping"):
-        from_dataframe({"t": COLUMNS}, QUERIES, context=context)
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return pyarrow.table(COLUMNS).__arrow_c_stream__(requested_schema)
 
 
 @pytest.mark.parametrize("kind", ["dict", "table", "batch", "reader", "stream", "pandas", "polars"])
@@ -51,10 +50,11 @@ def test_frames_of_many_kinds(kind: str) -> None:
             "table": table,
             "batch": table.to_batches()[0],
             "reader": table.to_reader(),
-            "stream": _stream(table),
+            "stream": Frame(),
         }[kind]
     dataset = from_dataframe({"t": frame}, QUERIES)
-    assert _grid(dataset) == [["a", "b"], [1, "x"], [2, None]]
+    assert _rows(dataset) == [[1, "x"], [2, None]]
+    assert list(dataset.corpus["0", "t"].header) == ["a", "b"]
     assert dataset.corpus["0", "t"].context == {"title": "t"}
     assert (dataset.info.name, dataset.split, dataset.files) == ("frames", "test", {})
     assert dataset.queries[0].gold == (TableId("0", "t"),)
@@ -68,24 +68,24 @@ def test_typed_columns() -> None:
         "many": [[1, 2], None],
         "flag": [True, None],
     }
-    rows = _grid(from_dataframe({"t": frame}, QUERIES))[1:]
-    assert repr(rows) == repr(
+    assert repr(_rows(from_dataframe({"t": frame}, QUERIES))) == repr(
         [["2020-02-29", float("nan"), b"\xff", "[1, 2]", True], [None, 1.5, b"", None, None]]
     )
 
 
-def test_pandas_missing_values_and_times() -> None:
+def test_pandas_missing_values_times_and_periods() -> None:
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(
-        {
-            "n": pandas.array([1, None], dtype="Int64"),
-            "x": [1.5, None],
-            "t": [pandas.Timestamp("2020-02-29 01:02:03"), pandas.NaT],
-            "c": pandas.Categorical(["u", None]),
-        }
-    )
-    rows = _grid(from_dataframe({"t": frame}, QUERIES))[1:]
+    columns = {
+        "n": pandas.array([1, None], dtype="Int64"),
+        "x": [1.5, None],
+        "t": [pandas.Timestamp("2020-02-29 01:02:03"), pandas.NaT],
+        "c": pandas.Categorical(["u", None]),
+    }
+    rows = _rows(from_dataframe({"t": pandas.DataFrame(columns)}, QUERIES))
     assert rows == [[1, 1.5, "2020-02-29T01:02:03", "u"], [None, None, None, None]]
+    frame = pandas.DataFrame({"year": pandas.period_range("2020", "2021", freq="Y")})
+    with pytest.raises(DataError, match="table 't', column 'year': holds periods of pandas"):
+        from_dataframe({"t": frame}, QUERIES)
 
 
 def test_ids_as_text() -> None:
@@ -96,14 +96,27 @@ def test_ids_as_text() -> None:
 
 
 def test_context() -> None:
-    about = {"t": {"title": "T", "section_title": "S", "day": datetime.date(2020, 2, 29)}}
-    dataset = from_dataframe({"t": COLUMNS, "u": COLUMNS}, QUERIES, context=about)
-    assert dataset.corpus["0", "t"].context == about["t"] | {"day": "2020-02-29"}
-    assert dataset.corpus["0", "u"].context == {"title": "u"}
-    with pytest.raises(DataError, match="context names the table 'z', which is not among"):
-        from_dataframe({"t": COLUMNS}, QUERIES, context={"z": {}})
-    with pytest.raises(DataError, match="table 't': field 'x': object"):
-        from_dataframe({"t": COLUMNS}, QUERIES, context={"t": {"x": object()}})
+    """A table without a title is called by its id."""
+    context: dict[str, dict[str, Any]] = {
+        "t": {"title": "T", "section_title": "S", "day": datetime.date(2020, 2, 29)},
+        "u": {"section_title": "S"},
+    }
+    dataset = from_dataframe({"t": COLUMNS, "u": COLUMNS}, QUERIES, context=context)
+    assert dataset.corpus["0", "t"].context == context["t"] | {"day": "2020-02-29"}
+    assert dataset.corpus["0", "u"].context == {"title": "u", "section_title": "S"}
+
+
+@pytest.mark.parametrize(
+    ("context", "fault"),
+    [
+        ({"t": "a title"}, "context of the table 't' should be a mapping"),
+        ({"z": {}}, "context names the table 'z', which is not among"),
+        ({"t": {"x": object()}}, "table 't': field 'x': object"),
+    ],
+)
+def test_broken_context(context: Any, fault: str) -> None:
+    with pytest.raises(DataError, match=fault):
+        from_dataframe({"t": COLUMNS}, QUERIES, context=context)
 
 
 def test_queries_of_many_kinds() -> None:
@@ -114,20 +127,18 @@ def test_queries_of_many_kinds() -> None:
         "answer": ["x", None],
         "level": ["hard", None],
     }
-    kinds: list[Any] = [columns, pyarrow.table(columns), pyarrow.table(columns).to_pylist()]
     records = pyarrow.table(columns).to_pylist()
-    kinds.append(iter(records))
-    kinds.append(
-        [
-            r | {"table_id": np.array(r["table_id"]), "query_id": np.int64(r["query_id"])}
-            for r in records
-        ]
-    )
+    in_numpy = [
+        r | {"table_id": np.array(r["table_id"]), "query_id": np.int64(r["query_id"])}
+        for r in records
+    ]
+    kinds: list[Any] = [columns, pyarrow.table(columns), records, iter(records), in_numpy]
     for queries in kinds:
-        one, two = from_dataframe({"t": COLUMNS, "u": {"x": [1]}}, queries).queries
-        assert (one.id, one.text, one.answer, one.metadata) == ("1", "A?", "x", {"level": "hard"})
-        assert two.gold == (TableId("0", "t"), TableId("0", "u"))
-        assert (two.answer, two.metadata) == ("", {})
+        first, second = from_dataframe({"t": COLUMNS, "u": {"x": [1]}}, queries).queries
+        assert (first.id, first.text, first.answer) == ("1", "A?", "x")
+        assert first.metadata == {"level": "hard"}
+        assert second.gold == (TableId("0", "t"), TableId("0", "u"))
+        assert (second.answer, second.metadata) == ("", {})
 
 
 @pytest.mark.parametrize(
@@ -136,10 +147,8 @@ def test_queries_of_many_kinds() -> None:
         (5, "queries: int is neither"),
         ([5], "query 1: expected a JSON object, found int"),
         ([], "1 tables and 0 queries; both are needed"),
-        ([asked("t"), asked("t")], "query id 'q1' occurs twice"),
         ([asked("t"), {"query_id": "q2"}], "query 2: no field 'table_id'; it has query_id"),
         ([asked("t", query_id=1.0)], "query 1: field 'query_id' should be text or a whole number"),
-        ([asked("z")], "query 'q1' has gold table 0/z, which is not among the 1 tables"),
         ({"query_id": [1, 2], "query": ["x"]}, "queries: dict is not a data frame"),
     ],
 )
@@ -149,7 +158,7 @@ def test_broken_queries(queries: Any, fault: str) -> None:
     assert fault in str(caught.value)
 
 
-def test_all_faults_of_a_query_are_told() -> None:
+def test_all_faults_of_a_query_are_named() -> None:
     with pytest.raises(DataError) as caught:
         from_dataframe({"t": COLUMNS}, [{"query_id": 1.0, "query": 3, "table_id": ["t", 1.5]}])
     lines = str(caught.value).splitlines()
@@ -166,8 +175,59 @@ def test_no_frame_library_is_imported() -> None:
     assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
 
 
-def test_pandas_periods() -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"year": pandas.period_range("2020", "2021", freq="Y")})
-    with pytest.raises(DataError, match="table 't', column 'year': holds periods of pandas"):
-        corpora.from_dataframe({"t": frame}, [{"query_id": 1, "query": "x", "table_id": "t"}])
+# questions as files
+
+CELL = {"row": 1, "column": "name", "value": "Ann"}
+METADATA = {"synthetic": "template", "cells": [CELL]}
+QUESTION = Query("synthetic-0001", "Who?", (TableId("0", "a"),), "Ann", metadata=METADATA)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "drive"
+    path.mkdir()
+    (path / "a.csv").write_text("name,city\nAnn,Oslo\n")
+    return path
+
+
+def test_questions_that_are_there_are_kept(folder: Path) -> None:
+    mine = {"query_id": "synthetic-0001", "query": "what is this", "table_id": "a"}
+    path = folder / "queries.jsonl"
+    path.write_text(json.dumps(mine))
+    with pytest.raises(ConfigError, match="--add adds to them"):
+        question_file(str(folder), add=False)
+    assert question_file(str(folder), add=True) == path
+    assert [write_questions([QUESTION], path) for _ in range(2)] == [1, 0]
+    synthetic = {query.id: query.synthetic for query in corpora.from_folder(folder).queries}
+    assert synthetic == {"synthetic-0001": False, "synthetic-0002": True}
+
+
+def test_questions_about_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with sqlite3.connect(path) as database:
+        database.executescript("CREATE TABLE people (name); INSERT INTO people VALUES ('Ann')")
+    beside = question_file(str(path), add=False)
+    gold = TableId("store", "people")
+    question = Query("q", "Who lives here?", (gold,), "Ann", database_id="store")
+    assert write_questions([question], beside) == 1
+    (read,) = corpora.from_database(path).queries
+    assert read.gold == (gold,)
+
+
+def test_a_new_folder(folder: Path, tmp_path: Path) -> None:
+    dataset = corpora.from_folder(folder)
+    write_folder([QUESTION], dataset.corpus, tmp_path / "new")
+    read = corpora.from_folder(tmp_path / "new")
+    assert read.queries == (QUESTION,)
+    assert read.corpus.fingerprint == dataset.corpus.fingerprint
+    with pytest.raises(ConfigError, match="name a new folder"):
+        check_new(tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("corpus", "message"),
+    [("mini", "name a new folder with -o"), ("tests", r"the folder of this name write \./tests")],
+)
+def test_other_corpora_need_a_folder(corpus: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        question_file(corpus, add=False)

@@ -14,6 +14,7 @@ from target_bench.data.load import make_dataset
 from target_bench.data.tables import MemoryCorpus, decoded, encoded_context
 from tests.data.strategies import tables
 
+QUERY = Query("q", "x", (TableId("0", "t"),))
 INFO = CorpusInfo("shop", "Shop", ("retrieval",), ("test",), "ours", "us", "https://example.org")
 
 
@@ -27,17 +28,14 @@ def _table(
 
 
 @given(tables(), st.integers(min_value=1, max_value=8))
-def test_batches(given_tables: list[Table], n: int) -> None:
-    batches = list(MemoryCorpus(given_tables).batches(n))
+def test_batches_and_fingerprints(given_tables: list[Table], n: int) -> None:
+    """Lists or tuples, context in another order: the content is what counts."""
+    corpus = MemoryCorpus(given_tables)
+    batches = list(corpus.batches(n))
     assert [table for batch in batches for table in batch] == given_tables
     assert all(len(batch) == n for batch in batches[:-1])
     assert 1 <= len(batches[-1]) <= n
-
-
-@given(tables())
-def test_same_content_same_fingerprint(given_tables: list[Table]) -> None:
-    """Lists or tuples, context in another order: the content is what counts."""
-    again = [
+    again = MemoryCorpus(
         Table(
             TableId(*table.id),
             tuple(table.header),
@@ -45,9 +43,8 @@ def test_same_content_same_fingerprint(given_tables: list[Table]) -> None:
             dict(reversed(list(table.context.items()))),
         )
         for table in given_tables
-    ]
-    assert MemoryCorpus(again).fingerprint == MemoryCorpus(given_tables).fingerprint
-    assert MemoryCorpus(again).groups == MemoryCorpus(given_tables).groups
+    )
+    assert (again.fingerprint, again.groups) == (corpus.fingerprint, corpus.groups)
 
 
 @given(tables(), st.data())
@@ -156,40 +153,33 @@ def test_context_comes_back(context: dict[str, Any]) -> None:
     assert decoded(encoded_context(_table(context=context))) == context
 
 
-def test_context_that_is_not_json() -> None:
+@pytest.mark.parametrize("context", [{"a": object()}, {"a": 1, 5: 2}])
+def test_context_that_is_not_json(context: Any) -> None:
     with pytest.raises(DataError, match="table 0/t, context: "):
-        encoded_context(_table(context={"a": object()}))
-    with pytest.raises(DataError, match="table 0/t, context: "):
-        encoded_context(_table(context={"a": 1, 5: 2}))  # type: ignore[dict-item]
-
-
-@pytest.mark.parametrize(
-    ("changes", "fault"),
-    [
-        ({"id": 5}, "query 5: id should be text, not 5"),
-        ({"text": None}, "query 'q': text should be text, not None"),
-        ({"database_id": 0}, "query 'q': database_id should be text, not 0"),
-        ({"gold": None}, "query 'q': gold should be a tuple of TableId, not None"),
-        ({"gold": TableId("0", "t")}, "query 'q': gold should be a tuple of TableId"),
-        ({"gold": (TableId("0", 5),)}, "query 'q': gold should be a tuple of TableId"),  # type: ignore[arg-type]
-    ],
-)
-def test_queries_of_the_wrong_form(changes: dict[str, Any], fault: str) -> None:
-    query = replace(Query("q", "x", (TableId("0", "t"),)), **changes)
-    with pytest.raises(DataError, match=f"corpus shop, split test.*: {fault}"):
-        make_dataset(INFO, "test", [_table()], [query])
+        encoded_context(_table(context=context))
 
 
 @pytest.mark.parametrize(
     ("queries", "fault"),
     [
-        ([Query("q", "x", (TableId("0", "t"),))] * 2, "query id 'q' occurs twice"),
+        ([QUERY] * 2, "query id 'q' occurs twice"),
         (
             [Query("q", "x", (TableId("0", "t"), TableId("1", "t")))],
             "query 'q' has gold table 1/t, which is not among the 1 tables",
         ),
+        ([], "1 tables and 0 queries; both are needed"),
+        (replace(QUERY, id=5), "query 5: id should be text, not 5"),  # type: ignore[arg-type]
+        (replace(QUERY, text=None), "query 'q': text should be text, not None"),  # type: ignore[arg-type]
+        (replace(QUERY, database_id=0), "query 'q': database_id should be text, not 0"),  # type: ignore[arg-type]
+        (replace(QUERY, gold=None), "query 'q': gold should be a tuple of TableId, not None"),  # type: ignore[arg-type]
+        (replace(QUERY, gold=TableId("0", "t")), "query 'q': gold should be a tuple of TableId"),  # type: ignore[arg-type]
+        (
+            replace(QUERY, gold=(TableId("0", 5),)),  # type: ignore[arg-type]
+            "query 'q': gold should be a tuple of TableId",
+        ),
     ],
 )
-def test_dataset_refuses(queries: list[Query], fault: str) -> None:
+def test_queries_that_a_dataset_refuses(queries: Any, fault: str) -> None:
+    queries = [queries] if isinstance(queries, Query) else queries
     with pytest.raises(DataError, match=f"corpus shop, split test.*: {fault}"):
-        make_dataset(INFO, "test", [_table()], queries, {})
+        make_dataset(INFO, "test", [_table()], queries)

@@ -27,8 +27,8 @@ def test_draw() -> None:
         assert not (query.unanswerable and query.answer)
     gone = {table for name in lost for table in gold[name]}
     assert gone.isdisjoint(drawn.corpus.ids)
-    wanted = GoldTables(whole.corpus[table] for table in gone)
-    assert all(wanted.nearest(table) is None for table in drawn.corpus)
+    gold_tables = GoldTables(whole.corpus[table] for table in gone)
+    assert all(gold_tables.nearest(table) is None for table in drawn.corpus)
     assert list(drawn.corpus.ids) == [t for t in whole.corpus.ids if t in drawn.corpus]
     assert [t.id for t in drawn.corpus] == list(drawn.corpus.ids)
 
@@ -53,26 +53,35 @@ def test_shared_tables_and_copies(tmp_path: Path) -> None:
     others = {"a.csv": "fruit,n\nplum,1\n", "d.csv": "river,length\nAare,288\n"}
     write_own(tmp_path, {**others, "b.csv": rows, "c.csv": rows}, queries)
     for seed in range(8):
-        found = load(f"{tmp_path}:unanswerable=0.25,unanswerable_seed={seed}")
-        assert [t.table_id for t in found.corpus.ids] in (["d"], ["a", "b", "c"])
-        assert sum(query.unanswerable for query in found.queries) in (1, 3)
+        drawn = load(f"{tmp_path}:unanswerable=0.25,unanswerable_seed={seed}")
+        assert [t.table_id for t in drawn.corpus.ids] in (["d"], ["a", "b", "c"])
+        assert sum(query.unanswerable for query in drawn.queries) in (1, 3)
     with pytest.raises(ConfigError, match="leaves no question with an answer"):
         load(f"{tmp_path}:unanswerable=0.9")
 
 
-@pytest.mark.parametrize("setting", ["unanswerable=2", "unanswerable=x", "unanswerable=1.5"])
-def test_bad_share(setting: str) -> None:
-    with pytest.raises(ConfigError, match="should be a share of the questions between 0 and 1"):
-        load(f"mini:{setting}")
-
-
-def test_where_it_cannot_be_drawn(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="unanswerable_seed needs unanswerable"):
-        load("mini:unanswerable_seed=1")
-    with pytest.raises(ConfigError, match="are for the corpus that is asked about"):
-        load("mini", distractors=["mini:unanswerable=0.2,split=train"])
-    with pytest.raises(ConfigError, match="unanswerable=SHARE leaves some out"):
-        load("mini:unanswerable=0.2", gold_corrections=tmp_path / "fix.csv")
+@pytest.mark.parametrize(
+    ("spec", "more", "fault"),
+    [
+        ("mini:unanswerable=2", {}, "should be a share of the questions between 0 and 1"),
+        ("mini:unanswerable=x", {}, "should be a share of the questions between 0 and 1"),
+        ("mini:unanswerable=1.5", {}, "should be a share of the questions between 0 and 1"),
+        ("mini:unanswerable_seed=1", {}, "unanswerable_seed needs unanswerable"),
+        (
+            "mini",
+            {"distractors": ["mini:unanswerable=0.2,split=train"]},
+            "are for the corpus that is asked about",
+        ),
+        (
+            "mini:unanswerable=0.2",
+            {"gold_corrections": "fix.csv"},
+            "unanswerable=SHARE leaves some out",
+        ),
+    ],
+)
+def test_where_it_cannot_be_drawn(spec: str, more: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ConfigError, match=fault):
+        load(spec, **more)
 
 
 @pytest.mark.filterwarnings("ignore:.*are left without an answer")
@@ -101,6 +110,5 @@ def test_what_a_query_says_of_its_gold_goes_with_it(tmp_path: Path) -> None:
     ],
 )
 def test_rest_of_the_settings(spec: str, name: str) -> None:
-    found: tuple[str, Any] = of_spec(spec)
-    assert found[0] == name
-    assert (found[1] is None) == (spec == name)
+    rest, draw = of_spec(spec)
+    assert (rest, draw is None) == (name, spec == name)

@@ -72,16 +72,16 @@ def _ods_cell(value: Any, span: tuple[int, int]) -> Any:
     from odf.table import TableCell
     from odf.text import P
 
-    about: dict[str, Any] = {}
+    spans: dict[str, Any] = {}
     if span != (1, 1):
-        about = {"numberrowsspanned": span[0], "numbercolumnsspanned": span[1]}
+        spans = {"numberrowsspanned": span[0], "numbercolumnsspanned": span[1]}
     if isinstance(value, datetime):
-        return TableCell(valuetype="date", datevalue=value.isoformat(), **about)
+        return TableCell(valuetype="date", datevalue=value.isoformat(), **spans)
     if isinstance(value, bool):
-        return TableCell(valuetype="boolean", booleanvalue=str(value).lower(), **about)
+        return TableCell(valuetype="boolean", booleanvalue=str(value).lower(), **spans)
     if isinstance(value, int | float):
-        return TableCell(valuetype="float", value=value, **about)
-    cell = TableCell(**about) if value is None else TableCell(valuetype="string", **about)
+        return TableCell(valuetype="float", value=value, **spans)
+    cell = TableCell(**spans) if value is None else TableCell(valuetype="string", **spans)
     if value is not None:
         cell.addElement(P(text=value))
     return cell

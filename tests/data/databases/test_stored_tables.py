@@ -1,8 +1,9 @@
-"""Rows that stay in the database until they are asked for."""
+"""Rows that stay in the database until they are asked for, and databases in the cache folder."""
 
 import pickle
 import sqlite3
 import tracemalloc
+from collections.abc import Callable
 from contextlib import closing
 from multiprocessing import get_context
 from pathlib import Path
@@ -15,9 +16,10 @@ from hypothesis import strategies as st
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Table, TableId
 from target_bench.data.databases import stored_tables
-from target_bench.data.databases.stored_tables import LazyRows
+from target_bench.data.databases.stored_tables import LazyRows, made, write_sqlite
 from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
+from target_bench.sql.judge import Copies
 
 N = 23
 
@@ -51,7 +53,7 @@ EXPECTED = [[i, f"r{i}"] for i in range(N)]
 _bound = st.none() | st.integers(-30, 30)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(
     outer=st.tuples(_bound, _bound),
     start=_bound,
@@ -65,16 +67,15 @@ def test_slices_are_those_of_a_list(
     stop: int | None,
     step: int | None,
 ) -> None:
-    one, two = slice(*outer), slice(start, stop, step)
-    assert list(rows[one]) == EXPECTED[one]
-    found = rows[one][two]
-    assert list(found) == EXPECTED[one][two]
-    assert len(found) == len(EXPECTED[one][two])
-    assert bool(found) == bool(EXPECTED[one][two])
-    assert found == EXPECTED[one][two]
+    view, expected = rows[slice(*outer)], EXPECTED[slice(*outer)]
+    assert list(view) == expected
+    view, expected = view[start:stop:step], expected[start:stop:step]
+    assert list(view) == expected
+    assert (len(view), bool(view)) == (len(expected), bool(expected))
+    assert view == expected
 
 
-def test_indices_are_those_of_a_list(rows: LazyRows) -> None:
+def test_indices_and_equality_are_those_of_a_list(rows: LazyRows) -> None:
     assert [rows[i] for i in range(-N, N)] == [EXPECTED[i] for i in range(-N, N)]
     for wrong in (N, -N - 1):
         with pytest.raises(IndexError):
@@ -85,9 +86,6 @@ def test_indices_are_those_of_a_list(rows: LazyRows) -> None:
     assert rows[3:4][-1] == [3, "r3"]
     assert [9, "r9"] in rows
     assert list(reversed(rows)) == EXPECTED[::-1]
-
-
-def test_equal_like_a_list(rows: LazyRows) -> None:
     assert rows == EXPECTED == rows
     assert rows != EXPECTED[:-1]
     assert rows[:3] == [tuple(row) for row in EXPECTED[:3]]
@@ -112,10 +110,10 @@ def test_pickled_and_read_in_another_process(rows: LazyRows) -> None:
 
 
 def test_memory_stays_small(tmp_path: Path) -> None:
-    """200,000 rows are walked through in a few batches' worth of memory; a serializer reads few."""
-    rows = _rows(_write(tmp_path / "x.sqlite", 200_000))
+    """50,000 rows are walked through in a few batches' worth of memory; a serializer reads few."""
+    rows = _rows(_write(tmp_path / "x.sqlite", 50_000))
     tracemalloc.start()
-    assert sum(1 for _ in rows) == len(rows) == 200_000
+    assert sum(1 for _ in rows) == len(rows) == 50_000
     table = Table(TableId("x", "a b"), ["i", "t"], rows)
     assert Serializer(("header", "rows"), "csv", 2)(table) == "i,t\n0,r0\n1,r1"
     assert MemoryCorpus([table]).fingerprint
@@ -148,3 +146,57 @@ def test_fingerprint_follows_the_version() -> None:
     assert (
         len({corpus("1").fingerprint, corpus("2").fingerprint, corpus("1", '"u"').fingerprint}) == 3
     )
+
+
+# databases in the cache folder: checked before they are used, made again when damaged
+
+SCRIPT = (
+    "CREATE TABLE city(name TEXT, people INT); INSERT INTO city VALUES ('Oslo', 7), ('Bern', 1);"
+)
+
+
+@pytest.fixture
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
+
+
+def _made() -> Path:
+    return made("cities", "1", lambda path: write_sqlite(path, SCRIPT))
+
+
+@pytest.mark.usefixtures("_cache")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(path.read_bytes().replace(b"Oslo", b"Nslo")),
+        lambda path: path.write_bytes(path.read_bytes()[:-1]),
+        lambda path: path.unlink(),
+    ],
+)
+def test_what_is_damaged_is_made_again(tmp_path: Path, damage: Callable[[Path], object]) -> None:
+    path = _made()
+    assert _made() == path
+    damage(path)
+    assert _made() == path
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT name FROM city ORDER BY people").fetchone() == ("Bern",)
+    (folder,) = (tmp_path / "cache" / "databases").iterdir()
+    assert folder == path.parent
+
+
+@pytest.mark.usefixtures("_cache")
+def test_a_damaged_copy_in_duckdb_changes_no_result() -> None:
+    """The copy is made again before a statement runs on it."""
+    path = _made()
+    copy = Copies("duckdb").copy_of(path)
+    assert copy is not None
+    assert copy.path.name == "copy.duckdb"
+    content = copy.path.read_bytes()
+    assert b"Oslo" in content
+    copy.path.write_bytes(content.replace(b"Oslo", b"Nslo"))
+    with pytest.warns(
+        UserWarning, match=r"copy.duckdb of .*cities.sqlite is damaged .*; made again"
+    ):
+        again = Copies("duckdb").copy_of(path)
+    assert again == copy
+    assert b"Nslo" not in copy.path.read_bytes()

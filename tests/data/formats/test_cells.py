@@ -49,8 +49,8 @@ DAY = datetime.datetime(2020, 2, 29, 1, 2, 3)
     ],
 )
 def test_other_values(value: Any, cell: Any) -> None:
-    (found,) = cells([value])
-    assert (type(found), found) == (type(cell), cell)
+    (made,) = cells([value])
+    assert (type(made), made) == (type(cell), cell)
 
 
 def test_grid_of_an_arrow_table() -> None:

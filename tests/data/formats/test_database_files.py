@@ -98,12 +98,9 @@ def test_no_database(tmp_path: Path, content: bytes, suffix: str) -> None:
     path = tmp_path / f"x.{suffix}"
     path.write_bytes(content)
     assert "cannot be read as SQLite: file is not a database. Is it whole" in _fault(path)
-
-
-def test_link_to_no_database(tmp_path: Path) -> None:
-    _sqlite(tmp_path / "a.sqlite", "CREATE TABLE t (x)")
-    (tmp_path / "b.sqlite").symlink_to(tmp_path / "gone")
-    with pytest.raises(DataError, match=r"b\.sqlite: a link to .*gone, which is not there"):
+    path.unlink()
+    path.symlink_to(tmp_path / "gone")
+    with pytest.raises(DataError, match=r"a link to .*gone, which is not there"):
         load(tmp_path)
 
 
@@ -121,8 +118,8 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     """The bytes stay visible."""
     path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a); INSERT INTO t VALUES ('é');")
     path.write_bytes(path.read_bytes().replace("é".encode(), b"\xe9x"))
-    (found,) = _load(path).corpus
-    assert [list(row) for row in found.rows] == [["\\xe9x"]]
+    (table,) = _load(path).corpus
+    assert [list(row) for row in table.rows] == [["\\xe9x"]]
 
 
 def test_types_of_duckdb(tmp_path: Path) -> None:
@@ -148,9 +145,9 @@ def test_types_of_duckdb(tmp_path: Path) -> None:
     }
     columns = ", ".join(f"{expression} AS {name}" for name, (expression, _) in values.items())
     path = _duckdb(tmp_path / "x.duckdb", f"CREATE TABLE t AS SELECT {columns}")
-    (found,) = _load(path).corpus
-    got = dict(zip(found.header, found.rows[0], strict=True))
-    assert repr(got) == repr({name: value for name, (_, value) in values.items()})
+    (table,) = _load(path).corpus
+    cells = dict(zip(table.header, table.rows[0], strict=True))
+    assert repr(cells) == repr({name: value for name, (_, value) in values.items()})
 
 
 def test_queries_of_its_own_go_first(tmp_path: Path) -> None:
@@ -172,20 +169,18 @@ def test_gold_tables_of_sql_in_duckdb(tmp_path: Path) -> None:
         "CREATE SCHEMA eu; CREATE TABLE eu.city (a int)"
     )
     path = _duckdb(tmp_path / "x.duckdb", script)
-    sql = 'SELECT 1 FROM main.city c, "Shop" s'
-    write_queries(tmp_path / "queries.jsonl", [{"query_id": 1, "query": "?", "answer": sql}])
-    (found,) = load(path).queries
-    assert [table.table_id for table in found.gold] == ["City", "shop"]
-    record = {"query_id": 1, "query": "?"}
-    for answer, gold in {
+    expected = {
+        'SELECT 1 FROM main.city c, "Shop" s': ["City", "shop"],
         "SELECT * FROM v": ["shop"],
         'SELECT * FROM "x"."main"."v"': ["shop"],
         "SELECT * FROM x.main.city": ["City"],
         "SELECT * FROM x.eu.city": ["eu.city"],
-    }.items():
-        write_queries(tmp_path / "queries.jsonl", [record | {"answer": answer}])
-        (found,) = load(path).queries
-        assert [table.table_id for table in found.gold] == gold
-    write_queries(tmp_path / "queries.jsonl", [record | {"answer": "SELECT 1 FROM nowhere"}])
+    }
+    records = [{"query_id": i, "query": "?", "answer": sql} for i, sql in enumerate(expected)]
+    write_queries(tmp_path / "queries.jsonl", records)
+    gold = [[table.table_id for table in query.gold] for query in load(path).queries]
+    assert gold == list(expected.values())
+    records[0]["answer"] = "SELECT 1 FROM nowhere"
+    write_queries(tmp_path / "queries.jsonl", records)
     with pytest.raises(DataError, match=r"no base table of x\.duckdb.*Name the gold tables"):
         load(path)

@@ -6,8 +6,8 @@ from target_bench.data.formats.single_table import with_decimal_points
 
 
 def test_decimal_commas_become_points_where_no_number_has_a_point() -> None:
-    found = with_decimal_points([["1.234,5", "Ann, Bob", "1.234", "01.02.2020", "-0,5"]])
-    assert found == [("1234.5", "Ann, Bob", "1234", "01.02.2020", "-0.5")]
+    rows = with_decimal_points([["1.234,5", "Ann, Bob", "1.234", "01.02.2020", "-0,5"]])
+    assert rows == [("1234.5", "Ann, Bob", "1234", "01.02.2020", "-0.5")]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A user's own folder: tables as CSV, TSV, Parquet and JSON lines."""
+"""A user's own folder: tables as CSV, TSV, Parquet, JSON lines and workbooks, and their queries."""
 
 import csv
 import gzip
@@ -13,14 +13,17 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from target_bench import corpora
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Table, TableId
 from target_bench.data.formats.own_folder import TableFolder
 from tests.builders import Record, json_lines
 from tests.data.strategies import exact
+from tests.data.workbooks import Rows, write_workbook
 from tests.data.written import asked, write_own, write_queries
 
 CSV = 'Year,Winner\n2001,Ann\n2002,"Bo, ""B"""\n'
+GRID = [["Year", "Winner"], ["2001", "Ann"], ["2002", 'Bo, "B"']]
+TSV = 'Year\tWinner\n2001\tAnn\n2002\t"Bo, ""B"""\n'
 
 
 def _load(folder: Path, name: str, content: str | bytes) -> Table:
@@ -29,22 +32,16 @@ def _load(folder: Path, name: str, content: str | bytes) -> Table:
     raw = content.encode() if isinstance(content, str) else content
     (folder / "tables" / name).write_bytes(raw)
     write_queries(folder / "queries.jsonl", [asked(name.partition(".")[0])])
-    (found,) = corpora.load(folder).corpus
-    return found
+    (table,) = corpora.load(folder).corpus
+    return table
 
 
 def _grid(table: Table) -> list[list[Any]]:
     return [list(table.header), *(list(row) for row in table.rows)]
 
 
-def _fault(folder: Path, name: str, content: str | bytes) -> str:
-    with pytest.raises(DataError) as caught:
-        _load(folder, name, content)
-    assert str(folder / "tables" / name) in str(caught.value)
-    return str(caught.value)
-
-
-GRID = [["Year", "Winner"], ["2001", "Ann"], ["2002", 'Bo, "B"']]
+def _ids(folder: Path, **options: Any) -> list[str]:
+    return [table_id.table_id for table_id in corpora.from_folder(folder, **options).corpus.ids]
 
 
 @pytest.mark.parametrize(
@@ -54,43 +51,39 @@ GRID = [["Year", "Winner"], ["2001", "Ann"], ["2002", 'Bo, "B"']]
         ("t.CSV", CSV),
         ("t.csv", CSV.replace("\n", "\r\n")),
         ("t.csv", CSV.replace("\n", "\r")),
-        ("t.csv", "\ufeff" + CSV),
         ("t.csv", '\ufeff"Year","Winner"\n' + CSV.partition("\n")[2]),
         ("t.csv", "\n\n" + CSV.replace("\n", "\n\n")),
         ("t.csv", CSV.rstrip("\n")),
         ("t.csv.gz", gzip.compress(CSV.encode(), mtime=0)),
-        (
-            "t.tsv",
-            CSV.replace(",2", "\t2")
-            .replace("Year,", "Year\t")
-            .replace("1,", "1\t")
-            .replace('2,"', '2\t"'),
-        ),
+        ("t.tsv", TSV),
         ("t.jsonl", json_lines(dict(zip(GRID[0], row, strict=True)) for row in GRID[1:])),
     ],
 )
 def test_one_table_in_many_forms(tmp_path: Path, name: str, content: str | bytes) -> None:
-    found = _load(tmp_path, name, content)
-    assert _grid(found) == GRID
-    assert (found.id, dict(found.context)) == (TableId("0", "t"), {"title": "t"})
+    table = _load(tmp_path, name, content)
+    assert _grid(table) == GRID
+    assert (table.id, dict(table.context)) == (TableId("0", "t"), {"title": "t"})
 
 
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
         ("\n\r\n", "the file is empty; the first line of a table is its header"),
-        ("\ufeff", "the file is empty"),
         ('a,b\n"1,2\n3,4\n', "unexpected end of data. Quote cells that hold quotes"),
         ('a,b\n"1"x,2\n', "line 2: ',' expected after '\"'"),
         (b"a,b\n1,\x81\n", "not valid cp1252 (character maps to <undefined>). Convert the file"),
         ("a,b\n1,\0\n", "line 2: a NUL byte"),
+        ("a,b\n".encode("utf-16-le"), "line 1: a NUL byte, which no text file holds. Convert"),
     ],
 )
 def test_broken_csv(tmp_path: Path, content: str | bytes, fault: str) -> None:
-    assert fault in _fault(tmp_path, "t.csv", content)
+    with pytest.raises(DataError) as caught:
+        _load(tmp_path, "t.csv", content)
+    assert str(tmp_path / "tables" / "t.csv") in str(caught.value)
+    assert fault in str(caught.value)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(data=st.data(), suffix=st.sampled_from(["csv", "tsv", "csv.gz"]))
 def test_any_text_comes_back_from_csv(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, suffix: str
@@ -102,23 +95,23 @@ def test_any_text_comes_back_from_csv(
     file = io.StringIO(newline="")
     csv.writer(file, delimiter="\t" if suffix == "tsv" else ",").writerows(grid)
     raw = b"\xef\xbb\xbf" + file.getvalue().encode()
-    packed = gzip.compress(raw) if suffix.endswith("gz") else raw
     folder = tmp_path_factory.mktemp("mine")
     known = {"delimiter": "\t" if suffix == "tsv" else ",", "preamble": 0}
     (folder / "tables.jsonl").write_text(json_lines([{"table_id": "t", "read": known}]))
+    packed = gzip.compress(raw) if suffix.endswith("gz") else raw
     assert _grid(_load(folder, f"t.{suffix}", packed)) == grid
 
 
-COLUMNS = {
-    "text": st.text(max_size=5),
-    "whole": st.integers(-(2**63), 2**63 - 1),
-    "real": st.floats(),
-    "flag": st.booleans(),
-    "raw": st.binary(max_size=4),
+COLUMNS: dict[str, tuple[str, st.SearchStrategy[Any]]] = {
+    "text": ("string", st.text(max_size=5)),
+    "whole": ("int64", st.integers(-(2**63), 2**63 - 1)),
+    "real": ("double", st.floats()),
+    "flag": ("bool", st.booleans()),
+    "raw": ("binary", st.binary(max_size=4)),
 }
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_any_typed_columns_come_back_from_parquet(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -127,22 +120,19 @@ def test_any_typed_columns_come_back_from_parquet(
     kinds = data.draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4))
     n = data.draw(st.integers(0, 4))
     values = [
-        data.draw(st.lists(st.none() | COLUMNS[kind], min_size=n, max_size=n)) for kind in kinds
+        data.draw(st.lists(st.none() | COLUMNS[kind][1], min_size=n, max_size=n)) for kind in kinds
     ]
-    types = {"text": "string", "whole": "int64", "real": "double", "flag": "bool", "raw": "binary"}
     arrays = [
-        pyarrow.array(column, types[kind]) for kind, column in zip(kinds, values, strict=True)
+        pyarrow.array(column, COLUMNS[kind][0]) for kind, column in zip(kinds, values, strict=True)
     ]
-    folder = tmp_path_factory.mktemp("mine")
-    (folder / "tables").mkdir()
-    parquet.write_table(pyarrow.table(arrays, names=kinds), folder / "tables" / "t.parquet")
-    write_queries(folder / "queries.jsonl", [asked("t")])
-    (found,) = corpora.load(folder).corpus
+    packed = io.BytesIO()
+    parquet.write_table(pyarrow.table(arrays, names=kinds), packed)
+    table = _load(tmp_path_factory.mktemp("mine"), "t.parquet", packed.getvalue())
     rows = [list(row) for row in zip(*values, strict=True)]
-    assert exact(found) == exact(Table(TableId("0", "t"), kinds, rows, {"title": "t"}))
+    assert exact(table) == exact(Table(TableId("0", "t"), kinds, rows, {"title": "t"}))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(
     rows=st.lists(
         st.fixed_dictionaries(
@@ -157,28 +147,25 @@ def test_any_records_come_back_from_json_lines(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Record]
 ) -> None:
     """A name that a record lacks is an empty cell."""
-    found = _load(tmp_path_factory.mktemp("mine"), "t.jsonl", json_lines(rows))
+    table = _load(tmp_path_factory.mktemp("mine"), "t.jsonl", json_lines(rows))
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[row.get(name) for name in names] for row in rows]
-    assert exact(found) == exact(Table(TableId("0", "t"), names, cells, {"title": "t"}))
+    assert exact(table) == exact(Table(TableId("0", "t"), names, cells, {"title": "t"}))
 
 
-def test_parquet_with_values_that_python_has_not(tmp_path: Path) -> None:
-    (tmp_path / "tables").mkdir()
-    column = pyarrow.array([2**60], pyarrow.timestamp("ms"))
-    path = tmp_path / "tables" / "t.parquet"
-    parquet.write_table(pyarrow.table({"when": column}), path)
-    write_queries(tmp_path / "queries.jsonl", [asked("t")])
-    with pytest.raises(DataError, match=rf"{path}, column 'when': a value cannot be read.*Cast it"):
-        corpora.load(tmp_path)
+# which files are tables
+
+
+def _write_files(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x\n1\n", encoding="utf-8")
 
 
 def test_ids_are_paths(tmp_path: Path) -> None:
     """Without suffix, in the order of their names; hidden files and READMEs are not tables."""
     write_own(tmp_path, {"b.csv": "x\n", "a.v2.csv": "x\n"}, [asked("sub/c")])
-    (tmp_path / "tables" / "sub" / ".hidden").mkdir(parents=True)
-    for name in ("c.csv", ".hidden/d.csv", ".e.csv", "README.md"):
-        (tmp_path / "tables" / "sub" / name).write_text("x\n1\n", encoding="utf-8")
+    _write_files(tmp_path / "tables/sub", "c.csv", ".hidden/d.csv", ".e.csv", "README.md")
     dataset = corpora.load(tmp_path)
     assert [i.table_id for i in dataset.corpus.ids] == ["a.v2", "b", "sub/c"]
     assert dataset.corpus["0", "sub/c"].context == {"title": "sub / c"}
@@ -191,10 +178,8 @@ def test_ids_are_paths(tmp_path: Path) -> None:
 
 def test_every_file_of_a_folder_is_read_or_named(tmp_path: Path) -> None:
     """One note per kind with the first names; ``unread`` has all of them."""
-    names = ["a.csv", *(f"{i}.PDF" for i in range(5)), "b.md", "c/.DS_Store", ".git/x", ".git/y"]
-    for name in (*names, "LICENSE", "old.xlsb"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("x\n1\n", encoding="utf-8")
+    names = "a.csv b.md c/.DS_Store .git/x .git/y LICENSE old.xlsb"
+    _write_files(tmp_path, *names.split(), *(f"{i}.PDF" for i in range(5)))
     assert corpora.load(tmp_path).notes == (
         ".md files are not read: 1 (b.md)",
         ".pdf files are not read: 5 (0.PDF, 1.PDF, 2.PDF and 2 more)",
@@ -202,20 +187,56 @@ def test_every_file_of_a_folder_is_read_or_named(tmp_path: Path) -> None:
         "hidden files and folders are not read: 2 (.git, c/.DS_Store)",
         "other files are not read: 1 (LICENSE)",
     )
-    unread = TableFolder(tmp_path).unread()
-    assert unread[".pdf files"] == [f"{i}.PDF" for i in range(5)]
-    assert list(unread) == [".md files", ".pdf files", ".xlsb files",
-                            "hidden files and folders", "other files"]  # fmt: skip
+    assert TableFolder(tmp_path).unread()[".pdf files"] == [f"{i}.PDF" for i in range(5)]
 
 
 def test_what_lies_beside_the_tables_is_named(tmp_path: Path) -> None:
     write_own(tmp_path, {"a.csv": "x\n1\n"}, [asked("a")])
-    for name in ("b.csv", "sales/c.csv", "runs/r1/manifest.json", "README.md"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("x\n1\n", encoding="utf-8")
+    _write_files(tmp_path, "b.csv", "sales/c.csv", "runs/r1/manifest.json", "README.md")
     assert corpora.load(tmp_path).notes == (
         "files and folders beside tables/ are not read: 3 (README.md, b.csv, sales)",
     )
+
+
+def test_links(tmp_path: Path) -> None:
+    """Followed to files, reported where they lead elsewhere; an editor's lock is no table."""
+    folder = write_own(tmp_path / "own", {"a.csv": CSV}, [asked("a")])
+    (tmp_path / "more").mkdir()
+    (folder / "tables" / ".#a.csv").symlink_to("nobody@nowhere")
+    assert _ids(folder) == ["a"]
+    (folder / "tables" / "b").symlink_to(tmp_path / "more")
+    (folder / "tables" / "c.csv").symlink_to("gone.csv")
+    with pytest.raises(DataError, match=r"c\.csv: a link to gone\.csv, which is not there"):
+        corpora.load(folder)
+    for _ in range(2):  # read, and from the cache
+        dataset = corpora.from_folder(folder, skip_bad=True)
+        assert [i.table_id for i in dataset.corpus.ids] == ["a"]
+        assert dataset.notes[0].startswith("1 file left out (skip_bad)")
+        assert "links to folders are not read: 1 (tables/b)" in dataset.notes
+    (folder / "tables" / "gone.csv").write_text(CSV)
+    assert _ids(folder, skip_bad=True) == ["a", "c", "gone"]
+
+
+@pytest.mark.parametrize("fill", [[], ["tables/.keep"], ["readme.txt", "data.json"]])
+def test_folder_in_no_layout(tmp_path: Path, fill: list[str]) -> None:
+    _write_files(tmp_path, *fill)
+    with pytest.raises(DataError) as caught:
+        corpora.load(tmp_path)
+    for part in (str(tmp_path), "tables/*.csv", "corpus/<split>.parquet", "qrels/<split>.tsv"):
+        assert part in str(caught.value)
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    _write_files(tmp_path, "a.csv", "a.pdf")
+    for name, fault in {
+        "nowhere": "nowhere: there is no such folder or database file",
+        "a.csv": rf"a\.csv: a single file .* its folder, {tmp_path}$",
+        "a.pdf": r"a\.pdf: expected a folder, or a database file ending in",
+    }.items():
+        with pytest.raises(DataError, match=fault):
+            corpora.load(tmp_path / name)
+    with pytest.raises(DataError, match="nowhere: there is no such folder"):
+        corpora.from_folder(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(
@@ -235,13 +256,16 @@ def test_what_lies_beside_the_tables_is_named(tmp_path: Path) -> None:
 def test_files_without_a_header_are_noted(tmp_path: Path, text: str, noted: bool) -> None:
     write_own(tmp_path, {"a.csv": text}, [asked("a")])
     notes = corpora.load(tmp_path).notes
-    told = "files or sheets begin with a row that looks like data and was taken as the header"
-    assert [note.startswith(told) for note in notes] == [True] * noted
+    start = "files or sheets begin with a row that looks like data and was taken as the header"
+    assert [note.startswith(start) for note in notes] == [True] * noted
     assert corpora.load(f"{tmp_path}:header_rows=1").notes == (), "it is known then"
 
 
+# tables.jsonl, settings, files that are left out
+
+
 @pytest.mark.parametrize(
-    ("about", "fault"),
+    ("records", "fault"),
     [
         ([{"table_id": "z"}], "line 1: table_id 'z' has no file in tables/"),
         ([{"table_id": "a"}, {"table_id": "a"}], "line 2: table_id 'a' occurs twice"),
@@ -249,42 +273,98 @@ def test_files_without_a_header_are_noted(tmp_path: Path, text: str, noted: bool
         (["a"], "line 1: expected a JSON object, found str"),
     ],
 )
-def test_broken_list_of_tables(tmp_path: Path, about: list[Any], fault: str) -> None:
+def test_broken_list_of_tables(tmp_path: Path, records: list[Any], fault: str) -> None:
     write_own(tmp_path, {"a.csv": "x\n1\n"}, [asked("a")])
-    write_queries(tmp_path / "tables.jsonl", about)
+    write_queries(tmp_path / "tables.jsonl", records)
     with pytest.raises(DataError) as caught:
         corpora.load(tmp_path)
     assert f"{tmp_path / 'tables.jsonl'}, {fault}" in str(caught.value)
 
 
-def test_a_gold_table_named_as_its_file(tmp_path: Path) -> None:
-    write_own(tmp_path, {"films.csv": "x\n1\n"}, [asked("films.csv")])
-    with pytest.raises(DataError, match=r"0/films\.csv, which .* likely films, by its name"):
+def test_settings_of_one_file_and_of_all(tmp_path: Path) -> None:
+    write_own(tmp_path, {"a.csv": "T\nx;y\n1;2\n", "b.csv": "x;y\n1;2\n"}, [asked("a")])
+    (tmp_path / "tables.jsonl").write_text('{"table_id": "a", "read": {"preamble": 1}}\n')
+    dataset = corpora.load(f"{tmp_path}:preamble=0,delimiter=;")
+    assert [list(table.header) for table in dataset.corpus] == [["x", "y"], ["x", "y"]]
+    assert dict(dataset.corpus["0", "a"].context) == {"title": "a", "preamble": "T"}
+    for setting, fault in [
+        ("skip_bad=1", "skip_bad should be true"),
+        ("sep=1", "no setting 'sep'; .*, and skip_bad for a whole folder"),
+    ]:
+        with pytest.raises(ConfigError, match=fault):
+            corpora.load(f"{tmp_path}:{setting}")
+
+
+def test_a_sheet_and_a_file_of_one_id(tmp_path: Path) -> None:
+    """The error names both and every other fault; ``skip_bad`` leaves out one of them."""
+    pytest.importorskip("openpyxl")
+    write_own(tmp_path, {"z.csv": "\n", "a.csv": "x\n1\n"}, [asked("a")])
+    sheets: dict[str, Rows] = {"y": [["x"], [1]], "z": [["x"], [2]]}
+    write_workbook(tmp_path / "tables" / "b.xlsx", sheets)
+    _write_files(tmp_path / "tables", "b/y.csv")
+    fault = r"2 files cannot.*\n.*y\.csv: .*b\.xlsx, sheet 'y' has the same id, 'b/y'.*\n.*z\.csv"
+    with pytest.raises(DataError, match=fault):
+        corpora.load(tmp_path)
+    assert _ids(tmp_path, skip_bad=True) == ["a", "b/y", "b/z"]
+
+
+def test_questions_about_files_that_were_left_out(tmp_path: Path) -> None:
+    """They are left out, too, and named."""
+    golds: list[Any] = ["a", "us/nul", ["a", "us/nul"]]
+    (tmp_path / "tables" / "us").mkdir(parents=True)
+    files = {"a.csv": "x\n1\n", "us/nul.csv": "x\n\0\n"}
+    write_own(tmp_path, files, [asked(gold, query_id=i) for i, gold in enumerate(golds)])
+    dataset = corpora.from_folder(tmp_path, skip_bad=True)
+    assert [query.id for query in dataset.queries] == ["0"]
+    assert dataset.notes[1] == (
+        "2 of 3 queries were left out, because their tables are not here (skip_bad):"
+        "\n  1: us/nul\n  2: us/nul"
+    )
+    write_queries(tmp_path / "queries.jsonl", [asked("us/nul")])
+    with pytest.raises(DataError, match=r"all 1 queries ask about tables that are not here"):
+        corpora.from_folder(tmp_path, skip_bad=True)
+
+
+# queries
+
+
+def test_queries_in_csv(tmp_path: Path) -> None:
+    _write_files(tmp_path, "a.csv", "b.csv")
+    text = 'query;table_id;answer;level\nWhat?;a;1;easy\nBoth?;["a", "b"];;\nNone?;;;\n'
+    (tmp_path / "queries.csv").write_text(text)
+    first, second, third = corpora.load(tmp_path).queries
+    assert (first.id, first.text, first.answer) == ("1", "What?", "1")
+    assert first.metadata == {"level": "easy"}
+    assert [table.table_id for table in second.gold] == ["a", "b"]
+    assert third.gold == ()
+    # Labels beside questions that ``ask`` wrote are not left out.
+    write_queries(tmp_path / "queries.jsonl", [asked("a")])
+    with pytest.raises(DataError, match=r"queries\.jsonl and queries\.csv both hold queries.*Keep"):
         corpora.load(tmp_path)
 
 
-@pytest.mark.parametrize("fill", [[], ["tables/.keep"], ["readme.txt", "data.json"]])
-def test_folder_in_no_layout(tmp_path: Path, fill: list[str]) -> None:
-    for name in fill:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('query,table_id\nWhat?,"[""a"""\n', "row 1: field 'table_id' is not a JSON list"),
+        ("query,query,table_id\nA?,B?,a\n", "the column 'query' occurs twice. Rename"),
+        ("query,table_id\nA?,a\nOne, or?,a\n", "row 2: 'a' is in no column. Quote the cells"),
+        ("query,table_id,,\nA?,a,stray,\n", "row 1: 'stray' is in no column. Quote the cells"),
+        ("query,table\nA?,a\n", "no column 'table_id', but 'table'. Rename it to table_id"),
+        ("query,tabel\nA?,a\n", "no column 'table_id', but 'tabel'. Rename it to table_id"),
+        ("query\nOne, or two?\nTwo, or one?\n", "It stands above them. Quote the cells"),
+        ("Query,table_id\nWhat?,a\n", "its columns are Query, table_id. Rename the one that"),
+        ("query,table_id,unanswerable\n?,a,true\n", "and field 'table_id' is given. Remove one"),
+        ("query,table_id\n?,films.csv\n", "(now likely films, by its name)"),
+    ],
+)
+def test_broken_queries_in_csv(tmp_path: Path, text: str, fault: str) -> None:
+    _write_files(tmp_path, "films.csv")
+    (tmp_path / "queries.csv").write_text(text)
     with pytest.raises(DataError) as caught:
         corpora.load(tmp_path)
-    for part in (str(tmp_path), "tables/*.csv", "corpus/<split>.parquet", "qrels/<split>.tsv"):
-        assert part in str(caught.value)
-
-
-def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nowhere: there is no such folder or database file"):
-        corpora.load(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="nowhere: there is no such folder"):
-        corpora.from_folder(tmp_path / "nowhere")
-    (tmp_path / "a.csv").write_text("x\n", encoding="utf-8")
-    with pytest.raises(DataError, match=rf"a\.csv: a single file .* its folder, {tmp_path}$"):
-        corpora.load(tmp_path / "a.csv")
-    (tmp_path / "a.pdf").touch()
-    with pytest.raises(DataError, match=r"a\.pdf: expected a folder, or a database file ending in"):
-        corpora.load(tmp_path / "a.pdf")
+    assert "queries.csv" in str(caught.value)
+    assert fault in str(caught.value)
 
 
 def test_no_table_answers_a_query(tmp_path: Path) -> None:
@@ -299,12 +379,8 @@ def test_no_table_answers_a_query(tmp_path: Path) -> None:
     ]
     queries = [{"query_id": i, "query": "?", **gold} for i, gold in enumerate(golds)]
     write_own(tmp_path, {"a.csv": CSV}, queries)
-    found = corpora.load(tmp_path).queries
-    assert [query.unanswerable for query in found] == [True, False, False, True, False, False]
+    unanswerable = [query.unanswerable for query in corpora.load(tmp_path).queries]
+    assert unanswerable == [True, False, False, True, False, False]
     (tmp_path / "queries.jsonl").unlink()
-    file = tmp_path / "queries.csv"
-    file.write_text("query,table_id,unanswerable\n?,a,\n?,,\n?,,true\n")
+    (tmp_path / "queries.csv").write_text("query,table_id,unanswerable\n?,a,\n?,,\n?,,true\n")
     assert [q.unanswerable for q in corpora.load(tmp_path).queries] == [False, False, True]
-    file.write_text("query,table_id,unanswerable\n?,a,true\n")
-    with pytest.raises(DataError, match="no table answers the query, and field 'table_id' is"):
-        corpora.load(tmp_path)

@@ -10,8 +10,9 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
-from target_bench.data.formats.csv_files import FileTable
+from target_bench.data.formats.csv_files import FileSettings, FileTable
 from target_bench.data.formats.spreadsheets import read_workbook
+from target_bench.data.formats.table_files import read_file
 from tests.data.workbooks import Rows, write_workbook
 
 BOOK: dict[str, Rows] = {"Sales": [["Region", "2020"], ["N", 1], ["S", 2.5]]}
@@ -42,26 +43,26 @@ def test_a_sheet_is_a_table_with_typed_cells(path: Path) -> None:
         ["Ann", 3, 0.5, day, None, minute, True],
         ["Bo", 4, 1, day, 7, minute, False],
     ]
-    (found,), notes = _read(write_workbook(path, {"S": rows}))
-    assert _grid(found) == [
+    (table,), notes = _read(write_workbook(path, {"S": rows}))
+    assert _grid(table) == [
         ["name", "n", "share", "day", "empty", "seen", "open"],
         ["Ann", 3, 0.5, "2020-02-01", None, "2020-02-01T13:45:00", True],
         ["Bo", 4, 1, "2020-02-01", 7, "2020-02-01T13:45:00", False],
     ]
-    assert type(found.rows[0][6]) is bool
-    assert (found.sheet, found.grid, found.preamble, notes) == ("S", None, "", [])
+    assert type(table.rows[0][6]) is bool
+    assert (table.sheet, table.grid, table.preamble, notes) == ("S", None, "", [])
 
 
 def test_every_sheet_but_empty_ones(path: Path) -> None:
-    found, _ = _read(write_workbook(path, {"A": BOOK["Sales"], "none": [], "B": BOOK["Sales"]}))
-    assert [table.sheet for table in found] == ["A", "B"]
+    sheets = {"A": BOOK["Sales"], "none": [], "B": BOOK["Sales"]}
+    assert [table.sheet for table in _read(write_workbook(path, sheets))[0]] == ["A", "B"]
 
 
 def test_rows_before_the_header(path: Path) -> None:
     rows: Rows = [["Sales report"], [], ["Region", "2020", "2021"], ["N", 1, 2], ["S", 3, 4]]
-    (found,), notes = _read(write_workbook(path, {"S": rows}))
-    assert _grid(found) == [["Region", "2020", "2021"], ["N", 1, 2], ["S", 3, 4]]
-    assert found.preamble == "Sales report"
+    (table,), notes = _read(write_workbook(path, {"S": rows}))
+    assert _grid(table) == [["Region", "2020", "2021"], ["N", 1, 2], ["S", 3, 4]]
+    assert table.preamble == "Sales report"
     assert notes == [
         "sheets have rows before their header, which were left out of the table: 1 (the first: "
         f"{path}, sheet 'S': 2)"
@@ -73,39 +74,30 @@ def test_rows_before_the_header(path: Path) -> None:
 def test_merged_cells_and_a_header_of_two_rows(path: Path) -> None:
     rows: Rows = [["Region", "2020", None], [None, "Q1", "Q2"], ["N", 1, 2], [None, 3, 4]]
     merged = [(0, 0, 2, 1), (0, 1, 1, 2), (2, 0, 2, 1)]
-    (found,), notes = _read(write_workbook(path, {"S": rows}, {"S": merged}))
-    assert _grid(found) == [["Region", "2020 Q1", "2020 Q2"], ["N", 1, 2], ["N", 3, 4]]
-    assert found.grid is not None
-    assert found.grid.header_rows == 2
-    assert found.grid.rows[0][1] == ("2020", 1, 2, True)
-    assert found.grid.rows[2][0] == ("N", 2, 1, False)
+    (table,), notes = _read(write_workbook(path, {"S": rows}, {"S": merged}))
+    assert _grid(table) == [["Region", "2020 Q1", "2020 Q2"], ["N", 1, 2], ["N", 3, 4]]
+    assert table.grid is not None
+    assert table.grid.header_rows == 2
+    assert table.grid.rows[0][1] == ("2020", 1, 2, True)
+    assert table.grid.rows[2][0] == ("N", 2, 1, False)
     assert "sheets have a header of several rows: 1 (the first: " in notes[0]
-    (one,), _ = _read(path, header_rows=1)
-    assert _grid(one)[:2] == [["Region", "2020", "2020"], ["Region", "Q1", "Q2"]]
+    (first,), _ = _read(path, header_rows=1)
+    assert _grid(first)[:2] == [["Region", "2020", "2020"], ["Region", "Q1", "Q2"]]
 
 
 def test_a_wide_name_over_texts_of_records_is_the_whole_header(path: Path) -> None:
     rows: Rows = [["Name", None, "City"], ["Ann", "Lee", "Oslo"], ["Bo", "Poe", "Nice"]]
-    (found,), notes = _read(write_workbook(path, {"S": rows}, {"S": [(0, 0, 1, 2)]}))
-    assert _grid(found) == [["Name", "Name", "City"], *rows[1:]]
+    (table,), notes = _read(write_workbook(path, {"S": rows}, {"S": [(0, 0, 1, 2)]}))
+    assert _grid(table) == [["Name", "Name", "City"], *rows[1:]]
     assert notes == []
-
-
-def test_a_damaged_workbook(path: Path) -> None:
-    write_workbook(path, BOOK)
-    path.write_bytes(path.read_bytes()[:300])
-    with pytest.raises(
-        DataError, match=f"{path}: not a workbook that can be read .* save it again"
-    ):
-        _read(path)
 
 
 def test_formulas_without_a_value_are_noted(tmp_path: Path) -> None:
     """A program that writes a formula need not compute it; such a cell is empty."""
     pytest.importorskip("openpyxl")
     path = write_workbook(tmp_path / "t.xlsx", {"S": [["a", "b"], [1, "=A2+1"], [2, 5]]})
-    (found,), notes = _read(path)
-    assert _grid(found) == [["a", "b"], [1, None], [2, 5]]
+    (table,), notes = _read(path)
+    assert _grid(table) == [["a", "b"], [1, None], [2, 5]]
     assert notes == [
         "workbooks have formulas without a stored value, which are empty cells: 1 (the first: "
         f"{path}, xl/worksheets/sheet1.xml)"
@@ -117,10 +109,10 @@ def test_hidden_sheets_are_noted(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(path)
     book["B"].sheet_state = "hidden"
     book.save(path)
-    found, notes = _read(path)
-    assert [table.sheet for table in found] == ["A", "B"]
-    told = "sheets are hidden in their workbook and are tables all the same: 1 (the first: "
-    assert notes == [f"{told}{path}, sheet 'B')"]
+    tables, notes = _read(path)
+    assert [table.sheet for table in tables] == ["A", "B"]
+    start = "sheets are hidden in their workbook and are tables all the same: 1 (the first: "
+    assert notes == [f"{start}{path}, sheet 'B')"]
 
 
 def test_a_cell_that_is_merged_over_a_whole_sheet(tmp_path: Path) -> None:
@@ -147,8 +139,8 @@ def test_repeated_cells_of_opendocument_have_a_limit(tmp_path: Path) -> None:
         book.save(str(tmp_path / "t.ods"))
         return tmp_path / "t.ods"
 
-    (found,), _ = _read(written(3, 2))
-    assert _grid(found) == [["1", "1"], [1, 1], [1, 1]]
+    (table,), _ = _read(written(3, 2))
+    assert _grid(table) == [["1", "1"], [1, 1], [1, 1]]
     with pytest.raises(DataError, match="at most 20,000,000 cells are read"):
         _read(written(1_000_000, 1_000))
 
@@ -157,6 +149,24 @@ def test_errors_and_times(tmp_path: Path) -> None:
     """An error is an empty cell."""
     rows: Rows = [["t", "x", "y"], [time(3, 4, 5), "#N/A", "a"]]
     for name in ("t.xls", "t.xlsx"):
-        (found,), _ = _read(write_workbook(tmp_path / name, {"S": rows}))
-        assert found.rows[0][0] == "03:04:05"
-    assert list(found.rows[0]) == ["03:04:05", None, "a"]
+        (table,), _ = _read(write_workbook(tmp_path / name, {"S": rows}))
+        assert table.rows[0][0] == "03:04:05"
+    assert list(table.rows[0]) == ["03:04:05", None, "a"]
+
+
+def test_the_content_decides_which_kind_of_workbook_it_is(path: Path, tmp_path: Path) -> None:
+    write_workbook(path, BOOK)
+    other = path.rename(tmp_path / ("t.xlsx" if path.suffix == ".ods" else "t.ods"))
+    (table,) = read_file(Release(tmp_path, ""), other, FileSettings())
+    assert _grid(table) == BOOK["Sales"]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.xlsx", "t.xlsm", "t.ods", "t.xls"])
+@pytest.mark.parametrize("end", [4, 10, 300, 3000, -1])
+def test_a_damaged_workbook_is_never_called_text(tmp_path: Path, name: str, end: int) -> None:
+    whole = write_workbook(tmp_path / "whole.xlsx", BOOK).read_bytes()
+    path = tmp_path / name
+    path.write_bytes(whole[:end])
+    with pytest.raises(DataError, match=rf"^{path}: not (text, but a|a) workbook") as caught:
+        read_file(Release(tmp_path, ""), path, FileSettings())
+    assert ".csv." not in str(caught.value)
