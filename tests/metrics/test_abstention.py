@@ -52,14 +52,14 @@ def test_chance_above_as_scikit_learn() -> None:
     for confidence, values in _cases(300):
         none = rng.random(len(values)) < 0.4
         weight = np.where(none, 0, values)
-        found = float(chance_above(none, weight, confidence))
+        chance = float(chance_above(none, weight, confidence))
         counts = none | (weight > 0)
         if not none.any() or not weight.any():
-            assert np.isnan(found)
+            assert np.isnan(chance)
             continue
         weights = np.where(none, 1, weight)[counts]
         area = auc(~none[counts], confidence[counts], sample_weight=weights)
-        assert found == pytest.approx(1 - area)
+        assert chance == pytest.approx(1 - area)
         alone = [
             float(chance_above(np.delete(none, i), np.delete(weight, i), np.delete(confidence, i)))
             for i in range(len(none))
@@ -94,8 +94,8 @@ def test_rankings_as_mteb() -> None:
         for q in dataset.queries
         if q.id in names
     }
-    found = theirs.calculate_retrieval_scores(retrieved, relevant, [1, 10])
-    for name, score in found.naucs.items():
+    expected = theirs.calculate_retrieval_scores(retrieved, relevant, [1, 10])
+    for name, score in expected.naucs.items():
         _, metric, _, k, confidence = (
             name.replace("NDCG", "ndcg").replace("Recall", "recall").replace("@", "_at_").split("_")
         )

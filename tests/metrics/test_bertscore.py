@@ -23,8 +23,8 @@ def test_equal_to_the_package() -> None:
     metric = BERTScore(f"{FOLDER}@6")
     rows = metric.statistics(JudgedAnswers(texts, references))
     scorer = bert_score.BERTScorer(model_type=FOLDER, num_layers=6)
-    _, _, wanted = scorer.score(texts[:2], ["a cat sat down", "Paris"])
-    assert rows[:2, 0] == pytest.approx(wanted.tolist(), abs=1e-5)
+    _, _, expected = scorer.score(texts[:2], ["a cat sat down", "Paris"])
+    assert rows[:2, 0] == pytest.approx(expected.tolist(), abs=1e-5)
     assert rows[2, 0] == 0
     assert metric.per_query(rows) == pytest.approx(rows[:, 0])
     assert float(metric.value(rows.sum(axis=0))) == pytest.approx(np.mean(rows[:, 0]))

@@ -21,8 +21,8 @@ pairs = st.lists(
 )
 
 
-def _examples(found: list[tuple[str | None, str]]) -> JudgedLabels:
-    return JudgedLabels([predicted for predicted, _ in found], [gold for _, gold in found])
+def _examples(labels: list[tuple[str | None, str]]) -> JudgedLabels:
+    return JudgedLabels([predicted for predicted, _ in labels], [gold for _, gold in labels])
 
 
 def _value(name: str, examples: JudgedLabels) -> float:
@@ -32,9 +32,9 @@ def _value(name: str, examples: JudgedLabels) -> float:
 
 @settings(deadline=None)
 @given(pairs)
-def test_weighted_is_scikit_learns(found: list[tuple[str | None, str]]) -> None:
+def test_weighted_is_scikit_learns(labels: list[tuple[str | None, str]]) -> None:
     """An answer without a label is a wrong one: for scikit-learn, a label that does not occur."""
-    examples = _examples(found)
+    examples = _examples(labels)
     gold, given_ = list(examples.gold), [p or "none" for p in examples.predicted]
     expected = precision_recall_fscore_support(gold, given_, average="weighted", zero_division=0)
     assert _value("accuracy", examples) == pytest.approx(accuracy_score(gold, given_))
@@ -44,9 +44,9 @@ def test_weighted_is_scikit_learns(found: list[tuple[str | None, str]]) -> None:
 
 @settings(deadline=None)
 @given(pairs)
-def test_macro_is_scikit_learns(found: list[tuple[str | None, str]]) -> None:
+def test_macro_is_scikit_learns(labels: list[tuple[str | None, str]]) -> None:
     """Over the labels that occur; an answer without one adds no label of its own."""
-    examples = _examples(found)
+    examples = _examples(labels)
     gold, given_ = list(examples.gold), [p or "none" for p in examples.predicted]
     occur = sorted({*gold, *given_} - {"none"})
     expected = precision_recall_fscore_support(
@@ -58,21 +58,21 @@ def test_macro_is_scikit_learns(found: list[tuple[str | None, str]]) -> None:
 
 @settings(deadline=None)
 @given(pairs)
-def test_answered_only(found: list[tuple[str | None, str]]) -> None:
+def test_answered_only(labels: list[tuple[str | None, str]]) -> None:
     """The same metrics of the queries that got True or False."""
-    answered = [pair for pair in found if pair[0] in ("True", "False")]
+    answered = [pair for pair in labels if pair[0] in ("True", "False")]
     for name in ("accuracy", "f1_weighted", "f1_macro"):
         alone = _value(name, _examples(answered)) if answered else math.nan
-        assert _value(f"{name}[answered]", _examples(found)) == pytest.approx(alone, nan_ok=True)
+        assert _value(f"{name}[answered]", _examples(labels)) == pytest.approx(alone, nan_ok=True)
 
 
 @settings(deadline=None)
 @given(pairs)
-def test_confusion_counts_every_query(found: list[tuple[str | None, str]]) -> None:
-    counts = confusion(_examples(found))
+def test_confusion_counts_every_query(labels: list[tuple[str | None, str]]) -> None:
+    counts = confusion(_examples(labels))
     assert counts.shape == (3, 4)
-    assert counts.sum() == len(found)
-    right = sum(predicted == gold for predicted, gold in found)
+    assert counts.sum() == len(labels)
+    right = sum(predicted == gold for predicted, gold in labels)
     assert np.trace(counts[:, :3]) == right
 
 

@@ -85,5 +85,5 @@ TEXTS = st.lists(st.text(max_size=12).filter(str.strip), min_size=1, max_size=4)
 
 @given(st.text(max_size=20))
 def test_any_answer_is_read(text: str) -> None:
-    for found in values_of(text):
-        assert found.matches(found)
+    for each in values_of(text):
+        assert each.matches(each)

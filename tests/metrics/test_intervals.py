@@ -66,8 +66,8 @@ def _covered(low: float, share: float, high: float) -> bool:
 def test_of_a_share_as_in_scipy(n: int) -> None:
     for hits in sorted({0, 1, n // 2, n - 1, n}):
         theirs = stats.binomtest(hits, n).proportion_ci(LEVEL, method="wilson")
-        found = interval(MEAN, _hits(hits, n))
-        assert found == pytest.approx((theirs.low, theirs.high), abs=1e-6)
+        bounds = interval(MEAN, _hits(hits, n))
+        assert bounds == pytest.approx((theirs.low, theirs.high), abs=1e-6)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -178,16 +178,16 @@ def test_over_part_of_the_queries() -> None:
     metric = _known("ex[bird]")
     some = np.vstack([_hits(9, 10), np.zeros((40, 2))])
     assert interval(metric, some) == interval(metric, _hits(9, 10))
-    one = np.zeros((50, 2))
-    one[0] = 1
-    assert interval(metric, one) == interval(MEAN, np.ones((1, 2)))
+    single = np.zeros((50, 2))
+    single[0] = 1
+    assert interval(metric, single) == interval(MEAN, np.ones((1, 2)))
     assert np.isnan(interval(metric, np.zeros((3, 2)))).all()
 
 
 @pytest.mark.parametrize("name", ["precision_macro", "recall_macro", "f1_macro"])
 def test_a_label_that_was_answered_once(name: str) -> None:
     """Leaving that answer out does not change which labels the average is over."""
-    (metric,) = (found for found in label_metrics() if found.name == name)
+    (metric,) = (metric for metric in label_metrics() if metric.name == name)
     gold = [LABELS[i % 2] for i in range(2000)]
     answers = [LABELS[(i + (i % 8 < 2)) % 2] for i in range(2000)]
     for stray in (0, 1):

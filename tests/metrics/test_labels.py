@@ -39,7 +39,7 @@ ANSWERS = [Answer(**json.loads(line)) for line in FILE.read_text(encoding="utf-8
 @pytest.mark.parametrize("part", sorted({answer.part for answer in ANSWERS}))
 def test_no_label_is_wrong(part: int) -> None:
     read = [(answer, parse_label(answer.text)) for answer in ANSWERS if answer.part == part]
-    assert not [(a.text, found) for a, found in read if found is not None and found != a.label]
+    assert not [(a.text, label) for a, label in read if label is not None and label != a.label]
 
 
 PLAIN = ("bare", "end", "json", "markdown", "reasoning", "start")
@@ -58,8 +58,8 @@ def test_most_plain_answers_are_read() -> None:
 )
 def test_reasoning_before_an_answer_changes_nothing(text: str) -> None:
     thoughts = "Is it true? It would be false if the year were 2010. So the answer is True. Wait."
-    for said in (f"<think>\n{thoughts}\n</think>\n\n{text}", f"{thoughts}</think>{text}"):
-        assert parse_label(said) == parse_label(text)
+    for answer in (f"<think>\n{thoughts}\n</think>\n\n{text}", f"{thoughts}</think>{text}"):
+        assert parse_label(answer) == parse_label(text)
     assert parse_label(f"<think>{thoughts}{text}") is None
 
 

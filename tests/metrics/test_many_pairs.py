@@ -12,12 +12,12 @@ def test_as_one_at_a_time() -> None:
     values = np.stack([(generator.random(400) > hard * x).astype(float) for x in (1, 0.97, 0.8, 1)])
     values[3] = np.round(values[3] * generator.random(400), 3)
     pairs = [(0, 1), (1, 0), (2, 0), (3, 0), (1, 1)]
-    found = randomization_tests(values, pairs)
-    wanted = [randomization_test(values[i], values[j], resamples=4000)[0] for i, j in pairs]
-    assert found == pytest.approx(wanted, abs=0.03)
-    assert found[0] == found[1]
-    assert found[2] < 0.01
-    assert found[4] == 1
+    p_values = randomization_tests(values, pairs)
+    expected = [randomization_test(values[i], values[j], resamples=4000)[0] for i, j in pairs]
+    assert p_values == pytest.approx(expected, abs=0.03)
+    assert p_values[0] == p_values[1]
+    assert p_values[2] < 0.01
+    assert p_values[4] == 1
 
 
 @pytest.mark.parametrize("n", [1, 4, 11])
@@ -25,10 +25,10 @@ def test_exact_where_all_differ_by_one(n: int) -> None:
     generator = np.random.default_rng(n)
     values = generator.integers(0, 2, size=(4, n)).astype(np.float32)
     pairs = [(i, j) for i in range(4) for j in range(4)]
-    wanted = [randomization_test(values[i], values[j]) for i, j in pairs]
-    assert all(exact for _, exact in wanted)
-    found = randomization_tests(values, pairs)
-    assert found == pytest.approx([p for p, _ in wanted], abs=1e-12)
+    expected = [randomization_test(values[i], values[j]) for i, j in pairs]
+    assert all(exact for _, exact in expected)
+    p_values = randomization_tests(values, pairs)
+    assert p_values == pytest.approx([p for p, _ in expected], abs=1e-12)
 
 
 def test_exact_where_few_differ() -> None:

@@ -17,7 +17,7 @@ from target_bench.metrics.retrieval import (
 
 
 def pooled_metrics(cutoffs: list[int]) -> list[RetrievalMetric]:
-    return [one for one in metrics_at(cutoffs, pools=True) if one.spec.name in ("judged", "bpref")]
+    return [m for m in metrics_at(cutoffs, pools=True) if m.spec.name in ("judged", "bpref")]
 
 
 NAMES = [f"t{i}" for i in range(8)]
@@ -40,7 +40,7 @@ def _scores(
     judged = judge(tables, [query.gold for query in queries], max(cutoffs))
     judged = with_labels(judged, tables, queries)
     metrics = pooled_metrics(cutoffs)
-    return {one.name: one.per_query(one.statistics(judged)) for one in metrics}
+    return {metric.name: metric.per_query(metric.statistics(judged)) for metric in metrics}
 
 
 labelled = st.dictionaries(st.sampled_from(NAMES), st.booleans(), min_size=1)
@@ -58,10 +58,10 @@ def test_bpref_is_that_of_trec_eval(pairs: list[tuple[dict[str, bool], list[str]
         str(i): {name: float(-rank) for rank, name in enumerate(ranking)}
         for i, (_, ranking) in enumerate(pairs)
     }
-    wanted = dict.fromkeys(qrels, 0.0)
-    for found in ir_measures.iter_calc([ir_measures.Bpref], qrels, run):
-        wanted[found.query_id] = found.value
-    assert own == pytest.approx(list(wanted.values()), abs=1e-4)
+    expected = dict.fromkeys(qrels, 0.0)
+    for measure in ir_measures.iter_calc([ir_measures.Bpref], qrels, run):
+        expected[measure.query_id] = measure.value
+    assert own == pytest.approx(list(expected.values()), abs=1e-4)
 
 
 @given(st.lists(st.tuples(labelled, rankings), min_size=1, max_size=4), st.integers(1, 8))

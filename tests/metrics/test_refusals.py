@@ -19,12 +19,12 @@ def _data() -> tuple[Dataset, dict[str, str]]:
     dataset, rng = load("mini"), np.random.default_rng(0)
     queries = [q for q in dataset.queries if q.metadata.get("task") == "question_answering"][:60]
     none = {"unanswerable": True, "task": "question_answering"}
-    asked = [
+    changed = [
         replace(q, gold=(), answer="", metadata=none) if i % 2 else q for i, q in enumerate(queries)
     ]
-    given = [str(rng.choice([*ANSWERS, q.references[0]])) for q in asked]
-    answers = {q.id: text for q, text in zip(asked, given, strict=True)}
-    return replace(dataset, queries=tuple(asked)), answers
+    given = [str(rng.choice([*ANSWERS, q.references[0]])) for q in changed]
+    answers = {q.id: text for q, text in zip(changed, given, strict=True)}
+    return replace(dataset, queries=tuple(changed)), answers
 
 
 def _squad(text: str, reference: str) -> int:
@@ -49,8 +49,8 @@ def test_as_squad_and_scikit_learn() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     pairs = [q.unanswerable for q in dataset.queries], [not refused[q.id] for q in dataset.queries]
     expected = metrics.precision_recall_fscore_support(*pairs, average="binary")[:3]
-    found = [scored.scores[f"refusal_{name}"].value for name in ("precision", "recall", "f1")]
-    assert found == pytest.approx(list(expected))
+    values = [scored.scores[f"refusal_{name}"].value for name in ("precision", "recall", "f1")]
+    assert values == pytest.approx(list(expected))
 
 
 def test_the_others_are_as_without_unanswerable_questions() -> None:

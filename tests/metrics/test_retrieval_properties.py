@@ -46,8 +46,8 @@ def _theirs(measure: str, case: Case) -> list[float]:
         for i, (ranking, _) in enumerate(case)
     }
     parsed = ir_measures.parse_measure(measure)
-    found = {r.query_id: r.value for r in ir_measures.iter_calc([parsed], qrels, run)}
-    return [float(found.get(str(i), 0.0)) for i in range(len(case))]
+    values = {r.query_id: r.value for r in ir_measures.iter_calc([parsed], qrels, run)}
+    return [float(values.get(str(i), 0.0)) for i in range(len(case))]
 
 
 @pytest.mark.parametrize("family", MEASURES)

@@ -46,8 +46,8 @@ def test_that_many_queries_show_the_difference_in_80_of_100_samples(
     chances = [(share + gain) / 2, (share - gain) / 2, 1 - share]
     drawn = generator.choice([size, -size, 0.0], p=chances, size=(4000, n))
     values = np.vstack([drawn, np.zeros((1, n))])
-    found = np.array(randomization_tests(values, [(i, 4000) for i in range(4000)]))
-    assert (found < 0.05).mean() > 0.78
+    p_values = np.array(randomization_tests(values, [(i, 4000) for i in range(4000)]))
+    assert (p_values < 0.05).mean() > 0.78
     assert power(n - 1, gain, share) < 0.8 <= power(n, gain, share)
 
 
@@ -70,13 +70,13 @@ def test_few_queries_show_nothing() -> None:
 @example(n=18951, share=0.0, size=1.0)
 def test_detectable_is_the_inverse(n: int, share: float, size: float) -> None:
     """Also where all queries differ, and another query can lower the power."""
-    found = detectable_with(n, share, size)
-    assert found is not None
-    assert power(n, found / size, share) == pytest.approx(0.8, abs=1e-3)
-    needed = queries_needed(found, share, size)
+    effect = detectable_with(n, share, size)
+    assert effect is not None
+    assert power(n, effect / size, share) == pytest.approx(0.8, abs=1e-3)
+    needed = queries_needed(effect, share, size)
     assert needed is not None
     assert needed <= n
-    assert power(needed, found / size, share) >= 0.8
+    assert power(needed, effect / size, share) >= 0.8
 
 
 @pytest.mark.parametrize(("rate", "size"), [(0.2, 1.0), (0.2, 0.5), (0.0, 1.0)])
@@ -88,6 +88,6 @@ def test_of_two_systems(rate: float, size: float) -> None:
     other = values.copy()
     differ = round(rate * 100)
     other[:differ] += np.resize([size / 2, -size / 2], differ)
-    found = detectable(metric, of_mean(values), of_mean(other))
+    effect = detectable(metric, of_mean(values), of_mean(other))
     expected = detectable_with(100, rate, size / 2 if differ else 1.0)
-    assert found == pytest.approx(expected, abs=1e-5)
+    assert effect == pytest.approx(expected, abs=1e-5)

@@ -44,14 +44,14 @@ def _normal(n: int, shift: float) -> tuple[Floats, Floats]:
 
 
 def _of_scipy(first: Floats, second: Floats, **more: Any) -> float:
-    found = scipy_stats.permutation_test(
+    result = scipy_stats.permutation_test(
         (first, second),
         lambda a, b, axis: np.mean(a - b, axis=axis),
         permutation_type="samples",
         vectorized=True,
         **more,
     )
-    return float(found.pvalue)
+    return float(result.pvalue)
 
 
 @settings(max_examples=60, deadline=None)
@@ -61,10 +61,10 @@ def test_exact_as_all_flips(pairs: list[tuple[float, float]]) -> None:
     differences = first - second
     flips = np.array(list(itertools.product((-1, 1), repeat=len(pairs))))
     means = np.abs((flips * differences).mean(axis=1))
-    wanted = (means >= abs(differences.mean()) - 1e-12).mean()
+    expected = (means >= abs(differences.mean()) - 1e-12).mean()
     p, exact = randomization_test(first, second)
     assert exact
-    assert p == pytest.approx(wanted, abs=1e-12)
+    assert p == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.15, 0.3])
@@ -84,8 +84,8 @@ def test_sampled_as_in_ranx(shift: float, p: float) -> None:
     Where several swaps give the very same difference (``SMALL``) ranx misses some of them, for it
     compares sums without a tolerance: 0.0935 in place of 0.125, which scipy has too.
     """
-    found, _ = randomization_test(*_normal(150, shift), resamples=200_000)
-    assert found == pytest.approx(p, rel=0.1, abs=1e-5)
+    sampled, _ = randomization_test(*_normal(150, shift), resamples=200_000)
+    assert sampled == pytest.approx(p, rel=0.1, abs=1e-5)
 
 
 @pytest.mark.parametrize("few", [0, 500])
@@ -125,8 +125,8 @@ def test_p_is_a_probability_above_zero(pairs: list[tuple[float, float]], seed: i
 
 
 def test_the_same_twice_is_not_a_difference() -> None:
-    found = compare(SMALL[0], SMALL[0])
-    assert (found.difference, found.p) == (0, 1)
+    result = compare(SMALL[0], SMALL[0])
+    assert (result.difference, result.p) == (0, 1)
     assert effect_size(SMALL[0], SMALL[0]).value == 0
 
 
@@ -168,12 +168,12 @@ def test_corpus_level_metric() -> None:
     p, exact = randomization_test(first, second, bleu.value)
     assert exact
     observed = abs(bleu.value(first.sum(axis=0)) - bleu.value(second.sum(axis=0)))
-    found = []
+    differences = []
     for flips in itertools.product((False, True), repeat=8):
         flipped = np.array(flips)[:, None]
         mine, theirs = np.where(flipped, second, first), np.where(flipped, first, second)
-        found.append(abs(bleu.value(mine.sum(axis=0)) - bleu.value(theirs.sum(axis=0))))
-    assert p == pytest.approx(np.mean(np.array(found) >= observed - 1e-9))
+        differences.append(abs(bleu.value(mine.sum(axis=0)) - bleu.value(theirs.sum(axis=0))))
+    assert p == pytest.approx(np.mean(np.array(differences) >= observed - 1e-9))
 
 
 def _slope(rows: Floats) -> Any:
@@ -191,21 +191,21 @@ def test_metric_of_rows() -> None:
     assert exact
     assert p == randomization_test(second[::-1], first[::-1], _slope, of_rows=True)[0]
     observed = abs(_slope(first) - _slope(second))
-    found = [
+    differences = [
         abs(_slope(np.where(flips, second, first)) - _slope(np.where(flips, first, second)))
         for flips in map(np.array, itertools.product(*[((False,), (True,))] * 9))
     ]
-    assert p == pytest.approx(np.mean(np.array(found) >= observed - 1e-9))
+    assert p == pytest.approx(np.mean(np.array(differences) >= observed - 1e-9))
 
 
 def test_metric_of_rows_as_one_of_sums() -> None:
     """A mean is one of rows too."""
     first, second = (of_mean(side) for side in _normal(60, 0.3))
     p = compare(first, second, resamples=4000).p
-    found = compare(
+    by_rows = compare(
         first, second, lambda rows: mean(rows.sum(axis=0)), resamples=4000, of_rows=True
     )
-    assert found.p == pytest.approx(p, abs=0.02)
+    assert by_rows.p == pytest.approx(p, abs=0.02)
 
 
 def test_queries_that_are_left_out() -> None:
@@ -220,23 +220,23 @@ def test_draws_without_a_query_are_left_out() -> None:
     """One query of forty is judged: a third of all draws hold none, and say nothing."""
     first, second = np.full(40, np.nan), np.full(40, np.nan)
     first[3], second[3] = 0.75, 0.25
-    found = compare(first, second, resamples=200)
-    assert found.difference == 0.5
-    assert 1 / 201 <= found.p <= 1
+    result = compare(first, second, resamples=200)
+    assert result.difference == 0.5
+    assert 1 / 201 <= result.p <= 1
 
 
 def test_effect_size() -> None:
     first, second = _normal(200, 0.5)
     differences = first - second
-    found = effect_size(first, second)
-    assert found.value == pytest.approx(differences.mean() / differences.std(ddof=1))
+    effect = effect_size(first, second)
+    assert effect.value == pytest.approx(differences.mean() / differences.std(ddof=1))
     theirs = scipy_stats.bootstrap(
         (differences,),
         lambda d, axis: np.mean(d, axis=axis) / np.std(d, ddof=1, axis=axis),
         method="percentile",
         rng=np.random.default_rng(1),
     ).confidence_interval
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
+    assert (effect.low, effect.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
     assert np.isnan(effect_size(np.full(5, 0.3), np.full(5, 0.1)).value)
     assert np.isnan(effect_size(np.ones(1), np.zeros(1)).value)
 

@@ -58,7 +58,7 @@ def _metrics_of(task: str) -> list[Metric[Any]]:
 
 def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() -> None:
     judged = (OF_TABLES["p_content"], OF_TABLES["p_structure"], FACTS_JUDGED)
-    by_models = [one.spec for one in (*judged, *BY_MODELS.values())]
+    by_models = [definition.spec for definition in (*judged, *BY_MODELS.values())]
     met = {spec.name: spec for spec in (BERT_SCORE, BLEURT, *by_models)}
     for task in BUILT_IN["task"]:
         for metric in _metrics_of(task):
@@ -220,6 +220,6 @@ def test_the_page_of_the_documentation_is_of_the_declarations() -> None:
     ranked = sorted(
         (s for s in SPECS.values() if s.rank is not None), key=lambda spec: spec.rank or 0
     )
-    for listed, about_rankings in zip(ranks.split("* "), (False, True), strict=True):
-        names = [s.name + "@k" * s.at_k for s in ranked if (s.of == "rankings") == about_rankings]
+    for listed, of_rankings in zip(ranks.split("* "), (False, True), strict=True):
+        names = [s.name + "@k" * s.at_k for s in ranked if (s.of == "rankings") == of_rankings]
         assert re.findall(r"`(.*?)`", listed) == names

@@ -117,14 +117,16 @@ def reordered(rows: Rows, columns: list[int], seed: int) -> list[Row]:
 
 @st.composite
 def results(draw: st.DrawFn) -> tuple[Rows, Rows]:
-    """Two results that are often the same but for the order of rows or columns, or one cell."""
+    """Two results that are often the same but for the order of rows or columns, or first cell."""
     width = draw(st.integers(1, 3))
-    one = draw(st.lists(st.tuples(*[CELLS] * width), max_size=5))
-    other = draw(st.one_of(st.permutations(one), st.lists(st.tuples(*[CELLS] * width), max_size=5)))
+    first = draw(st.lists(st.tuples(*[CELLS] * width), max_size=5))
+    second = draw(
+        st.one_of(st.permutations(first), st.lists(st.tuples(*[CELLS] * width), max_size=5))
+    )
     order = draw(st.permutations(range(width)))
-    turned = [tuple(row[i] for i in order) for row in other]
+    turned = [tuple(row[i] for i in order) for row in second]
     written = draw(st.booleans())
-    return one, [tuple(map(_as_float, row)) for row in turned] if written else turned
+    return first, [tuple(map(_as_float, row)) for row in turned] if written else turned
 
 
 def _as_float(cell: Cell) -> Cell:
@@ -134,29 +136,31 @@ def _as_float(cell: Cell) -> Cell:
 @settings(max_examples=200, deadline=None)
 @given(results())
 def test_sets_and_multisets_are_pythons(pair: tuple[Rows, Rows]) -> None:
-    one, other = pair
-    assert same_set(one, other) is (set(one) == set(other))
-    assert same_multiset(one, other) is (Counter(one) == Counter(other))
-    assert distinct(one) == list(dict.fromkeys(one))
-    assert same_set(distinct(one), one)
+    first, second = pair
+    assert same_set(first, second) is (set(first) == set(second))
+    assert same_multiset(first, second) is (Counter(first) == Counter(second))
+    assert distinct(first) == list(dict.fromkeys(first))
+    assert same_set(distinct(first), first)
 
 
 @settings(max_examples=200, deadline=None)
 @given(results())
 def test_tables_match_under_some_order_of_columns(pair: tuple[Rows, Rows]) -> None:
     """By trying every order, and Spider's quick reject."""
-    one, other = pair
+    first, second = pair
     for ordered in (False, True):
-        assert same_table(one, other, ordered) is _matches(one, other, ordered), ordered
+        assert same_table(first, second, ordered) is _matches(first, second, ordered), ordered
 
 
-def _matches(one: Rows, other: Rows, ordered: bool) -> bool:
-    if not one or not other:
-        return not one and not other
-    turned = [[tuple(row[i] for i in p) for row in other] for p in permutations(range(len(one[0])))]
-    if not any(one == rows if ordered else Counter(one) == Counter(rows) for rows in turned):
+def _matches(first: Rows, second: Rows, ordered: bool) -> bool:
+    if not first or not second:
+        return not first and not second
+    turned = [
+        [tuple(row[i] for i in p) for row in second] for p in permutations(range(len(first[0])))
+    ]
+    if not any(first == rows if ordered else Counter(first) == Counter(rows) for rows in turned):
         return False
-    kept = [[tuple(sorted(row, key=_key)) for row in rows] for rows in (one, other)]
+    kept = [[tuple(sorted(row, key=_key)) for row in rows] for rows in (first, second)]
     return kept[0] == kept[1] if ordered else set(kept[0]) == set(kept[1])
 
 

@@ -15,7 +15,7 @@ from target_bench.metrics.retrieval import (
 
 
 def set_metrics(depth: int) -> list[RetrievalMetric]:
-    return [one for one in metrics_at([depth], sets=True) if "sets" in "".join(one.spec.needs)]
+    return [m for m in metrics_at([depth], sets=True) if "sets" in "".join(m.spec.needs)]
 
 
 def column_metrics(cutoffs: list[int]) -> list[RetrievalMetric]:
@@ -31,18 +31,18 @@ def _per_query(judged: JudgedRankings, depth: int) -> dict[str, list[float]]:
 
 
 def test_sets_by_hand() -> None:
-    found = _per_query(judge(RANKINGS, GOLD, 10), 10)
-    assert found["set_precision"] == [0.5, 1, 0, 0, 0.25]
-    assert found["set_recall"] == [1, 0.5, 0, 0, 1]
-    assert found["set_f1"] == pytest.approx([4 / 6, 2 / 3, 0, 0, 2 / 5])
-    assert found["complete_recall"] == [1, 0, 0, 0, 1]
-    assert found["set_size"] == pytest.approx([4, 1, np.nan, 2, 4], nan_ok=True)
+    values = _per_query(judge(RANKINGS, GOLD, 10), 10)
+    assert values["set_precision"] == [0.5, 1, 0, 0, 0.25]
+    assert values["set_recall"] == [1, 0.5, 0, 0, 1]
+    assert values["set_f1"] == pytest.approx([4 / 6, 2 / 3, 0, 0, 2 / 5])
+    assert values["complete_recall"] == [1, 0, 0, 0, 1]
+    assert values["set_size"] == pytest.approx([4, 1, np.nan, 2, 4], nan_ok=True)
 
 
 def test_sets_end_at_the_largest_cutoff() -> None:
-    found = _per_query(judge(RANKINGS, GOLD, 2), 2)
-    assert found["set_size"] == pytest.approx([2, 1, np.nan, 2, 2], nan_ok=True)
-    assert found["set_precision"] == [1, 1, 0, 0, 0.5]
+    values = _per_query(judge(RANKINGS, GOLD, 2), 2)
+    assert values["set_size"] == pytest.approx([2, 1, np.nan, 2, 2], nan_ok=True)
+    assert values["set_precision"] == [1, 1, 0, 0, 0.5]
     assert len({m.signature for k in (2, 3) for m in set_metrics(k)}) == 10
 
 

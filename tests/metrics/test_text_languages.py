@@ -43,12 +43,12 @@ def test_tokens(language: str, text: str, tokens: list[str]) -> None:
 
 def test_chinese() -> None:
     """Three of four characters are shared; the English rules see one wrong word, and none."""
-    found = _values("zh", "中国人。", "中国人们")
-    assert found["exact_match"] == 0.0
-    assert found["token_f1"] == pytest.approx(6 / 7)
-    assert found["rouge1"] == pytest.approx(6 / 7)
-    assert found["rouge2"] == pytest.approx(4 / 5)
-    assert found["rougeL"] == pytest.approx(6 / 7)
+    values = _values("zh", "中国人。", "中国人们")
+    assert values["exact_match"] == 0.0
+    assert values["token_f1"] == pytest.approx(6 / 7)
+    assert values["rouge1"] == pytest.approx(6 / 7)
+    assert values["rouge2"] == pytest.approx(4 / 5)
+    assert values["rougeL"] == pytest.approx(6 / 7)
     assert _values("zh", "《中国人》", "中国人")["exact_match"] == 1.0
     english = _values("en", "中国人。", "中国人们")
     assert english["token_f1"] == english["rouge1"] == 0.0
@@ -65,10 +65,10 @@ def test_every_language_has_all_metrics_and_signatures_of_its_own() -> None:
     """But chrF's, which is the same in all, and BLEU's where it reads as in English."""
     names = [m.name for m in text_metrics("1")]
     there = [c for c in get_args(TextLanguage) if c not in NEEDED]
-    found = [text_metrics_of(language, "1") for language in there]
-    assert all([m.name for m in metrics] == names for metrics in found)
-    for one, other in pairwise(found):
-        same = [a.name for a, b in zip(one, other, strict=True) if a.signature == b.signature]
+    by_language = [text_metrics_of(language, "1") for language in there]
+    assert all([m.name for m in metrics] == names for metrics in by_language)
+    for first, second in pairwise(by_language):
+        same = [a.name for a, b in zip(first, second, strict=True) if a.signature == b.signature]
         assert set(same) <= {"chrf", "sacrebleu"}
 
 
@@ -93,10 +93,12 @@ def test_what_sacrebleu_lacks_is_said(language: str) -> None:
     ],
 )
 def test_a_task_tells_the_language(question: str, answer: str, language: TextLanguage) -> None:
-    """References come before questions; the signatures name the language that was found."""
+    """References come before questions; the signatures name the language that was signatures."""
     queries = [Query(str(n), question, (), answer) for n in range(2)]
-    told, named = (QuestionAnswering(language=code) for code in ("auto", language))
-    found = [metric.signature for metric in told.metrics(queries)]
-    assert found == [metric.signature for metric in named.metrics(queries)]
-    assert any(f"language:{language}" in one for one in found) == (language != "en")
-    assert told.metrics([])
+    automatic, named = (QuestionAnswering(language=code) for code in ("auto", language))
+    signatures = [metric.signature for metric in automatic.metrics(queries)]
+    assert signatures == [metric.signature for metric in named.metrics(queries)]
+    assert any(f"language:{language}" in signature for signature in signatures) == (
+        language != "en"
+    )
+    assert automatic.metrics([])
