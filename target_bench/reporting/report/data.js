@@ -15,15 +15,15 @@ const data = (() => {
 
   /* The value of a block; the least recently used ones are forgotten. */
   function get(name) {
-    const found = unpacked.get(name) ?? unpack(name);
+    const value = unpacked.get(name) ?? unpack(name);
     unpacked.delete(name);
-    unpacked.set(name, found);
+    unpacked.set(name, value);
     if (unpacked.size > KEPT) unpacked.delete(unpacked.keys().next().value);
-    return found;
+    return value;
   }
 
   const overview = unpack("overview");
-  async function one(kind, number) {
+  async function entry(kind, number) {
     const size = (await overview).per_block[kind];
     const block = await get(`${kind}-${Math.floor(number / size)}`);
     return block[number % size];
@@ -41,8 +41,8 @@ const data = (() => {
     overview,
     index: unpack("index"),
     metric,
-    query: (number) => one("queries", number),
-    table: (number) => one("tables", number),
+    query: (number) => entry("queries", number),
+    table: (number) => entry("tables", number),
   };
 })();
 

@@ -9,7 +9,7 @@ const detail = (() => {
   }
   const section = (title, ...nodes) => [el("h5", { text: title }), ...nodes];
   const block = (value) => el("pre", { class: "data", dir: "auto", tabindex: "0" }, ...shown.nodes(value));
-  const said = (value) => el("p", { class: "answer", dir: "auto" }, ...shown.nodes(value));
+  const paragraph = (value) => el("p", { class: "answer", dir: "auto" }, ...shown.nodes(value));
   const copyButton = (label, value) =>
     el("button", { type: "button", text: label, onclick: (event) => page.copy(shown.plain(value), event.currentTarget) });
   const isSQL = (query) => query.runs.some((run) => run.judged?.sql !== undefined);
@@ -23,7 +23,7 @@ const detail = (() => {
   }
 
   async function reference(query, words) {
-    const answers = isSQL(query) ? query.answers.map(block) : query.answers.map(said);
+    const answers = isSQL(query) ? query.answers.map(block) : query.answers.map(paragraph);
     const gold = await Promise.all(
       query.gold.map((number) => tables.entry(number, overview.columns, words, { gold: true, open: true })),
     );
@@ -51,17 +51,17 @@ const detail = (() => {
   }
 
   async function column(query, words, i, run, alone) {
-    const about = overview.runs[run];
+    const shownRun = overview.runs[run];
     const own = query.runs[run];
     const outcome = filters.badges(run, i).map(([text, kind]) => el("span", { class: `badge ${kind}`, text }));
     return el(
       "section",
-      { class: "column", "aria-label": `Run ${about.label}`, "data-run": run },
-      el("h4", {}, el("span", { class: `key s${about.series}`, "aria-hidden": "true" }), el("span", { class: "data", text: about.label })),
+      { class: "column", "aria-label": `Run ${shownRun.label}`, "data-run": run },
+      el("h4", {}, el("span", { class: `key s${shownRun.series}`, "aria-hidden": "true" }), el("span", { class: "data", text: shownRun.label })),
       el("p", { class: "line" }, ...outcome),
       ...answer(own),
       ...judged(own),
-      ...(await ranking(query, words, own, about.ranked ? "Retrieved" : "Given", alone)),
+      ...(await ranking(query, words, own, shownRun.ranked ? "Retrieved" : "Given", alone)),
     );
   }
 
@@ -85,7 +85,7 @@ const detail = (() => {
       "Answer",
       error !== undefined
         ? el("p", { class: "note data" }, "failed: ", ...shown.nodes(error))
-        : shown.plain(text) ? said(text) : el("p", { class: "soft", text: "(empty)" }),
+        : shown.plain(text) ? paragraph(text) : el("p", { class: "soft", text: "(empty)" }),
       facts.length ? el("p", { class: "small soft data", text: facts.join(" · ") }) : null,
     );
   }
@@ -105,32 +105,32 @@ const detail = (() => {
   }
 
   function judged(run) {
-    const found = run.judged;
-    if (!found) return [];
-    if (found.sql === undefined) return section("Judgement", listed(Object.entries(found)));
+    const record = run.judged;
+    if (!record) return [];
+    if (record.sql === undefined) return section("Judgement", listed(Object.entries(record)));
     const rows = (n) => (n === null || n === undefined ? "none" : page.plural(n, "row"));
     return [
-      ...section("Judged SQL", found.sql === null ? el("p", { class: "soft", text: "no SQL was read from the answer" }) : block(found.sql)),
-      found.sql === null ? null : copyButton("Copy SQL", found.sql),
+      ...section("Judged SQL", record.sql === null ? el("p", { class: "soft", text: "no SQL was read from the answer" }) : block(record.sql)),
+      record.sql === null ? null : copyButton("Copy SQL", record.sql),
       ...section(
         "Results",
         listed([
-          ["verdict", found.verdict.replaceAll("_", " ")],
-          ["reason", found.reason || null],
-          ["predicted", rows(found.rows)],
-          ["gold", rows(found.gold_rows)],
+          ["verdict", record.verdict.replaceAll("_", " ")],
+          ["reason", record.reason || null],
+          ["predicted", rows(record.rows)],
+          ["gold", rows(record.gold_rows)],
         ]),
-        ...results(found),
+        ...results(record),
       ),
     ];
   }
 
   /* What the prediction and the gold gave, beside each other: the beginnings that the run recorded. */
-  function results(found) {
-    const both = [["Result of the prediction", found.result, found.rows], ["Result of the gold SQL", found.gold_result, found.gold_rows]];
-    return [el("div", { class: "results" }, ...both.map(([title, result, n]) => one(title, result, n)))];
+  function results(record) {
+    const both = [["Result of the prediction", record.result, record.rows], ["Result of the gold SQL", record.gold_result, record.gold_rows]];
+    return [el("div", { class: "results" }, ...both.map(([title, result, n]) => side(title, result, n)))];
   }
-  function one(title, result, n) {
+  function side(title, result, n) {
     if (result === null) return el("div", {}, el("p", { class: "small", text: title }), el("p", { class: "empty", text: "none" }));
     const left = [];
     if (result.rows.length < n) left.push(`the first ${page.count(result.rows.length)} of ${page.plural(n, "row")}`);

@@ -29,13 +29,13 @@ const filters = (() => {
     const rank = index.runs[run].first[i];
     const where = index.n_gold[i] > 1 ? `, first @${rank}` : ` @${rank}`;
     const name = outcome === "found" || outcome === "partly" ? NAMES[outcome] + where : NAMES[outcome];
-    const said = isRanked(run) && (overview.labelled || outcome !== "unlabelled");
-    const found = said ? [[name, kind(outcome)]] : [];
+    const isShown = isRanked(run) && (overview.labelled || outcome !== "unlabelled");
+    const parts = isShown ? [[name, kind(outcome)]] : [];
     if (hasAnswer(run)) {
       const answer = answered(run, i);
-      found.push([answer === "partly" ? "partly right" : answer, kind(answer)]);
+      parts.push([answer === "partly" ? "partly right" : answer, kind(answer)]);
     }
-    return found;
+    return parts;
   }
 
   function option(value, text) {
@@ -110,10 +110,10 @@ const filters = (() => {
 
   /* What a run can be compared with; a few runs stand beside each other from the start. */
   function others() {
-    const found = overview.runs.map((run, i) => [String(i), run.label]).filter(([i]) => i !== control("run-a").value);
+    const single = overview.runs.map((run, i) => [String(i), run.label]).filter(([i]) => i !== control("run-a").value);
     const none = ["", "none"];
-    const all = found.length > 1 ? [["all", "all other runs"]] : [];
-    return found.length < BESIDE ? [...all, ...found, none] : [none, ...found, ...all];
+    const all = single.length > 1 ? [["all", "all other runs"]] : [];
+    return single.length < BESIDE ? [...all, ...single, none] : [none, ...single, ...all];
   }
 
   /* The runs that are looked at; the first is the one that filters and order are about. */

@@ -69,8 +69,8 @@ const list = (() => {
   }
 
   function item(i) {
-    const said = runs.filter((run) => filters.badges(run, i).length);
-    const marks = said.map((run) =>
+    const withBadges = runs.filter((run) => filters.badges(run, i).length);
+    const marks = withBadges.map((run) =>
       page.el(
         "span",
         { class: "of-run" },

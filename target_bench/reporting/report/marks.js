@@ -16,20 +16,20 @@ const marks = (() => {
   }
   /* The words of a text that are worth a mark: no stop words, no single letters of an alphabet. */
   function words(text) {
-    const found = parts(text).filter(isWord).map(key);
-    return new Set(found.filter((word) => !left_out.has(word) && !/^[a-z]$/.test(word)));
+    const keys = parts(text).filter(isWord).map(key);
+    return new Set(keys.filter((word) => !left_out.has(word) && !/^[a-z]$/.test(word)));
   }
   /* A text that may have been cut -> nodes, those words in <mark>. */
-  function nodes(value, wanted) {
+  function nodes(value, marked) {
     const [text, ...cut] = shown.nodes(value);
-    if (wanted.size === 0) return [text, ...cut];
-    const found = [];
+    if (marked.size === 0) return [text, ...cut];
+    const out = [];
     for (const part of parts(text)) {
-      if (isWord(part) && wanted.has(key(part))) found.push(page.el("mark", { text: part }));
-      else if (typeof found.at(-1) === "string") found[found.length - 1] += part;
-      else found.push(part);
+      if (isWord(part) && marked.has(key(part))) out.push(page.el("mark", { text: part }));
+      else if (typeof out.at(-1) === "string") out[out.length - 1] += part;
+      else out.push(part);
     }
-    return [...found, ...cut];
+    return [...out, ...cut];
   }
   return { setUp, words, nodes };
 })();

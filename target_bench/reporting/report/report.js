@@ -48,8 +48,8 @@
   }
 
   function fromAddress() {
-    const found = /^#query-(\d+)$/.exec(location.hash);
-    if (found && Number(found[1]) >= 1 && Number(found[1]) <= overview.n) show(Number(found[1]) - 1);
+    const match = /^#query-(\d+)$/.exec(location.hash);
+    if (match && Number(match[1]) >= 1 && Number(match[1]) <= overview.n) show(Number(match[1]) - 1);
   }
 
   function onKey(event) {

@@ -194,21 +194,21 @@ class Differences:
     Attributes:
         metric: what they are compared by.
         best: what the run is called that the others are compared with.
-        rows: what each other run is called, and its row of the comparison; the best score first.
+        rows: of each other run, by its name in the report; the best score first.
         sentence: the result, or why there is none.
         explained: how differences were tested, in sentences.
     """
 
     metric: str
     best: str
-    rows: Sequence[tuple[str, Row]]
+    rows: Sequence[Row]
     sentence: str
     explained: Sequence[str]
 
     @property
     def undecided(self) -> list[str]:
         """The runs that are not significantly different from the best."""
-        return [label for label, row in self.rows if is_undecided(row)]
+        return [row.run for row in self.rows if is_undecided(row)]
 
 
 def differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> list[Differences]:
@@ -242,12 +242,11 @@ def _compared(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: st
     except (ConfigError, DataError) as error:  # as of other versions: the report shows both
         return Differences(metric, best.label, [], f"The runs were not compared: {error}", [])
     named = _named(comparison, {run.run.folder.resolve(): run.label for run in ordered})
-    rows = [(row.run, row) for row in named.rows[1:]]
     scored = {run.label: run.scores[metric]["value"] for run in bounds if metric in run.scores}
     known = {label: value for label, value in scored.items() if value is not None}
     above = upper_bounds(known, best.scores[metric]["value"], declared)
     sentence = " ".join(filter(None, (best_run(named), above)))
-    return Differences(metric, best.label, rows, sentence, legend(named))
+    return Differences(metric, best.label, named.rows[1:], sentence, legend(named))
 
 
 def _named(comparison: Comparison, labels: Mapping[Path, str]) -> Comparison:

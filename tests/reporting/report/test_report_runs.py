@@ -132,7 +132,7 @@ def test_the_best_run_is_told_from_some(mini_runs: list[Path], tmp_path: Path) -
     (differences,) = summary.differences(runs, summary.main_metrics(runs)[0])
     assert differences.metric == "recall@10"
     assert differences.best in ("bm25", "bm25:k1=1.3")
-    others = [label for label, _ in differences.rows]
+    others = [row.run for row in differences.rows]
     assert others[-1] == "random"
     assert "oracle" not in others
     assert differences.undecided == others[:1]
