@@ -349,14 +349,7 @@ def _of_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> SampleScores:
         }
         for name, row in zip(ids, rows, strict=True)
     }
-    numbers = [
-        metric
-        for metric in columns
-        if any(isinstance(row.get(metric), int | float) for row in scores.values())
-        and not any(isinstance(row.get(metric), str) for row in scores.values())
-    ]
-    kept = {name: {m: row.get(m) for m in numbers} for name, row in scores.items()}
-    return replace(_made(path, path.stem, "", kept), repeated=repeated)
+    return replace(_made(path, path.stem, "", scores), left_out=(), repeated=repeated)
 
 
 def _number_in(cell: Any) -> Any:
@@ -496,19 +489,18 @@ def _made(path: Path, name: str, task: str, scores: _Table) -> SampleScores:
     Raises:
         DataError: no metric is a number a sample, or a number is infinite.
     """
-    for sample, row in scores.items():
-        for metric, value in row.items():
-            if isinstance(value, float) and isinf(value):
-                raise DataError(f"{path}: {metric} of the sample {sample!r} is not finite: {value}")
-    metrics = list(dict.fromkeys(metric for row in scores.values() for metric in row))
     values, left_out = {}, []
-    for metric in metrics:
+    for metric in dict.fromkeys(metric for row in scores.values() for metric in row):
         column = [row.get(metric) for row in scores.values()]
-        if all(value is None or isinstance(value, int | float) for value in column):
-            values[metric] = np.array([np.nan if v is None else float(v) for v in column])
-        else:
+        if not all(value is None or isinstance(value, int | float) for value in column):
             left_out.append(metric)
-    values = {metric: array for metric, array in values.items() if not np.isnan(array).all()}
+            continue
+        array = np.array([np.nan if value is None else float(value) for value in column])
+        for sample, value in zip(scores, array, strict=True):
+            if isinf(value):
+                raise DataError(f"{path}: {metric} of the sample {sample!r} is not finite: {value}")
+        if not np.isnan(array).all():
+            values[metric] = array
     if not values:
         raise DataError(
             f"{path}: no metric has a number for every sample"
