@@ -6,18 +6,13 @@ from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from math import isclose, isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec, Score
 from target_bench.core.text_tables import Column, Mark, TextTable, counted, p_text, score_text
 from target_bench.metrics.scores import spec_of
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER
-
-if TYPE_CHECKING:
-    import pandas
-    import pyarrow
-
 
 _NAMED = 4
 FIELDS_OF_DIFFERENCE = {"value": "difference", "low": "difference_low", "high": "difference_high"}
@@ -207,27 +202,11 @@ class Comparison:
             "specs": {name: spec.to_json() for name, spec in self.specs.items()},
         }
 
-    def to_arrow(self) -> "pyarrow.Table":
-        """``to_records`` as a table of Arrow."""
-        import pyarrow
-
-        return pyarrow.Table.from_pylist(self.to_records())
-
     def to_records(self) -> list[dict[str, Any]]:
         """Return ``Row.to_record`` of each row, with the baseline and the test."""
         return [
             row.to_record() | {"baseline": self.baseline, "test": self.test} for row in self.rows
         ]
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """``to_arrow`` as a data frame.
-
-        Raises:
-            MissingExtraError: pandas is not installed.
-        """
-        from target_bench.runs.result import data_frame
-
-        return data_frame(self.to_arrow())
 
     def __repr__(self) -> str:
         return str(self)
