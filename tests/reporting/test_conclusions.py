@@ -28,7 +28,6 @@ from target_bench.reporting.conclusions import (
     conclude,
     factors,
     main_effects,
-    matched,
 )
 from target_bench.runs.manifest import Identity, Manifest
 from target_bench.runs.result import Result
@@ -207,11 +206,6 @@ def test_averages_are_over_what_all_levels_have(
     by_name = {effect.factor: [level.score for level in effect.levels] for effect in effects}
     assert by_name == {name: pytest.approx(means) for name, means in expected.items()}
     assert unclear == [factor.name for factor in varied if factor.name not in expected]
-
-
-def test_every_level_has_as_many_runs() -> None:
-    retriever, k1 = _factors(retriever="bbl", k1=f"12{NONE}")
-    assert matched(retriever, [retriever, k1]) == ({"b": [0, 1], "l": [2, 2]}, 1)
 
 
 def _pooled(*shares: float) -> list[Measured]:

@@ -18,11 +18,11 @@ PEOPLE = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("drive")
-    (found / "staff.csv").write_text("name,city,role\nAnn,Oslo,chef\nBo,Nice,host\n")
-    (found / "films.csv").write_text("film,director,year\nHeat,Mann,1995\nAlien,Scott,1979\n")
-    (found / "towns.csv").write_text("city,country\nOslo,Norway\nNice,France\n")
-    return found
+    folder = tmp_path_factory.mktemp("drive")
+    (folder / "staff.csv").write_text("name,city,role\nAnn,Oslo,chef\nBo,Nice,host\n")
+    (folder / "films.csv").write_text("film,director,year\nHeat,Mann,1995\nAlien,Scott,1979\n")
+    (folder / "towns.csv").write_text("city,country\nOslo,Norway\nNice,France\n")
+    return folder
 
 
 def _run(folder: Path, people: bool, out: Path) -> Path:
