@@ -1,8 +1,8 @@
 """Reads from caches while something is timed: such a time says nothing about a system.
 
-Notes are of the whole process, so that those of a plug-in's own threads count too. Of two runs
-that are timed at once in one process each also gets the other's: at worst a time is not shown. What
-was made belongs to the run that made it: to another it is a loan.
+What a run has computed itself and reads again does not count, as a cold run does so too. All is of
+the whole process, so that a plug-in's own threads count; of two runs that are timed at once in one
+process neither time says much anyway.
 """
 
 from collections import Counter
@@ -10,63 +10,57 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 ANSWERS = "recorded answers"
 """What the cache of answers is called, and the one store of it."""
 
-lock = Lock()
-noted: Counter[str] = Counter()
+_lock = Lock()
+_reads: Counter[str] = Counter()
+_computed: set[tuple[Hashable, Hashable]] = set()
 _off: ContextVar[bool] = ContextVar("target_bench_caches_off", default=False)
 
 
-class Watching(Protocol):
-    """What watches a run (``runs.times.Watch``).
+class CacheWatch:
+    """Watches a run from now on: what it computes, and which caches it reads besides."""
 
-    Attributes:
-        made: the entries that the run has computed, by store.
-    """
+    def __init__(self) -> None:
+        with _lock:
+            _computed.clear()
+            self._earlier = Counter(_reads)
 
-    made: dict[Hashable, set[Hashable]]
-
-
-watches: list[Watching] = []
-watching: ContextVar[Watching | None] = ContextVar("target_bench_watch", default=None)
-
-
-def _made_here() -> dict[Hashable, set[Hashable]]:
-    """Return the entries that the run of this thread has made, by store."""
-    watch = watching.get()
-    if watch in watches:
-        return watch.made
-    return watches[0].made if len(watches) == 1 else {}
+    def used(self) -> list[str]:
+        """Return the caches that were read since the last call, sorted by name."""
+        with _lock:
+            now = Counter(_reads)
+        used, self._earlier = sorted(now - self._earlier), now
+        return used
 
 
 def note(cache: str) -> None:
     """Note that something was read from the cache of this name."""
-    with lock:
-        noted[cache] += 1
+    with _lock:
+        _reads[cache] += 1
 
 
-def made(store: Hashable, keys: Iterable[Hashable]) -> None:
-    """Record that this run has computed these entries of a store."""
-    with lock:
-        _made_here().setdefault(store, set()).update(keys)
+def record_computed(store: Hashable, keys: Iterable[Hashable]) -> None:
+    """Record that the run has computed these entries of a store."""
+    with _lock:
+        _computed.update((store, key) for key in keys)
 
 
-def found(cache: str, store: Hashable, keys: Iterable[Hashable]) -> None:
-    """Note a read of these entries of a store, unless this run has made all of them."""
-    with lock:
-        here = _made_here().get(store, set())
-        if not all(key in here for key in keys):
-            noted[cache] += 1
+def record_reads(cache: str, store: Hashable, keys: Iterable[Hashable]) -> None:
+    """Note a read of these entries of a store, unless the run has computed all of them."""
+    with _lock:
+        if not all((store, key) in _computed for key in keys):
+            _reads[cache] += 1
 
 
-def answered(generator: Any, any_cached: bool) -> None:
+def record_answers(generator: Any, any_cached: bool) -> None:
     """Note whether a generator says that some of its answers came from a cache.
 
     It is believed, but for one whose class has a true ``answers_are_noted``: its answers come out
-    of the cache of answers, which knows that an equal prompt of the same run is not a loan.
+    of the cache of answers, which knows what the run has asked for itself.
     """
     if any_cached and not getattr(type(generator), "answers_are_noted", False):
         note(ANSWERS)

@@ -161,7 +161,7 @@ def used_packages(*plugins: object) -> dict[str, str]:
     return {DISTRIBUTION: __version__, **installed}
 
 
-def made_with_others(made_with: Mapping[str, str], installed: Mapping[str, str]) -> str | None:
+def package_changes(made_with: Mapping[str, str], installed: Mapping[str, str]) -> str | None:
     """Return "made with ...; installed now: ..." where versions of packages differ, else None.
 
     Args:

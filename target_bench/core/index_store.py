@@ -28,7 +28,7 @@ from target_bench.core.errors import (
     reason,
 )
 from target_bench.core.files import parse_json, sha256_of, sync
-from target_bench.core.identity import made_with_others, plugin_identity, used_packages
+from target_bench.core.identity import package_changes, plugin_identity, used_packages
 from target_bench.core.schema import Corpus
 
 FORMAT = 5
@@ -132,7 +132,7 @@ def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
             "Load it for what it was saved for, or save a new index in another folder."
         )
     _check_files(folder, record)
-    changed = made_with_others(record.get(_PACKAGES, {}), used_packages(retriever))
+    changed = package_changes(record.get(_PACKAGES, {}), used_packages(retriever))
     if changed is not None:
         warnings.warn(
             f"{folder}: the index was {changed}. Should it not load, or rank otherwise, {_AGAIN}",

@@ -264,7 +264,7 @@ def is_read_by(metric: Metric[Any], task: Task[Any]) -> bool:
 
 
 def added_metrics(
-    wanted: Iterable[MetricLike],
+    metrics: Iterable[MetricLike],
     task: Task[Any],
     own: Sequence[Metric[Any]],
     cutoffs: Sequence[int] = (),
@@ -272,13 +272,14 @@ def added_metrics(
     """Yield the metrics that are computed besides the task's own, at every cutoff.
 
     Args:
-        wanted: those that were asked for; such as a task cannot compute, and its own, are left out.
+        metrics: those that were asked for; the own ones of the task, and such as it cannot compute,
+            are left out.
         task: the task.
         own: its metrics.
         cutoffs: those of rankings.
     """
     names = {each.name for each in own}
-    for metric in map(metric_of, wanted):
+    for metric in map(metric_of, metrics):
         if not is_read_by(metric, task):
             continue
         at_all: list[Metric[Any]] = [metric]
@@ -290,17 +291,17 @@ def added_metrics(
                 yield each
 
 
-def check_read(wanted: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
+def check_read(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
     """See that every metric that was asked for is one of some task.
 
     Args:
-        wanted: the metrics.
+        metrics: those that were asked for.
         tasks: name -> task, or its class.
 
     Raises:
         ConfigError: one is of none.
     """
-    for metric in map(metric_of, wanted):
+    for metric in map(metric_of, metrics):
         retrieved = metric.spec.of == RANKINGS and any(
             t.source == "retrieved" for t in tasks.values()
         )

@@ -43,7 +43,7 @@ class Foreign:
         self._target = target
         self._setting = setting
         self._kinds = kinds
-        resolved = found_at(target, setting) if isinstance(target, str) else target
+        resolved = object_named(target, setting) if isinstance(target, str) else target
         self._source: str | None = None
         if isinstance(target, str):
             with suppress(OSError, TypeError):  # of an object that is made already
@@ -92,7 +92,7 @@ class Foreign:
         )
 
 
-def found_at(target: str, setting: str) -> object:
+def object_named(target: str, setting: str) -> object:
     """Return the object that ``module:name`` or ``path/file.py:name`` names.
 
     Raises:

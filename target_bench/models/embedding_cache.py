@@ -114,7 +114,9 @@ def _vectors_of(
     if store is not None:
         known, vectors, n_cut = store.read(keys, warn)
         if known.any():
-            cache_use.found("embedding cache", store, [keys[i] for i in np.flatnonzero(known)])
+            cache_use.record_reads(
+                "embedding cache", store, [keys[i] for i in np.flatnonzero(known)]
+            )
         if known.all():
             return vectors, n_cut
         store.append([], vectors[:0], (), warn)  # see that it works before hours of encoding
@@ -126,7 +128,7 @@ def _vectors_of(
         part = _checked(made, [texts[i] for i in places], encoder)
         if store is not None:
             store.append([keys[i] for i in places], part, cut[0] if cut else (), warn)
-            cache_use.made(store, [keys[i] for i in places])
+            cache_use.record_computed(store, [keys[i] for i in places])
         if not vectors.shape[1]:
             vectors = np.zeros((len(keys), part.shape[1]), np.float32)
         if part.shape[1] != vectors.shape[1]:

@@ -53,7 +53,9 @@ def ask_generator(
                 generator, requests, record, lambda answer: bool(answer.text.strip()), Observer()
             )
         generations |= {answer.query_id: answer for answer in replies}
-    cache_use.answered(generator, any(generation.cached for generation in generations.values()))
+    cache_use.record_answers(
+        generator, any(generation.cached for generation in generations.values())
+    )
     return generations
 
 

@@ -14,8 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,7 +23,6 @@ from pathlib import Path
 from threading import get_ident
 from typing import Any
 
-from target_bench.core import cache_use
 from target_bench.core.registry import installed_version
 from target_bench.runs.manifest import Manifest
 
@@ -244,41 +242,6 @@ def worked() -> Iterator[list[float]]:
     finally:
         hooks["__import__"] = original
         seconds[0] = max(0.0, seconds[0] + time.perf_counter())
-
-
-class Watch:
-    """A record of the caches that are read from now on."""
-
-    def __init__(self) -> None:
-        self._earlier = Counter(cache_use.noted)
-        self.made: dict[Hashable, set[Hashable]] = {}
-
-    def used(self) -> list[str]:
-        """Return the caches read since the last call, or since the watch began; sorted."""
-        with cache_use.lock:
-            now = Counter(cache_use.noted)
-        used = sorted(now - self._earlier)
-        self._earlier = now
-        return used
-
-
-@contextmanager
-def watched() -> Iterator[Watch]:
-    """Watch a run. What it makes itself and finds again is not a loan: a cold run does so too.
-
-    Its threads are those that run in a copy of its context. What other threads make is the run's
-    if it is the only one that is watched; else its owner is unknown, and it is a loan to all.
-    """
-    with cache_use.lock:
-        watch = Watch()
-        cache_use.watches.append(watch)
-    token = cache_use.watching.set(watch)
-    try:
-        yield watch
-    finally:
-        cache_use.watching.reset(token)
-        with cache_use.lock:
-            cache_use.watches.remove(watch)
 
 
 _RECORDED = (

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.identity import code_hash
-from target_bench.core.model_objects import Description, Foreign, called, found_at, n_required
+from target_bench.core.model_objects import Description, Foreign, called, n_required, object_named
 from target_bench.core.ranking import Ranking
 from target_bench.core.registry import class_name
 from target_bench.core.schema import NO_DATABASE, Corpus, Field, Format, RowLimit, Table, TableId
@@ -121,7 +121,7 @@ class WrappedRetriever(Retriever):
     def _factory_of(self, setting: object) -> Any:
         """Return the function that makes a retriever from texts, if it is one."""
         kinds = self._filled + self._fillable
-        source: Any = found_at(setting, "retriever") if isinstance(setting, str) else setting
+        source: Any = object_named(setting, "retriever") if isinstance(setting, str) else setting
         if isinstance(source, kinds) or not callable(source):
             return None
         if isclass(source) and issubclass(source, kinds):

@@ -89,8 +89,8 @@ def test_json(tmp_path: Path, inside: Inside) -> None:
     assert [r["retriever"] for r in document["results"]] == ["bm25:k1=0.9", "oracle"]
     for result in document["results"]:
         assert set(result) == PRINTED | MORE
-        about = [result[name] for name in ("corpus", "split", "task", "generator")]
-        assert about == ["mini", "validation", "retrieval", None]
+        described = [result[name] for name in ("corpus", "split", "task", "generator")]
+        assert described == ["mini", "validation", "retrieval", None]
         assert result["n_queries"] >= 50
         assert {"recall@1", "recall@10", "recall_micro@10", "mrr", "map"} <= set(result["scores"])
         for score in result["scores"].values():

@@ -53,11 +53,11 @@ class Leaky:
 class Answering(Leaky):
     converses = False
 
-    asked = 0
+    n_requests = 0
 
     def generate(self, request):
-        self.asked += 1
-        if self.asked > 1:
+        self.n_requests += 1
+        if self.n_requests > 1:
             return f"I was sent {self.api_key}"
         raise ValueError(self.said())
 '''

@@ -127,8 +127,8 @@ def test_credentials_among_settings_are_masked_in_every_text() -> None:
         "parts": [{"password": "pw#3"}, {"api_key": "EMPTY"}],
     }
     note_secrets(settings)
-    said = "no S3cret pw, S3cret%20pw, query-key-1, own-header-2 or pw#3 at host.example"
-    assert without_secrets(said) == "no ***, ***, ***, *** or *** at host.example"
+    text = "no S3cret pw, S3cret%20pw, query-key-1, own-header-2 or pw#3 at host.example"
+    assert without_secrets(text) == "no ***, ***, ***, *** or *** at host.example"
     kept = "EMPTY application/json by someone, and xpw#3x"
     assert without_secrets(kept) == kept
 
@@ -136,8 +136,8 @@ def test_credentials_among_settings_are_masked_in_every_text() -> None:
 def test_the_folder_of_a_shell_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PWD", "/home/someone/project")
     monkeypatch.setenv("DB_PWD", "some-password-5")
-    said = without_secrets("/home/someone/project/runs: some-password-5")
-    assert said == "/home/someone/project/runs: ***"
+    masked = without_secrets("/home/someone/project/runs: some-password-5")
+    assert masked == "/home/someone/project/runs: ***"
 
 
 @pytest.mark.parametrize("value", ["2023-06-01", "12345678", "3.14159265"])
@@ -186,8 +186,8 @@ def test_a_word_that_is_a_credential_elsewhere_changes_no_identity() -> None:
 def test_a_credential_is_found_as_errors_write_it(wrote: Callable[[str], str]) -> None:
     secret = 'p@ss"wo\\rd:1 %é'
     note_secrets({"password": secret, "token": "tok9"})
-    said = without_secrets(f"refused {wrote(secret)} of tok9")
-    assert re.fullmatch("refused ['\"]?\\*\\*\\*['\"]? of \\*\\*\\*", said)
+    masked = without_secrets(f"refused {wrote(secret)} of tok9")
+    assert re.fullmatch("refused ['\"]?\\*\\*\\*['\"]? of \\*\\*\\*", masked)
 
 
 @pytest.mark.parametrize(

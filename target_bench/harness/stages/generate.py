@@ -33,7 +33,6 @@ from target_bench.harness.stages.consent import Confirm, Estimate, of_generator
 from target_bench.harness.stages.recorded import begin, note_on_versions, repeat_notes, report
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.models.original_classes import adapted, created
-from target_bench.runs import times
 from target_bench.runs.record_log import ANSWERS, Answered
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, generation_entries
@@ -233,22 +232,22 @@ class GenerateStage:
         self.observer.stage(f"{self.spec.label}: generate", total=len(todo))
         answers: dict[str, Answered] = {}
         start = time.perf_counter()
-        with times.watched() as watch:
-            try:
-                with ANSWERS.log(self.store.folder) as log:
-                    for answered in self._answers(todo):
-                        log.append([answered])
-                        answers[answered.generation.query_id] = answered
-                        self.observer.answered(answered.generation)
-                        self.observer.advance(1)
-            finally:
-                took = None
-                if self.spec.generator is not None:
-                    cached = any(a.generation.cached for a in answers.values())
-                    if cached:
-                        cache_use.answered(self.spec.generator, any_cached=True)
-                    took = Took(time.perf_counter() - start, watch.used(), len(answers))
-                self.store.write_manifest(**generation_entries(self.store.manifest, took))
+        watch = cache_use.CacheWatch()
+        try:
+            with ANSWERS.log(self.store.folder) as log:
+                for answered in self._answers(todo):
+                    log.append([answered])
+                    answers[answered.generation.query_id] = answered
+                    self.observer.answered(answered.generation)
+                    self.observer.advance(1)
+        finally:
+            took = None
+            if self.spec.generator is not None:
+                cached = any(a.generation.cached for a in answers.values())
+                if cached:
+                    cache_use.record_answers(self.spec.generator, any_cached=True)
+                took = Took(time.perf_counter() - start, watch.used(), len(answers))
+            self.store.write_manifest(**generation_entries(self.store.manifest, took))
         return answers
 
     def _answers(self, todo: Sequence[Query]) -> Iterator[Answered]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from target_bench.core.identity import made_with_others
+from target_bench.core.identity import package_changes
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
 from target_bench.runs import times
@@ -39,7 +39,7 @@ def note_on_versions(
     Returns:
         A note to record, of a run that is gone on with.
     """
-    changed = made_with_others(store.manifest.environment.get(times.USED, {}), packages)
+    changed = package_changes(store.manifest.environment.get(times.USED, {}), packages)
     if changed is None:
         return []
     if n_done is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from target_bench.core import cache_use, contract, ranking
 from target_bench.core.built_in import BOUNDS
+from target_bench.core.cache_use import CacheWatch
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, StoreError
@@ -35,7 +36,7 @@ from target_bench.runs import times
 from target_bench.runs.manifest import MixedIn
 from target_bench.runs.record_log import RANKINGS, Log
 from target_bench.runs.store import Run
-from target_bench.runs.times import Took, Watch
+from target_bench.runs.times import Took
 
 _MOST_NOTES = 100  # of a retriever, on one part of a run: notes are for a person
 
@@ -212,14 +213,14 @@ class RetrieveStage:
                 self._report(exposure.notes(retriever, self.dataset))
             if self.dataset.distractors:
                 self._report(own_database.notes(retriever, self.dataset))
-            with times.watched() as watch:
-                try:
-                    new = self._asked(retriever, parts, log, watch, len(done))
-                finally:
-                    n, notes = len(parts), self.part_notes
-                    lines = list(notes) if n == 1 else own_database.joined(notes, n)
-                    since = f"from query {len(done) + 1:,} on: " if done and todo else ""
-                    self._report([since + line for line in lines])
+            watch = CacheWatch()
+            try:
+                new = self._asked(retriever, parts, log, watch, len(done))
+            finally:
+                n, notes = len(parts), self.part_notes
+                lines = list(notes) if n == 1 else own_database.joined(notes, n)
+                since = f"from query {len(done) + 1:,} on: " if done and todo else ""
+                self._report([since + line for line in lines])
         if not timed:
             self._time_single_queries(retriever, self.options.latency)
         return done | new, not todo
@@ -258,7 +259,7 @@ class RetrieveStage:
         retriever: RetrieverLike,
         parts: Sequence[Part],
         log: Log[Retrieval],
-        watch: Watch,
+        watch: CacheWatch,
         n_done: int,
     ) -> dict[str, Retrieval]:
         """Embed each part of the corpus, and ask its queries."""
@@ -353,7 +354,7 @@ class RetrieveStage:
         corpus: Corpus,
         log: Log[Retrieval],
         embed: Took,
-        watch: Watch,
+        watch: CacheWatch,
         n_done: int,
     ) -> dict[str, Retrieval]:
         self.observer.stage(f"{self.spec.label}: retrieve", total=len(todo))

@@ -144,7 +144,7 @@ class AnswerCache:
                 "sent again"
             )
             return None
-        cache_use.found(cache_use.ANSWERS, cache_use.ANSWERS, [key])
+        cache_use.record_reads(cache_use.ANSWERS, cache_use.ANSWERS, [key])
         return ModelReply(*row[:-1])
 
     def put(self, key: str, answer: ModelReply) -> None:
@@ -156,7 +156,7 @@ class AnswerCache:
         values = astuple(answer)
         created = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         row = (key, *values, created, seal_of([key, *values]))
-        cache_use.made(cache_use.ANSWERS, [key])
+        cache_use.record_computed(cache_use.ANSWERS, [key])
         self._file.do(lambda database: database.execute(_INSERT, row))
 
     def __len__(self) -> int:

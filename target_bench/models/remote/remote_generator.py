@@ -50,7 +50,7 @@ class RemoteGenerator(Generator):
 
     paid = True
     converses: ClassVar[bool] = True
-    answers_are_noted: ClassVar[bool] = True  # as ``cache_use.answered`` has it
+    answers_are_noted: ClassVar[bool] = True  # as ``cache_use.record_answers`` has it
     concurrency: int
     cache: bool
 
