@@ -6,13 +6,6 @@ from pathlib import Path
 from tests.cli.inside import Inside
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
-TASKS = {
-    "question_answering": "QuestionAnswering",
-    "fact_verification": "FactVerification",
-    "text_to_sql": "TextToSQL",
-    "table_to_text": "TableToText",
-    "retrieval": "TableRetrieval",
-}
 RUN = ("run", "mini", "--limit", "3", "--retriever", "oracle", "--generator", "gold", "--task")
 
 
@@ -24,14 +17,3 @@ def test_the_example_of_the_documentation(inside: Inside) -> None:
     assert "Words" in inside.good("describe", "metric", "my_metrics.py:Wordiness")
     assert "wordiness" in inside.good(*RUN, "my_metrics.py:WordyAnswers")
     assert "wordiness" in inside.good(*RUN, "qa", "--metric", "my_metrics.py:Wordiness")
-
-
-def test_a_subclass_with_prompts_of_its_own(inside: Inside) -> None:
-    Path("own.py").write_text(
-        "from target_bench.tasks.question_answering import QuestionAnswering\n\n\n"
-        "class Own(QuestionAnswering):\n    pass\n",
-        encoding="utf-8",
-    )
-    Path("question_answering.yaml").write_text("user: 'broken: {{ nothing }}'", encoding="utf-8")
-    generator = (*RUN[:-2], "extractive", "--task", "own.py:Own")
-    assert "question_answering.yaml" in inside.bad(2, *generator)
