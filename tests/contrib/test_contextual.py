@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.errors import ConfigError
-from target_bench.core.registry import create
 from tests.retrievers.tables import ask, built, corpus, names, reloaded
 
 
@@ -30,10 +28,3 @@ def test_a_table_is_found_by_its_sentence_and_by_what_it_had(spec: str, tmp_path
     saved, loaded = reloaded(spec, tmp_path / "index")
     assert ask(loaded) == ask(saved)
     assert loaded.notes() == [note]
-
-
-def test_chunks_have_sentences_of_their_own(spec: str) -> None:
-    retriever = built(f'chunks:rows=1,retriever="{spec}"')
-    assert names(ask(retriever, ["grocer"])[0]) == ["fruit"]
-    with pytest.raises(ConfigError, match="no field"):
-        create("retriever", f"{spec},prompt=x")

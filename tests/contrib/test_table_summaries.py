@@ -8,8 +8,6 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.contract import Generator
-from target_bench.core.errors import ConfigError
-from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.tables import MemoryCorpus
@@ -143,12 +141,3 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     assert writer.requests == []
     assert loaded.retrieve_batch(["river", "x"], 8) == saved.retrieve_batch(["river", "x"], 8)
     assert loaded.notes() == saved.notes()
-
-
-def test_identity_and_errors() -> None:
-    identity, warning = plugin_identity(TableSummaries(Writer(), UnitWords()))
-    assert warning is None
-    assert set(identity["parts"]) == {"generator", "encoder"}
-    assert identity != plugin_identity(TableSummaries(Writer("other"), UnitWords()))[0]
-    with pytest.raises(ConfigError, match="expected columns, original or none"):
-        TableSummaries(Writer(), UnitWords(), schema="all")

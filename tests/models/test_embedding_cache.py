@@ -195,7 +195,7 @@ def test_damage_warns_and_is_repaired(root: Path) -> None:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(st.lists(st.text(max_size=4), max_size=6), max_size=5))
 def test_any_calls(calls: list[list[str]]) -> None:
@@ -353,7 +353,7 @@ def _append_forever(root: Path) -> None:
 
 def test_a_killed_writer_leaves_whole_rows(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
-    for _ in range(3):
+    for _ in range(2):
         process = context.Process(target=_append_forever, args=(tmp_path,))
         before = len(recorded(opened(tmp_path), *map(str, range(10_000))))
         process.start()

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError
-from target_bench.core.identity import plugin_identity
 from target_bench.core.vectors import TextKind, Vectors
 from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
@@ -60,26 +58,6 @@ def test_nothing_is_encoded_twice() -> None:
     assert len(words.encoded) == len(set(QUERIES))
     _built(encoder=words, rows=0)
     assert len(words.encoded) > len(set(QUERIES))
-
-
-def test_identity_is_that_of_its_parts() -> None:
-    identity, warning = plugin_identity(Dense(encoder=Words()))
-    assert warning is None
-    assert identity["parts"]["encoder"]["revision"] == "words-1"
-    others = [
-        Dense(encoder=Words(seed=1)),
-        Dense(encoder=Words(), rows=2),
-        Dense(encoder=Words(), similarity="dot"),
-        Dense(encoder=Learned()),
-    ]
-    assert all(plugin_identity(other)[0] != identity for other in others)
-
-
-def test_named_parts() -> None:
-    pytest.importorskip("faiss")
-    retriever = Dense(encoder="lsa", index="faiss-hnsw:m=4")
-    assert plugin_identity(retriever)[0]["parts"]["index"]["config"]["m"] == 4
-    assert constructor_arguments(retriever)["index"] == "faiss-hnsw:m=4"
 
 
 def test_zeros_are_reported() -> None:

@@ -1,14 +1,11 @@
 """LlamaIndex: its own indexes and retrievers find what they hold."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from target_bench.core import registry
 from target_bench.core.contract import retrieve
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Query
 from tests.retrievers.encoders import UnitWords
 from tests.retrievers.tables import TABLES, corpus
@@ -110,28 +107,6 @@ def test_scores_and_orders() -> None:
     rising = _embedded(Given(nodes, [1.0, 2.0, 3.0]))
     assert rising.retrieve("x", 3) == [fruit, rivers, kings]
     assert any("against the order of their scores" in note for note in rising.notes())
-
-
-def test_the_command_line_names_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(
-        "from tests.retrievers.test_llama_index import make_index as imported\n"
-        "def make(nodes):\n    return imported(nodes)\n"
-    )
-    retriever = registry.create("retriever", f"llama-index:retriever={path}:make,fields=[title]")
-    retriever.embed_corpus(corpus())
-    assert _names(retriever, "kings", 1) == ["kings"]
-    identity, warning = plugin_identity(retriever)
-    assert warning is None
-    assert identity["config"]["fields"] == ["title"]
-
-
-def test_identity() -> None:
-    index = make_index(list(_nodes()))
-    assert "give version=" in (plugin_identity(LlamaIndexRetriever(index))[1] or "")
-    one, warning = plugin_identity(LlamaIndexRetriever(index, version="1"))
-    assert warning is None
-    assert one != plugin_identity(LlamaIndexRetriever(index, version="2"))[0]
 
 
 def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:

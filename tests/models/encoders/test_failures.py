@@ -14,7 +14,7 @@ from target_bench.models.embedding_cache import encoded
 from target_bench.models.encoders.sentence_transformers import MiniLM, SentenceTransformers
 from tests.models.encoders.minilm import FOLDER, library
 
-TEXTS = [f"{'word ' * n}{n}" for n in range(40)]
+TEXTS = [f"{'word ' * n}{n}" for n in range(20)]
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_too_little_memory_halves_the_batch_and_is_said(
     sizes: list[int] = []
     _with_forward(monkeypatch, _limited(5, error, sizes))
     np.testing.assert_allclose(encoder.encode(TEXTS, "table"), expected, atol=1e-6)
-    assert sizes == [16, 8] + [4] * 10
+    assert sizes == [16, 8] + [4] * 5
     assert encoder.notes() == ["out of memory with batches of 16 texts; went on with 4"]
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.identity import plugin_identity
 from target_bench.models.encoders.model2vec import Model2Vec
 
 pytest.importorskip("model2vec")
@@ -65,14 +64,6 @@ def test_cut_texts_are_counted(folder: Path) -> None:
     vectors, cut = lower.vectors_and_cut(["w1 w2 w3", "w1 w2"], "query")
     assert np.array_equal(vectors[0], vectors[1])
     assert cut.tolist() == [True, False]
-
-
-def test_the_identity_is_of_the_content(folder: Path, tmp_path: Path) -> None:
-    same, other = _write(tmp_path / "same"), _write(tmp_path / "other", seed=1)
-    first, _ = plugin_identity(Model2Vec(str(folder)))
-    assert str(folder) not in str(first)
-    assert plugin_identity(Model2Vec(str(same)))[0] == first
-    assert Model2Vec(str(other)).revision() != first["revision"]
 
 
 def test_a_broken_folder_is_named(tmp_path: Path) -> None:

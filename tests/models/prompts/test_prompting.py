@@ -177,12 +177,6 @@ def test_invalid_prompt(tmp_path: Path, changes: dict[str, Any], parts: list[str
         assert part in str(caught.value)
 
 
-def test_filters_in_a_prompt(tmp_path: Path) -> None:
-    user = "{{ query | upper | tojson }} {{ tables | trim | tojson }}"
-    prompt = Prompt.load("question_answering", _file(tmp_path, user=user))
-    assert prompt.messages("who?", " a\n1 ")[1].content == '"WHO?" "a\\n1"'
-
-
 @pytest.mark.parametrize(
     ("content", "part"),
     [
