@@ -85,7 +85,7 @@ class BARTScore(MeanOverAnswers):
         for start in range(0, len(pairs), self._batch_size):
             answers, references = zip(*pairs[start : start + self._batch_size], strict=True)
             with torch.no_grad():
-                read, wanted = (
+                inputs, labels = (
                     tokenizer(
                         list(texts),
                         max_length=LONGEST,
@@ -95,11 +95,11 @@ class BARTScore(MeanOverAnswers):
                     ).to(model.device)
                     for texts in (answers, references)
                 )
-                tokens = wanted["input_ids"]
-                logits = model(**read, labels=tokens).logits
+                tokens = labels["input_ids"]
+                logits = model(**inputs, labels=tokens).logits
                 likely = logits.log_softmax(dim=-1).gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
                 likely = likely * (tokens != model.config.pad_token_id)
-                means = likely.sum(dim=1) / wanted["attention_mask"].sum(dim=1)
+                means = likely.sum(dim=1) / labels["attention_mask"].sum(dim=1)
             scores += means.double().tolist()
         return np.array(scores, dtype=np.float64)
 

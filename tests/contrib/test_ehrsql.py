@@ -66,6 +66,6 @@ def test_a_submission_is_verified_with_its_measures_of_abstention(tmp_path: Path
     _release(tmp_path / "ehrsql", *({**QUESTION, "id": f"{i}"} for i in range(3)), IMPOSSIBLE)
     (run,) = evaluate("bm25", "ehrsql", top_k=4, data_dir=tmp_path, out=tmp_path / "runs")
     assert run["false_retrieval@4"].value == 0
-    about = card().model_copy(update={"training_data": {"ehrsql": "no"}})
-    packed = pack([run.folder], about, tmp_path / "a.tbs.zip")
+    described = card().model_copy(update={"training_data": {"ehrsql": "no"}})
+    packed = pack([run.folder], described, tmp_path / "a.tbs.zip")
     assert verify(packed, data_dir=tmp_path).verdict == "accepted"

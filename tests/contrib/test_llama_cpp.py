@@ -62,11 +62,11 @@ def test_answers_are_scored_and_a_server_gives_the_same(
 
 def test_answers_follow_a_schema_and_repeat(model: Any) -> None:
     schema = {"type": "object", "properties": {"label": {"enum": ["x", "y"]}}}
-    asked = request(answer_schema=schema | {"required": ["label"]})
-    first = model.generate(asked)
+    question = request(answer_schema=schema | {"required": ["label"]})
+    first = model.generate(question)
     assert '"label"' in first.text
     model.generate(request("Something else in between."))
-    assert model.generate(asked) == first
+    assert model.generate(question) == first
 
 
 def test_a_prompt_too_long_fails_alone(model: Any) -> None:

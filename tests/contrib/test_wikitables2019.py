@@ -33,20 +33,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_tables(folder: Path) -> None:
-    found = read_tables(
-        LOADER,
-        folder.parent / "data" / "wikitables2019",
-        "test",
-    )
-    first, second = found.value
+    read = read_tables(LOADER, folder.parent / "data" / "wikitables2019", "test")
+    first, second = read.value
     assert first.id == TableId("0", "12-7")
     assert (list(first.header), [list(row) for row in first.rows]) == (
         ["Year", "Member"],
         [["1958 election", "Jean"], ["1973", ""]],
     )
     assert list(second.header) == ["Name", ""]
-    assert any("12-8.csv, line 3: 2 cells under 1 columns" in note for note in found.notes)
-    assert list(found.files) == ["tables_part_1.tar.gz"]
+    assert any("12-8.csv, line 3: 2 cells under 1 columns" in note for note in read.notes)
+    assert list(read.files) == ["tables_part_1.tar.gz"]
 
 
 def test_it_is_for_distractors(folder: Path) -> None:

@@ -34,8 +34,8 @@ def test_tables_and_questions(tmp_path: Path) -> None:
     assert table.id == TableId("0", "csv/203-csv/1.csv")
     assert list(table.header) == ["Act", "Said"]
     assert [list(row) for row in table.rows] == [["Ann", '"No",\nshe said'], ["Bo \\", "–"]]
-    one, several = dataset.queries
-    assert (one.text, one.answer, one.gold) == ("who said |?", "Ann", (table.id,))
+    single, several = dataset.queries
+    assert (single.text, single.answer, single.gold) == ("who said |?", "Ann", (table.id,))
     assert (several.answer, several.metadata) == (
         "2004 | 17 years",
         {"values": ["2004", "17 years"]},
@@ -54,14 +54,14 @@ def test_tagged_files_say_what_values_stand_for(tmp_path: Path) -> None:
         (tagged, 1, "yes"),
         (_mixed(tagged), 1, "some"),
     ):
-        found = score_answers(dataset, answers, "qa").scores["denotation"]
-        assert found.value == value
-        assert f"|tagged:{known}|" in found.signature
+        score = score_answers(dataset, answers, "qa").scores["denotation"]
+        assert score.value == value
+        assert f"|tagged:{known}|" in score.signature
 
 
 def _mixed(dataset: Dataset) -> Dataset:
-    one, other = dataset.queries
-    return replace(dataset, queries=(replace(one, metadata={"values": ["Ann"]}), other))
+    first, second = dataset.queries
+    return replace(dataset, queries=(replace(first, metadata={"values": ["Ann"]}), second))
 
 
 @pytest.mark.parametrize(

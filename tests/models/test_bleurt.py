@@ -54,12 +54,12 @@ def test_the_mean_of_the_model_over_references(tmp_path: Path) -> None:
     for references, missing in ((several, [1, 2, 2]), (single, [0, 0, 0])):
         padded = is_padded(references)
         rows = metric.statistics(JudgedDescriptions(texts, references, evidence, padded))
-        said = ["ann won", "the game", NULL]
-        wanted = [
-            fmean(score(one.lower(), text) for one in (*accepted, *[NULL] * n))
-            for text, accepted, n in zip(said, references, missing, strict=True)
+        written = ["ann won", "the game", NULL]
+        expected = [
+            fmean(score(reference.lower(), text) for reference in (*accepted, *[NULL] * n))
+            for text, accepted, n in zip(written, references, missing, strict=True)
         ]
-        assert rows[:, 0] == pytest.approx(wanted, abs=1e-5)
+        assert rows[:, 0] == pytest.approx(expected, abs=1e-5)
         assert rows[:, 1].tolist() == [1, 1, 1]
         assert metric.bounds(rows)[0] <= rows[:, 0].min()
     assert "bleurt|mean over references|" in metric.signature

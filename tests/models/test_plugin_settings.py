@@ -250,11 +250,11 @@ def test_a_missing_package_names_its_extra(
     kind: registry.Kind, spec: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registry.resolve(kind, spec.partition(":")[0])
-    found = importlib.util.find_spec
+    find_spec = importlib.util.find_spec
     own = ("target_bench", "tests", "builtins")
 
     def find(name: str, package: Any = None) -> Any:
-        return found(name, package) if name.startswith(own) else None
+        return find_spec(name, package) if name.startswith(own) else None
 
     monkeypatch.setattr(importlib.util, "find_spec", find)
     with pytest.raises(MissingExtraError, match=rf"target-bench\[{extra}\]"):

@@ -67,9 +67,11 @@ def test_bartscore_is_the_likelihood_of_the_reference(bart: str) -> None:
     references = [("a cat", "the cat sat on a mat, as cats do"), ("b",), ("nothing",)]
     metric = BARTScore(bart)
     rows = metric.statistics(JudgedAnswers(texts, references))
-    pairs = zip(texts, references, strict=True)
-    wanted = [max(likelihood(text or "", one) for one in accepted) for text, accepted in pairs]
-    assert rows[:, 0] == pytest.approx(wanted, abs=1e-5)
+    expected = [
+        max(likelihood(text or "", reference) for reference in accepted)
+        for text, accepted in zip(texts, references, strict=True)
+    ]
+    assert rows[:, 0] == pytest.approx(expected, abs=1e-5)
     assert metric.bounds(rows) == (rows[:, 0].min(), 0)
 
 
@@ -142,11 +144,11 @@ def test_bleurt_reads_answers_as_they_are_written(tmp_path: Path) -> None:
     tokens = transformers.AutoTokenizer.from_pretrained(tmp_path / "bleurt")
     rows = metric.statistics([ComparedTables(text, GOLD, "text") for text in ANSWERS])
     with torch.no_grad():
-        wanted = [
+        expected = [
             float(model.eval()(**tokens([GOLD], [text or ""], return_tensors="pt")).logits[0, 0])
             for text in ANSWERS
         ]
-    assert rows[:, 0] == pytest.approx(wanted, abs=1e-5)
+    assert rows[:, 0] == pytest.approx(expected, abs=1e-5)
     assert "as written" in metric.signature
 
 

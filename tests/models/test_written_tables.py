@@ -16,9 +16,9 @@ CELLS = st.text(alphabet="aB1é|&%#_${}~^*[]\\<>\",:'", min_size=1, max_size=6).
 @pytest.mark.parametrize("name", FORMATS)
 @given(rows=st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=2, max_size=4))
 def test_read_again(name: TableFormat, rows: list[list[str]]) -> None:
-    found = read_tables(written(rows, name), name)
-    assert found.faults == ()
-    assert [[list(row) for row in table.rows] for table in found.tables] == [rows]
+    reading = read_tables(written(rows, name), name)
+    assert reading.faults == ()
+    assert [[list(row) for row in table.rows] for table in reading.tables] == [rows]
 
 
 @pytest.mark.parametrize("cell", ["--", "a---b", "``", "''a''", "* 1", "[1] a", "*", "[2cm]"])

@@ -47,8 +47,8 @@ class Overlap(BaseRetriever):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
         words = set(query.lower().split())
-        found = [(len(words & set(d.page_content.lower().split())), d) for d in self.docs]
-        ranked = sorted((pair for pair in found if pair[0]), key=lambda pair: -pair[0])
+        scored = [(len(words & set(d.page_content.lower().split())), d) for d in self.docs]
+        ranked = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
         return [document for _, document in ranked][: self.k]
 
     @classmethod
@@ -73,8 +73,8 @@ class Distances(InMemoryVectorStore):
     def similarity_search_with_score(
         self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
-        found = super().similarity_search_with_score(query, k=k)
-        return [(document, 1 - score) for document, score in found]
+        pairs = super().similarity_search_with_score(query, k=k)
+        return [(document, 1 - score) for document, score in pairs]
 
 
 class WithoutScores(InMemoryVectorStore):
@@ -86,8 +86,8 @@ class WithoutScores(InMemoryVectorStore):
         raise NotImplementedError
 
     def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
-        found = super().similarity_search_with_score(query, k=k)
-        return [document for document, _ in found]
+        pairs = super().similarity_search_with_score(query, k=k)
+        return [document for document, _ in pairs]
 
     def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> None:
         raise NotImplementedError
@@ -116,9 +116,9 @@ def _ids(table: Table) -> dict[str, str]:
 
 def _names(retriever: LangChainRetriever, query: str, k: int) -> list[str]:
     """The tables found, as the harness ranks them."""
-    (found,) = retrieve(retriever, [Query("q", query, (TABLES[0].id,))], k, corpus(), False)
-    assert found.error is None, found.error
-    return [table_id.table_id for table_id in found.tables]
+    (retrieval,) = retrieve(retriever, [Query("q", query, (TABLES[0].id,))], k, corpus(), False)
+    assert retrieval.error is None, retrieval.error
+    return [table_id.table_id for table_id in retrieval.tables]
 
 
 def _embedded(given: object, **settings: Any) -> LangChainRetriever:
@@ -225,9 +225,9 @@ def test_identity() -> None:
     _, warning = plugin_identity(LangChainRetriever(filled))
     assert warning is not None
     assert "give version=" in warning
-    one, warning = plugin_identity(LangChainRetriever(filled, version="a"))
+    identity, warning = plugin_identity(LangChainRetriever(filled, version="a"))
     assert warning is None
-    assert one != plugin_identity(LangChainRetriever(filled, version="b"))[0]
+    assert identity != plugin_identity(LangChainRetriever(filled, version="b"))[0]
     for given in (Overlap.from_documents, partial(Overlap.from_documents, k=3), make_filled):
         identity, warning = plugin_identity(LangChainRetriever(given))
         assert warning is None, warning

@@ -68,9 +68,9 @@ def _nodes(**more: Any) -> list[TextNode]:
 
 
 def _names(retriever: LlamaIndexRetriever, query: str, k: int) -> list[str]:
-    (found,) = retrieve(retriever, [Query("q", query, (TABLES[0].id,))], k, corpus(), False)
-    assert found.error is None, found.error
-    return [table_id.table_id for table_id in found.tables]
+    (retrieval,) = retrieve(retriever, [Query("q", query, (TABLES[0].id,))], k, corpus(), False)
+    assert retrieval.error is None, retrieval.error
+    return [table_id.table_id for table_id in retrieval.tables]
 
 
 def _embedded(given: object, **settings: Any) -> LlamaIndexRetriever:

@@ -137,12 +137,12 @@ Answer = Callable[[Request], Reply | None]
 
 def first_times(n: int, reply: Reply) -> Answer:
     """This reply to the first requests that hold the text ``q``."""
-    asked: list[Request] = []
+    answered: list[Request] = []
 
     def script(request: Request) -> Reply | None:
-        if "q" not in request.body["input"] or len(asked) == n:
+        if "q" not in request.body["input"] or len(answered) == n:
             return None
-        asked.append(request)
+        answered.append(request)
         return reply
 
     return script
@@ -151,8 +151,8 @@ def first_times(n: int, reply: Reply) -> Answer:
 def changed(change: Callable[[list[dict[str, Any]]], object]) -> Reply:
     """The answer to a request for ``q`` and ``r``, with its data changed."""
     body = served.embeddings({"input": ["q", "r"]})
-    found = change(body["data"])
-    return Reply(body | {"data": found} if found is not None else body)
+    data = change(body["data"])
+    return Reply(body | {"data": data} if data is not None else body)
 
 
 NOT_TWO = "not one vector for each of 2 texts"
@@ -236,8 +236,8 @@ def test_what_was_embedded_before_a_failure_is_kept(server: OpenAIServer) -> Non
     answered = {r.body["input"][0] for r in server.requests[:49]}
     server.script = None
     server.requests.clear()
-    found, _ = encoded(encoder, texts, "table")
-    assert found.tolist() == [vector(text) for text in texts]
+    vectors, _ = encoded(encoder, texts, "table")
+    assert vectors.tolist() == [vector(text) for text in texts]
     assert {r.body["input"][0] for r in server.requests} == set(texts) - answered
 
 
@@ -273,8 +273,8 @@ def test_a_text_that_is_too_long_is_named(server: OpenAIServer) -> None:
 def test_a_batch_that_is_too_large_is_sent_in_parts(server: OpenAIServer, refusal: Reply) -> None:
     server.script = lambda request: refusal if len(request.body["input"]) > 5 else None
     texts = [str(i) for i in range(37)]
-    found = OpenAIEmbeddings("m", server.base_url).encode(texts, "table")
-    assert found.tolist() == [vector(text) for text in texts]
+    vectors = OpenAIEmbeddings("m", server.base_url).encode(texts, "table")
+    assert vectors.tolist() == [vector(text) for text in texts]
 
 
 def test_dimensions_that_the_model_does_not_know(server: OpenAIServer) -> None:
@@ -300,8 +300,8 @@ def test_batches_of_other_dimensions(server: OpenAIServer, cache: bool) -> None:
 def test_faults_at_random_lose_and_repeat_nothing() -> None:
     texts = [f"text {i}" for i in range(1000)]
     with OpenAIServer(fault_rate=0.3, seed=3) as server:
-        found, _ = encoded(
+        vectors, _ = encoded(
             OpenAIEmbeddings("m", server.base_url, batch_size=10, max_retries=20), texts, "table"
         )
         assert sum(server.answered.values()) == 100
-    np.testing.assert_array_equal(found, np.array([vector(t) for t in texts], np.float32))
+    np.testing.assert_array_equal(vectors, np.array([vector(t) for t in texts], np.float32))

@@ -114,10 +114,10 @@ def test_a_damaged_answer_is_asked_for_again(path: Path, one: bytes, other: byte
     content = path.read_bytes()
     assert content.count(one) == 1
     path.write_bytes(content.replace(one, other))
-    said: list[str] = []
-    cache = AnswerCache(path, said.append)
+    messages: list[str] = []
+    cache = AnswerCache(path, messages.append)
     assert (cache.get("a"), cache.get("b")) == (None, ModelReply("Oslo"))
-    assert said == [
+    assert messages == [
         f"an answer recorded in {path} is damaged; it was removed and the request is sent again"
     ]
     cache.put("a", ModelReply("Paris"))
