@@ -109,9 +109,8 @@ class AnswerJudge(ABC):
     killed run continues.
 
     Attributes:
-        replays: whether judging cannot be repeated, as where a model judges. A submission then
-            carries the judgements, which are read and never made again; a failed answer is judged
-            without asking the model.
+        replays: whether judging cannot be repeated, as where a model judges; a run of such a
+            task cannot be submitted to a leaderboard.
         packages: distributions whose versions can change a judgement; recorded with every run.
     """
 

@@ -31,14 +31,14 @@ LARGEST_LINE = MEBI
 LARGEST_DOCUMENT = MEBI
 LARGEST_DOCUMENTS = 4 * MEBI
 MOST_LINES = 1_000_000
-MOST_FILES = 302
+MOST_FILES = 202
 LARGEST_RATIO = 300
 LARGEST_DIRECTORY = 128 * 1024
 DEEPEST = 16
 
 _END = 22  # bytes of the record at the end of a zip
 _LOCAL = 30  # bytes of the record before each file
-_IN_RUN = ("run.json", "retrieval.jsonl", "generations.jsonl", "judgements.jsonl")
+_IN_RUN = ("run.json", "retrieval.jsonl", "generations.jsonl")
 NAMES = frozenset(
     {"submission.json", "card.json", *(f"runs/{i}/{n}" for i in range(MOST_RUNS) for n in _IN_RUN)}
 )

@@ -51,7 +51,7 @@ def readable() -> None:
 
     It is a plain zip, stored or deflated, with the files of a submission under their own names
     and nothing else: no path that leads out, no link, no name twice, no encryption, no zip64,
-    no file over another, nothing before or after. It has at most 64 MiB and 302 files and
+    no file over another, nothing before or after. It has at most 64 MiB and 202 files and
     unpacks to at most 512 MiB, no file to more than 300 times its packed size; a line has at
     most 1 MiB, a document 1 MiB, all of them together 4 MiB, a file 1,000,000 lines, an answer
     20,000 characters, all answers of a run 20,000,000 together. All text is UTF-8, and all JSON
@@ -59,10 +59,9 @@ def readable() -> None:
     deeper than 16 levels. Every file has the SHA-256 that submission.json names for it, and
     every document the fields it should have. The texts of a card are plain (no HTML, no control
     characters, none that change the direction of text), its links begin with http:// or
-    https://, and it says of every corpus of the runs whether a model was trained on it. Where a
-    model judges the answers of a task, the submission holds the judgements as they were
-    recorded, one of every answer that did not fail, and of that very answer; no model is asked.
-    Reading and scoring takes at most 60 minutes, or what ``--minutes`` says.
+    https://, and it says of every corpus of the runs whether a model was trained on it. No
+    run is of a task whose answers a model judges. Reading and scoring takes at most 60 minutes,
+    or what ``--minutes`` says.
     """
 
 

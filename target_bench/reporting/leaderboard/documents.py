@@ -301,15 +301,6 @@ class AnswerLine(Strict):
     truncated: bool = False
 
 
-class JudgementLine(BaseModel):
-    """A line of ``judgements.jsonl``; its other fields are what the task recorded."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
-
-    query_id: Id
-    fingerprint: Id
-
-
 def first_fault(error: ValidationError) -> str:
     """Describe the first field that is wrong, in printable text of bounded length."""
     return _fault(error.errors(include_url=False)[0])

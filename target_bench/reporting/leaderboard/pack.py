@@ -37,7 +37,6 @@ from target_bench.reporting.leaderboard.documents import (
 )
 from target_bench.reporting.leaderboard.submission import LONGEST_ANSWERS
 from target_bench.runs.integrity import check
-from target_bench.runs.record_log import JUDGEMENTS
 from target_bench.runs.result import Result, read_run
 
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
@@ -160,6 +159,12 @@ def _check(run: Result, is_basis: bool) -> None:
             f"{folder}: its task {run.task!r} is not registered, so others cannot load it by "
             "name. Offer it in an installed package, as an entry point of target_bench.tasks"
         )
+    judge = make_task(run.task).judge
+    if judge is not None and judge.replays:
+        raise ConfigError(
+            f"{folder}: a model judges answers to {run.task}, so that others cannot compute its "
+            "scores again"
+        )
     made = run.identity
     for part, name, identity in (
         ("retriever", command.retriever, made.retriever),
@@ -244,7 +249,7 @@ def _only(names: Sequence[str], record: Mapping[str, Any] | None) -> dict[str, A
 
 
 def _predictions(run: Result) -> dict[str, bytes]:
-    """Return rankings, or answers with the judgements that cannot be made again."""
+    """Return rankings or answers."""
     if not run.has_answers:
         scored = bool(run.counts.unanswerable)
         return {
@@ -261,12 +266,7 @@ def _predictions(run: Result) -> dict[str, bytes]:
         lines = [_answer(a.generation, a.truncated) for a in answers]
     except ValidationError as error:
         raise ConfigError(f"{run.folder}: an answer's {first_fault(error)}") from error
-    files = {"generations.jsonl": _lines(run, lines)}
-    judge = make_task(run.task).judge
-    if judge is not None and judge.replays:
-        judged = [dict(run.judgements[i]) for i in run.answers if i in run.judgements]
-        files[JUDGEMENTS.file] = b"".join(map(_line, judged))
-    return files
+    return {"generations.jsonl": _lines(run, lines)}
 
 
 def _ranking(retrieval: Retrieval, scored: bool) -> dict[str, Any]:

@@ -23,8 +23,6 @@ from target_bench.harness.stages.score import (
     MISSING,
     Scored,
     aligned,
-    all_answers,
-    scorable,
     score_answers,
     score_rankings,
 )
@@ -169,9 +167,9 @@ def _rescored(
     answered, judgements = None, dict[str, Judgement]()
     if answers is not None:
         if task.judge is not None:
-            recorded = submission.judgements(place)
-            known = _replayed(task, dataset, answers, top, recorded, f"run {place}")
-            judgements = judge_answers(dataset, answers.by_query, task, top, known)
+            if task.judge.replays:
+                raise RefusedError(f"run {place}: a model judges answers to {run.task}")
+            judgements = judge_answers(dataset, answers.by_query, task, top, {})
         answered = score_answers(dataset, answers.by_query, task, judgements, top)
         if ranked and is_no_context(run.identity.get("retriever", {})):
             scores, values = over_no_query(ranked.scores, ranked.per_query)
@@ -200,35 +198,6 @@ def _given(query: Query, run: RunDocument, task: Task[Any]) -> Retrieval:
     if run.retriever is None:
         return Retrieval(query.id, given_tables(task, query))
     return Retrieval(query.id, (), error=MISSING)
-
-
-def _replayed(
-    task: Task[Any],
-    dataset: Dataset,
-    answers: SubmittedPredictions,
-    rankings: Mapping[str, Retrieval],
-    recorded: Mapping[str, Judgement],
-    where: str,
-) -> Mapping[str, Judgement]:
-    """Return the judgements that are taken as recorded; none where judging can be repeated.
-
-    Raises:
-        RefusedError: judging cannot be repeated, and an answer has no judgement of itself.
-    """
-    if task.judge is None or not task.judge.replays:
-        return {}
-    dataset = scorable(task, dataset)
-    generations = {i: a.generation for i, a in all_answers(dataset, answers.by_query).items()}
-    known = {i: judged for i, judged in recorded.items() if i in generations}
-    unjudged = task.judge.unjudged(dataset, generations, rankings, known)
-    missing = [query.id for query in unjudged if generations[query.id].error is None]
-    if missing:
-        raise RefusedError(
-            f"{where}: {len(missing):,} answers have no recorded judgement of this answer, the "
-            f"first is to {missing[0][:60]!a}. A model judges answers to {task.name}, and it "
-            "is not asked again here"
-        )
-    return known
 
 
 def _hard_queries(dataset: Dataset) -> set[str]:

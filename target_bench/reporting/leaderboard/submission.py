@@ -10,19 +10,18 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from target_bench.core import registry
-from target_bench.core.schema import Dataset, Generation, Judgement, Retrieval, TableId
+from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
 from target_bench.core.task_names import task_class
 from target_bench.reporting.leaderboard.archive import Archive, RefusedError
 from target_bench.reporting.leaderboard.documents import (
     AnswerLine,
     Card,
     Index,
-    JudgementLine,
     RankingLine,
     RunDocument,
     first_fault,
 )
-from target_bench.runs.record_log import JUDGEMENTS, Answered
+from target_bench.runs.record_log import Answered
 
 LONGEST_ANSWERS = 20_000_000
 """Characters of all answers of a run together."""
@@ -124,21 +123,6 @@ class Submission:
             predictions.add(line.query_id, Answered(generation, (), line.truncated), known)
         return predictions
 
-    def judgements(self, place: int) -> dict[str, Judgement]:
-        """Return the recorded judgements of a run by query id.
-
-        Raises:
-            RefusedError: the file is not what it should be.
-        """
-        name, judgements = f"runs/{place}/{JUDGEMENTS.file}", dict[str, Judgement]()
-        for line in self._lines(name, JudgementLine) if name in self.archive.names else ():
-            if line.query_id in judgements:
-                raise RefusedError(f"{name}: judges {line.query_id[:60]!a} twice")
-            judgements[line.query_id] = Judgement(
-                line.query_id, line.fingerprint, line.model_extra or {}
-            )
-        return judgements
-
     def _lines(self, name: str, model: type[ModelT]) -> Iterator[ModelT]:
         for place, record in self.archive.lines(name):
             yield _checked(model, record, place)
@@ -209,8 +193,6 @@ def _check_files(runs: tuple[RunDocument, ...], names: set[str]) -> None:
     for place, run in enumerate(runs):
         predictions = "retrieval.jsonl" if run.generator is None else "generations.jsonl"
         expected |= {f"runs/{place}/run.json", f"runs/{place}/{predictions}"}
-        if run.generator is not None:
-            expected |= {f"runs/{place}/{JUDGEMENTS.file}"} & names
         if run.retrieval is not None and (
             run.retrieval >= len(runs) or not _fits(run, runs[run.retrieval])
         ):

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench import TARGET, ask
+from target_bench import TARGET, AnswerJudge, ask
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.corpora import load
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.pack import pack, scrubbed
+from target_bench.reporting.leaderboard.verify import verify
 from tests.cli.inside import Inside
 from tests.reporting.leaderboard.conftest import card
 from tests.reporting.leaderboard.forging import RUN, Record, files_of, packed, with_document
@@ -82,6 +83,17 @@ def test_runs_that_are_refused(tmp_path: Path, retrieval_run: Path) -> None:
     refuse(unfinished, "damaged, so it is not packed: 1 of 280 scored queries have no line")
     (unfinished / "scores.json").unlink()
     refuse(unfinished, "not finished")
+
+
+def test_answers_that_a_model_judges(
+    runs: list[Path], packed_bm25: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No model is asked for a submission."""
+    monkeypatch.setattr(AnswerJudge, "replays", True)
+    with pytest.raises(ConfigError, match="a model judges answers to text_to_sql"):
+        pack(runs, card(), tmp_path / "a.tbs.zip")
+    (finding,) = verify(packed_bm25).findings
+    assert (finding.level, "a model judges" in finding.message) == ("rejected", True)
 
 
 def test_from_run_to_site(inside: Inside, retrieval_run: Path, tmp_path: Path) -> None:
