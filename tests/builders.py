@@ -187,6 +187,6 @@ def rewrite_lines(path: Path, change: Callable[[list[Record]], object]) -> list[
     return records
 
 
-def said(result: Result) -> dict[str, str]:
+def messages_of(result: Result) -> dict[str, str]:
     """Query id -> its error, without the line of a user's file that it ends with."""
     return {query_id: split_place(error)[0] for query_id, error in result.errors.items()}

@@ -40,11 +40,10 @@ from target_bench.harness.prepare import (
     check_properties,
     check_tasks,
     earlier_metrics,
-    few_collections,
+    evaluation,
     limited_to,
     loaded_split,
     made_retriever,
-    reporting_its_end,
     with_earlier_corrections,
     with_names,
 )
@@ -166,7 +165,7 @@ def evaluate_pairs(
     ]
     if specs[0] is not None:
         options.check_tables(options.top_k[-1])
-    with reporting_its_end(observer), few_collections():
+    with evaluation(observer):
         held = HeldIndex()
         data = [(text, loaded_split(text, corpus, options, loader)) for text, corpus in pairs]
         experiments = []
@@ -296,7 +295,7 @@ def score_files(
     options = replace(options, on_error="record")
     names = texts("by", by)
     results = []
-    with reporting_its_end(observer), few_collections():
+    with evaluation(observer):
         for text, corpus in pairs:
             loaded = loaded_split(text, corpus, options, loader)
             task = make_task(text)
@@ -356,7 +355,8 @@ def _opened(
         was scored with before, of which those that are left in the list at the end are recorded;
         the dataset, with the corrections of gold that it was scored with before.
     """
-    options, observer = experiment.options, experiment.observer
+    options, observer, dataset = experiment.options, experiment.observer, experiment.dataset
+    sizes = len(dataset.queries), len(dataset.corpus)
     run = Run(options.out, filter(None, label), identity)
     with run.locked(observer.warning):
         chosen, earlier = (
@@ -364,29 +364,28 @@ def _opened(
             for listed in (options.metrics, experiment.earlier_metrics)
         )
         if not run.is_new:
-            known = (*chosen, *earlier)
-            earlier += earlier_metrics(run.manifest.asked, known, observer.warning)
-        dataset = experiment.dataset
-        if not run.is_new and dataset.corrections is None:
-            dataset = with_earlier_corrections(dataset, run.manifest.asked, observer.warning)
+            before = run.manifest.asked
+            earlier += earlier_metrics(before, (*chosen, *earlier), observer.warning)
+            if dataset.corrections is None:
+                dataset = with_earlier_corrections(dataset, before, observer.warning)
         corrections = None if dataset.corrections is None else dataset.corrections.path
-        options = replace(options, gold_corrections=corrections)
-        metrics = [*chosen, *earlier]
-        recorded = {**experiment.loaded.words, **words}
-        sizes = len(experiment.dataset.queries), len(experiment.dataset.corpus)
-        for name, value in recorded.items():
-            if isinstance(value, str):
-                recorded[name] = masked_settings(value)
+        recorded = {
+            name: masked_settings(value) if isinstance(value, str) else value
+            for name, value in {**experiment.loaded.words, **words}.items()
+        }
+
+        def command(metrics: Iterable[MetricLike]) -> Command:
+            of_run = replace(options, gold_corrections=corrections, metrics=tuple(metrics))
+            return Command.model_validate({**recorded, "options": of_run.run_json()})
+
         # A metric is recorded when it has scored: one that fails would end every later command.
-        recorded["options"] = replace(options, metrics=tuple(earlier)).run_json()
-        run.begin(Command.model_validate(recorded), *sizes)
+        run.begin(command(earlier), *sizes)
         missing = {} if dataset.missing_gold is None else dataset.missing_gold.to_json()
         if run.manifest.missing_gold != missing:
             run.write_manifest(missing_gold=missing)
-        recorded["options"] = replace(options, metrics=tuple(metrics)).run_json()
-        yield run, Command.model_validate(recorded), metrics, dataset
-        recorded["options"] = replace(options, metrics=tuple(metrics)).run_json()
-        run.begin(Command.model_validate(recorded), *sizes)
+        metrics = [*chosen, *earlier]
+        yield run, command(metrics), metrics, dataset
+        run.begin(command(metrics), *sizes)
 
 
 def _scored(

@@ -179,22 +179,13 @@ def with_earlier_corrections(
         return dataset
 
 
-@contextmanager
-def reporting_its_end(observer: Observer) -> Iterator[None]:
-    """Tell the observer when all is over, however it ends."""
-    try:
-        yield
-    finally:
-        observer.finished()
-
-
 _OBJECTS = 50_000
 """New objects after which a run has Python look for cycles; most objects of a run live on."""
 
 
 @contextmanager
-def few_collections() -> Iterator[None]:
-    """Have Python look for cycles less often, as the command line does, unless it does already."""
+def evaluation(observer: Observer) -> Iterator[None]:
+    """Have Python look for cycles less often, as the command line does; at the end, tell so."""
     before = gc.get_threshold()
     if 0 < before[0] < _OBJECTS:
         gc.set_threshold(_OBJECTS, *before[1:])
@@ -202,3 +193,4 @@ def few_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+        observer.finished()

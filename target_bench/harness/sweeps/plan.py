@@ -72,10 +72,10 @@ class PlannedCell:
 def planned(
     cells: Sequence[SweepCell], document: SweepFile, indexes: Path, observer: Observer
 ) -> list[PlannedCell]:
-    """Look at every cell.
+    """Look at every cell: those of one split, which stand together, share its data.
 
     Args:
-        cells: those of one split stand together.
+        cells: the cells.
         document: the file they come from.
         indexes: the folder of saved indexes, for the retrievers that can save theirs.
         observer: gets loading.

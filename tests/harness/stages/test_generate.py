@@ -13,7 +13,7 @@ from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
 from target_bench.harness.stages.consent import Estimate
-from tests.builders import said, same_scores
+from tests.builders import messages_of, same_scores
 from tests.harness.stages.answering import (
     FAULTY,
     NUMBER,
@@ -103,7 +103,7 @@ def test_failures_stay_until_they_are_asked_again(tmp_path: Path) -> None:
     bad = [QUESTIONS[0].id, QUESTION.id, QUESTIONS[-1].id]
     FAULTY.update(bad)
     result = answered(tmp_path, Own())
-    assert said(result) == dict.fromkeys(bad, "raised: RuntimeError: the model is gone")
+    assert messages_of(result) == dict.fromkeys(bad, "raised: RuntimeError: the model is gone")
     FAULTY.clear()
     again = Own()
     reused = answered(tmp_path, again)
@@ -162,7 +162,7 @@ def test_failed_retrieval_is_a_failed_answer(tmp_path: Path) -> None:
     result = answered(tmp_path, own, Shaky(), on_error="record")
     assert len(own.asked) == 142
     message = "retrieval: raised RuntimeError: the index is gone"
-    assert said(result) == {query.id: message for query in bad}
+    assert messages_of(result) == {query.id: message for query in bad}
     assert (counts(result)[2], result.counts.failed) == (2, 2)
     again = Own()
     assert answered(tmp_path, again, Shaky(), on_error="record").errors == result.errors

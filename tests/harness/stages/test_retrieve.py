@@ -12,7 +12,7 @@ from target_bench.core.schema import Corpus, TableId
 from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result, read_run
-from tests.builders import Recorder, said
+from tests.builders import Recorder, messages_of
 
 QUERIES = of_task(load("mini"), "retrieval").queries
 NUMBER = 69
@@ -112,7 +112,7 @@ def test_record_goes_on(tmp_path: Path, kind: type[Fragile]) -> None:
     result = _run(tmp_path, kind(), on_error="record", top_k=139)
     assert (result.counts.failed, result.counts.answered) == (3, len(QUERIES) - 3)
     assert result.counts.asked == len(QUERIES) == result.scores["recall@139"].n
-    assert said(result) == {q.id: "raised RuntimeError: the index is gone" for q in bad}
+    assert messages_of(result) == {q.id: "raised RuntimeError: the index is gone" for q in bad}
     assert result.scores["recall@139"].value == pytest.approx(1 - 3 / len(QUERIES))
     values = dict(zip(result.query_ids, result.per_query["recall@139"], strict=True))
     assert [values[query.id] for query in bad] == [0, 0, 0]

@@ -103,7 +103,7 @@ def test_cores_and_memory_are_divided(folder: Path, monkeypatch: pytest.MonkeyPa
 
 def test_interruption(folder: Path) -> None:
     """Exit code 130, no worker left, and the same command goes on."""
-    write(folder, TWELVE.replace("0.004", "0.05"))
+    write(folder, TWELVE.replace("0.004", "0.02"))
     process = start_unforked(sweep("--workers", "2"), folder)
     deadline = time.monotonic() + 60
     while sum(produced(folder).values()) < 5 and time.monotonic() < deadline:
@@ -120,7 +120,7 @@ def test_interruption(folder: Path) -> None:
         time.sleep(0.01)
     assert not any(map(_lives, workers))
     kept = dict(produced(folder))
-    write(folder, TWELVE.replace("0.004", "0.05"))
+    write(folder, TWELVE.replace("0.004", "0.02"))
     assert ran(folder, "--workers", "2", "--quiet")[0] == 0
     again = produced(folder)
     assert len(again) == 36 * 4

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_bench.core import registry
@@ -18,19 +18,20 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=30)
 @given(st.dictionaries(st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True), VALUES, max_size=4))
-def test_reads_back_as_the_same(settings: dict[str, Any]) -> None:
+def test_reads_back_as_the_same(values: dict[str, Any]) -> None:
     """Or says that it cannot be written."""
     try:
-        text = spec_text("retriever", "bm25", settings)
+        text = spec_text("retriever", "bm25", values)
     except ConfigError:
         return
     parsed = registry.parse("retriever", text)
-    assert (parsed.target, parsed.settings) == ("bm25", settings)
+    assert (parsed.target, parsed.settings) == ("bm25", values)
 
 
 @pytest.mark.parametrize(
-    ("settings", "text"),
+    ("values", "text"),
     [
         ({}, "bm25"),
         ({"k1": 0.9, "fields": ["title", "header"]}, "bm25:k1=0.9,fields=[title, header]"),
@@ -43,7 +44,7 @@ def test_reads_back_as_the_same(settings: dict[str, Any]) -> None:
         ({"prices": {"input": 1.5}, "flag": True, "none": None}, None),
     ],
 )
-def test_is_what_people_write(settings: dict[str, Any], text: str | None) -> None:
-    written = spec_text("retriever", "bm25", settings)
+def test_is_what_people_write(values: dict[str, Any], text: str | None) -> None:
+    written = spec_text("retriever", "bm25", values)
     assert text is None or written == text
-    assert registry.parse("retriever", written).settings == settings
+    assert registry.parse("retriever", written).settings == values
