@@ -142,11 +142,6 @@ def test_every_command_has_a_page() -> None:
     assert sorted(named) == sorted(n for n, c in commands.commands.items() if not c.hidden)
 
 
-def test_documents_hold_examples() -> None:
-    with_examples = [d.name for d in DOCUMENTS if _examples(d)]
-    assert {"README.md", "plugins.md", "data.md"} <= set(with_examples)
-
-
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(document: Path) -> None:
     text = document.read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 """What is said and asked before requests that may cost money."""
 
+import io
 from pathlib import Path
 
 import pytest
@@ -46,14 +47,8 @@ def test_paid_requests_without_a_terminal(
 def test_paid_requests_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], reply: str, agreed: bool
 ) -> None:
-    class Terminal:
-        def isatty(self) -> bool:
-            return True
-
-        def readline(self) -> str:
-            return reply
-
-    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("sys.stdin", terminal := io.StringIO(reply))
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
     assert payment.agreed(Estimate("openai:model=x", 1200, 3_000_000, None)) is agreed
     captured = capsys.readouterr()
     assert "openai:model=x: 1,200 requests with about 3,000,000 tokens" in captured.err
