@@ -6,7 +6,7 @@ runs of one plug-in share is left out; where only one run has a plug-in, all its
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,11 +110,13 @@ def method_of(run: Result) -> tuple[str, ...]:
 
 
 def system_of(run: Result) -> tuple[str, ...]:
-    """Return what makes a system: plug-ins, settings, constructor arguments and options of a run.
+    """Return what makes a system: plug-ins with their settings, also as objects, and options.
 
-    That is all that a label can say of it but the repetition of a sweep and versions of packages.
+    That is all that a run is told apart by but the repetition of a sweep, code and versions.
     """
-    chosen = settings(run) | dict(_constructor_arguments(flat(run.identity.content)))
+    chosen = settings(run) | {
+        path: str(value) for path, value in flat(run.identity.content) if "config." in path
+    }
     return tuple(f"{name}={value}" for name, value in sorted(chosen.items()) if name != "repeat")
 
 
@@ -142,7 +144,7 @@ def labels(runs: Sequence[Result]) -> list[str]:
         for kind in ("retriever", "generator")
     }
     called = [" + ".join(filter(None, parts)) for parts in zip(*of_kind.values(), strict=True)]
-    for tell in (_settings_apart, _identities_apart, _ids_apart):
+    for tell in (_settings_apart, _packages_apart, _ids_apart):
         called = _apart(called, runs, tell)
     return called
 
@@ -187,27 +189,10 @@ def _setting_text(name: str, value: str | None) -> str:
     return value or "" if name in _ALONE else f"{name}={'default' if value is None else value}"
 
 
-def _identities_apart(runs: Sequence[Result]) -> list[str]:
-    """Return constructor arguments of objects, and versions of packages, that differ."""
-    of_runs = [
-        {
-            **dict(_constructor_arguments(flat(run.identity.content))),
-            **{name: f" {version}" for name, version in _packages(run).items()},
-        }
-        for run in runs
-    ]
+def _packages_apart(runs: Sequence[Result]) -> list[str]:
+    of_runs = [_packages(run) for run in runs]
     names = varying(of_runs)
-    return [
-        ", ".join(f"{name}{entries.get(name, ' not used')}" for name in names)
-        for entries in of_runs
-    ]
-
-
-def _constructor_arguments(entries: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, str]]:
-    for path, value in entries:
-        name = path.rpartition("config.")[2]
-        if name != path:
-            yield name, f"={value}"
+    return [", ".join(f"{name} {used.get(name, 'not used')}" for name in names) for used in of_runs]
 
 
 def _packages(run: Result) -> Mapping[str, str]:

@@ -15,10 +15,8 @@ from target_bench.runs.result import Result
 from tests.builders import ASKED, run_identity
 
 
-def _run(
-    retriever: str = "bm25", name: str | None = None, identity: Any = (), **asked: Any
-) -> Result:
-    content = run_identity(retriever=dict(identity), top_k=[10])
+def _run(retriever: str = "bm25", name: str | None = None, **asked: Any) -> Result:
+    content = run_identity(retriever={}, top_k=[10])
     key = run_key({**content, "asked": str(asked), "text": retriever})
     run = Result(Path("runs") / f"retrieval-mini-test-{key}")
     words = ASKED.model_copy(update={"retriever": retriever, "retriever_name": name, **asked})
@@ -46,7 +44,6 @@ FIRST, SECOND = _run(f"bm25:k1=0.9,{FIELDS}"), _run(f"bm25:k1=1.2,{FIELDS}")
 LSA, OURS = _run("lsa:dims=20,seed=1"), _run("bm25:k1=0.9", "ours")
 BIG = _run("bm25", "ours", generator="openai:model=a", generator_name="big")
 FEW, MANY = (_run(task="qa", generator="gold", prompting={"tables": n}) for n in (1, 5))
-WEAK, STRONG = (_run("Mine", identity={"config": {"alpha": alpha}}) for alpha in (0.3, 0.5))
 OLD, NEW = (
     _at(f"{version}/retrieval-mini-test-abcdef012345", used_packages={"bm25s": version})
     for version in ("0.2", "0.3")
@@ -64,13 +61,12 @@ KEYS = "runs/retrieval-mini-test-abcdef012345", "runs/retrieval-mini-test-abcdef
         ([OURS, _run("bm25:k1=1.2")], ["ours", "bm25:k1=1.2"]),
         ([OURS, _run("bm25:k1=1.2", "ours")], ["ours:k1=0.9", "ours:k1=1.2"]),
         ([BIG, OURS], ["ours + big", "ours:k1=0.9"]),
-        # Other settings tell apart what has one label, then arguments of objects, then packages.
+        # Other settings tell apart what has one label, then packages.
         (
             [_run(), _run(distractors=("ottqa:n=100",)), _run("lsa")],
             ["bm25 (distractors: none)", "bm25 (distractors: ottqa:n=100)", "lsa"],
         ),
         ([FEW, MANY], ["bm25 + gold (tables=1)", "bm25 + gold (tables=5)"]),
-        ([WEAK, STRONG], ["Mine (alpha=0.3)", "Mine (alpha=0.5)"]),
         ([OLD, NEW], ["bm25 (bm25s 0.2)", "bm25 (bm25s 0.3)"]),
         # The last resort is the beginning of the id, or the folder of a run that was made twice.
         ([*map(_at, KEYS)], ["bm25 (abcdef01)", "bm25 (abcdef0a)"]),
