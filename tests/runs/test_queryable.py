@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
@@ -16,33 +15,22 @@ LINES = re.findall(
 )
 
 
-def _rows(line: str) -> list[tuple[Any, ...]]:
-    found = duckdb.sql(line)
-    assert found is not None
-    return found.fetchall()
-
-
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
     monkeypatch.chdir(tmp_path)
     return copied(tmp_path)
 
 
-def test_per_query_values_of_all_runs(runs: Runs) -> None:
-    means = dict(_rows(LINES[0]))
-    for folder in (runs.bm25, runs.tfidf, runs.mixed, runs.first):
-        wanted = read_run(folder).scores["recall@10"].value
-        assert means[f"runs/{folder.name}"] == pytest.approx(wanted)
-
-
-def test_manifests_and_scores_of_all_runs(runs: Runs) -> None:
-    rows = {row[0]: row[1:] for row in _rows(LINES[1])}
-    assert rows[runs.bm25.name][:3] == ("retrieval", "mini", "bm25")
-    assert rows[runs.answers.name][:3] == ("question_answering", "mini", "bm25")
-    assert len(rows) == len(list(runs.root.iterdir()))
-
-
 def test_every_line_runs(runs: Runs) -> None:
+    """The first gives the scores of all runs, the second their manifests."""
     assert len(LINES) >= 3
-    for line in LINES:
-        assert _rows(line), line
+    rows = [duckdb.execute(line).fetchall() for line in LINES]
+    assert all(rows)
+    means = dict(rows[0])
+    for folder in (runs.bm25, runs.tfidf, runs.mixed, runs.first):
+        score = read_run(folder).scores["recall@10"].value
+        assert means[f"runs/{folder.name}"] == pytest.approx(score)
+    manifests = {name: entries for name, *entries in rows[1]}
+    assert manifests[runs.bm25.name][:3] == ["retrieval", "mini", "bm25"]
+    assert manifests[runs.answers.name][:3] == ["question_answering", "mini", "bm25"]
+    assert len(manifests) == len(list(runs.root.iterdir()))

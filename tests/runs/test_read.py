@@ -1,11 +1,9 @@
 """Stored runs as they are read back: what ran, how it stands, and every part of it when needed."""
 
-import json
 import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import portalocker
 import pytest
@@ -14,7 +12,6 @@ from target_bench import TARGET, StoreError, list_runs, read_run
 from target_bench.core.errors import PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.runs.result import Result
-from target_bench.runs.store import Run
 from tests.builders import Recorder, only, rewrite, same_scores
 from tests.runs.stored import Runs, copied
 
@@ -136,25 +133,6 @@ def test_what_ended_a_run_is_recorded_until_it_goes_on(
     same_scores(whole, _run(tmp_path))
 
 
-def test_answers_that_fail_as_a_whole(tmp_path: Path) -> None:
-    """The rankings they are built on are finished."""
-
-    class Refusing:
-        def generate_many(self, requests: Any, observer: Any) -> Any:
-            raise RuntimeError("no server")
-
-        def generate(self, request: Any) -> str:
-            return ""
-
-    target = TARGET(("question_answering", "mini"), out=tmp_path, observer=Recorder())
-    with pytest.raises(Exception, match="no server"):
-        target.run("bm25", generator=Refusing(), limit=3)
-    assert {run.task: run.status for run in list_runs(tmp_path)} == {
-        "question_answering": "failed",
-        "retrieval": "finished",
-    }
-
-
 def test_running_is_what_a_process_works_on(runs: Runs) -> None:
     """Where none does, as after it was killed, the run is unfinished."""
     rewrite(runs.bm25 / "manifest.json", lambda manifest: manifest.update(status="running"))
@@ -162,39 +140,3 @@ def test_running_is_what_a_process_works_on(runs: Runs) -> None:
     with (runs.bm25 / "lock").open("rb+") as file:
         portalocker.lock(file, portalocker.LOCK_EX)
         assert read_run(runs.bm25).status == "running"
-
-
-def test_the_status_while_a_run_works(tmp_path: Path) -> None:
-    statuses: list[str] = []
-
-    class Looking(Broken):
-        def retrieve(self, query: str, top_k: int) -> Sequence[TableId]:
-            statuses.extend(run.status for run in list_runs(tmp_path))
-            return super().retrieve(query, top_k)
-
-    only(TARGET(("retrieval", "mini"), out=tmp_path).run(Looking(), limit=3))
-    assert statuses == ["running"] * 3
-
-
-def test_entries_of_a_later_version_are_kept(tmp_path: Path) -> None:
-    result = _run(tmp_path)
-    later = {"colour": ["green"]}
-    path = result.folder / "manifest.json"
-    rewrite(path, lambda manifest: manifest.update(later=later, status="failed", error="x"))
-    _run(tmp_path)
-    manifest = json.loads(path.read_bytes())
-    assert (manifest["later"], manifest["status"]) == (later, "finished")
-
-
-def test_a_folder_that_cannot_be_written_keeps_the_first_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise StoreError("no room")
-
-    monkeypatch.setattr(Run, "_replace", full)
-    with pytest.raises(StoreError, match="no room"):
-        _run(tmp_path)
-    monkeypatch.undo()
-    (run,) = list_runs(tmp_path)
-    assert run.status == "unfinished"

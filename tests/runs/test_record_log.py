@@ -86,17 +86,6 @@ def test_anything_comes_back(
     assert list(records.read(folder).values()) == written
 
 
-@pytest.mark.parametrize(("records", "values"), LOGS)
-def test_the_last_value_of_a_query_counts(
-    tmp_path: Path, records: LogFile[Any], values: list[Any]
-) -> None:
-    _append(records, tmp_path, *values)
-    assert [*records.read(tmp_path)] == ["q1", "q2", "q3"]
-    mended = records.parse(json.loads(records.line(values[0]).replace('"q1"', '"q2"')))
-    _append(records, tmp_path, mended)
-    assert records.read(tmp_path)["q2"] == mended
-
-
 def test_what_is_not_known_is_not_written(tmp_path: Path) -> None:
     answered = Answered(Generation("q2", "x", "no"), (2, -1), truncated=True)
     _append(ANSWERS, tmp_path, Answered(Generation("q1", "")), answered)
