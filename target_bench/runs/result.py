@@ -383,18 +383,9 @@ class Result:
     def _tables(self) -> tuple[Any, Any]:
         """The tables of values and of statistics, sorted by query id."""
         check_tables(self.folder, self.manifest.tables)
-        path = self.folder / "per_query.parquet"
-        values = read_table(path).sort_by("query_id")
-        if len(values) != self.n_scored:
-            raise StoreError(
-                f"{self.folder}: per_query.parquet is of {len(values)} queries and scores.json of "
-                f"{self.n_scored}; run the same command again"
-            )
+        values = read_table(self.folder / "per_query.parquet").sort_by("query_id")
         path = self.folder / "statistics.parquet"
-        statistics = read_table(path).sort_by("query_id") if path.exists() else values.select([])
-        if path.exists() and statistics["query_id"] != values["query_id"]:
-            raise StoreError(f"{path}: is of other queries; run the same command again")
-        return values, statistics
+        return values, read_table(path).sort_by("query_id") if path.exists() else values.select([])
 
     @cached_property
     def query_ids(self) -> list[str]:

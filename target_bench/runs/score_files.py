@@ -7,7 +7,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,9 +19,9 @@ from target_bench.core.files import DamageError, check_file, parse_json, unseale
 from target_bench.core.metric import AnswerCounts, Counts, Score
 
 CountsT = TypeVar("CountsT", Counts, AnswerCounts)
-_ADVICE = "remove it and run the same command again"
 
 
+@dataclass(frozen=True)
 class StoredScores:
     """What ``scores.json`` holds.
 
@@ -34,21 +34,11 @@ class StoredScores:
         corrections: the name and hash of the corrections of gold; empty without any.
     """
 
-    def __init__(self, content: Mapping[str, Any]) -> None:
-        self.scores = {
-            name: Score.from_json(score_json) for name, score_json in content["scores"].items()
-        }
-        for name, score in self.scores.items():
-            if not all(isinstance(v, int | float) for v in (score.value, score.low, score.high)):
-                raise TypeError(f"{name} is not a number")
-        answers = content.get("answers")
-        self.counts = _counts(Counts, content["counts"])
-        self.answers = None if answers is None else _counts(AnswerCounts, answers)
-        self.report = dict(content.get("report") or {})
-        self.corrections = str(content.get("corrections") or "")
-        counts = self.answers or self.counts
-        if not self.scores and counts.unlabelled < counts.asked:
-            raise ValueError("there are no scores")
+    scores: Mapping[str, Score]
+    counts: Counts
+    answers: AnswerCounts | None
+    report: Mapping[str, Any]
+    corrections: str
 
 
 def read_scores(folder: Path) -> StoredScores:
@@ -65,11 +55,18 @@ def read_scores(folder: Path) -> StoredScores:
         )
     try:
         content = unsealed(parse_json(path.read_bytes()))
-        if not all(isinstance(content.get(part), dict) for part in ("scores", "counts")):
-            raise StoreError(f"{path}: holds no scores; {_ADVICE}")
-        return StoredScores(content)
+        answers = content.get("answers")
+        return StoredScores(
+            {name: Score.from_json(score) for name, score in content["scores"].items()},
+            _counts(Counts, content["counts"]),
+            None if answers is None else _counts(AnswerCounts, answers),
+            content.get("report") or {},
+            content.get("corrections") or "",
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path}: cannot be read ({reason(error)}); {_ADVICE}") from error
+        raise StoreError(
+            f"{path}: cannot be read ({reason(error)}); remove it and run the same command again"
+        ) from error
 
 
 def read_table(path: Path) -> Any:
@@ -189,8 +186,6 @@ def _lists(rows: NDArray[np.float64]) -> Any:
 
 def _counts(kind: type[CountsT], record: Mapping[str, Any]) -> CountsT:
     """Return the denominators; entries that this version does not know are left out."""
-    known = {field.name: record[field.name] for field in fields(kind) if field.name in record}
-    for name, value in known.items():
-        if not isinstance(value, int | float | None) or isinstance(value, bool):
-            raise TypeError(f"{name} is {value!r:.40}, not a number")
-    return kind(**known)
+    return kind(
+        **{field.name: record[field.name] for field in fields(kind) if field.name in record}
+    )

@@ -146,7 +146,7 @@ def test_what_cannot_be_opened_or_written(mini_runs: list[Path], tmp_path: Path)
         _opened(run)
     rankings.write_bytes(whole)
     rewrite(scores, lambda _: {"counts": {}})
-    with pytest.raises(StoreError, match=r"scores\.json: holds no scores"):
+    with pytest.raises(StoreError, match=r"scores\.json: cannot be read"):
         _opened(run)
     scores.unlink()
     with pytest.raises(StoreError, match=r"not finished \(no scores\.json\); run the same command"):
