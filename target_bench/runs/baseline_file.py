@@ -69,12 +69,11 @@ def _check_failures(run: Result, path: Path) -> None:
     mend = f"mend what failed (target-bench runs show {run.folder} says what) and run it again"
     if failed and failed == run.n_queries:
         raise ConfigError(f"{run.folder} is no baseline: it failed on all of {n}; {mend}")
-    before = 0
-    with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
-        try:
-            before = Result(_unpacked(parse_json(path.read_bytes()), Path(scratch))).n_failed
-        except _UNREADABLE:
-            return  # there is none, or nothing that anyone could compare with
+    try:
+        scores = parse_json(parse_json(path.read_bytes())["files"]["scores.json"])
+        before = (scores.get("answers") or scores["counts"])["failed"]
+    except _UNREADABLE:
+        return  # there is none, or nothing that anyone could compare with
     if failed > before:
         raise ConfigError(
             f"{run.folder} is no better baseline: it failed on {failed} of {n}, that of {path} on "
