@@ -99,3 +99,6 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
 
     with pytest.raises(StoreError, match=rf"{name} cannot be written"):
         write()
+    if name == "retrieval.jsonl":
+        with pytest.raises(StoreError, match=rf"{name} cannot be read"):
+            RANKINGS.read(run.folder)
