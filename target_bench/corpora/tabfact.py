@@ -75,34 +75,34 @@ def _example(place: str, record: Any) -> Example:
     return statements, labels, caption
 
 
-def _files(release: Release, name: str, wanted: Iterable[str]) -> dict[str, tuple[str, bytes]]:
+def _files(release: Release, name: str, table_ids: Iterable[str]) -> dict[str, tuple[str, bytes]]:
     """Return table id -> (place, content) of the split's tables, in the order of its examples."""
-    files = dict(_csv_files(release, name, set(wanted)))
-    missing = [table_id for table_id in wanted if table_id not in files]
+    files = dict(_csv_files(release, name, set(table_ids)))
+    missing = [table_id for table_id in table_ids if table_id not in files]
     if missing:
         raise DataError(
             f"{release.folder}: {len(missing)} tables of {name}_examples.json have no CSV file, "
             f"the first is {missing[0]}. Get all_csv/ from {release.source}."
         )
-    return {table_id: files[table_id] for table_id in wanted}
+    return {table_id: files[table_id] for table_id in table_ids}
 
 
 def _csv_files(
-    release: Release, name: str, wanted: set[str]
+    release: Release, name: str, table_ids: set[str]
 ) -> Iterator[tuple[str, tuple[str, bytes]]]:
     """Yield (id, (place, content)) from ``<split>_csv.zip``, ``all_csv.zip`` or ``all_csv/``."""
     path = release.find(f"{name}_csv") or release.find("all_csv")
     if path is not None and path.suffix == ".zip":
         for member, content in release.members(path):
             table_id = PurePosixPath(member).name
-            if table_id in wanted:
+            if table_id in table_ids:
                 yield table_id, (f"{path}, {member}", content)
         return
     folder = release.find_folder("all_csv")
     if folder is None:
         release.require(f"{name}_csv.zip", "all_csv.zip", "all_csv/")
         return
-    for table_id in sorted(wanted):
+    for table_id in sorted(table_ids):
         file = folder / table_id
         if PurePosixPath(table_id).name == table_id and len(table_id) < 256 and file.is_file():
             yield table_id, (str(file), release.content(file))

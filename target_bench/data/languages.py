@@ -116,8 +116,8 @@ def known_or_alike(tokens: Sequence[str], known: Collection[str]) -> Sequence[st
     characters = "".join(run for token in tokens for run in UNSPACED_RUNS.findall(token))
     if not characters:
         return tokens
-    wanted = set(characters)
-    return [token for token in known if not wanted.isdisjoint(token)]
+    expected = set(characters)
+    return [token for token in known if not expected.isdisjoint(token)]
 
 
 def recognised_language(texts: Iterable[str], sure: float = 0.99) -> str | None:

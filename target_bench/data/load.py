@@ -828,7 +828,7 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
         ConfigError: an unknown task or corpus, or a corpus that does not serve the task.
         DataError: there is nothing readable at a path.
     """
-    written, wanted = task if isinstance(task, tuple) and len(task) == 2 else (task, None)
+    written, corpora = task if isinstance(task, tuple) and len(task) == 2 else (task, None)
     if not isinstance(written, str):
         raise ConfigError(
             f"{written!r:.100} is no task: expected its name, as 'qa', or the place of a class of "
@@ -842,12 +842,12 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
             f'TARGET(("Table Retrieval", "{written}"))'
         )
     text, cls = task_text(written), task_class(written)
-    if wanted is None:
+    if corpora is None:
         names = registry.working("corpus")
         return [(text, name) for name in names if _serves(loader(name).info, written)]
-    if not isinstance(wanted, CorpusLike | Iterable):
-        raise ConfigError(_no_corpus(wanted))
-    listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
+    if not isinstance(corpora, CorpusLike | Iterable):
+        raise ConfigError(_no_corpus(corpora))
+    listed = [corpora] if isinstance(corpora, CorpusLike) else list(corpora)
     for corpus in listed:
         if not isinstance(corpus, CorpusLike):
             raise ConfigError(_no_corpus(corpus))

@@ -366,8 +366,8 @@ def with_languages(tables: Iterable[Table]) -> Iterator[Table]:
     """
     rest = iter(tables)
     first = list(islice(rest, _TABLES_OF_LANGUAGES))
-    told = Counter(map(_shown_language, first))
-    known = {code for code, n in told.items() if code in WORDS_OF and n * 20 >= len(first)}
+    counts = Counter(map(_shown_language, first))
+    known = {code for code, n in counts.items() if code in WORDS_OF and n * 20 >= len(first)}
     for table in chain(first, rest):
         code = _shown_language(table) if len(known) > 1 and not table_language(table) else None
         context = {**table.context, LANGUAGE: code}

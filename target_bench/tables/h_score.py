@@ -147,9 +147,9 @@ def _team_and_player(text: str) -> tuple[_Shape, _Shape]:
     )
 
 
-def _find_from(text: str, start: int, wanted: str) -> int:
+def _find_from(text: str, start: int, tag: str) -> int:
     """Return the place of a word from ``start`` on (-1: from the last character), or -1."""
-    return text.find(wanted, max(len(text) + start, 0) if start < 0 else start)
+    return text.find(tag, max(len(text) + start, 0) if start < 0 else start)
 
 
 def _text_rows(text: str) -> Rows:

@@ -8,7 +8,6 @@ from target_bench import TARGET, corpora
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.data.load import loader
-from tests.builders import Recorder
 from tests.data.releases import write_bird, write_spider
 from tests.data.target_copies import write_copy
 
@@ -55,17 +54,3 @@ def test_gittables_is_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TARGET_BENCH_DATA", str(folder))
     with pytest.raises(DataError, match="It would be fetched by itself, but --offline or HF_HUB"):
         corpora.load("mini", distractors=["gittables:n=1"])
-
-
-def test_a_run_with_their_arguments(tmp_path: Path) -> None:
-    write_spider(tmp_path / "data" / "spider")
-    tasks = [("Table Retrieval Task", "spider-validation"), ("Fact Verification Task", ["mini"])]
-    made = TARGET(
-        downstream_tasks=tasks, data_dir=tmp_path / "data", out=tmp_path, observer=Recorder()
-    )
-    results = made.run(retriever="bm25", top_k=10)
-    assert [(r.task, r.corpus) for r in results] == [
-        ("retrieval", "spider"),
-        ("fact_verification", "mini"),
-    ]
-    assert TARGET(tasks)._pairs == TARGET(*tasks)._pairs == TARGET(downstream_tasks=tasks)._pairs

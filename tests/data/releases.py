@@ -12,7 +12,9 @@ from tests.builders import Record, write_release
 
 def schema_record(db_id: str, tables: dict[str, list[tuple[str, str]]], **changes: Any) -> Record:
     """A record of ``tables.json``: table -> (column, type) pairs."""
-    columns = [(i, *column) for i, found in enumerate(tables.values()) for column in found]
+    columns = [
+        (i, *column) for i, columns_of in enumerate(tables.values()) for column in columns_of
+    ]
     return {
         "db_id": db_id,
         "table_names_original": list(tables),

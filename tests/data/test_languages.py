@@ -17,7 +17,7 @@ from target_bench.data.languages import (
     recognised_language,
     text_language_of,
 )
-from target_bench.data.own_data import from_dataframe, from_folder
+from target_bench.data.own_data import from_folder
 from target_bench.data.table_text import WORDS, Analyzer, languages_in, with_languages
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.tables import ask, names
@@ -122,16 +122,18 @@ def mixed() -> list[Table]:
     ] + [Table(TableId("0", "Codes"), ["x"], [["17"]])]
 
 
-def test_tables_of_several_languages_name_theirs() -> None:
+def test_tables_of_several_languages_name_theirs(tmp_path: Path) -> None:
     """Of tables in one language none is named, and of a table that shows none neither."""
-    frames = {
-        t.id.table_id: {name: [c] for name, c in zip(t.header, t.rows[0], strict=True)}
-        for t in mixed()
-    }
-    dataset = from_dataframe(frames, context={t.id.table_id: t.context for t in mixed()})
-    assert [t.context.get("language") for t in dataset.corpus] == ["de", "de", "en", "en", None]
-    assert languages_in(dataset.corpus) == ("de", "en")
-    assert any("in 2 languages (German, English): " in note for note in dataset.notes)
+    for table in mixed():
+        rows = [table.header, [table.context.get("title", ""), *table.rows[0][1:]]]
+        text = "\n".join(",".join(map(str, row)) for row in rows)
+        (tmp_path / f"{table.id.table_id}.csv").write_text(text, encoding="utf-8")
+    dataset = from_folder(tmp_path)
+    named = {t.id.table_id: t.context.get("language") for t in dataset.corpus}
+    expected = {"Flüsse": "de", "Häuser": "de", "Rivers": "en", "Houses": "en", "Codes": None}
+    assert named == expected
+    assert set(languages_in(dataset.corpus)) == {"de", "en"}
+    assert any("in 2 languages (" in note for note in dataset.notes)
     assert list(with_languages(mixed()[:2])) == mixed()[:2]
 
 
@@ -174,16 +176,6 @@ def test_a_query_without_a_known_pair_finds_tables_by_its_characters(
         for ranking in (known, pair):
             assert next(iter(ranking))[0] == TableId("0", "wed")
         assert not list(unknown)
-
-
-def test_files_of_several_languages(tmp_path: Path) -> None:
-    for table in mixed():
-        rows = [table.header, [table.context.get("title", ""), *table.rows[0][1:]]]
-        text = "\n".join(",".join(map(str, row)) for row in rows)
-        (tmp_path / f"{table.id.table_id}.csv").write_text(text, encoding="utf-8")
-    named = {t.id.table_id: t.context.get("language") for t in from_folder(tmp_path).corpus}
-    expected = {"Flüsse": "de", "Häuser": "de", "Rivers": "en", "Houses": "en", "Codes": None}
-    assert named == expected
 
 
 # text -> tokens, in scripts with and without spaces between words

@@ -60,19 +60,6 @@ def test_frames_of_many_kinds(kind: str) -> None:
     assert dataset.queries[0].gold == (TableId("0", "t"),)
 
 
-def test_typed_columns() -> None:
-    frame = {
-        "day": [datetime.date(2020, 2, 29), None],
-        "real": [float("nan"), 1.5],
-        "raw": [b"\xff", b""],
-        "many": [[1, 2], None],
-        "flag": [True, None],
-    }
-    assert repr(_rows(from_dataframe({"t": frame}, QUERIES))) == repr(
-        [["2020-02-29", float("nan"), b"\xff", "[1, 2]", True], [None, 1.5, b"", None, None]]
-    )
-
-
 def test_pandas_missing_values_times_and_periods() -> None:
     pandas = pytest.importorskip("pandas")
     columns = {

@@ -209,15 +209,15 @@ def test_difference_of_shares_is_newcombes(table: tuple[int, int, int, int]) -> 
     a, b, c, d = table
     n = sum(table)
     first, second = stats.binomtest(a + b, n), stats.binomtest(a + c, n)
-    one, other = (found.proportion_ci(LEVEL, method="wilson") for found in (first, second))
+    mine, theirs = (bounds.proportion_ci(LEVEL, method="wilson") for bounds in (first, second))
     p1, p2 = (a + b) / n, (a + c) / n
     phi = (a * d - b * c) / np.sqrt(float((a + b) * (c + d) * (a + c) * (b + d)))
-    down, up = (p1 - one.low, other.high - p2), (one.high - p1, p2 - other.low)
+    down, up = (p1 - mine.low, theirs.high - p2), (mine.high - p1, p2 - theirs.low)
     low, high = (
         np.sqrt(x * x - 2 * phi * x * y + y * y) for x, y in ((down[0], down[1]), (up[0], up[1]))
     )
-    found = interval_of_difference(MEAN, *_pairs(*table))
-    assert found == pytest.approx((p1 - p2 - low, p1 - p2 + high), abs=2e-6)
+    bounds = interval_of_difference(MEAN, *_pairs(*table))
+    assert bounds == pytest.approx((p1 - p2 - low, p1 - p2 + high), abs=2e-6)
 
 
 @pytest.mark.parametrize("rows", [np.full(50, 1.0), np.tile([0.0, 1.0], 25), np.full(50, 0.0)])

@@ -192,19 +192,19 @@ def _naive_f1(gold: Rows, predicted: Rows) -> float:
     return 2 * right / (2 * right + wrong + missed) if right else 0.0
 
 
-def _bits(one: Cell, other: Cell, n: int) -> Rows:
-    return [tuple(one if i >> k & 1 else other for k in range(14)) for i in range(n)]
+def _bits(first: Cell, second: Cell, n: int) -> Rows:
+    return [tuple(first if i >> k & 1 else second for k in range(14)) for i in range(n)]
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [(-1, -2), (1, 1 + PRIME), (0.5, 0.5 * 2.0**61), ("a", b"a"), (None, 4238894112), (2.0, 2**62)],
     ids=str,
 )
-def test_colliding_rows_take_time_in_proportion_to_their_number(one: Cell, other: Cell) -> None:
+def test_colliding_rows_take_time_in_proportion_to_their_number(first: Cell, second: Cell) -> None:
     """In a set of Python's 15,000 rows of -1 and -2 take 64 times as long as 1,875, not 8 times."""
     names = ("bird", "multiset", "soft_f1", "spider")
-    small, large = _bits(one, other, 1_875), _bits(one, other, 15_000)
+    small, large = _bits(first, second, 1_875), _bits(first, second, 15_000)
     for ordered in ("", " order by 1"):
         least = min(_seconds(names, small, ordered) for _ in range(3))
         most = min(_seconds(names, large, ordered) for _ in range(2))

@@ -29,8 +29,8 @@ def records(path: Path) -> list[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         if path.name.endswith(".jsonl.gz"):
             return [json.loads(line) for line in file]
-        found: list[dict[str, Any]] = json.load(file)
-        return found
+        listed: list[dict[str, Any]] = json.load(file)
+        return listed
 
 
 def spider_file(database_id: str) -> Path:
@@ -57,9 +57,9 @@ def bird_schema(database_id: str) -> Iterator[sqlite3.Connection]:
 
 def share_of_databases_found(dataset: Dataset, retriever: str) -> float:
     """How often the best table is of the gold database."""
-    found: Any = create("retriever", retriever)
-    found.embed_corpus(dataset.corpus)
-    rankings = found.retrieve_batch([query.text for query in dataset.queries], 1)
+    made: Any = create("retriever", retriever)
+    made.embed_corpus(dataset.corpus)
+    rankings = made.retrieve_batch([query.text for query in dataset.queries], 1)
     pairs = zip(rankings, dataset.queries, strict=True)
     hits = [bool(r) and r[0][0].database_id == query.database_id for r, query in pairs]
     return hits.count(True) / len(dataset.queries)

@@ -22,8 +22,8 @@ def content(name: str) -> dict[str, Any]:
     """A file of the folder; nothing when there is no folder."""
     if not GOLDEN.is_dir():
         return {"cases": [], "documents": []}
-    found: dict[str, Any] = json.loads((GOLDEN / name).read_text(encoding="utf-8"))
-    return found
+    vectors: dict[str, Any] = json.loads((GOLDEN / name).read_text(encoding="utf-8"))
+    return vectors
 
 
 def cases(name: str, kind: str) -> list[Any]:

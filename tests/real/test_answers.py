@@ -71,11 +71,11 @@ def test_better_tables_better_answers(
 ) -> None:
     """The baseline reads its tables: gold ones beat random ones, whose answers beat none."""
     gold = _run(task, corpus, "oracle", "gold", out)
-    found = _run(task, corpus, "oracle", "extractive", out)
+    oracle = _run(task, corpus, "oracle", "extractive", out)
     chance = _run(task, corpus, "random", "extractive", out)
     empty = _run(task, corpus, "oracle", "empty", out)
     for name in metrics:
-        best, high, low, none = (r.scores[name] for r in (gold, found, chance, empty))
+        best, high, low, none = (r.scores[name] for r in (gold, oracle, chance, empty))
         assert none.value <= 0.001  # one answer of OTT-QA is "A", an article: no word at all
         assert low.value < high.value < best.value
         assert low.high < high.low, "the intervals are apart"
@@ -90,5 +90,8 @@ def test_predictions_of_bird() -> None:
         replay = Replay(str(path))
         replay.query_ids = queries
         assert list(replay.answers) == queries
-        found = [extract(text) for text in replay.answers.values()]
-        assert all(one.sql and one.database_id and "bird -----" not in one.sql for one in found)
+        extracted = [extract(text) for text in replay.answers.values()]
+        assert all(
+            answer.sql and answer.database_id and "bird -----" not in answer.sql
+            for answer in extracted
+        )

@@ -26,10 +26,10 @@ HERE = ROOT / "benchmarks" / "leaderboard"
 def test_verify_recomputes_the_scores(tmp_path: Path, name: str, corpus: str) -> None:
     """One run of a submission, packed by itself because all of them take a minute."""
     alone = packed(tmp_path / "alone.tbs.zip", _alone(files_of(HERE / f"{name}.tbs.zip"), corpus))
-    found = verify(alone, data_dir=DATA, observer=Recorder())
-    assert (found.verdict, found.findings) == ("accepted", ())
-    assert found.entry is not None
-    (run,) = found.entry.runs
+    checked = verify(alone, data_dir=DATA, observer=Recorder())
+    assert (checked.verdict, checked.findings) == ("accepted", ())
+    assert checked.entry is not None
+    (run,) = checked.entry.runs
     (kept,) = [r for r in entry.read(HERE / f"{name}.entry.json").runs if r.corpus == corpus]
     for name, score in run.scores.items():
         kept_score = kept.scores[name]
@@ -71,8 +71,8 @@ def test_baselines_share_their_mistakes_within_the_thresholds(
     for name in BASELINES:  # a set of one or two tables is often that of another
         with opened(HERE / f"{name}{SUFFIX}") as submission:
             place = [run.corpus for run in submission.runs].index(corpus)
-            found = submission.rankings(place, dataset).by_query
-            rankings.append([found[query_id].tables for query_id in gold])
+            by_query = submission.rankings(place, dataset).by_query
+            rankings.append([by_query[query_id].tables for query_id in gold])
     pairs = [alike(*pair, list(gold.values())) for pair in permutations(rankings, 2)]
-    figures = [(one.same_place, one.same_order, one.identical) for one in pairs]
+    figures = [(pair.same_place, pair.same_order, pair.identical) for pair in pairs]
     assert tuple(round(max(column), 2) for column in zip(*figures, strict=True)) == most

@@ -36,8 +36,8 @@ def test_mini_dev() -> None:
     dataset = load("bird", "mini-dev", data_dir=DATA)
     assert len(dataset.queries) == 500 == len({query.id for query in dataset.queries})
     assert sum("#" in query.id for query in dataset.queries) == 2
-    asked = Counter(query.database_id for query in dataset.queries)
-    assert [asked[name] for name in ("student_club", "superhero", "toxicology")] == [48, 52, 40]
+    counts = Counter(query.database_id for query in dataset.queries)
+    assert [counts[name] for name in ("student_club", "superhero", "toxicology")] == [48, 52, 40]
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_mini_dev() -> None:
 )
 def test_gold_tables(split: str, name: str) -> None:
     """Of missing databases too: their schemas are enough."""
-    found = records(DATA / "bird" / f"{name}_gold_tables.jsonl.gz")
-    for query, expected in zip(load("bird", split, data_dir=DATA).queries, found, strict=True):
+    recorded = records(DATA / "bird" / f"{name}_gold_tables.jsonl.gz")
+    for query, expected in zip(load("bird", split, data_dir=DATA).queries, recorded, strict=True):
         gold = {TableId(query.database_id, table) for table in expected["gold_tables"]}
         assert (query.database_id, set(query.gold)) == (expected["db_id"], gold)
 

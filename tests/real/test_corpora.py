@@ -81,10 +81,10 @@ def test_sizes_of_hard_corpora(
     dataset = load(name, data_dir=DATA)
     assert (len(dataset.corpus), len(dataset.queries)) == (n_tables, n_queries)
     assert sum(len(query.gold) for query in dataset.queries) == n_gold
-    told = [note for note in dataset.notes if "question" in note or "gold" in note]
-    assert len(told) == len(notes)
+    counted = [note for note in dataset.notes if "question" in note or "gold" in note]
+    assert len(counted) == len(notes)
     for note in notes:
-        assert any(found.startswith(note) for found in told)
+        assert any(counts.startswith(note) for counts in counted)
 
 
 def test_labels_of_infotabs() -> None:
@@ -152,8 +152,8 @@ def test_files_and_cache_give_the_same(
     assert read.notes == cached.notes
 
 
-def _same(one: object, other: object) -> bool:
-    return one == other
+def _same(left: object, right: object) -> bool:
+    return left == right
 
 
 def test_distractors_of_the_train_split() -> None:
@@ -188,10 +188,10 @@ def test_written_in_targets_layout(tmp_path: Path, name: str, form: Form, shape:
     assert [(q.id, q.text, q.gold, q.answer) for q in target.queries] == [
         (q.id, q.text, q.gold, q.answer) for q in authors.queries
     ]
-    found = []
+    loaded = []
     for dataset in (authors, target):
         retriever = create("retriever", "bm25")
         retriever.embed_corpus(dataset.corpus)
         rankings = retriever.retrieve_batch([query.text for query in dataset.queries[:100]], 10)
-        found.append([list(ranking) for ranking in rankings])
-    assert found[0] == found[1]
+        loaded.append([list(ranking) for ranking in rankings])
+    assert loaded[0] == loaded[1]

@@ -38,20 +38,20 @@ def test_corpus(case: Case) -> None:
         # micro-averaged over single labels, all three are accuracy
         assert value("accuracy") == pytest.approx(expected["micro"][part], abs=TOLERANCE)
     counts = confusion(examples)
-    for label, wanted in expected["per_class"].items():
+    for label, values in expected["per_class"].items():
         place = list(LABELS.values()).index(LABELS[int(label)])
-        assert counts[place].sum() == wanted["support"]
+        assert counts[place].sum() == values["support"]
         recall = counts[place, place] / max(1, counts[place].sum())
         precision = counts[place, place] / max(1, counts[:, place].sum())
         assert (precision, recall) == pytest.approx(
-            (wanted["precision"], wanted["recall"]), abs=TOLERANCE
+            (values["precision"], values["recall"]), abs=TOLERANCE
         )
     both = [
         (counts[i, i] / max(1, counts[:, i].sum()), counts[i, i] / max(1, counts[i].sum()))
         for i in (0, 1)
     ]
-    wanted = expected["macro_labels_0_1"]
-    assert sum(p for p, _ in both) / 2 == pytest.approx(wanted["precision"], abs=TOLERANCE)
-    assert sum(r for _, r in both) / 2 == pytest.approx(wanted["recall"], abs=TOLERANCE)
+    values = expected["macro_labels_0_1"]
+    assert sum(p for p, _ in both) / 2 == pytest.approx(values["precision"], abs=TOLERANCE)
+    assert sum(r for _, r in both) / 2 == pytest.approx(values["recall"], abs=TOLERANCE)
     f1 = [2 * p * r / (p + r) if p + r else 0.0 for p, r in both]
-    assert sum(f1) / 2 == pytest.approx(wanted["f1"], abs=TOLERANCE)
+    assert sum(f1) / 2 == pytest.approx(values["f1"], abs=TOLERANCE)

@@ -23,18 +23,18 @@ pytestmark = needs_golden
 FILE, REAL = "hscore.json", "hscore_real.json"
 
 
-def _check(found: HScore, expected: Case) -> None:
-    assert dict(found.sub) == pytest.approx(expected["sub"], abs=TOLERANCE)
-    assert found.content == pytest.approx(expected["content"], abs=TOLERANCE)
-    assert found.structure == pytest.approx(expected["structure"], abs=TOLERANCE)
+def _check(scores: HScore, expected: Case) -> None:
+    assert dict(scores.sub) == pytest.approx(expected["sub"], abs=TOLERANCE)
+    assert scores.content == pytest.approx(expected["content"], abs=TOLERANCE)
+    assert scores.structure == pytest.approx(expected["structure"], abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("case", cases(FILE, "sequence_similarity"))
 def test_similarity(case: Case) -> None:
     prediction, gold = case["input"]["prediction"], case["input"]["gold"]
     expected = case["expected"]
-    found = levenshtein_similarity(prediction, gold)
-    assert found == pytest.approx(expected["levenshtein"], abs=TOLERANCE)
+    similarity = levenshtein_similarity(prediction, gold)
+    assert similarity == pytest.approx(expected["levenshtein"], abs=TOLERANCE)
     assert difflib_ratio(prediction, gold) == pytest.approx(expected["difflib"], abs=TOLERANCE)
 
 
@@ -48,8 +48,8 @@ def test_text(case: Case) -> None:
 def test_html(case: Case, parser: str) -> None:
     if parser == "lxml":
         pytest.importorskip("lxml")
-    found = h_score_html(case["input"]["prediction"], case["input"]["gold"], parser)
-    _check(found, case["expected"][parser])
+    scores = h_score_html(case["input"]["prediction"], case["input"]["gold"], parser)
+    _check(scores, case["expected"][parser])
 
 
 @pytest.mark.parametrize("case", cases(FILE, "latex"))
@@ -86,7 +86,7 @@ needs_rotowire = pytest.mark.skipif(
 @pytest.mark.parametrize("kind", REAL_KINDS)
 def test_real_outputs(kind: str) -> None:
     gold = _lines("rotowire/rotowire.test.data.gz")
-    chosen: list[Case] = [one.values[0] for one in cases(REAL, kind)]
+    chosen: list[Case] = [parameters.values[0] for parameters in cases(REAL, kind)]
     assert chosen
     for case in chosen:
         given = case["input"]
@@ -99,8 +99,8 @@ def test_real_outputs(kind: str) -> None:
 def test_corpus_mean(case: Case) -> None:
     texts = _texts(case["input"]["predictions"])
     gold = _lines("rotowire/rotowire.test.data.gz")
-    found = [h_score_text(text, gold[index]) for index, text in texts.items()]
-    assert len(found) == case["expected"]["n"] == 728
+    scores = [h_score_text(text, gold[index]) for index, text in texts.items()]
+    assert len(scores) == case["expected"]["n"] == 728
     for name in ("content", "structure"):
-        mean = np.mean([getattr(one, name) for one in found])
+        mean = np.mean([getattr(score, name) for score in scores])
         assert mean == pytest.approx(case["expected"][name], abs=TOLERANCE)

@@ -88,19 +88,19 @@ def test_scores_and_order(case: Case, key: str) -> None:
         assert list(_retriever(key).retrieve(query, 10)) == []
         return
     terms, documents = _terms(query), CONTENT["documents"]
-    wanted = [
+    theirs = [
         (number, score)
         for number, score in expected
         if score > NOTHING and terms & _terms(documents[number])
     ]
     if case["input"]["tokens"]:
         assert terms == set(case["input"]["tokens"])
-    found: list[Any] = list(_retriever(key).retrieve(query, len(expected)))
-    scores = [score for _, score in wanted]
-    assert [score for _, score in found] == pytest.approx(scores, abs=TOLERANCE)
+    ours: list[Any] = list(_retriever(key).retrieve(query, len(expected)))
+    scores = [score for _, score in theirs]
+    assert [score for _, score in ours] == pytest.approx(scores, abs=TOLERANCE)
     all_scores = [score for _, score in expected]
-    for rank, (number, score) in enumerate(wanted):
+    for rank, (number, score) in enumerate(theirs):
         others = [other for i, other in enumerate(all_scores) if i != rank]
         is_last_listed = rank == len(all_scores) - 1  # the next one is not listed and may tie
         if not is_last_listed and all(abs(score - other) > 2 * NOTHING for other in others):
-            assert found[rank][0] == _id(number)
+            assert ours[rank][0] == _id(number)

@@ -26,9 +26,9 @@ def test_corpus(case: Case) -> None:
     reference, expected = case["input"]["reference"], case["expected"]
     answered = {question: given[question] for question in reference if question in given}
     assert len(reference) == expected["total"]
-    for name, wanted in (("exact_match", "total exact"), ("token_f1", "total f1")):
+    for name, theirs in (("exact_match", "total exact"), ("token_f1", "total f1")):
         metric = DEFINITIONS[name].make("1")
         references = [(reference[question],) for question in answered]
         examples = JudgedAnswers(list(answered.values()), references)
         total = metric.statistics(examples)[:, 0].sum() if examples.texts else 0.0
-        assert 100 * total / len(reference) == pytest.approx(expected[wanted], abs=TOLERANCE)
+        assert 100 * total / len(reference) == pytest.approx(expected[theirs], abs=TOLERANCE)

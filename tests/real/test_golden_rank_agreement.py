@@ -29,15 +29,15 @@ def _number(value: float | str) -> float:
 
 def _expected(case: Case) -> list[float]:
     names = ("spearman_scores", "kendall_taub_scores", "weightedtau_scores", "rbo_p0.9_truncated")
-    found = case["expected"].get("mean", case["expected"])
-    return [_number(found[name]) for name in (*names, "footrule_normalized")]
+    values = case["expected"].get("mean", case["expected"])
+    return [_number(values[name]) for name in (*names, "footrule_normalized")]
 
 
 @pytest.mark.parametrize("case", cases(FILE, "rank_metrics"))
 def test_one_ranking(case: Case) -> None:
     order, scores = case["input"]["gold_order"], case["input"]["scores"]
-    (found,) = agreements([order], [scores])
-    assert list(found) == pytest.approx(_expected(case), abs=TOLERANCE)
+    (values,) = agreements([order], [scores])
+    assert list(values) == pytest.approx(_expected(case), abs=TOLERANCE)
     expected, predicted = case["expected"], order_of(scores)
     assert predicted == expected["predicted_order"]
     assert footrule(order, predicted) == expected["footrule"]
@@ -58,26 +58,28 @@ def test_other_weights_of_weighted_tau(case: Case) -> None:
     """Those of scipy which the harness does not use: by both rankings, and by the people's."""
     order, scores = case["input"]["gold_order"], case["input"]["scores"]
     rank_of = np.argsort(order)
-    wanted, predicted = -rank_of, order_of(scores)
-    found = -np.argsort(predicted)
-    by_both = weightedtau(wanted, found, rank=None).statistic
+    gold, predicted = -rank_of, order_of(scores)
+    negated = -np.argsort(predicted)
+    by_both = weightedtau(gold, negated, rank=None).statistic
     assert by_both == pytest.approx(case["expected"]["weightedtau_ranks_rankNone"])
     if min(scores) < max(scores):
-        by_people = weightedtau(wanted, scores, rank=rank_of).statistic
+        by_people = weightedtau(gold, scores, rank=rank_of).statistic
         assert by_people == pytest.approx(case["expected"]["weightedtau_goldrank"])
 
 
 @pytest.mark.parametrize("case", cases(FILE, "corpus_correlation"))
 def test_means_over_tabxbench(case: Case) -> None:
-    found = agreements(_orders(case), case["input"]["scores"]).mean(axis=0)
-    assert list(found) == pytest.approx(_expected(case), abs=TOLERANCE)
+    means = agreements(_orders(case), case["input"]["scores"]).mean(axis=0)
+    assert list(means) == pytest.approx(_expected(case), abs=TOLERANCE)
 
 
 def _orders(case: Case) -> list[list[int]]:
     given = case["input"]
     if "gold_orders" not in given:
         (given,) = (
-            one["input"] for one in content(FILE)["cases"] if one["id"] == given["gold_orders_of"]
+            other["input"]
+            for other in content(FILE)["cases"]
+            if other["id"] == given["gold_orders_of"]
         )
     orders: list[list[int]] = given["gold_orders"]
     return orders
@@ -86,13 +88,13 @@ def _orders(case: Case) -> list[list[int]]:
 @pytest.mark.skipif(not (DATA / "tabxbench").is_dir(), reason=f"no TabXBench in {DATA}")
 def test_rankings_are_read_in_both_ways_of_writing_them() -> None:
     sets = ranked_sets(load("tabxbench", data_dir=DATA))
-    orders = [list(one.order) for one in sets]
-    published = [one.tolist() for one in released(DATA)]
-    for case in (one.values[0] for one in cases(FILE, "corpus_correlation")):
+    orders = [list(tables.order) for tables in sets]
+    published = [tables.tolist() for tables in released(DATA)]
+    for case in (parameters.values[0] for parameters in cases(FILE, "corpus_correlation")):
         if case["input"]["scores"] == published:
             assert _orders(case) == orders
-    found = agreements(orders, published).mean(axis=0)
-    assert found[:2] == pytest.approx([0.455, 0.403], abs=5e-4)
+    means = agreements(orders, published).mean(axis=0)
+    assert means[:2] == pytest.approx([0.455, 0.403], abs=5e-4)
     scores, _ = all_scores(sets)
     rho = {name: agreement(sets, values)[:, 0].mean() for name, values in scores.items()}
     assert rho[FILE_ORDER] == pytest.approx(0.332, abs=5e-4)
@@ -102,6 +104,6 @@ def test_rankings_are_read_in_both_ways_of_writing_them() -> None:
         0.334,
         0.265,
     ]
-    ragged = sum(pair.answer.tables[0].is_ragged for one in sets for pair in one.pairs)
-    ragged += sum(one.pairs[0].reference.tables[0].is_ragged for one in sets)
+    ragged = sum(pair.answer.tables[0].is_ragged for tables in sets for pair in tables.pairs)
+    ragged += sum(tables.pairs[0].reference.tables[0].is_ragged for tables in sets)
     assert (len(sets), ragged) == (50, 3)  # 46 where empty cells at the ends are stripped

@@ -135,5 +135,5 @@ def test_target_recall(case: Case) -> None:
     ]:
         metric = parse(f"{name}@{depth}")
         value = float(metric.value(metric.statistics(judged).sum(axis=0)))
-        wanted = 0.0 if isinstance(expected[theirs], dict) else expected[theirs]
-        assert value == pytest.approx(wanted, abs=TOLERANCE), theirs
+        recall = 0.0 if isinstance(expected[theirs], dict) else expected[theirs]
+        assert value == pytest.approx(recall, abs=TOLERANCE), theirs

@@ -25,17 +25,17 @@ FILE = "tabxeval.json"
 
 @pytest.mark.parametrize("case", cases(FILE, "fuzzy_prealign"))
 def test_fuzzy_prealign(case: Case) -> None:
-    found = fuzzy_prealign(case["input"]["table1"], case["input"]["table2"])
-    assert found == case["expected"]["partial_alignment"]
+    aligned = fuzzy_prealign(case["input"]["table1"], case["input"]["table2"])
+    assert aligned == case["expected"]["partial_alignment"]
 
 
 @pytest.mark.parametrize("case", cases(FILE, "compare"))
 def test_compare(case: Case) -> None:
-    found = compare_aligned_text(case["input"]["alignment"])
+    compared = compare_aligned_text(case["input"]["alignment"])
     expected = case["expected"]
-    assert found.marked == _frame(expected["df_compare"])
-    assert found.unequal == _frame(expected["df_wo_em"])
-    assert found.different == _frame(expected["df_replaced"])
+    assert compared.marked == _frame(expected["df_compare"])
+    assert compared.unequal == _frame(expected["df_wo_em"])
+    assert compared.different == _frame(expected["df_replaced"])
 
 
 def _frame(table: dict[str, Any]) -> Frame:
@@ -72,8 +72,8 @@ def test_score(case: Case) -> None:
     records = read_records(alignment)
     assert [len(records), len(records[0])] == [expected["n_rows"], expected["n_cols"]]
     for name, given in content(FILE)["weights"].items():
-        found = published_penalty(alignment, counted, _weights(given))
-        assert found == pytest.approx(expected["score"][name], abs=TOLERANCE)
+        result = published_penalty(alignment, counted, _weights(given))
+        assert result == pytest.approx(expected["score"][name], abs=TOLERANCE)
 
 
 def _weights(given: dict[str, Any]) -> PublishedWeights:
@@ -102,5 +102,5 @@ def test_the_equation_of_the_paper(case: Case) -> None:
         **{name.lower(): weight for name, weight in (given["alpha"] | given["beta"]).items()},
         kinds={"numeric": given["omega_p"]},
     )
-    found = penalty(structure, {"numeric": sum(given["partial_relative_differences"])}, weights)
-    assert found.total == pytest.approx(case["expected"]["error_score"], abs=TOLERANCE)
+    result = penalty(structure, {"numeric": sum(given["partial_relative_differences"])}, weights)
+    assert result.total == pytest.approx(case["expected"]["error_score"], abs=TOLERANCE)

@@ -73,9 +73,9 @@ def test_corpus(case: Case) -> None:
     for name in METRICS.keys() & expected.keys():
         kind, settings = METRICS[name]
         metric = SacreBLEU(kind, str(len(streams)), **settings)
-        wanted = expected[name]
-        assert _corpus_value(metric, examples) == pytest.approx(wanted["score"], abs=TOLERANCE)
-        _same_signature(metric, wanted["signature"])
+        value = expected[name]
+        assert _corpus_value(metric, examples) == pytest.approx(value["score"], abs=TOLERANCE)
+        _same_signature(metric, value["signature"])
 
 
 @pytest.mark.parametrize("case", cases(FILE, "tokenize"))

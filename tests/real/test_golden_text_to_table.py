@@ -61,15 +61,15 @@ def _headers(names: list[str]) -> Headers:
 
 def _table_by_name(text: str, name: str) -> str:
     """The table of a name: what follows the line ``name:`` up to the next title."""
-    found: list[str] = []
+    lines: list[str] = []
     inside = False
     for line in map(str.strip, text.replace(" <NEWLINE> ", "\n").strip().splitlines()):
         if inside and line.endswith(":"):
             break
         if inside:
-            found.append(line)
+            lines.append(line)
         inside = inside or line == f"{name}:"
-    return " <NEWLINE> ".join(found)
+    return " <NEWLINE> ".join(lines)
 
 
 def _texts(case: Case) -> tuple[str, str]:
@@ -108,19 +108,19 @@ KINDS = ("rotowire_pair", "wikitabletext_pair", "tabxbench_pair", "line_pair", "
 @pytest.mark.parametrize("kind", KINDS)
 def test_pairs(kind: str, similarity: str) -> None:
     """Where the official script or sacreBLEU 2.0 raises, the value of sacreBLEU 2.6, or 0."""
-    chosen: list[Case] = [one.values[0] for one in cases(FILE, kind)]
+    chosen: list[Case] = [parameters.values[0] for parameters in cases(FILE, kind)]
     assert chosen
     for case in chosen:
-        found = _score(*_texts(case), case, MEASURES[similarity])
+        score = _score(*_texts(case), case, MEASURES[similarity])
         if case["expected"] == "skipped":
-            assert found is None
+            assert score is None
             continue
         expected: Mapping[str, Any] = case["expected"][similarity]
         if "error" in expected:
             expected = case["expected"].get(NEWER, {}) if similarity == "chrf" else {}
-            assert expected or found["cells"] == (0, 0, 0)
+            assert expected or score["cells"] == (0, 0, 0)
         for part, values in expected.items():
-            assert tuple(found[part]) == pytest.approx(values, abs=TOLERANCE), case["id"]
+            assert tuple(score[part]) == pytest.approx(values, abs=TOLERANCE), case["id"]
 
 
 _LINE_END = re.compile(r"\s*(?:<NEWLINE>|\n)\s*")
@@ -154,7 +154,7 @@ def _as_read(text: str) -> str:
 def test_pairs_as_answers_are_read(kind: str) -> None:
     """Scores of answers are those of the official script, of the texts as answers are read."""
     n_same = 0
-    for case in (one.values[0] for one in cases(FILE, kind)):
+    for case in (parameters.values[0] for parameters in cases(FILE, kind)):
         texts = _texts(case)
         expected = case["expected"] if case["expected"] == "skipped" else case["expected"]["E"]
         if "error" in expected or "```" in texts[0]:
@@ -176,10 +176,10 @@ def test_pairs_as_answers_are_read(kind: str) -> None:
 
 @pytest.mark.parametrize("case", cases(FILE, "parse"))
 def test_parse(case: Case) -> None:
-    found = parse_paper_format(case["input"]["text"], case["input"]["strict"])
-    assert found == case["expected"]["table"]
+    rows = parse_paper_format(case["input"]["text"], case["input"]["strict"])
+    assert rows == case["expected"]["table"]
     for names, empty in case["expected"].get("empty", {}).items():
-        assert is_empty(found or [], _headers(names.split("_"))) == empty
+        assert is_empty(rows or [], _headers(names.split("_"))) == empty
 
 
 @pytest.mark.parametrize("case", cases(FILE, "extract_by_name"))
@@ -190,9 +190,9 @@ def test_table_by_name(case: Case) -> None:
 @pytest.mark.parametrize("case", cases(FILE, "chrf"))
 def test_character_f(case: Case) -> None:
     expected = case["expected"]
-    wanted = expected["sacrebleu_2.6"] if isinstance(expected, dict) else expected
-    found = character_f(case["input"]["prediction"], case["input"]["gold"])
-    assert found == pytest.approx(wanted, abs=TOLERANCE)
+    theirs = expected["sacrebleu_2.6"] if isinstance(expected, dict) else expected
+    ours = character_f(case["input"]["prediction"], case["input"]["gold"])
+    assert ours == pytest.approx(theirs, abs=TOLERANCE)
 
 
 def _indices(case: Case) -> list[str]:
@@ -215,10 +215,10 @@ def test_corpus(case: Case) -> None:
             continue
         pairs = [case | {"input": case["input"] | {"index": i}} for i in _indices(case)]
         scores = [_score(*_texts(pair), pair, similarity) for pair in pairs]
-        counted = [one for one in scores if one is not None]
+        counted = [score for score in scores if score is not None]
         assert len(counted) == expected["n"]
         for part in (part for part in expected if part not in ("n", "printed")):
-            means = np.mean([one[part] for one in counted], axis=0)
+            means = np.mean([score[part] for score in counted], axis=0)
             assert means == pytest.approx(expected[part], abs=TOLERANCE)
 
 
@@ -263,8 +263,8 @@ def test_metrics_of_the_text_are_those_of_the_packages() -> None:
     compared = [ComparedTables(*pair, "text") for pair in zip(answers, golds, strict=True)]
     bleu, rouge = (DEFINITIONS[f"{name}[tables]"]() for name in ("sacrebleu", "rougeL"))
     rows = bleu.statistics(compared)
-    wanted = corpus_bleu(answers, [golds]).score
-    assert float(bleu.value(rows.sum(axis=0))) == pytest.approx(wanted, abs=TOLERANCE)
+    theirs = corpus_bleu(answers, [golds]).score
+    assert float(bleu.value(rows.sum(axis=0))) == pytest.approx(theirs, abs=TOLERANCE)
     scorer = RougeScorer(["rougeL"])
     official = [
         scorer.score(gold, text)["rougeL"].fmeasure
@@ -281,15 +281,15 @@ def test_reply(case: Case) -> None:
 @pytest.mark.parametrize("kind", ["aggregate", "aggregate_parsed"])
 def test_p_score(kind: str) -> None:
     """Where the official scripts divide by 0 or stop at a reply, nothing counts or it does not."""
-    for one in cases(JUDGE, kind):
-        case: Case = one.values[0]
+    for parameters in cases(JUDGE, kind):
+        case: Case = parameters.values[0]
         given = case["input"]
         replies = given.get("parsed") or [parse_reply(text) for text in given["responses"]]
-        found = p_score(replies)
+        score = p_score(replies)
         for expected in case["expected"].values():
             if expected.get("error") == "ZeroDivisionError":
-                assert found.counted == 0
+                assert score.counted == 0
             elif "error" not in expected:
-                assert found.counted == expected["count"]
-                assert found.content == pytest.approx(expected["content"], abs=TOLERANCE)
-                assert found.structure == pytest.approx(expected["structure"], abs=TOLERANCE)
+                assert score.counted == expected["count"]
+                assert score.content == pytest.approx(expected["content"], abs=TOLERANCE)
+                assert score.structure == pytest.approx(expected["structure"], abs=TOLERANCE)

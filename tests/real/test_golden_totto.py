@@ -49,7 +49,7 @@ def _evidence(example: dict[str, Any]) -> TableEvidence:
 
 
 def _references(example: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(one["final_sentence"] for one in example["sentence_annotations"])
+    return tuple(annotation["final_sentence"] for annotation in example["sentence_annotations"])
 
 
 @needs_golden
@@ -70,10 +70,10 @@ def test_parent_of_tokens(case: Case) -> None:
     given, expected = case["input"], case["expected"]
     assert (given["smoothing"], given["max_order"]) == (SMOOTHING, ORDERS)
     known = {t for entry in given["precision_table"] for t in _value(entry)}
-    wanted = [_value(entry) for entry in given["recall_table"]]
-    found = parent(given["prediction"], given["references"], known, wanted, given["lambda"])
+    cells = [_value(entry) for entry in given["recall_table"]]
+    value = parent(given["prediction"], given["references"], known, cells, given["lambda"])
     values = [expected[name] for name in ("precision", "recall", "f")]
-    assert np.array(found) * 100 == pytest.approx(values, abs=TOLERANCE)
+    assert np.array(value) * 100 == pytest.approx(values, abs=TOLERANCE)
 
 
 def _value(entry: list[list[str]]) -> list[str]:
@@ -85,12 +85,12 @@ def _value(entry: list[list[str]]) -> list[str]:
 @pytest.mark.parametrize("case", cases(FILE, "preprocess"))
 def test_preprocessing(case: Case) -> None:
     example, expected = case["input"]["example"], case["expected"]
-    about = _evidence(example)
-    assert about.table == expected["precision_table"]
-    assert about.wanted == expected["recall_table"]
+    texts = _evidence(example)
+    assert texts.table == expected["precision_table"]
+    assert texts.wanted == expected["recall_table"]
     padded = totto_text.references([""] * len(_references(example)), padded=True)
     assert len(padded) == len(expected["references"])
-    read = [totto_text.tokens(value) for value in totto_text.values(about.table)]
+    read = [totto_text.tokens(value) for value in totto_text.values(texts.table)]
     assert read == [entry[-1] for entry in expected["normalized_precision_table"]]
 
 
@@ -119,10 +119,10 @@ def test_pipeline(case: Case, part: str) -> None:
         [_references(example) for example, _ in pairs],
         [_evidence(example) for example, _ in pairs],
     )
-    found = {m.name: float(m.value(m.statistics(judged).sum(0))) for m in description_metrics("3")}
+    values = {m.name: float(m.value(m.statistics(judged).sum(0))) for m in description_metrics("3")}
     for name, column in PARENT.items():
-        assert found[name] == pytest.approx(expected["parent"][column], abs=TOLERANCE)
-    assert found["bleu[totto]"] == pytest.approx(expected["bleu"]["score"], abs=TOLERANCE)
+        assert values[name] == pytest.approx(expected["parent"][column], abs=TOLERANCE)
+    assert values["bleu[totto]"] == pytest.approx(expected["bleu"]["score"], abs=TOLERANCE)
     assert judged.parents[:, 2] == pytest.approx(expected["parent"]["per_example_f"])
 
 
@@ -131,9 +131,9 @@ def _asked(case: Case) -> dict[str, Any]:
     if case["kind"] == "table":
         return given
     lines = (DATA / given["file"]).read_text(encoding="utf-8").split("\n")
-    found: dict[str, Any] = json.loads(lines[given["line"]])
-    assert found["example_id"] == given["example_id"]
-    return found
+    example: dict[str, Any] = json.loads(lines[given["line"]])
+    assert example["example_id"] == given["example_id"]
+    return example
 
 
 @needs_golden
@@ -174,8 +174,8 @@ def test_one_reference_is_compared_as_it_is() -> None:
     with gzip.open(DATA / "fetaqa" / "t5-test-predictions.feta_id_order.json.gz", "rt") as file:
         order = json.load(file)
     with gzip.open(DATA / "fetaqa" / "t5-base-test-predictions.txt.gz", "rt") as file:
-        said = dict(zip(order, file.read().splitlines(), strict=True))
-    texts = [said[record["example_id"]] for record in records]
+        answers = dict(zip(order, file.read().splitlines(), strict=True))
+    texts = [answers[record["example_id"]] for record in records]
     references = list(map(_references, records))
     judged = JudgedDescriptions(
         texts, references, list(map(_evidence, records)), totto_text.is_padded(references)

@@ -56,8 +56,8 @@ def test_default_bm25_on_hard_corpora(
     """The figures of docs/data.md."""
     target = TARGET(("retrieval", corpus), data_dir=DATA, out=out, observer=Recorder())
     (result,) = target.run("bm25", top_k=[1, 10, 20])
-    found = [result.scores[f"recall@{k}"].value for k in (1, 10, 20)]
-    assert found == pytest.approx([at_1, at_10, at_20], abs=6e-4)
+    values = [result.scores[f"recall@{k}"].value for k in (1, 10, 20)]
+    assert values == pytest.approx([at_1, at_10, at_20], abs=6e-4)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_sets_of_tables(
     """The figures of benchmarks/retrievers.md, at 20 tables."""
     target = TARGET(("retrieval:sets=true", corpus), data_dir=DATA, out=out, observer=Recorder())
     (result,) = target.run(retriever, top_k=[1, 20])
-    found = [result.scores[name].value for name in ("recall@20", "complete_recall")]
-    assert found == pytest.approx([recall, complete], abs=6e-4)
+    values = [result.scores[name].value for name in ("recall@20", "complete_recall")]
+    assert values == pytest.approx([recall, complete], abs=6e-4)
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def test_among_real_wikipedia_tables(out: Path) -> None:
     target = TARGET(("retrieval", "ottqa"), data_dir=DATA, out=out, observer=Recorder())
     mixed = "wikitables2019:n=10000,seed=7"
     (result,) = target.run("bm25", top_k=[1, 10], distractors=[mixed])
-    found = [result.scores[f"recall@{k}"].value for k in (1, 10)]
-    assert found == pytest.approx([0.881, 0.975], abs=6e-4)
+    values = [result.scores[f"recall@{k}"].value for k in (1, 10)]
+    assert values == pytest.approx([0.881, 0.975], abs=6e-4)
     (drawn,) = read_run(result.folder).manifest.distractors
     assert (drawn.n, len(drawn.near_copies or ())) == (9_996, 4)
 

@@ -50,9 +50,9 @@ def _dataset() -> Dataset:
 def _bm25() -> Ranked:
     retriever = registry.create("retriever", "bm25")
     retriever.embed_corpus(_dataset().corpus)
-    found = retriever.retrieve_batch([query.text for query in _dataset().queries], K)
-    assert isinstance(found, Ranked)
-    return found
+    rankings = retriever.retrieve_batch([query.text for query in _dataset().queries], K)
+    assert isinstance(rankings, Ranked)
+    return rankings
 
 
 class Rescaled:
@@ -85,9 +85,9 @@ def test_the_scale_of_scores_changes_no_ranking(name: str) -> None:
     """Whatever floats tell apart comes in the same order; what they do not, in the corpus's."""
     retriever = Rescaled(SCALES[name])
     retriever.embed_corpus(_dataset().corpus)
-    found = retrieve(retriever, _dataset().queries, K, _dataset().corpus, stop=True)
+    rankings = retrieve(retriever, _dataset().queries, K, _dataset().corpus, stop=True)
     differing = 0
-    for retrieval, ranking in zip(found, _bm25(), strict=True):
+    for retrieval, ranking in zip(rankings, _bm25(), strict=True):
         tables, scores = zip(*ranking, strict=True)
         changed = SCALES[name](np.array(scores))
         if retrieval.tables != tables:
@@ -102,11 +102,11 @@ def test_recall_is_the_same_on_any_scale(tmp_path: Path, name: str | None) -> No
     """R@1 of OTT-QA, also without scores and as a TREC file; and there is nothing to warn of."""
     plain, _ = _run(tmp_path, "bm25")
     assert plain.scores["recall@1"].value == pytest.approx(0.910, abs=0.0005)
-    found, observer = _run(tmp_path, Rescaled(SCALES[name] if name else None))
+    result, observer = _run(tmp_path, Rescaled(SCALES[name] if name else None))
     for metric in ("recall@1", f"recall@{K}"):
-        assert found.scores[metric].value == plain.scores[metric].value
+        assert result.scores[metric].value == plain.scores[metric].value
     assert not [text for text in observer.warnings if "scored rankings" in text]
-    paths = export(read_run(found.folder), _dataset(), tmp_path / "trec")
+    paths = export(read_run(result.folder), _dataset(), tmp_path / "trec")
     target = TARGET(("retrieval", _dataset()), out=tmp_path, observer=Recorder())
     again = only(target.score(paths[0], top_k=[1, K]))
     assert again.scores["recall@1"].value == plain.scores["recall@1"].value
@@ -116,9 +116,9 @@ def test_scores_that_collapse_are_counted(tmp_path: Path) -> None:
     """A sigmoid in single precision of scores that large is 1 for many tables."""
 
     def saturated(x: Floats) -> Floats:
-        one = np.float32(1)
-        return (one / (one + np.exp(-x.astype(np.float32)))).astype(np.float64)
+        unit = np.float32(1)
+        return (unit / (unit + np.exp(-x.astype(np.float32)))).astype(np.float64)
 
     plain, _ = _run(tmp_path, Rescaled(None))
-    found, _ = _run(tmp_path, Rescaled(saturated))
-    assert found.counts.tied > plain.counts.tied + 100
+    result, _ = _run(tmp_path, Rescaled(saturated))
+    assert result.counts.tied > plain.counts.tied + 100

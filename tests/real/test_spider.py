@@ -30,8 +30,8 @@ def test_sizes(spider: Dataset) -> None:
 
 
 def test_gold_tables_and_hardness(spider: Dataset) -> None:
-    found = records(DATA / "spider" / "dev_derived.jsonl.gz")
-    for query, expected in zip(spider.queries, found, strict=True):
+    recorded = records(DATA / "spider" / "dev_derived.jsonl.gz")
+    for query, expected in zip(spider.queries, recorded, strict=True):
         assert query.database_id == expected["db_id"]
         gold = {TableId(query.database_id, name) for name in expected["gold_tables"]}
         assert set(query.gold) == gold

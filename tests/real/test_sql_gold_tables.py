@@ -24,10 +24,10 @@ def test_spider() -> None:
         schemas = {name: columns(file) for name, file in files.items()}
         for query in queries:
             sql, name = query["query"], query["db_id"]
-            found = gold_tables(sql, files[name])
-            assert set(found) == set(query["gold_tables"]), sql  # there a name may stand twice
+            tables = gold_tables(sql, files[name])
+            assert set(tables) == set(query["gold_tables"]), sql  # there a name may stand twice
             used = usage(sql, schemas[name])
-            assert used.tables == set(found), sql
+            assert used.tables == set(tables), sql
             assert (used.unknown_columns, used.error) == ((), None), sql
 
 
@@ -42,10 +42,10 @@ def test_bird(split: str, n: int) -> None:
         known = {name: columns(schema) for name, schema in schemas.items()}
         for query, record in zip(queries, expected, strict=True):
             sql, name = query["SQL"], query["db_id"]
-            found = gold_tables(sql, schemas[name])
-            assert set(found) == set(record["gold_tables"]), sql
+            tables = gold_tables(sql, schemas[name])
+            assert set(tables) == set(record["gold_tables"]), sql
             used = usage(sql, known[name])
-            assert used.tables == set(found), sql
+            assert used.tables == set(tables), sql
             assert (used.unknown_columns, used.error) == ((), None), sql
 
 
@@ -61,14 +61,14 @@ def test_linking_of_published_predictions(model: str, tables: float, selected: f
     """The better a system is known to be, the better it links."""
     path = BIRD / "mini_dev_predictions" / f"predict_mini_dev_{model}.json.gz"
     predictions: dict[str, str] = dict(records(path))  # type: ignore[arg-type]  # one object
-    found = []
+    linked = []
     with ExitStack() as stack:
         queries = records(BIRD / "mini_dev_sqlite.json.gz")
         names = {query["db_id"] for query in queries}
         known = {name: columns(stack.enter_context(bird_schema(name))) for name in names}
         for i, query in enumerate(queries):
             sql = predictions[str(i)].partition("\t----- bird -----\t")[0]
-            found.append(linking(query["SQL"], sql, known[query["db_id"]]))
+            linked.append(linking(query["SQL"], sql, known[query["db_id"]]))
     for name, expected in (("tables", tables), ("columns", selected)):
-        total = [sum(counts) for counts in zip(*(link[name] for link in found), strict=True)]
+        total = [sum(counts) for counts in zip(*(link[name] for link in linked), strict=True)]
         assert overlap(*total)["f1"] == pytest.approx(expected, abs=0.005)

@@ -43,9 +43,9 @@ def test_counts_of_published_predictions(system: str, tmp_path: Path) -> None:
     result = only(target.score(predictions=predictions, split="mini_dev"))
     assert result.report is not None
     groups = result.report["by"]["database"]
-    found = {name: groups[name] for name in DATABASES}
-    assert {name: group["runnable"] for name, group in found.items()} == DATABASES
-    correct = tuple(round(group["ex[bird]"] * group["runnable"]) for group in found.values())
+    counts = {name: groups[name] for name in DATABASES}
+    assert {name: group["runnable"] for name, group in counts.items()} == DATABASES
+    correct = tuple(round(group["ex[bird]"] * group["runnable"]) for group in counts.values())
     assert correct == EXPECTED[system]
     assert result.report["outcomes"]["not_runnable"] == 360
     assert result.scores["ex[bird]"].n == 140

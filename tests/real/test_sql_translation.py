@@ -24,8 +24,8 @@ def _spider() -> list[tuple[Path, str]]:
 
 
 def _bird(split: str) -> list[tuple[Path, str]]:
-    found = [(bird_file(r["db_id"]), r["SQL"]) for r in records(BIRD / f"{split}.json.gz")]
-    return [(path, sql) for path, sql in found if path.exists()]
+    statements = [(bird_file(r["db_id"]), r["SQL"]) for r in records(BIRD / f"{split}.json.gz")]
+    return [(path, sql) for path, sql in statements if path.exists()]
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def _differing(path: Path, queries: Iterable[tuple[Path, str]]) -> list[str]:
         ]
 
 
-def _equal(expected: list[Any], found: list[Any]) -> bool:
+def _equal(expected: list[Any], rows: list[Any]) -> bool:
     """The same sets of rows; sums of fractions may differ in the last digits."""
     return {tuple(map(_rounded, row)) for row in expected} == {
-        tuple(map(_rounded, row)) for row in found
+        tuple(map(_rounded, row)) for row in rows
     }
 
 

@@ -31,9 +31,9 @@ TABLE: Rows = (
 def _made(name: str, level: Level) -> list[Changed]:
     """What becomes of the table under several seeds; some changes miss it under some of them."""
     made = (CHANGES[name].apply(TABLE, Random(str(seed)), level) for seed in range(8))
-    found = [one for one in made if one is not None]
-    assert found
-    return found
+    changed = [each for each in made if each is not None]
+    assert changed
+    return changed
 
 
 @pytest.mark.parametrize("name", ERRORS)
@@ -43,18 +43,21 @@ def test_an_error_lies_where_it_is_said_to_lie(name: str, level: Level) -> None:
         assert rows != TABLE
         assert differences
         assert len(set(differences)) == len(differences)
-        for one in differences:
-            table = rows if one.extra else TABLE
-            assert one.row is None or one.row < len(table)
-            assert one.column is None or one.column < len(table[0])
-        if all(one.part in ("cell", "header") for one in differences) and name != "truncated":
+        for difference in differences:
+            table = rows if difference.extra else TABLE
+            assert difference.row is None or difference.row < len(table)
+            assert difference.column is None or difference.column < len(table[0])
+        if (
+            all(difference.part in ("cell", "header") for difference in differences)
+            and name != "truncated"
+        ):
             wrong = {
                 (i, j)
                 for i, row in enumerate(TABLE)
                 for j, cell in enumerate(row)
                 if rows[i][j] != cell
             }
-            assert wrong == {(one.row, one.column) for one in differences}
+            assert wrong == {(difference.row, difference.column) for difference in differences}
 
 
 @pytest.mark.parametrize("name", HARMLESS_CHANGES)
@@ -77,7 +80,7 @@ def test_what_would_change_nothing_or_leaves_the_calendar_is_not_drawn() -> None
     zero: Rows = (("a", "b"), ("x", "0 km"), ("y", "0.0 kg"))
     first: Rows = (("a", "b"), ("x", "0001-01-01"), ("y", "9999-12-31"))
     made = [CHANGES["date_shifted"].apply(first, Random(seed), "hard") for seed in range(8)]
-    assert any(one is not None for one in made)
+    assert any(each is not None for each in made)
     assert CHANGES["wrong_unit"].apply(zero, Random(0), "easy") is None
 
 
@@ -88,10 +91,10 @@ def test_levels_say_how_many_places_change() -> None:
 
 
 def test_cells_are_read_only_where_they_are_certain() -> None:
-    found = written_number("$1,250.50")
-    assert found is not None
-    assert str(found.value) == "1250.50"
-    assert written(found, found.value * 2) == "$2,501.00"
+    number = written_number("$1,250.50")
+    assert number is not None
+    assert str(number.value) == "1250.50"
+    assert written(number, number.value * 2) == "$2,501.00"
     for text in ("2-1", "10:05", "3rd", "24: Live", "2018–present", "", "-"):
         assert written_number(text) is None
     assert date_in("31 February 2001") is None

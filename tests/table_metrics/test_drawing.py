@@ -17,24 +17,24 @@ def test_one_seed_gives_one_set_of_which_smaller_ones_are_the_beginning() -> Non
     for n in range(1, 200):
         assert draw(TABLES, n, seed=3) == drawn[:n], n
     assert draw(TABLES, 200, seed=4) != drawn
-    assert {one.change for one in drawn} == set(CHANGES)
-    assert all((one.level is None) != one.is_error for one in drawn)
+    assert {table.change for table in drawn} == set(CHANGES)
+    assert all((table.level is None) != table.is_error for table in drawn)
 
 
 def test_changes_have_the_same_number_of_tables() -> None:
     many = {f"0/{n}": (TABLE[0], *TABLE[1 + n :], *TABLE[1 : 1 + n]) for n in range(4)}
-    counts = Counter(one.change for one in draw(many, 90, seed=3))
+    counts = Counter(table.change for table in draw(many, 90, seed=3))
     assert set(counts) == set(CHANGES)
     assert max(counts.values()) - min(counts.values()) <= 1
 
 
 def test_no_table_is_made_twice_from_one_reference() -> None:
     for changes in (None, ["transposed"], ["reordered_rows", "swapped_cells"]):
-        found = draw(TABLES, 500, changes=changes)
-        assert len({(one.reference, one.table) for one in found}) == len(found)
+        drawn = draw(TABLES, 500, changes=changes)
+        assert len({(table.reference, table.table) for table in drawn}) == len(drawn)
     assert len(draw(TABLES, 500, changes=["transposed"])) == 2
     rest = draw(TABLES, 50, changes=["transposed", "typo"])
-    assert Counter(one.change for one in rest) == {"transposed": 2, "typo": 48}
+    assert Counter(table.change for table in rest) == {"transposed": 2, "typo": 48}
 
 
 def test_what_does_not_apply_leaves_its_share_to_the_others() -> None:

@@ -20,8 +20,8 @@ CITIES = [["city", "people", "mayor"], ["Oslo", "709", "A"], ["Bern", "134", ""]
 
 def test_shares_of_rows_columns_and_cells() -> None:
     seen = [["city", "people", "uid"], ["Oslo", "710", "454"], ["Bern", "134", ""]]
-    found = endurance.percentages(compare_tables(CITIES, seen))
-    assert found == pytest.approx(
+    percentages = endurance.percentages(compare_tables(CITIES, seen))
+    assert percentages == pytest.approx(
         {
             "Row MI": 100 / 3,
             "Row EM": 100 / 3,  # Bern: where both are empty nothing differs

@@ -17,11 +17,11 @@ GRIDS = st.tuples(st.integers(1, 4), st.integers(1, 3)).flatmap(
 )
 
 
-def _like(one: str, other: str) -> float:
-    if not one and not other:
+def _like(left: str, right: str) -> float:
+    if not left and not right:
         return 1.0
-    blocks = SequenceMatcher(None, one, other).get_matching_blocks()
-    return 2 * sum(block.size for block in blocks) / (len(one) + len(other))
+    blocks = SequenceMatcher(None, left, right).get_matching_blocks()
+    return 2 * sum(block.size for block in blocks) / (len(left) + len(right))
 
 
 def _aligned(n: int, m: int, like: list[list[float]]) -> tuple[float, list[tuple[int, int]]]:
@@ -42,7 +42,7 @@ def _aligned(n: int, m: int, like: list[list[float]]) -> tuple[float, list[tuple
     return best[n, m]
 
 
-def _defined(one: Grid, other: Grid) -> float:
+def _defined(left: Grid, right: Grid) -> float:
     def by_rows(a: Grid, b: Grid) -> list[tuple[int, int]]:
         like = [
             [_aligned(len(x), len(y), [[_like(c, d) for d in y] for c in x])[0] for y in b]
@@ -50,21 +50,21 @@ def _defined(one: Grid, other: Grid) -> float:
         ]
         return _aligned(len(a), len(b), like)[1]
 
-    rows = by_rows(one, other)
-    columns = by_rows([list(c) for c in zip(*one)], [list(c) for c in zip(*other)])  # noqa: B905
-    matched = sum(_like(one[i][j], other[k][m]) for i, k in rows for j, m in columns)
-    return 2 * matched / (len(one) * len(one[0]) + len(other) * len(other[0]))
+    rows = by_rows(left, right)
+    columns = by_rows([list(c) for c in zip(*left)], [list(c) for c in zip(*right)])  # noqa: B905
+    matched = sum(_like(left[i][j], right[k][m]) for i, k in rows for j, m in columns)
+    return 2 * matched / (len(left) * len(left[0]) + len(right) * len(right[0]))
 
 
 @given(GRIDS, GRIDS)
-def test_as_defined(one: Grid, other: Grid) -> None:
-    assert grits(one, other) == pytest.approx(_defined(one, other))
-    assert 0 <= grits(one, other) <= 1 + 1e-12
+def test_as_defined(left: Grid, right: Grid) -> None:
+    assert grits(left, right) == pytest.approx(_defined(left, right))
+    assert 0 <= grits(left, right) <= 1 + 1e-12
 
 
 def test_300_pairs_are_scored_as_by_the_official_algorithm() -> None:
-    for one, other in table_pairs(300, seed=12):
-        assert grits(one, other) == pytest.approx(_defined(one, other)), (one, other)
+    for left, right in table_pairs(300, seed=12):
+        assert grits(left, right) == pytest.approx(_defined(left, right)), (left, right)
 
 
 def test_blocks_are_not_the_longest_common_subsequence() -> None:

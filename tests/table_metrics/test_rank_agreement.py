@@ -47,9 +47,9 @@ def test_overlap_and_footrule_by_hand() -> None:
     assert rank_biased_overlap([0, 1], [1, 0], 0.5) == 0.5 * (0 + 0.5)
     assert rank_biased_overlap([0, 1], [1, 0], 1) == 0.5
     assert footrule([0, 1, 2], [2, 1, 0]) == 4
-    found = agreements([[0, 1], [1, 0]], [[2, 1], [2, 1]])
-    assert found.shape == (2, len(MEASURES))
-    assert np.allclose(found[:, 0], [1, -1])
+    values = agreements([[0, 1], [1, 0]], [[2, 1], [2, 1]])
+    assert values.shape == (2, len(MEASURES))
+    assert np.allclose(values[:, 0], [1, -1])
 
 
 @pytest.mark.parametrize(("order", "scores"), [([0], [1.0]), ([0, 0], [1, 2]), ([1, 2], [1, 2])])

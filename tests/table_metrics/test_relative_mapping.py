@@ -42,15 +42,15 @@ def test_order_transposition_and_case_do_not_count() -> None:
 
 
 def test_a_text_at_half_of_its_length_is_kept_and_a_number_at_a_tenth_is_not() -> None:
-    one, other = [["", "c"], ["row", "ab"]], [["", "c"], ["row", "ac"]]
-    assert relative_mapping(one, other).f1 == 0.5
+    left, right = [["", "c"], ["row", "ab"]], [["", "c"], ["row", "ac"]]
+    assert relative_mapping(left, right).f1 == 0.5
     assert relative_mapping([["", "c"], ["row", "10"]], [["", "c"], ["row", "11"]]).f1 == 0
 
 
 def test_of_equal_keys_the_last_one_counts() -> None:
-    one = [["", "c"], ["row", "1"], ["row", "2"]]
-    assert relative_mapping(one, [["", "c"], ["row", "2"]]).f1 == 1
-    assert relative_mapping(one, [["", "c"], ["row", "1"]]).f1 == 0
+    table = [["", "c"], ["row", "1"], ["row", "2"]]
+    assert relative_mapping(table, [["", "c"], ["row", "2"]]).f1 == 1
+    assert relative_mapping(table, [["", "c"], ["row", "1"]]).f1 == 0
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "1e999%"])
@@ -59,28 +59,28 @@ def test_what_is_no_finite_number_differs_from_itself(text: str) -> None:
 
 
 def test_a_missing_row_costs_recall() -> None:
-    found = relative_mapping(TABLE, TABLE[:2])
-    assert (found.precision, found.recall) == (1, 0.5)
+    scores = relative_mapping(TABLE, TABLE[:2])
+    assert (scores.precision, scores.recall) == (1, 0.5)
     assert relative_mapping(TABLE, [["year"]]).f1 == 0
 
 
 @given(GRIDS, GRIDS)
-def test_bounds(one: list[list[str]], other: list[list[str]]) -> None:
-    found = relative_mapping(one, other)
-    assert all(-1e-12 <= value <= 1 + 1e-12 for value in found)
+def test_bounds(left: list[list[str]], right: list[list[str]]) -> None:
+    scores = relative_mapping(left, right)
+    assert all(-1e-12 <= value <= 1 + 1e-12 for value in scores)
 
 
-def _edits(one: str, other: str) -> int:
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
+def _edits(left: str, right: str) -> int:
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
         before, row[0] = row[0], i
-        for j, b in enumerate(other, 1):
+        for j, b in enumerate(right, 1):
             before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
     return row[-1]
 
 
-def _alike(one: str, other: str) -> float:
-    apart = _edits(one, other) / max(len(one), len(other))
+def _alike(left: str, right: str) -> float:
+    apart = _edits(left, right) / max(len(left), len(right))
     return 1 - apart if apart <= 0.5 else 0.0
 
 
@@ -100,34 +100,37 @@ def _points(grid: Grid) -> dict[str, str]:
     return points
 
 
-def _of_values(one: str, other: str) -> float:
-    number, said = _as_float(one), _as_float(other)
-    if said is not None and number:
-        apart = min(abs((number - said) / number), 1)
+def _of_values(left: str, right: str) -> float:
+    number, value = _as_float(left), _as_float(right)
+    if value is not None and number:
+        apart = min(abs((number - value) / number), 1)
         return 1 - apart if apart < 0.1 else 0.0
-    return 1.0 if one == other else _alike(one, other)
+    return 1.0 if left == right else _alike(left, right)
 
 
-def _official(one: dict[str, str], other: dict[str, str]) -> tuple[float, float, float]:
-    if not one or not other:
-        return float(not other), float(not one), float(not one and not other)
-    costs = [[1 - _alike(key, said) for said in other] for key in one]
+def _official(left: dict[str, str], right: dict[str, str]) -> tuple[float, float, float]:
+    if not left or not right:
+        return float(not right), float(not left), float(not left and not right)
+    costs = [[1 - _alike(key, name) for name in right] for key in left]
     total = sum(
-        (1 - costs[i][j]) * _of_values([*one.values()][i], [*other.values()][j])
+        (1 - costs[i][j]) * _of_values([*left.values()][i], [*right.values()][j])
         for i, j in zip(*linear_sum_assignment(costs), strict=True)
     )
     if not total:
         return 0.0, 0.0, 0.0
-    precision, recall = total / len(other), total / len(one)
+    precision, recall = total / len(right), total / len(left)
     return precision, recall, 2 * precision * recall / (precision + recall)
 
 
 def test_300_pairs_are_scored_as_by_the_official_algorithm() -> None:
-    for one, other in table_pairs(300, seed=11):
-        turned = [list(column) for column in zip(*other, strict=True)]
+    for left, right in table_pairs(300, seed=11):
+        turned = [list(column) for column in zip(*right, strict=True)]
         official = max(
-            (_official(_points(one), _points(said)) for said in (turned, other)),
+            (_official(_points(left), _points(answer)) for answer in (turned, right)),
             key=lambda scores: scores[2],
         )
-        found = relative_mapping(one, other)
-        assert (found.precision, found.recall, found.f1) == pytest.approx(official), (one, other)
+        scores = relative_mapping(left, right)
+        assert (scores.precision, scores.recall, scores.f1) == pytest.approx(official), (
+            left,
+            right,
+        )

@@ -161,9 +161,9 @@ def test_entailment_is_the_probability_of_the_label_of_that_name(tmp_path: Path)
         part.save_pretrained(tmp_path)
     with torch.no_grad():
         logits = model(**tokenizer("a b", "b", return_tensors="pt")).logits
-    found = entailment_by(str(tmp_path))([("a b", "b"), ("b", "a")])
-    assert found[0] == pytest.approx(float(logits.softmax(-1)[0, 2]), abs=1e-6)
-    assert len(found) == 2
+    probabilities = entailment_by(str(tmp_path))([("a b", "b"), ("b", "a")])
+    assert probabilities[0] == pytest.approx(float(logits.softmax(-1)[0, 2]), abs=1e-6)
+    assert len(probabilities) == 2
 
 
 REPLY = """\

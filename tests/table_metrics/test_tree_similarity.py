@@ -27,39 +27,41 @@ def _size(forest: tuple[Tree, ...]) -> int:
 
 
 @cache
-def _distance(one: tuple[Tree, ...], other: tuple[Tree, ...]) -> float:
-    if not one or not other:
-        return _size(one) + _size(other)
-    (tag, text, below), (other_tag, other_text, other_below) = one[-1], other[-1]
+def _distance(left: tuple[Tree, ...], right: tuple[Tree, ...]) -> float:
+    if not left or not right:
+        return _size(left) + _size(right)
+    (tag, text, below), (other_tag, other_text, other_below) = left[-1], right[-1]
     if tag != other_tag:
         renamed = 1.0
     else:
         renamed = Levenshtein.normalized_distance(text, other_text) if tag == "td" else 0.0
     return min(
-        _distance(one[:-1] + below, other) + 1,
-        _distance(one, other[:-1] + other_below) + 1,
-        _distance(one[:-1], other[:-1]) + _distance(below, other_below) + renamed,
+        _distance(left[:-1] + below, right) + 1,
+        _distance(left, right[:-1] + other_below) + 1,
+        _distance(left[:-1], right[:-1]) + _distance(below, other_below) + renamed,
     )
 
 
 @given(GRIDS, GRIDS)
-def test_as_defined(one: Grid, other: Grid) -> None:
-    found = tree_distance(tree_of(one), tree_of(other))
-    assert found == pytest.approx(_distance((_tree(one),), (_tree(other),)))
+def test_as_defined(left: Grid, right: Grid) -> None:
+    distance = tree_distance(tree_of(left), tree_of(right))
+    assert distance == pytest.approx(_distance((_tree(left),), (_tree(right),)))
     assert (
-        teds(one, other) == pytest.approx(_official(one, other)) == pytest.approx(teds(other, one))
+        teds(left, right)
+        == pytest.approx(_official(left, right))
+        == pytest.approx(teds(right, left))
     )
 
 
-def _official(one: Grid, other: Grid) -> float:
+def _official(left: Grid, right: Grid) -> float:
     """The distance over the nodes below ``table`` of the larger tree."""
-    distance = _distance((_tree(one),), (_tree(other),))
-    return 1 - distance / max(_size(_tree(grid)[2]) for grid in (one, other))
+    distance = _distance((_tree(left),), (_tree(right),))
+    return 1 - distance / max(_size(_tree(grid)[2]) for grid in (left, right))
 
 
 def test_300_pairs_are_scored_as_by_the_official_algorithm() -> None:
-    for one, other in table_pairs(300, seed=13):
-        assert teds(one, other) == pytest.approx(_official(one, other)), (one, other)
+    for left, right in table_pairs(300, seed=13):
+        assert teds(left, right) == pytest.approx(_official(left, right)), (left, right)
 
 
 def test_by_hand() -> None:

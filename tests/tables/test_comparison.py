@@ -47,10 +47,10 @@ def _both_ways(text: str) -> list[tuple[str, str]]:
 
 def _columns(first: Sequence[str], second: Sequence[str], *names: str) -> TableComparison:
     """Compare a column, in a table whose rows have names."""
-    name, other = names or ("value", "value")
+    name, right = names or ("value", "value")
     return compare_tables(
         [["name", name], *([f"n{i}", cell] for i, cell in enumerate(first))],
-        [["name", other], *([f"n{i}", cell] for i, cell in enumerate(second))],
+        [["name", right], *([f"n{i}", cell] for i, cell in enumerate(second))],
     )
 
 
@@ -62,9 +62,9 @@ def _kinds(first: Sequence[str], second: Sequence[str]) -> list[str | None]:
     return [apart and apart.kind for apart in _differences(_columns(first, second))]
 
 
-def _cell(one: str, two: str, *beside: str) -> CellDifference:
+def _cell(left: str, right: str, *beside: str) -> CellDifference:
     """Return how one cell of a column differs, whose others are equal."""
-    (apart, *others) = _differences(_columns([one, *beside], [two, *beside]))
+    (apart, *others) = _differences(_columns([left, *beside], [right, *beside]))
     assert apart is not None
     assert not any(others)
     return apart
@@ -103,9 +103,9 @@ pre- and post-test == Pre and Post Test  12/31/1999 == 31 December 1999
 """
 
 
-@pytest.mark.parametrize(("one", "two"), _both_ways(EQUAL))
-def test_the_same_value_in_another_format_is_equal(one: str, two: str) -> None:
-    assert _columns([one, "x"], [two, "x"]).score() == 1
+@pytest.mark.parametrize(("left", "right"), _both_ways(EQUAL))
+def test_the_same_value_in_another_format_is_equal(left: str, right: str) -> None:
+    assert _columns([left, "x"], [right, "x"]).score() == 1
 
 
 OTHER = """
@@ -138,9 +138,9 @@ def test_dates_without_separators_are_dates_where_a_whole_column_is(
     assert _kinds(column, other) == [kind, kind]
 
 
-@pytest.mark.parametrize(("one", "two"), _both_ways(OTHER))
-def test_another_value_is_not_equal(one: str, two: str) -> None:
-    assert _columns([one, "x"], [two, "x"]).score() < 1
+@pytest.mark.parametrize(("left", "right"), _both_ways(OTHER))
+def test_another_value_is_not_equal(left: str, right: str) -> None:
+    assert _columns([left, "x"], [right, "x"]).score() < 1
 
 
 @pytest.mark.parametrize(
@@ -182,16 +182,16 @@ def test_a_bound_the_other_way_is_all_wrong_and_an_estimate_is_a_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "two"),
+    ("left", "right"),
     _pairs("5 million == 5  $1.2 million == 1.2  5M == 5  12 k == 12  5 == 5 billion"),
 )
-def test_a_scale_that_is_left_out_or_added_is_another_number(one: str, two: str) -> None:
-    assert _columns([one], [two]).score() < 0.51
-    assert _cell(one, two).kind == "unit"
+def test_a_scale_that_is_left_out_or_added_is_another_number(left: str, right: str) -> None:
+    assert _columns([left], [right]).score() < 0.51
+    assert _cell(left, right).kind == "unit"
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "names", "score"),
+    ("left", "right", "names", "score"),
     [
         ("5", "5", ("cost (million)", "cost"), 0.5),
         ("5", "5000000", ("cost (million)", "cost"), 1),
@@ -204,13 +204,13 @@ def test_a_scale_that_is_left_out_or_added_is_another_number(one: str, two: str)
     ],
 )
 def test_the_units_of_a_cell_and_of_its_column_are_read_together(
-    one: str, two: str, names: tuple[str, str], score: float
+    left: str, right: str, names: tuple[str, str], score: float
 ) -> None:
-    assert _columns([one], [two], *names).score() == pytest.approx(score, abs=1e-5)
+    assert _columns([left], [right], *names).score() == pytest.approx(score, abs=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "beside", "share"),
+    ("left", "right", "beside", "share"),
     [
         ("1250000", "1.3 million", ["2000000"], 50_000 / 1_625_000),
         ("2 million", "1 million", ["500 thousand", "800 thousand"], 1 / 1.1),
@@ -221,9 +221,9 @@ def test_the_units_of_a_cell_and_of_its_column_are_read_together(
     ],
 )
 def test_a_difference_is_a_share_of_the_mean_size_of_its_column(
-    one: str, two: str, beside: list[str], share: float
+    left: str, right: str, beside: list[str], share: float
 ) -> None:
-    assert _cell(one, two, *beside).share == pytest.approx(share)
+    assert _cell(left, right, *beside).share == pytest.approx(share)
 
 
 def test_numbers_that_rounding_explains_or_nobody_can_calculate_with() -> None:
@@ -241,10 +241,10 @@ DIGITS = """
 """
 
 
-@pytest.mark.parametrize(("one", "two"), _both_ways(DIGITS))
-def test_numbers_that_differ_in_any_digit_are_not_another_format(one: str, two: str) -> None:
-    apart = _cell(one, two)
-    assert apart.kind == ("identifier" if one.isdigit() else "numeric")
+@pytest.mark.parametrize(("left", "right"), _both_ways(DIGITS))
+def test_numbers_that_differ_in_any_digit_are_not_another_format(left: str, right: str) -> None:
+    apart = _cell(left, right)
+    assert apart.kind == ("identifier" if left.isdigit() else "numeric")
     assert apart.magnitude != 0
 
 
@@ -294,9 +294,9 @@ symptomatic == asymptomatic  positive == negative  smoker == non-smoker
 """
 
 
-@pytest.mark.parametrize(("one", "two"), _both_ways(OPPOSITES))
-def test_opposites_are_other_text_at_full_cost(one: str, two: str) -> None:
-    apart = _cell(one, two)
+@pytest.mark.parametrize(("left", "right"), _both_ways(OPPOSITES))
+def test_opposites_are_other_text_at_full_cost(left: str, right: str) -> None:
+    apart = _cell(left, right)
     assert apart.kind in ("different", "type")
     assert apart.share == 1
 
@@ -584,8 +584,8 @@ def test_a_table_equals_itself(table: Rows) -> None:
 
 @given(TABLES, TABLES)
 @settings(deadline=None)
-def test_any_two_tables_are_compared(one: Rows, two: Rows) -> None:
-    compared = compare_tables(one, two)
+def test_any_two_tables_are_compared(left: Rows, right: Rows) -> None:
+    compared = compare_tables(left, right)
     assert 0 <= compared.score() <= 1
     structure = compared.structure
     assert structure.matched_rows + structure.missing_rows == len(compared.reference.rows)
@@ -620,8 +620,8 @@ def test_order_formats_and_sides(table: Rows, rng: random.Random, data: st.DataO
 @given(st.lists(st.dates(date(1000, 1, 1)), min_size=2, max_size=6, unique=True))
 def test_other_formats_of_dates_are_equal(days: Sequence[date]) -> None:
     forms = ("%Y-%m-%d", "%d %B %Y", "%b %d, %Y", "%d-%B-%Y")
-    one, *others = ([day.strftime(form) for day in days] for form in forms)
-    assert all(_columns(one, other).score() == 1 for other in others)
+    first, *others = ([day.strftime(form) for day in days] for form in forms)
+    assert all(_columns(first, other).score() == 1 for other in others)
 
 
 @given(st.lists(st.integers(1, 100_000), min_size=2, max_size=6, unique=True))

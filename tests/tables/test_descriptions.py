@@ -18,13 +18,13 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c", "12", ","]), max_size=9)
 
 @given(WORDS, st.lists(WORDS, min_size=1, max_size=3), st.lists(WORDS, max_size=4))
 def test_values_are_shares(
-    said: list[str], references: list[list[str]], cells: list[list[str]]
+    text: list[str], references: list[list[str]], cells: list[list[str]]
 ) -> None:
     """Whatever is said, every part is between 0 and 1, and F between precision and recall."""
     known = {token for cell in cells for token in cell}
-    found = parent(said, references, known, cells)
-    assert all(0 <= value <= 1 + 1e-12 for value in found)
-    assert min(found[:2]) - 1e-6 <= found.f <= max(found[:2]) + 1e-12
+    scores = parent(text, references, known, cells)
+    assert all(0 <= value <= 1 + 1e-12 for value in scores)
+    assert min(scores[:2]) - 1e-6 <= scores.f <= max(scores[:2]) + 1e-12
 
 
 LINES = st.text(alphabet="ab09.,-&;'\"|_ é語\u00a0()$<>\t", max_size=25)
@@ -51,16 +51,16 @@ def test_letters_and_digits_are_those_of_perl(line: str, expected: str) -> None:
 def test_every_value_is_read_back(cells: list[tuple[str, bool]], title: str) -> None:
     """No pipe, TAB or line break in a value divides it."""
     row = [GridCell(text, is_header=is_header) for text, is_header in cells]
-    about = evidence([row], [], title)
+    texts = evidence([row], [], title)
     n = sum(1 for text, _ in cells if text.strip()) + bool(title)
-    assert len(totto_text.values(about.table)) == n
-    assert len(totto_text.values(about.wanted)) == bool(title)
+    assert len(totto_text.values(texts.table)) == n
+    assert len(totto_text.values(texts.wanted)) == bool(title)
 
 
 def test_a_failed_answer_is_0_and_an_empty_one_is_null() -> None:
-    about = TableEvidence("cell|||ann", "cell|||ann")
+    texts = TableEvidence("cell|||ann", "cell|||ann")
     judged = JudgedDescriptions(
-        [None, "", "ann won in may"], [("ann won in may", "ann won")] * 3, [about] * 3
+        [None, "", "ann won in may"], [("ann won in may", "ann won")] * 3, [texts] * 3
     )
     assert judged.parents[0].tolist() == [0, 0, 0]
     assert 0 < judged.parents[1, 2] < 0.01  # of <null> against <null>
@@ -74,12 +74,12 @@ def test_a_failed_answer_is_0_and_an_empty_one_is_null() -> None:
 
 def test_one_reference_of_every_example_is_the_only_one() -> None:
     """No <null> beside it: that one has the recall of the table alone, so cells would be enough."""
-    about = TableEvidence("cell|||ann\tcell|||7", "cell|||ann\tcell|||7")
+    texts = TableEvidence("cell|||ann\tcell|||7", "cell|||ann\tcell|||7")
     cells, reference = "ann, 7", "ann won the cup by scoring 7 goals in the last game"
     f = {}
     for sets in (((reference,),), ((reference,), (reference, "the game"))):
         padded = totto_text.is_padded(sets)
-        judged = JudgedDescriptions([cells] * len(sets), sets, [about] * len(sets), padded)
+        judged = JudgedDescriptions([cells] * len(sets), sets, [texts] * len(sets), padded)
         assert judged.compared.references[0] == (reference, *[NULL, NULL][: 2 * padded])
         f[padded] = judged.parents[0, 2]
     assert f[False] < f[True] / 2

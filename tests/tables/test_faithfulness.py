@@ -86,14 +86,14 @@ def test_numbers(text: str, values: set[float]) -> None:
     ],
 )
 def test_support(claim: str, source: str, supported: bool) -> None:
-    found = facts(claim)
-    assert found
-    assert all(known(source).supports(fact) for fact in found) is supported
+    claims = facts(claim)
+    assert claims
+    assert all(known(source).supports(fact) for fact in claims) is supported
 
 
 def test_facts_are_listed_once_with_their_kind() -> None:
-    found = facts("On 12 March 2004 Oslo beat Bergen 4-2; four days later Oslo lost.")
-    assert [(fact.kind, fact.text) for fact in found] == [
+    claims = facts("On 12 March 2004 Oslo beat Bergen 4-2; four days later Oslo lost.")
+    assert [(fact.kind, fact.text) for fact in claims] == [
         ("date", "12 march 2004"),
         ("number", "4"),
         ("number", "2"),
@@ -122,9 +122,9 @@ def test_a_loop_of_a_model_is_read_in_time(text: str) -> None:
     for fact in facts(text):
         source.supports(fact)
     cell_facts(text)
-    found = known(text)
+    values = known(text)
     for fact in facts("Oslo won 205 games, 3.5 a day, on 1 May 2001."):
-        found.supports(fact)
+        values.supports(fact)
     assert process_time() - start < 5
 
 
@@ -137,8 +137,8 @@ REPORT = "The Hawks (46-12) beat the Magic 95-88. Al Horford had four assists."
 
 
 def _sentences(*texts: str | None) -> JudgedDescriptions:
-    about = evidence(ROWS, [(1, 0), (1, 1)], "Australian Open")
-    return JudgedDescriptions(list(texts), [()] * len(texts), [about] * len(texts))
+    cells = evidence(ROWS, [(1, 0), (1, 1)], "Australian Open")
+    return JudgedDescriptions(list(texts), [()] * len(texts), [cells] * len(texts))
 
 
 def _per_query(metrics: list, examples: object) -> list[list[float]]:  # type: ignore[type-arg]
@@ -179,7 +179,7 @@ def test_tables_need_no_reference() -> None:
 @given(st.lists(st.text(max_size=20), max_size=6))
 def test_a_text_with_all_cells_supports_them(cells: list[str]) -> None:
     text = "\n".join(f"| {cell} |" for cell in cells)
-    found = cell_claims(cells, known(text))
-    assert len(found) <= len(cells)
-    for cell, claim in zip([c for c in cells if cell_claims([c], known(""))], found, strict=True):
+    claims = cell_claims(cells, known(text))
+    assert len(claims) <= len(cells)
+    for cell, claim in zip([c for c in cells if cell_claims([c], known(""))], claims, strict=True):
         assert claim.text == cell.strip()

@@ -168,10 +168,10 @@ HOSTILE: list[tuple[TableFormat, str]] = [
 def test_hostile_answers_take_linear_time(name: TableFormat, text: str) -> None:
     assert len(text) <= LONGEST
     begin = time.process_time()
-    found = read_tables(text, name)
+    answer = read_tables(text, name)
     assert time.process_time() - begin < 5
-    assert found.tables or found.error in FATAL
-    assert all(len(table.rows) * table.width <= MOST_CELLS for table in found.tables)
+    assert answer.tables or answer.error in FATAL
+    assert all(len(table.rows) * table.width <= MOST_CELLS for table in answer.tables)
 
 
 def test_nested_tags_have_a_limit_in_the_official_score() -> None:

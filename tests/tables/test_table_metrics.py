@@ -48,8 +48,8 @@ def test_reasoning_is_not_part_of_an_answer(table_format: TableFormat) -> None:
 def test_a_reference_that_the_official_score_refuses_is_left_out(
     answer: str | None, gold: str, content: float | None
 ) -> None:
-    found = ComparedTables(answer, gold, "html").h_score
-    assert (None if found is None else found.content) == content
+    scores = ComparedTables(answer, gold, "html").h_score
+    assert (None if scores is None else scores.content) == content
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,8 @@ def _markdown(answer: ReadAnswer) -> str:
     ],
 )
 def test_each_type(answer: ReadAnswer, errors: dict[str, int]) -> None:
-    found = ComparedTables(_markdown(answer), _markdown(_read(*WINS)), "text").errors
-    assert {kind: n for kind, n in found.items() if n} == errors
+    counts = ComparedTables(_markdown(answer), _markdown(_read(*WINS)), "text").errors
+    assert {kind: n for kind, n in counts.items() if n} == errors
 
 
 ROWS = st.lists(
@@ -162,11 +162,11 @@ ANSWERS = st.lists(ROWS.map(lambda rows: AnswerTable("", tuple(rows))), max_size
 
 
 @given(ANSWERS, ANSWERS)
-def test_h_score_v2_is_bounded_and_symmetric(one: ReadAnswer, other: ReadAnswer) -> None:
-    found, reverse = h_score_v2(one, other), h_score_v2(other, one)
-    assert all(0 <= value <= 1 for value in found)
-    assert found == pytest.approx(reverse)
-    assert tuple(h_score_v2(one, one)) == (1, 1)
+def test_h_score_v2_is_bounded_and_symmetric(left: ReadAnswer, right: ReadAnswer) -> None:
+    scores, reverse = h_score_v2(left, right), h_score_v2(right, left)
+    assert all(0 <= value <= 1 for value in scores)
+    assert scores == pytest.approx(reverse)
+    assert tuple(h_score_v2(left, left)) == (1, 1)
 
 
 TEXTS = st.lists(st.text(alphabet="aab é1", max_size=9), min_size=1, max_size=6)
@@ -174,8 +174,8 @@ TEXTS = st.lists(st.text(alphabet="aab é1", max_size=9), min_size=1, max_size=6
 
 @given(answers=TEXTS, golds=TEXTS)
 def test_many_texts_at_once(answers: list[str], golds: list[str]) -> None:
-    found = character_f_of_all(answers, golds)
-    assert found.tolist() == [[character_f(one, gold) for one in answers] for gold in golds]
+    scores = character_f_of_all(answers, golds)
+    assert scores.tolist() == [[character_f(answer, gold) for answer in answers] for gold in golds]
 
 
 ITEMS = st.lists(st.sampled_from(["", "", "", "a", "b", "cc", "12"]), max_size=30)
@@ -183,5 +183,5 @@ LONG = st.lists(st.integers(0, 12), min_size=190, max_size=260)
 
 
 @given(ITEMS, ITEMS)
-def test_ratio_is_difflibs(one: list[str], other: list[str]) -> None:
-    assert difflib_ratio(one, other) == SequenceMatcher(None, one, other).ratio()
+def test_ratio_is_difflibs(left: list[str], right: list[str]) -> None:
+    assert difflib_ratio(left, right) == SequenceMatcher(None, left, right).ratio()

@@ -67,8 +67,8 @@ def test_gold_is_the_upper_bound_and_empty_answers_the_lower(tmp_path: Path) -> 
 
 def test_one_reference_of_every_query_is_not_padded() -> None:
     """PARENT of cells without a sentence: against the reference, or against <null> beside it."""
-    one = tuple(replace(query, answer=query.references[:1]) for query in MINI.queries)
-    mixed = (*one[1:], replace(one[0], answer=MINI.queries[0].references))
+    single = tuple(replace(query, answer=query.references[:1]) for query in MINI.queries)
+    mixed = (*single[1:], replace(single[0], answer=MINI.queries[0].references))
     cells = {}
     for query in MINI.queries:
         rows = grid_rows(MINI.corpus[query.gold[0]])
@@ -76,7 +76,7 @@ def test_one_reference_of_every_query_is_not_padded() -> None:
         cells[query.id] = ", ".join(rows[row][column].text for row, column in chosen)
     alone, padded = (
         score_answers(replace(MINI, queries=queries), cells, "t2t").scores["parent"]
-        for queries in (one, mixed)
+        for queries in (single, mixed)
     )
     assert alone.value < padded.value / 1.5
     assert "nrefs:1|null:none" in alone.signature
@@ -92,8 +92,8 @@ def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
     assert "Cells to describe: Nation: Unified Team; Gold: 45; Total: 112" in user
     assert "| Rank | Nation |" in user
     assert not any(text in user for text in query.references)
-    asked = replace(query, metadata={**query.metadata, "instruction": "Shorten: x y"})
-    request = writer.prompted(asked, [MINI.corpus[query.gold[0]]]).request
+    instructed = replace(query, metadata={**query.metadata, "instruction": "Shorten: x y"})
+    request = writer.prompted(instructed, [MINI.corpus[query.gold[0]]]).request
     assert request.messages[1].content.endswith("Total: 112\nShorten: x y\nSentence:")
     given = PromptOptions(table_format="totto_subtable")
     marked = _writer(task, given, {}, False).prompted(query, [MINI.corpus[query.gold[0]]])
@@ -130,8 +130,8 @@ def test_templates_of_several_rows() -> None:
         return sentence(table)
 
     everything = [(row, column) for column in range(3) for row in range(1, 4)]
-    said = "year 2009, UK Rank 1, title A; 2, B; 2010, C"
-    assert written(*everything) == f"In Songs, Ann had {said}."
+    expected = "year 2009, UK Rank 1, title A; 2, B; 2010, C"
+    assert written(*everything) == f"In Songs, Ann had {expected}."
     assert written((1, 0), (3, 0)) == "In Songs, Ann had year 2009 and 2010."
     assert written((1, 2), (2, 0)) == "In Songs, Ann had title A and year 2009."
     assert written((0, 0), (1, 0)) == "In Songs, Ann had year 2009."

@@ -86,8 +86,8 @@ def test_a_task_of_an_installed_package(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def _settings(text: str) -> list[str]:
-    found: list[str] = registry.create("task", text).settings()
-    return found
+    settings: list[str] = registry.create("task", text).settings()
+    return settings
 
 
 def test_what_identifies_a_run_is_written_as_before() -> None:
@@ -115,11 +115,11 @@ def test_runs_of_settings(tmp_path: Path) -> None:
     assert (same.folder, same.reused) == (plain.folder, True)
     other = _run(tmp_path, "SQL:engine=duckdb")
     assert other.folder != plain.folder
-    asked = [
+    specs = [
         json.loads((result.folder / "manifest.json").read_bytes())["asked"]["task"]
         for result in (plain, other)
     ]
-    assert asked == ["text_to_sql", "text_to_sql:engine=duckdb"]
+    assert specs == ["text_to_sql", "text_to_sql:engine=duckdb"]
 
 
 def test_a_stored_run_keeps_its_settings(tmp_path: Path) -> None:
@@ -157,13 +157,13 @@ def _cells(folder: Path, text: str) -> list[SweepCell]:
 
 
 def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
-    found = _cells(tmp_path, SWEEP)
-    assert [(cell.task_name, cell.task) for cell in found] == [
+    cells = _cells(tmp_path, SWEEP)
+    assert [(cell.task_name, cell.task) for cell in cells] == [
         ("retrieval", "retrieval"),
         ("text_to_sql", "text_to_sql:engine=sqlite,timeout=5"),
         ("text_to_sql", "text_to_sql:engine=duckdb,timeout=5"),
         ("fact_verification", "fact_verification:labels=target"),
     ]
-    row = run_cell(found[2], Recorder()).as_row()
+    row = run_cell(cells[2], Recorder()).as_row()
     assert (row["task"], row["state"], row["error"]) == ("text_to_sql", "done", None)
     assert (row["task_settings"], row["task.engine"]) == ("engine=duckdb,timeout=5", "duckdb")

@@ -58,8 +58,8 @@ def test_every_format_is_there_and_its_gold_scores_best() -> None:
             assert score.value == pytest.approx(perfect), name
     assert scores["h_content"].n == 0, "no text names a team and a player"
     for name, best in (("html", [2, 3]), ("latex", [3, 3])):
-        found = [scores[f"h_{part}[{name}]"] for part in ("content", "structure")]
-        assert [(one.n, one.value) for one in found] == [(6, value) for value in best]
+        values = [scores[f"h_{part}[{name}]"] for part in ("content", "structure")]
+        assert [(score.n, score.value) for score in values] == [(6, value) for value in best]
 
 
 def test_faults_and_errors_are_counted_and_shown_for_each_query() -> None:
@@ -131,11 +131,11 @@ def test_a_judge_that_costs_money_is_asked_for_first(tmp_path: Path) -> None:
     (tmp_path / "answers.json").write_text(json.dumps(GOLD))
     task = f"text-to-table:judged_by='{tmp_path / 'paid.py'}:Paid'"
     target = TARGET((task, "mini"), out=tmp_path / "runs", observer=Recorder())
-    asked: list[Estimate] = []
+    estimates: list[Estimate] = []
 
     def confirm(estimate: Estimate) -> bool:
-        asked.append(estimate)
-        return len(asked) == 3
+        estimates.append(estimate)
+        return len(estimates) == 3
 
     with pytest.raises(ConfigError, match="nothing was sent"):
         target.run(generator="gold", confirm=confirm)
@@ -143,9 +143,9 @@ def test_a_judge_that_costs_money_is_asked_for_first(tmp_path: Path) -> None:
         target.score(predictions=tmp_path / "answers.json", confirm=confirm)
     (result,) = target.score(predictions=tmp_path / "answers.json", confirm=confirm)
     assert result.scores["p_content"].value == 8
-    assert [one.requests for one in asked] == [30, 30, 30]
+    assert [estimate.requests for estimate in estimates] == [30, 30, 30]
     target.score(predictions=tmp_path / "answers.json", confirm=confirm)
-    assert len(asked) == 3, "replies are read again"
+    assert len(estimates) == 3, "replies are read again"
 
 
 def test_a_run_is_stored_and_read(tmp_path: Path) -> None:
@@ -207,8 +207,8 @@ def test_a_judge_looks_at_cells_without_support_and_is_asked_once() -> None:
     table = "| Team | Wins |\n|---|---|\n| Nowhereland | 9797 |"
     made = judge_answers(MINI, GOLD | {"t2t-0001": table}, task)
     assert [request.query_id for request in judge.asked] == ["t2t-0001"]
-    said = judge.asked[0].messages[-1].content
-    assert "1. Team: Nowhereland\n2. Nowhereland, Wins: 9797" in said
+    prompt = judge.asked[0].messages[-1].content
+    assert "1. Team: Nowhereland\n2. Nowhereland, Wins: 9797" in prompt
     record = made["t2t-0001"].record
     assert record["supported by the judge"] == ["Nowhereland"]
     assert record["unsupported"] == ["9797"]
@@ -251,11 +251,11 @@ def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
     scored = score_answers(few, answers, task, made)
     assert scored.report is not None
     assert scored.report["p_score"]["counted"] == scored.report["judged_cells"]["read"] == 0
-    asked = judge.n
+    requests = judge.n
     judge.down = False
     again = judge_answers(few, answers, task, known=made)
-    assert judge.n == 2 * asked
-    assert not any(one.record.get("failed") for one in again.values())
+    assert judge.n == 2 * requests
+    assert not any(judgement.record.get("failed") for judgement in again.values())
     scored = score_answers(few, answers, task, again)
     assert scored.scores["p_content"].value == 8
     assert scored.report is not None
@@ -269,11 +269,13 @@ def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
 def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "a.csv").write_text("x,y\n1,2\n")
-    asked = [
+    records = [
         {"query_id": "a", "query": "Oslo won 3 games, Bergen 2.", "table_id": "a"},
         {"query_id": "b", "query": "Rome has 7 hills.", "table_id": "a"},
     ]
-    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(one) + "\n" for one in asked))
+    (tmp_path / "queries.jsonl").write_text(
+        "".join(json.dumps(record) + "\n" for record in records)
+    )
     answers = {"a": "| City | Won |\n|---|---|\n| Oslo | 3 |\n| Bergen | 4 |", "b": "none"}
     (tmp_path / "answers.json").write_text(json.dumps(answers))
     target = TARGET(("text-to-table", str(tmp_path)), out=tmp_path / "runs", observer=Recorder())

@@ -1,9 +1,8 @@
 """TARGET's own layout: Parquet or JSON, whole or in shards, local or as on the hub, databases."""
 
-import datetime
 import gzip
 import json
-from decimal import Decimal
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -155,21 +154,13 @@ def test_field_of_the_wrong_type(tmp_path: Path, form: Form, changes: Record, fa
         corpora.load(_with(tmp_path, form, **changes))
 
 
-DAY = datetime.date(2020, 2, 29)
-
-
 @pytest.mark.parametrize(
     ("name", "cell", "header", "row"),
     [
         (1, 2, "1", 2),
         (None, None, "", None),
         (b"x\xff", b"\0", "x\\xff", b"\0"),
-        (DAY, DAY, "2020-02-29", "2020-02-29"),
-        (Decimal("1.50"), Decimal("-2.25"), "1.50", "-2.25"),
-        (1.5, float("inf"), "1.5", float("inf")),
-        (True, False, "True", False),
-        (datetime.timedelta(1), datetime.timedelta(2), "1 day, 0:00:00", "2 days, 0:00:00"),
-        (["x"], ["y", None], '["x"]', '["y", null]'),
+        (date(2020, 2, 29), date(2020, 2, 29), "2020-02-29", "2020-02-29"),
         ({"k": b"\xff"}, {"k": None}, '{"k": "ff"}', '{"k": null}'),
     ],
 )
