@@ -80,19 +80,7 @@ class OpenAI(RemoteGenerator):
         self.extra = extra
         self.cache = cache
         check_at_least_one(max_tokens=max_tokens)
-        self._server = ModelServer(
-            "the generator openai",
-            _OWN,
-            model=model,
-            base_url=base_url,
-            api_key_env=api_key_env,
-            timeout=timeout,
-            max_retries=max_retries,
-            concurrency=concurrency,
-            prices=prices,
-            priced=("input", "output"),
-            extra=extra,
-        )
+        self._server = ModelServer(self, "the generator openai", _OWN, ("input", "output"))
         self.paid = self._server.paid
         self._read_as_text: list[str] = []  # ids of queries
 

@@ -7,7 +7,7 @@ from tests.retrievers.encoders import Words
 
 def vector(text: str) -> list[float]:
     """Counts of words, and one dimension that is never 0: cosines of zeros are NaN there."""
-    [counts] = Words(64).encode([text], "table")
+    [counts] = Words().encode([text], "table")
     return [0.5, *map(float, counts)]
 
 

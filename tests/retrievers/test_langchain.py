@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.contract import retrieve
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.schema import Query, Table, TableId
+from target_bench.core.schema import Table, TableId
 from target_bench.data.tables import MemoryCorpus
-from tests.retrievers.encoders import UnitWords
+from tests.retrievers.foreign import langchain_store, vector
 from tests.retrievers.tables import TABLES, corpus
 
 pytest.importorskip("langchain_core")
@@ -22,19 +21,21 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+from langchain_core.vectorstores import InMemoryVectorStore
 
 from target_bench.retrievers.langchain import LangChainRetriever
 
+Scored = list[tuple[Document, float]]
+
 
 class WordEmbeddings(Embeddings):
-    """The test encoder as LangChain calls it."""
+    """Counts of words."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [list(map(float, v)) for v in UnitWords().encode(texts, "table")]
+        return [vector(text) for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
-        return self.embed_documents([text])[0]
+        return vector(text)
 
 
 class Overlap(BaseRetriever):
@@ -57,7 +58,7 @@ class Overlap(BaseRetriever):
 
 
 class AsItLikes(BaseRetriever):
-    """Gives all it has, whatever is asked."""
+    """Gives all it has, whatever k is."""
 
     docs: list[Document]
 
@@ -70,9 +71,7 @@ class AsItLikes(BaseRetriever):
 class Distances(InMemoryVectorStore):
     """Gives distances, smallest first, as FAISS and Chroma do."""
 
-    def similarity_search_with_score(
-        self, query: str, k: int = 4, **kwargs: Any
-    ) -> list[tuple[Document, float]]:
+    def similarity_search_with_score(self, query: str, k: int = 4, **_: Any) -> Scored:
         pairs = super().similarity_search_with_score(query, k=k)
         return [(document, 1 - score) for document, score in pairs]
 
@@ -80,45 +79,34 @@ class Distances(InMemoryVectorStore):
 class WithoutScores(InMemoryVectorStore):
     """Has no scores to give, and cannot delete."""
 
-    def similarity_search_with_score(
-        self, query: str, k: int = 4, **kwargs: Any
-    ) -> list[tuple[Document, float]]:
+    def similarity_search_with_score(self, query: str, k: int = 4, **_: Any) -> Scored:
         raise NotImplementedError
 
-    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
-        pairs = super().similarity_search_with_score(query, k=k)
-        return [document for document, _ in pairs]
+    def similarity_search(self, query: str, k: int = 4, **_: Any) -> list[Document]:
+        return [document for document, _ in super().similarity_search_with_score(query, k=k)]
 
-    def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> None:
+    def delete(self, ids: Sequence[str] | None = None, **_: Any) -> None:
         raise NotImplementedError
 
 
-def make_store() -> VectorStore:
-    """What the command line names."""
-    return InMemoryVectorStore(WordEmbeddings())
+def _store(kind: type[InMemoryVectorStore] = InMemoryVectorStore) -> InMemoryVectorStore:
+    return kind(WordEmbeddings())
 
 
-def make_filled(documents: list[Document]) -> BaseRetriever:
-    """Makes a retriever from documents."""
-    return InMemoryVectorStore.from_documents(documents, WordEmbeddings()).as_retriever()
-
-
-def _documents(**more: Any) -> list[Document]:
-    return [
-        Document(page_content=f"{t.context['title']} {t.header}", metadata={**_ids(t), **more})
-        for t in TABLES
-    ]
-
-
-def _ids(table: Table) -> dict[str, str]:
-    return {"database_id": table.id.database_id, "table_id": table.id.table_id}
+DOCUMENTS = [
+    Document(
+        page_content=f"{t.context['title']} {t.header}",
+        metadata={"database_id": t.id.database_id, "table_id": t.id.table_id},
+    )
+    for t in TABLES
+]
 
 
 def _names(retriever: LangChainRetriever, query: str, k: int) -> list[str]:
-    """The tables found, as the harness ranks them."""
-    (retrieval,) = retrieve(retriever, [Query("q", query, (TABLES[0].id,))], k, corpus(), False)
-    assert retrieval.error is None, retrieval.error
-    return [table_id.table_id for table_id in retrieval.tables]
+    ranking = [
+        table if isinstance(table, TableId) else table[0] for table in retriever.retrieve(query, k)
+    ]
+    return [table.table_id for table in ranking]
 
 
 def _embedded(given: object, **settings: Any) -> LangChainRetriever:
@@ -129,7 +117,7 @@ def _embedded(given: object, **settings: Any) -> LangChainRetriever:
 
 @pytest.mark.parametrize(
     "given",
-    [make_store(), Distances(WordEmbeddings()), WithoutScores(WordEmbeddings()), make_filled],
+    [_store(), _store(Distances), _store(WithoutScores), langchain_store],
     ids=["similarity", "distance", "no scores", "factory"],
 )
 def test_the_store_is_filled_and_asked(given: object) -> None:
@@ -141,61 +129,46 @@ def test_the_store_is_filled_and_asked(given: object) -> None:
 
 
 def test_scores_that_run_against_the_order() -> None:
-    retriever = _embedded(Distances(WordEmbeddings()), scores="similarity")
+    retriever = _embedded(_store(Distances), scores="similarity")
     with pytest.raises(PluginError, match=r"Distances gave scores .* scores=similarity, distance"):
         retriever.retrieve("Rivers of France", 4)
-    assert _embedded(Distances(WordEmbeddings()), scores="none").retrieve("Kings", 1) == [
-        TableId("0", "kings")
-    ]
+    retriever = _embedded(_store(Distances), scores="none")
+    assert retriever.retrieve("Kings", 1) == [TableId("0", "kings")]
 
 
 def test_a_second_corpus_takes_the_place_of_the_first() -> None:
-    retriever = _embedded(make_store())
+    retriever, stuck = _embedded(_store()), _embedded(_store(WithoutScores))
     other = MemoryCorpus([Table(TableId("7", "moons"), ["moon"], [["Io"]], {"title": "Moons"})])
     retriever.embed_corpus(other)
     assert [table_id for table_id, _ in retriever.retrieve("river", 9)] == [("7", "moons")]
-    stuck = _embedded(WithoutScores(WordEmbeddings()))
     with pytest.raises(PluginError, match=r"cannot delete .* retriever=my_module:make"):
         stuck.embed_corpus(other)
 
 
-def test_a_filled_retriever_is_asked_for_k() -> None:
-    retriever = _embedded(Overlap(docs=_documents()))
-    assert _names(retriever, "rivers twin kings", 7) == [
-        "rivers",
-        "kings",
-        "rowless",
-        "twin1",
-        "twin2",
-    ]
-    assert len(_names(retriever, "rivers twin kings", 2)) == 2
-    store = InMemoryVectorStore.from_documents(_documents(), WordEmbeddings())
+def test_a_filled_retriever_is_asked_for_k_or_gives_what_it_likes() -> None:
+    retriever = _embedded(Overlap(docs=DOCUMENTS))
+    ranking = ["rivers", "kings", "rowless", "twin1", "twin2"]
+    assert _names(retriever, "rivers twin kings", 7) == ranking
+    assert _names(retriever, "rivers twin kings", 2) == ranking[:2]
+    store = InMemoryVectorStore.from_documents(DOCUMENTS, WordEmbeddings())
     assert len(_names(_embedded(store.as_retriever()), "river", 7)) == 7
-
-
-def test_a_retriever_that_gives_what_it_likes() -> None:
-    retriever = _embedded(AsItLikes(docs=_documents()))
-    assert len(_names(retriever, "river", 3)) == 3
-    (note,) = retriever.notes()
+    unbound = _embedded(AsItLikes(docs=DOCUMENTS))
+    assert len(_names(unbound, "river", 3)) == 3
+    (note,) = unbound.notes()
     assert "AsItLikes has no field" in note
 
 
 def test_metadata_name_the_table() -> None:
     other = [
         Document(page_content=d.page_content, metadata={"name": d.metadata["table_id"]})
-        for d in _documents()
+        for d in DOCUMENTS
     ]
-    retriever = _embedded(Overlap(docs=other), table_key="name")
-    assert _names(retriever, "kings", 1) == ["kings"]
+    assert _names(_embedded(Overlap(docs=other), table_key="name"), "kings", 1) == ["kings"]
     with pytest.raises(PluginError, match=r"no 'table_id', only 'name'; .*table_key"):
         _embedded(Overlap(docs=other)).retrieve("kings", 1)
-
-
-def test_two_databases_with_one_name() -> None:
     tables = [Table(TableId(d, "t"), ["a"], [["x"]], {"title": f"of {d}"}) for d in ("d1", "d2")]
-    retriever = LangChainRetriever(
-        Overlap(docs=[Document(page_content="x", metadata={"table_id": "t"})])
-    )
+    document = Document(page_content="x", metadata={"table_id": "t"})
+    retriever = LangChainRetriever(Overlap(docs=[document]))
     retriever.embed_corpus(MemoryCorpus(tables))
     with pytest.raises(PluginError, match=r"several databases have a table 't'.*database_key"):
         retriever.retrieve("x", 1)
@@ -216,27 +189,23 @@ def test_the_command_line_names_files(tmp_path: Path) -> None:
         identity, warning = plugin_identity(retriever)
         assert warning is None
         assert identity["config"]["rows"] == 2
-    _, warning = plugin_identity(registry.create("retriever", f"langchain:retriever={path}:make"))
-    assert warning is None
 
 
 def test_identity() -> None:
-    filled = Overlap(docs=_documents())
+    filled = Overlap(docs=DOCUMENTS)
     _, warning = plugin_identity(LangChainRetriever(filled))
-    assert warning is not None
-    assert "give version=" in warning
+    assert "give version=" in str(warning)
     identity, warning = plugin_identity(LangChainRetriever(filled, version="a"))
     assert warning is None
     assert identity != plugin_identity(LangChainRetriever(filled, version="b"))[0]
-    for given in (Overlap.from_documents, partial(Overlap.from_documents, k=3), make_filled):
-        identity, warning = plugin_identity(LangChainRetriever(given))
+    for factory in (Overlap.from_documents, partial(Overlap.from_documents, k=3), langchain_store):
+        identity, warning = plugin_identity(LangChainRetriever(factory))
         assert warning is None, warning
         assert "made_by" in identity["config"]
-    _, warning = plugin_identity(LangChainRetriever(lambda documents: filled))
-    assert warning is not None
-    small = plugin_identity(LangChainRetriever(make_store(), fields=["title"]))
-    assert small[1] is None
-    assert small != plugin_identity(LangChainRetriever(make_store()))
+    assert plugin_identity(LangChainRetriever(lambda documents: filled))[1] is not None
+    titles = plugin_identity(LangChainRetriever(_store(), fields=["title"]))
+    assert titles[1] is None
+    assert titles != plugin_identity(LangChainRetriever(_store()))
 
 
 @pytest.mark.parametrize(
@@ -247,15 +216,9 @@ def test_identity() -> None:
         (lambda a, b: None, "needs 2 arguments; expected a function of one, a list of documents"),
         ("tests.retrievers.test_langchain:nothing", "no 'nothing'"),
         ("nothing", "expected module:name"),
+        (lambda documents: documents, "gave a list; expected a BaseRetriever or VectorStore"),
     ],
 )
 def test_not_a_retriever(given: object, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        LangChainRetriever(given)
-
-
-def test_a_function_that_gives_something_else() -> None:
-    with pytest.raises(PluginError, match="gave a list; expected a BaseRetriever or VectorStore"):
-        _embedded(lambda documents: documents)
-    with pytest.raises(ConfigError, match="fetch=0"):
-        LangChainRetriever(make_store(), fetch=0)
+    with pytest.raises((ConfigError, PluginError), match=message):
+        _embedded(given)

@@ -102,19 +102,7 @@ class OpenAIEmbeddings(Encoder):
             dimensions=dimensions,
             max_tokens=max_tokens,
         )
-        self._server = ModelServer(
-            "the encoder openai",
-            _OWN,
-            model=model,
-            base_url=base_url,
-            api_key_env=api_key_env,
-            timeout=timeout,
-            max_retries=max_retries,
-            concurrency=concurrency,
-            prices=prices,
-            priced=("input",),
-            extra=extra,
-        )
+        self._server = ModelServer(self, "the encoder openai", _OWN, ("input",))
         self.paid = self._server.paid
         self._account = _Account()
 

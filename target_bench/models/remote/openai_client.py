@@ -14,7 +14,7 @@ from functools import cache
 from ipaddress import ip_address
 from math import inf, isfinite
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from target_bench.core.credentials import is_secret, looks_secret, may_be_a_word
@@ -41,21 +41,27 @@ _NO_KEY = "no-key"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+class ServerSettings(Protocol):
+    """The settings of a plug-in that asks a model behind the OpenAI API."""
+
+    model: str
+    base_url: str | None  # None for $OPENAI_BASE_URL, else OpenAI's own
+    api_key_env: str  # the name of the variable that holds the key
+    timeout: float  # seconds to wait for a connection, or for more of an answer
+    max_retries: int
+    concurrency: int
+    prices: Mapping[str, float] | None  # per million tokens
+    extra: Mapping[str, Any] | None  # further parameters of a request
+
+
 class ModelServer:
     """A model behind the OpenAI API: where it is, and how it is asked; never the key itself.
 
     Args:
+        settings: of who asks.
         needed_for: who asks, for the message when the package is missing.
         own: parameters of a request that have settings of their own.
-        model: the name of the model.
-        base_url: the server; None for $OPENAI_BASE_URL, else OpenAI's own.
-        api_key_env: the name of the variable that holds the key.
-        timeout: seconds to wait for a connection, or for more of an answer.
-        max_retries: how often a request is sent again at most.
-        concurrency: how many requests are under way at most.
-        prices: per million tokens, or None.
         priced: what has a price.
-        extra: further parameters of a request.
 
     Raises:
         ConfigError: a setting is invalid.
@@ -64,48 +70,40 @@ class ModelServer:
 
     def __init__(
         self,
+        settings: ServerSettings,
         needed_for: str,
         own: Collection[str],
-        *,
-        model: str,
-        base_url: str | None,
-        api_key_env: str,
-        timeout: float,
-        max_retries: int,
-        concurrency: int,
-        prices: Mapping[str, float] | None,
         priced: Collection[str],
-        extra: Mapping[str, Any] | None,
     ) -> None:
         if importlib.util.find_spec("openai") is None:
             raise MissingExtraError("openai", "openai", needed_for)
-        if not model:
+        if not settings.model:
             raise ConfigError("model: the name of a model is needed")
-        if not _VARIABLE.fullmatch(api_key_env) or looks_secret(api_key_env):
+        variable = settings.api_key_env
+        if not _VARIABLE.fullmatch(variable) or looks_secret(variable):
             raise ConfigError(
                 "api_key_env is the name of the environment variable that holds the key, as in "
                 "api_key_env=OPENAI_API_KEY, and never the key itself"
             )
-        if not timeout > 0:
-            raise ConfigError(f"timeout={timeout}: expected a number of seconds above 0")
-        if max_retries < 0:
-            raise ConfigError(f"max_retries={max_retries}: at least 0 is needed")
-        check_at_least_one(concurrency=concurrency)
-        self.model = model
-        self.base_url = base_url
-        self.api_key_env = api_key_env
-        self.timeout = timeout
-        self.max_retries = max_retries
-        _check_address(base_url, self.address)
-        _check_prices(prices, priced)
-        _check_extra(extra, own)
-        self.paid = prices is not None or not is_local(self.address)
+        if not settings.timeout > 0:
+            raise ConfigError(f"timeout={settings.timeout}: expected a number of seconds above 0")
+        if settings.max_retries < 0:
+            raise ConfigError(f"max_retries={settings.max_retries}: at least 0 is needed")
+        check_at_least_one(concurrency=settings.concurrency)
+        self.settings = settings
+        self._model, self._variable = settings.model, settings.api_key_env
+        _check_address(settings.base_url, self.address)
+        _check_prices(settings.prices, priced)
+        _check_extra(settings.extra, own)
+        self.paid = settings.prices is not None or not is_local(self.address)
         self.reached = False  # whether it has ever accepted a request
 
     @property
     def address(self) -> str:
         """The address that requests are sent to."""
-        address = (self.base_url or "").strip() or os.environ.get("OPENAI_BASE_URL", "").strip()
+        address = (self.settings.base_url or "").strip() or os.environ.get(
+            "OPENAI_BASE_URL", ""
+        ).strip()
         return (address or HOME).rstrip("/")
 
     def key(self) -> str:
@@ -114,15 +112,15 @@ class ModelServer:
         Raises:
             ConfigError: OpenAI itself is asked, and the variable is not set.
         """
-        key = os.environ.get(self.api_key_env, "").strip()
-        if not key and self.base_url is None:
+        key = os.environ.get(self._variable, "").strip()
+        if not key and self.settings.base_url is None:
             raise ConfigError(
-                f"no API key: set the environment variable {self.api_key_env}, name another with "
+                f"no API key: set the environment variable {self._variable}, name another with "
                 "api_key_env=NAME, or name a server that needs none with base_url=ADDRESS"
             )
         if not (key.isascii() and key.isprintable()) or " " in key:
             raise ConfigError(
-                f"the key in ${self.api_key_env} holds a line break, a space or another character "
+                f"the key in ${self._variable} holds a line break, a space or another character "
                 "that no key has; set the variable to the key alone"
             )
         return key or _NO_KEY
@@ -131,20 +129,20 @@ class ModelServer:
         """Return the advice for an error that no further request can avoid."""
         if failure.kind == "rate_limit":
             return (
-                f"{failure}. The account behind the key in ${self.api_key_env} at {self.address} "
+                f"{failure}. The account behind the key in ${self._variable} at {self.address} "
                 "has no credit; the answers so far are kept, and the same command continues when "
                 "there is credit."
             )
         if failure.kind == "unsupported_schema":
             return (
-                f"{failure}. Asked was the model {self.model!r} at {self.address}. In fact "
+                f"{failure}. Asked was the model {self._model!r} at {self.address}. In fact "
                 "verification and text-to-SQL, --free-text (structured=False) asks without a JSON "
                 "schema."
             )
-        key = "set" if os.environ.get(self.api_key_env) else "not set"
+        key = "set" if os.environ.get(self._variable) else "not set"
         return (
-            f"{failure}. Asked was the model {self.model!r} at {self.address} with the key in "
-            f"${self.api_key_env} (which is {key}); change model, base_url or api_key_env, or "
+            f"{failure}. Asked was the model {self._model!r} at {self.address} with the key in "
+            f"${self._variable} (which is {key}); change model, base_url or api_key_env, or "
             "fix the key."
         )
 
@@ -212,20 +210,20 @@ class Connection:
             if self._client is None:
                 import openai
 
-                server = self._server
+                server, settings = self._server, self._server.settings
                 self._key = server.key()
                 http = openai.DefaultHttpxClient(
                     verify=_certificates(
                         os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
                     ),
-                    timeout=server.timeout,
+                    timeout=settings.timeout,
                     event_hooks={"request": [], "response": [_stop_vain_retries]},
                 )
                 self._client = openai.OpenAI(
                     api_key=self._key,
                     base_url=server.address,
-                    timeout=server.timeout,
-                    max_retries=server.max_retries,
+                    timeout=settings.timeout,
+                    max_retries=settings.max_retries,
                     http_client=http,
                 )
             return self._client
@@ -253,7 +251,7 @@ class Connection:
             failure = Failure("bad_request", f"{type(error).__name__}: {error}")
         message = failure.message
         if failure.kind == "timeout" and getattr(error, "status_code", None) is None:
-            message = f"no answer within {self._server.timeout:g} s"
+            message = f"no answer within {self._server.settings.timeout:g} s"
         failure = Failure(failure.kind, self._masked(message), hopeless=failure.hopeless)
         response = getattr(error, "response", None)
         seconds = None if response is None else retry_after(response.headers)
