@@ -18,11 +18,6 @@ from mkdocs.structure.pages import Page
 from nbconvert import MarkdownExporter
 
 import target_bench
-from target_bench.testing.checks import promises
-from target_bench.testing.corpora import CorpusContract
-from target_bench.testing.generators import GeneratorContract
-from target_bench.testing.retrievers import RetrieverContract
-from target_bench.testing.tasks import MetricContract, TaskContract
 
 ROOT = Path(__file__).parent.parent
 ELSEWHERE = {
@@ -36,20 +31,10 @@ ELSEWHERE = {
 }
 """Pages that are not in ``docs/`` -> what they are called on the site."""
 
-CONTRACTS = {
-    "retriever": RetrieverContract,
-    "generator": GeneratorContract,
-    "corpus": CorpusContract,
-    "task": TaskContract,
-    "metric": MetricContract,
-}
-"""Kind of plug-in -> the checks of one."""
-
 NOTEBOOK = "docs/notebook.ipynb"
 REFERENCE = "docs/api.md"
 
 _LINK = re.compile(r"(\]\(|(?:src|href)=\")(?!https?://|mailto:|#)([^)\s#\"]+)")
-_CHECKS = re.compile(r"^::: target_bench\.testing\.(\w+)_checks$", re.MULTILINE)
 _FILE_NAME = re.compile(r"\[(?:docs/)?(\w+\.md)\](?=\()")
 _FENCE = re.compile(r"^```(\w+) .*$", re.MULTILINE)
 _CODE = re.compile(r"`[^`\n]+`")
@@ -76,7 +61,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
     source = next((path for path, uri in ELSEWHERE.items() if uri == name), f"docs/{name}")
 
     if source == REFERENCE:
-        markdown = _CHECKS.sub(_with_table, _whole(markdown))
+        markdown = _whole(markdown)
 
     def link(found: re.Match[str]) -> str:
         return found[1] + site_link(found[2], posixpath.dirname(source), config.extra["repository"])
@@ -99,15 +84,6 @@ def _whole(reference: str) -> str:
     given = set(re.findall(r"^::: target_bench\.(\w+)$", reference, re.MULTILINE))
     names = [name for name in dir(target_bench) if name not in {*given, "__version__"}]
     return "\n\n".join([reference, *(f"::: target_bench.{name}" for name in names)])
-
-
-def _with_table(directive: re.Match[str]) -> str:
-    """Return the entry of a list of checks with what each of them tests."""
-    rows = (
-        f"| `{name}` | {' '.join(promise.split())} |"
-        for name, promise in promises(CONTRACTS[directive[1]]).items()
-    )
-    return "\n".join([directive[0], "", "| check | what it tests |", "|---|---|", *rows])
 
 
 def site_link(target: str, folder: str, repository: str) -> str:

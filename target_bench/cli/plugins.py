@@ -170,9 +170,8 @@ LISTS: Mapping[What, Callable[[], Listing]] = {
 CHECK_HELP = """Check whether a plug-in keeps the contract; exit code 3 if it does not.
 
 `target-bench check my_file.py:MyRetriever:size=3` runs the same checks on a retriever as
-target_bench.testing.check_retriever, `--corpus NAME` those of check_corpus, `--generator NAME`
-those of check_generator, `--task NAME` those of check_task, and `--metric NAME` those of
-check_metric. The kind need not be said of a class in a file, where a function is a metric, nor of a
+target_bench.testing.check_retriever; `--corpus`, `--generator`, `--task` and `--metric` those of
+another kind. The kind need not be said of a class in a file, where a function is a metric, nor of a
 name that no retriever has, nor of a folder.
 """
 
@@ -205,29 +204,21 @@ def check(
             min=0,
         ),
     ] = None,
-    split: Annotated[
-        list[str] | None,
-        option("A split of the corpus to check. Default: its first."),
-    ] = None,
+    split: Annotated[str | None, option("The split to check. Default: the first.")] = None,
     data_dir: DataDir = None,
     offline: Offline = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the checks and print the report."""
-    from target_bench import testing
+    from target_bench.testing import CONTRACTS, run
 
     # Work on a few tables is short; threads that wait for more would take most of the time.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     data = None
     if task or _kind_of(plugin) == "task":
         data, corpus = corpus, None
-    kinds: dict[str, str | None] = {
-        "corpus": corpus,
-        "generator": generator,
-        "task": task,
-        "metric": metric,
-    }
+    kinds = {"corpus": corpus, "generator": generator, "task": task, "metric": metric}
     named = [(kind, text) for kind, text in kinds.items() if text]
     if plugin:
         named.append((_kind_of(plugin), plugin))
@@ -242,25 +233,25 @@ def check(
     if (split or data_dir) and kind not in ("corpus", "task"):
         raise ConfigError("--split and --data-dir are for a --corpus")
     left_out = [item.partition("=") for item in skip or ()]
-    settings: dict[str, Any] = {
+    options: dict[str, Any] = {
         "skip": {n: reason or "left out with --skip" for n, _, reason in left_out}
     }
-    if kind == "retriever" and tolerance is not None:
-        settings["tolerance"] = tolerance
+    if tolerance is not None:
+        options["tolerance"] = tolerance
     if kind == "corpus":
-        settings |= {"data_dir": data_dir, "splits": split or ()}
+        options |= {"data_dir": data_dir, "split": split}
     with TerminalObserver() as observer, redirect_stdout(sys.stderr):
         if kind == "task":
-            if len(split or ()) > 1:
-                raise ConfigError("a task is checked on one --split")
             from target_bench.data.load import load
 
-            settings["dataset"] = load(data or "mini", *(split or ()), data_dir=data_dir)
-        checks = getattr(testing, f"{kind}_checks")(name, **settings)
-        _agree_to_checks(kind, name, yes)
-        report = testing.run(masked_settings(name), checks, observer)
+            options["dataset"] = load(data or "mini", split, data_dir=data_dir)
+        contract = CONTRACTS[kind]
+        checks = contract.checks(name, **options)
+        _agree_to_checks(kind, name, contract.most_sent, yes)
+        report = run(masked_settings(name), checks, observer)
     if as_json:
-        print_json(report.to_json())
+        outcomes = [outcome._asdict() for outcome in report.outcomes]
+        print_json({"plugin": report.plugin, "outcomes": outcomes})
     else:
         for line in without_secrets(str(report)).splitlines():
             say_wrapped(line, "    ")
@@ -298,16 +289,13 @@ def _kind_of(plugin: str | None) -> registry.Kind:
     return next(matching, "generator" if only_generates else "retriever")
 
 
-def _agree_to_checks(kind: str, name: str, yes: bool) -> None:
-    """Ask before the checks send anything that may cost money."""
+def _agree_to_checks(kind: str, name: str, n: int, yes: bool) -> None:
+    """Ask before the checks send up to ``n`` texts to what may cost money."""
     from target_bench.core.task_names import make_task
     from target_bench.harness.stages.consent import Estimate
-    from target_bench.testing import MOST_JUDGED, MOST_REQUESTS
 
     label = masked_settings(name)
     if kind == "task":
-        judged = Estimate(f"{label}: judge", MOST_JUDGED, None, None, "answers")
-        ask_for_consent(make_task(name), judged, yes)
+        ask_for_consent(make_task(name), Estimate(f"{label}: judge", n, None, None, "answers"), yes)
     if kind == "generator":
-        sent = Estimate(label, MOST_REQUESTS, None, None)
-        ask_for_consent(registry.create("generator", name), sent, yes)
+        ask_for_consent(registry.create("generator", name), Estimate(label, n, None, None), yes)

@@ -7,40 +7,20 @@ promise. ``retriever_checks(MyRetriever)`` gives the checks one by one, for pyte
     def test_contract(check):
         check()
 
-So do ``check_generator``, ``check_corpus``, ``check_task`` and ``check_metric`` with their lists.
-From the command line: ``target-bench check my_file.py:MyRetriever``, ``target-bench check --corpus
-my_file.py:MyCorpus``.
+So do the others. From the command line: ``target-bench check my_file.py:MyRetriever``.
 """
 
-from target_bench.testing.checks import Check, CheckError, Outcome, Report, run
-from target_bench.testing.corpora import check_corpus, corpus_checks
-from target_bench.testing.generators import MOST_REQUESTS, check_generator, generator_checks
-from target_bench.testing.retrievers import TOLERANCE, check_retriever, retriever_checks
-from target_bench.testing.tasks import (
-    MOST_JUDGED,
-    check_metric,
-    check_task,
-    metric_checks,
-    task_checks,
-)
+from target_bench.testing.benchmarks import CorpusContract, MetricContract, TaskContract
+from target_bench.testing.checks import Check, CheckError, Contract, Report, run
+from target_bench.testing.systems import GeneratorContract, RetrieverContract
 
-__all__ = [
-    "MOST_JUDGED",
-    "MOST_REQUESTS",
-    "TOLERANCE",
-    "Check",
-    "CheckError",
-    "Outcome",
-    "Report",
-    "check_corpus",
-    "check_generator",
-    "check_metric",
-    "check_retriever",
-    "check_task",
-    "corpus_checks",
-    "generator_checks",
-    "metric_checks",
-    "retriever_checks",
-    "run",
-    "task_checks",
-]
+check_retriever, retriever_checks = RetrieverContract.check, RetrieverContract.checks
+check_generator, generator_checks = GeneratorContract.check, GeneratorContract.checks
+check_corpus, corpus_checks = CorpusContract.check, CorpusContract.checks
+check_task, task_checks = TaskContract.check, TaskContract.checks
+check_metric, metric_checks = MetricContract.check, MetricContract.checks
+
+CONTRACTS: dict[str, type[Contract]] = {c.kind: c for c in Contract.__subclasses__()}
+"""Kind of plug-in -> its contract."""
+
+__all__ = ["Check", "CheckError", "Report", "run"]

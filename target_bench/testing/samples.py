@@ -1,20 +1,21 @@
-"""The tables and queries of the checks: small, of our own making, and awkward in all allowed ways.
+"""The tables, queries and requests of the checks: small and awkward, new objects at each call."""
 
-Every function makes new objects, so that a plug-in that changes what it is given spoils no other
-check.
-"""
-
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from target_bench.core.schema import NO_DATABASE, Table, TableId
+from target_bench.core import registry, schema
+from target_bench.core.built_in import ANSWER_TASK
+from target_bench.core.schema import NO_DATABASE, Corpus, Table, TableId
+from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
+from target_bench.testing.checks import CheckError
 
 
 class Sample(NamedTuple):
     """A corpus to check with, what to ask of it, and what messages call it."""
 
     name: str
-    corpus: MemoryCorpus
+    corpus: Corpus
     queries: tuple[str, ...]
 
 
@@ -31,13 +32,12 @@ Bridges | bridge, city | Golden Gate, San Francisco | Rialto, Venice | city of t
 Currencies | country, currency | Japan, Yen | Poland, Złoty | currency of Japan
 Film awards | film, prize | Parasite, Best Picture | Roma, Best Director | prize of Parasite
 Marathon records | runner, time | Kiptum, 2:00:35 | Kosgei, 2:14:04 | marathon record of Kiptum
-Recipes | dish, minutes | Lasagne, 90 | Borscht, 120 | How long does borscht take?
 Ferries | port, departure | Oslo, 14:00 | Kiel, 13:45 | When does the ferry leave Kiel?
-Songbirds | bird, grams | Wren, 9 | Blackbird, 100 | weight of a wren""".splitlines()
+""".splitlines()
 ]
-"""Of each table the title, the header, two rows, and a query about it."""
+"""Of each table the title, header, two rows, and a query about it; the last is of ``other``."""
 
-_N = 10
+_N = len(_TOPICS) - 1
 QUERIES = tuple(topic[-1] for topic in _TOPICS[:_N])
 """One about each ordinary table."""
 
@@ -45,48 +45,26 @@ QUERIES = tuple(topic[-1] for topic in _TOPICS[:_N])
 def ordinary(telling_ids: bool = False) -> Sample:
     """Return ten tables about ten things, in an order that is not that of ids or queries.
 
-    Args:
-        telling_ids: whether the id of a table is a query about another one. The ids sort alike.
+    With ``telling_ids`` the id of a table holds a query about another one, and ids sort alike.
     """
     places = [*range(1, _N, 2), *range(_N - 2, -1, -2)]
     words = [f" {QUERIES[(n + 3) % _N]}" if telling_ids else "" for n in range(_N)]
     tables = [_about(n, f"{n:02d}{words[n]}") for n in places]
-    return Sample("the ten ordinary tables", MemoryCorpus(tables), QUERIES)
+    return Sample("the ten ordinary tables", _corpus(tables), QUERIES)
 
 
 def other() -> Sample:
-    """Return three tables about other things, under other ids."""
-    places = range(_N, len(_TOPICS))
-    corpus = MemoryCorpus([_about(n, f"other-{n}") for n in places])
-    return Sample("three tables about other things", corpus, tuple(_TOPICS[n][-1] for n in places))
-
-
-def single() -> Sample:
-    """Return one table alone."""
-    corpus = MemoryCorpus([_about(0, "only")])
-    return Sample("a corpus of one table", corpus, (QUERIES[0], "zebra"))
-
-
-def copies() -> tuple[Sample, list[list[TableId]]]:
-    """Return tables of which some have the same content, and the ids of those.
-
-    Three ordinary ones occur twice, and one under the same table id in three databases.
-    """
-    singers = [
-        Table(TableId(database, "singer"), ["singer", "age"], [["Joe Sharp", "52"]], {"title": ""})
-        for database in ("concerts", "choirs", "festivals")
-    ]
-    again = [_about(n, f"copy-{n:02d}") for n in range(3)]
-    groups = [[TableId(NO_DATABASE, f"{n:02d}"), table.id] for n, table in enumerate(again)]
-    corpus = MemoryCorpus([*ordinary().corpus, *again, *singers])
-    queries = (*QUERIES, "How old is the singer Joe Sharp?")
-    sample = Sample("tables of which some occur twice or more", corpus, queries)
-    return sample, [*groups, [table.id for table in singers]]
+    """Return one table about another thing."""
+    return Sample("a corpus of one table", _corpus([_about(_N, "1")]), (_TOPICS[_N][-1], "zebra"))
 
 
 def odd() -> Sample:
-    """Return irregular tables as they occur in practice, under ids that do."""
+    """Return irregular tables as they occur in practice, under ids that do.
+
+    Three ordinary ones occur twice, and one under the same table id in three databases.
+    """
     types = [None, 7, -2.5e300, b"\x00\xff", "text"], [True, 2**70, float("inf"), b"", ""]
+    context = {"title": None, "section_title": "", "primary_key": ["x"], "foreign_keys": []}
     tables = [
         _table("a/b c.csv", "A table without rows", ["river", "length"], []),
         _table("https://example.org/w?title=Nothing&x=1#top", "", [""], []),
@@ -99,27 +77,48 @@ def odd() -> Sample:
         _table("東京-🚲", "مرحبا 東京 🚀👩‍👩‍👧", ["naïve ⚽", "שלום"], [["Ελλάδα", "e\u0301"]]),
         _table("1", "Line\nbreaks | and\ttabs", ["a|b", "c\r\nd"], [["<b>&amp;</b>", '","']]),
         Table(TableId(NO_DATABASE, "tuples"), ("river", "mouth"), (("Rhine", "North Sea"),), {}),
-        Table(
-            TableId(NO_DATABASE, "context"), ["x"], [["y"]],
-            {"title": None, "section_title": "", "primary_key": ["x"], "foreign_keys": []},
-        ),
-    ]  # fmt: skip
-    queries = ("the longest river", "score of Ajax", "7", "column 42")
-    return Sample("twelve odd tables", MemoryCorpus(tables), queries)
+        Table(TableId(NO_DATABASE, "context"), ["x"], [["y"]], context),
+        *(_about(n, f"{name}-{n}") for n in range(3) for name in ("copy", "again")),
+        *(_table("singer", "", ["singer"], [["Joe Sharp"]], name) for name in ("x", "y", "z")),
+    ]
+    queries = ("the longest river", "score of Ajax", "7", "column 42", "How old is Joe Sharp?")
+    return Sample("odd tables, and copies of tables", _corpus(tables), (*queries, *QUERIES[:3]))
 
 
 TEXTS = (
-    # Other scripts, emoji, combining and invisible characters.
     "naïve café", "東京 の 人口", "مرحبا بالعالم", "שלום עולם", "Ελλάδα", "🚀 👩‍👩‍👧 🇫🇷",
     "e\u0301 vs é", "zero\u200bwidth\u202eoverride", "𝕄𝕒𝕥𝕙 ½ ²",
-    # What search engines, templates and models could take for something else than text.
     'AND OR NOT (', '"unclosed', "title:x* ^2 ~0.5", "a' OR '1'='1", "%_\\", "{{x}} ${y} {0}",
     "SELECT * FROM t; --", "<script>&amp;", "new\nline\ttab\r\n", "?!.,;", "-1", "[CLS] [SEP] </s>",
-    "", " ", "\n\t ", "a",
+    "", " ", "\n\t ", "a", "mountain " * 10_000, "x" * 50_000,
 )  # fmt: skip
-"""Queries of all kinds."""
+"""Queries in all scripts, long and empty ones, and what could be taken for code."""
 
-LONG_TEXTS = ("mountain " * 10_000, "x" * 50_000)
+
+def requests() -> list[schema.GenerationRequest]:
+    """Return a question over three tables under each task there is."""
+    tables = list(ordinary().corpus)[:3]
+    pairs = zip(registry.names("task"), QUERIES, strict=False)
+    return [request(task, question, tables, task=task) for task, question in pairs]
+
+
+def odd_requests() -> list[schema.GenerationRequest]:
+    """Return questions of all kinds over no table or an odd one, under odd ids."""
+    small = [[], *([table] for table in odd().corpus if len(str(table.rows)) < 1_000)]
+    given = [small[n % len(small)] for n in range(len(TEXTS))]
+    pairs = enumerate(zip(TEXTS, given, strict=True))
+    return [request(f"a/b\n東京 {n} ", text[:12_000], tables) for n, (text, tables) in pairs]
+
+
+def request(
+    query_id: str, question: str, tables: Iterable[Table] = (), **more: Any
+) -> schema.GenerationRequest:
+    """Return a request; ``more`` are fields of it."""
+    tables = tuple(tables)
+    prompt = "\n\n".join([*map(Serializer(), tables), f"Question: {question}"])
+    system = schema.Message("system", "Answer from the tables. Answer with nothing else.")
+    fields = {"task": ANSWER_TASK, "messages": (system, schema.Message("user", prompt))} | more
+    return schema.GenerationRequest(query_id, query=question, tables=tables, **fields)
 
 
 def _about(topic: int, name: str) -> Table:
@@ -127,6 +126,23 @@ def _about(topic: int, name: str) -> Table:
     return _table(name, title, header.split(", "), [row.split(", ") for row in rows])
 
 
-def _table(name: str, title: str, header: list[str], rows: Any) -> Table:
+def _table(name: str, title: str, header: list[str], rows: Any, where: str = NO_DATABASE) -> Table:
     context = {"title": title, "section_title": ""}
-    return Table(TableId(NO_DATABASE, name), header, [list(row) for row in rows], context)
+    return Table(TableId(where, name), header, [list(row) for row in rows], context)
+
+
+def _corpus(tables: Iterable[Table]) -> Corpus:
+    """Return tables and nothing else: who looks for more of a corpus, as for labels, is told so."""
+    held = MemoryCorpus(tables)
+
+    class Shown(Corpus):
+        __len__, __iter__, __getitem__ = held.__len__, held.__iter__, held.__getitem__
+        ids, fingerprint = held.ids, held.fingerprint
+        positions, groups = held.positions, held.groups
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):  # Python itself looks for those
+                raise AttributeError(name)
+            raise CheckError(f"it looked for corpus.{name}, which a corpus does not promise")
+
+    return Shown()

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.testing import MOST_JUDGED, retriever_checks
+from target_bench.testing import CONTRACTS, retriever_checks
 from tests.cli.inside import Inside
 
 N_CHECKS = len(retriever_checks("random"))
+MOST_JUDGED = CONTRACTS["task"].most_sent
 
 FILE = """
 class Mine:
@@ -43,11 +44,11 @@ def test_a_class_in_a_file(inside: Inside, mine: str) -> None:
 
 
 def test_json_and_skips(inside: Inside, mine: str) -> None:
-    skips = ("--skip", "top_k=known", "--skip", "copies")
+    skips = ("--skip", "top_k=known", "--skip", "inputs")
     done = inside("check", f"{mine}:extra=1", *skips, "--json")
     outcomes = {o["check"]: o for o in json.loads(done.out)["outcomes"]}
     assert outcomes["top_k"] == {"check": "top_k", "status": "skipped", "detail": "known"}
-    assert outcomes["copies"]["detail"] == "left out with --skip"
+    assert outcomes["inputs"]["detail"] == "left out with --skip"
 
 
 def test_a_name_that_no_retriever_has(inside: Inside) -> None:
@@ -56,13 +57,13 @@ def test_a_name_that_no_retriever_has(inside: Inside) -> None:
 
 def test_a_corpus(inside: Inside) -> None:
     out = inside.good("check", "--corpus", "mini", "--split", "test")
-    assert out.startswith("mini: 5 checks passed, 0 failed, 1 skipped\n")
+    assert out.startswith("mini: 3 checks passed, 0 failed, 1 skipped\n")
     broken = "class Broken:\n    def tables(self, release, split): ...\n"
     Path("broken.py").write_text(broken, encoding="utf-8")
     Path("shop").mkdir()
     Path("shop/films.csv").write_text("film,year\nHeat,1995\n", encoding="utf-8")
     Path("shop/queries.csv").write_text("query,table_id\nHeat,films\n", encoding="utf-8")
-    assert inside.good("check", "./shop").startswith("./shop: 4 checks passed, 0 failed")
+    assert inside.good("check", "./shop").startswith("./shop: 3 checks passed, 0 failed")
     done = inside("check", "--corpus", "broken.py:Broken")
     assert done.code == 3
     assert "Broken is not a corpus: inherit CorpusLoader" in done.out
@@ -83,7 +84,7 @@ class Paid:
     Path("paid.py").write_text(paid, encoding="utf-8")
     done = inside("check", "--generator", "paid.py:Paid")
     assert done.code == 2
-    assert "up to 90 texts may be sent" in done.err
+    assert "up to 100 texts may be sent" in done.err
     assert "--yes" in done.err
     assert not Path("asked").exists()
     agreed = inside("check", "--generator", "paid.py:Paid", "--yes")

@@ -113,11 +113,11 @@ RETRIEVERS = made(
             "top_k",
             {"retrieve": lambda s, q, k: [s.scored(q)[i] for i in range(k if k > 100 else 1)]},
         ),
-        "distances": ("best_first", {"scored": _scores(lambda pairs: [(t, -s) for t, s in pairs])}),
+        "distances": ("top_k", {"scored": _scores(lambda pairs: [(t, -s) for t, s in pairs])}),
         "no seed": ("determinism", {"embed_corpus": _with_noise}),
-        "remembers the query before": ("independence", {"retrieve": _remembering}),
+        "remembers the query before": ("determinism", {"retrieve": _remembering}),
         "cuts before it ranks": (
-            "prefix",
+            "top_k",
             {"retrieve": lambda s, q, k: [p for p in s.scored(q) if p[0] in s.ids[: 2 * k]][:k]},
         ),
         "rankings of sorted queries": (
@@ -128,29 +128,29 @@ RETRIEVERS = made(
             "batch",
             {"retrieve_batch": lambda s, queries, k: [s.retrieve(q, k) for q in {*queries}]},
         ),
-        "the syntax of full-text search": ("queries", {"retrieve": _full_text}),
-        "no empty query": ("queries", {"retrieve": lambda s, q, k: s.scored(q.split()[0])[:k]}),
-        "no long query": ("queries", {"retrieve": _short_only}),
-        "the first row": ("tables", {"text": lambda s, t: f"{Sound.text(s, t)} {t.rows[0]}"}),
-        "cells of text": ("tables", {"text": lambda _self, t: " ".join(*t.rows[:1])}),
+        "the syntax of full-text search": ("inputs", {"retrieve": _full_text}),
+        "no empty query": ("inputs", {"retrieve": lambda s, q, k: s.scored(q.split()[0])[:k]}),
+        "no long query": ("inputs", {"retrieve": _short_only}),
+        "the first row": ("inputs", {"text": lambda s, t: f"{Sound.text(s, t)} {t.rows[0]}"}),
+        "cells of text": ("inputs", {"text": lambda _self, t: " ".join(*t.rows[:1])}),
         "a second table": (
-            "tables",
+            "corpora",
             {"scored": _scores(lambda pairs: [(t, s + 0 * pairs[1][1]) for t, s in pairs])},
         ),
         "ids in lower case": (
-            "tables",
+            "inputs",
             {"scored": _scores(lambda p: [(TableId(t[0], t[1].lower()), s) for t, s in p])},
         ),
         "ids are divided": (
-            "tables",
+            "inputs",
             {"scored": _scores(lambda p: [(TableId(*f"{t}".rsplit("/", 1)), s) for t, s in p])},
         ),
-        "keyed by text": ("copies", {"embed_corpus": _keyed_by_text}),
-        "keyed by name": ("copies", {"embed_corpus": _keyed_by_name}),
+        "keyed by text": ("inputs", {"embed_corpus": _keyed_by_text}),
+        "keyed by name": ("inputs", {"embed_corpus": _keyed_by_name}),
         "appends": ("corpora", {"embed_corpus": _appending}),
         "an index on the class": ("corpora", _on_the_class()),
-        "reads labels": ("no_label_leak", {"embed_corpus": _peeking}),
-        "reads private parts": ("no_label_leak", {"embed_corpus": _reading_privates}),
+        "reads labels": ("basics", {"embed_corpus": _peeking}),
+        "reads private parts": ("basics", {"embed_corpus": _reading_privates}),
         "indexes ids": (
             "opaque_ids",
             {"text": lambda s, t: f"{t.id.table_id.lower()} {Sound.text(s, t)}"},
@@ -186,14 +186,14 @@ class NeverLoads(Sound):
 
 
 class ForgetsItsSettings(Sound):
-    """identity."""
+    """determinism."""
 
     def __init__(self, size: int = 3) -> None:
         super().__init__()
 
 
 class Learns(Sound):
-    """identity."""
+    """determinism."""
 
     def embed_corpus(self, corpus: Corpus) -> None:
         super().embed_corpus(corpus)
@@ -201,7 +201,7 @@ class Learns(Sound):
 
 
 class SettingIsNoJson(Sound):
-    """identity."""
+    """determinism."""
 
     def __init__(self, words: frozenset[str] = frozenset()) -> None:
         super().__init__(words=words)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from target_bench.core import registry
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.own_data import from_folder
-from target_bench.testing import check_corpus, corpus_checks, run
+from target_bench.testing import check_corpus, corpus_checks
 from tests.real.data import DATA, needs_data
 from tests.testing import broken
 
@@ -100,17 +100,17 @@ FAULTS = broken.made(
         "another database": ("data", _queries(database_id="shops")),
         "no labels": ("answers", _queries(answer="perhaps")),
         "other cells each time": (
-            "fingerprint",
+            "data",
             _tables(lambda t: [t[0], replace(t[1], header=[f"{next(_MADE)}"])]),
         ),
         "another order each time": (
-            "fingerprint",
+            "data",
             _tables(lambda tables: tables[:: (-1) ** next(_MADE)]),
         ),
         "reads beside the release": ("release", {"tables": _beside_the_release}),
         "names no file": ("release", {"tables": _naming_no_file}),
         "no such database": (
-            "databases",
+            "data",
             {"databases": lambda _self, release, _split: {"shops": release.folder / "x.sqlite"}},
         ),
     },
@@ -131,17 +131,7 @@ def _write(path: Path, *labels: str) -> None:
 
 def test_a_sound_one_passes(folder: Path) -> None:
     report = check_corpus(lambda: Sound(currency="GBP"), data_dir=folder)
-    assert {outcome.check for outcome in report.skipped} == {"databases"}
-
-
-def test_a_task_that_is_not_installed_is_left_out(folder: Path) -> None:
-    class Both(Sound):
-        info = replace(INFO, tasks=("retrieval", "fact_verification", "row_count"))
-
-    report = run("it", corpus_checks(Both, data_dir=folder))
-    assert not report.failed
-    (answers,) = (outcome for outcome in report.skipped if outcome.check == "answers")
-    assert "row_count" in answers.detail
+    assert not report.skipped
 
 
 @pytest.mark.parametrize(("cls", "check"), [*FAULTS, (NoLoader, "info")])
@@ -176,6 +166,5 @@ CHECKED_ELSEWHERE = {"mini", "struc-bench", "wikitables2019", "e2e", "wikibio"}
 def test_built_ins_keep_the_contract(name: str) -> None:
     """On the default split of the release files."""
     (split, *_) = registry.create("corpus", name).info.splits
-    report = check_corpus(name, data_dir=DATA, splits=[split])
-    has_databases = name in ("spider", "bird")
-    assert {o.check for o in report.skipped} == (set() if has_databases else {"databases"})
+    report = check_corpus(name, data_dir=DATA, split=split)
+    assert not report.skipped

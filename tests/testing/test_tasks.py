@@ -20,23 +20,23 @@ from target_bench.testing import check_metric, check_task, metric_checks, run, t
 
 @pytest.mark.parametrize("task", [*registry.BUILT_IN["task"], "sql:engine=duckdb"])
 def test_built_in_tasks_keep_the_contract(task: str) -> None:
-    assert check_task(task).failed == ()
+    assert not check_task(task).failed
 
 
 class Named(QuestionAnswering):
-    """attributes."""
+    """declaration."""
 
     name = "Question Answering!"
 
 
 class NoJudge(QuestionAnswering):
-    """attributes."""
+    """declaration."""
 
     judge = "me"  # type: ignore[assignment]
 
 
 class Unsteady(QuestionAnswering):
-    """attributes."""
+    """declaration."""
 
     made: ClassVar[list[int]] = []
 
@@ -46,7 +46,7 @@ class Unsteady(QuestionAnswering):
 
 
 class NoMetric(QuestionAnswering):
-    """metrics."""
+    """declaration."""
 
     def metrics(self, _q: Sequence[Query], _c: Sequence[int] = ()) -> list[Metric[JudgedValues]]:
         return []
@@ -69,21 +69,21 @@ class ReadsFailures(QuestionAnswering):
 
 
 class HalfRead(QuestionAnswering):
-    """report."""
+    """scores."""
 
     def parsed(self, examples: JudgedValues) -> Sequence[str | None]:
         return examples.texts[:1]
 
 
 class ReportsSets(QuestionAnswering):
-    """report."""
+    """scores."""
 
     def report(self, dataset: Dataset, examples: JudgedValues) -> Mapping[str, Any]:
         return {"texts": {1, 2}}
 
 
 class LongSummary(QuestionAnswering):
-    """report."""
+    """scores."""
 
     def report(self, dataset: Dataset, examples: JudgedValues) -> Mapping[str, Any]:
         return {"n": 1}
@@ -100,8 +100,8 @@ class Moody(QuestionAnswering, AnswerJudge):
         super().__init__()
         self.judge = self
 
-    def unjudged(self, *_given: Any) -> list[Query]:
-        return []
+    def unjudged(self, dataset: Dataset, *given: Any) -> list[Query]:
+        return [query for query in dataset.queries if query.id not in given[-1]]
 
     def judged(
         self,
@@ -181,7 +181,7 @@ class OutOfBounds(Words):
 
 
 class WrongWayRound(Words):
-    """direction."""
+    """values."""
 
     spec = MetricSpec("words", of="texts", scale="unbounded", higher_is_better=False)
 
@@ -200,12 +200,6 @@ def test_each_fault_is_named(cls: Any) -> None:
     name = (cls.__doc__ or "").removesuffix(".")
     report = run("it", [check for check in checks(cls) if check.name == name])
     assert [outcome.check for outcome in report.failed] == [name], str(report)
-
-
-def test_a_task_without_metrics_fails_for_one_reason() -> None:
-    assert {o.detail.partition(":")[0] for o in run("it", task_checks(NoMetric)).failed} == {
-        "metrics() is empty"
-    }
 
 
 def test_the_name_of_a_metric_of_this_package_is_refused() -> None:

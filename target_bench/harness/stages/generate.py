@@ -265,7 +265,7 @@ class GenerateStage:
         """Yield the answers; those that cannot be right are asked for a second time."""
         from target_bench.models.prompts.prompting import may_repair
 
-        asking = _CheckedGenerator(generator, self.spec.label)
+        asking = CheckedGenerator(generator, self.spec.label)
         again: dict[str, tuple[Prompted, Answered]] = {}
         for prompted, answered in asking.answers(self._prompts(todo), self.observer):
             repaired = None
@@ -278,7 +278,7 @@ class GenerateStage:
         if not again:
             return
         self._agree_to_unannounced(again.values())
-        asking = _CheckedGenerator(generator, self.spec.label)
+        asking = CheckedGenerator(generator, self.spec.label)
         repairs = (repaired for repaired, _ in again.values())
         for prompted, answered in asking.answers(repairs, self.observer):
             yield _second(again[prompted.request.query_id][1], answered)
@@ -290,7 +290,7 @@ class GenerateStage:
         ask_if_paid(generator, self.confirm, lambda: of_generator(generator, label, requests))
 
 
-class _CheckedGenerator:
+class CheckedGenerator:
     """Asks a generator and holds its answers to the contract."""
 
     def __init__(self, generator: GeneratorLike, label: str) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from target_bench.core import contract
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.metric import (
     CORRECTED,
     AnswerCounts,
@@ -215,6 +215,10 @@ def score_answers(
     computed = metrics_of(scored_task, scored.queries, (), metrics)
     values = _computed(computed, examples, ids, outputs)
     read = scored_task.parsed(examples) or [True] * len(ids)
+    if len(read) != len(ids):
+        raise PluginError(
+            f"task {scored_task.name}: parsed() lists {len(read)} values for {len(ids)} answers"
+        )
     unlabelled = sum(not has_reference(scored_task, query) for query in dataset.queries)
     unanswerable = sum(query.unanswerable for query in scored.queries)
     counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled, unanswerable)
@@ -382,6 +386,11 @@ def _compute(
     metric: Metric[Any], examples: Any, by_id: NDArray[np.intp], computed: _Values
 ) -> None:
     statistics = metric.statistics(examples)
+    if np.ndim(statistics) != 2 or len(statistics) != len(by_id):
+        raise PluginError(
+            f"metric {metric.name}: statistics() of {len(by_id)} queries has the shape "
+            f"{np.shape(statistics)}: expected a row for each query"
+        )
     low, high = stats.interval(metric, statistics[by_id])
     computed.scores[metric.name] = Score(
         value=score_of(metric, statistics[by_id]),

@@ -1,0 +1,258 @@
+"""The contracts of a retriever and of a generator as checks, on ``samples``."""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import zip_longest
+from math import isclose
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import SkipTest
+
+from target_bench.core import contract, index_store
+from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.core.observer import Observer
+from target_bench.core.prompt_writer import Prompted
+from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
+from target_bench.harness.stages.generate import CheckedGenerator
+from target_bench.testing import samples
+from target_bench.testing.checks import CheckError, Contract, expect, expect_identity
+from target_bench.testing.samples import QUERIES, TEXTS, Sample
+
+
+@dataclass(eq=False)
+class RetrieverContract(Contract):
+    """The checks of a retriever. Making one may load a model, so most of them share ``_first``.
+
+    Attributes:
+        tolerance: how far two scores of a query and a table may lie apart, relative where they are
+            above 1. The default is for single precision.
+    """
+
+    kind = "retriever"
+    tolerance: float = 1e-4
+
+    def basics(self) -> None:
+        """It can be made, has both methods, and ranks ordinary tables for usual queries."""
+        retriever = contract.check_methods(self._make())
+        if getattr(retriever, "reads_gold", False):
+            raise ConfigError(
+                f"{type(retriever).__name__} declares reads_gold: it is a bound and no system, and "
+                "the checks have no gold tables. Run it: target-bench run mini --retriever NAME"
+            )
+        assert self._rankings
+
+    def top_k(self) -> None:
+        """It returns at most `top_k` tables, best first: the first ones of every longer ranking.
+
+        Rank before you cut at top_k, and return -distance where a small number is good.
+        """
+        wrong = [r.query_id for r in self._rankings if r.resorted]
+        expect(not wrong, f"the tables for {wrong[:1]} are in another order than their scores")
+        for k in (1, 3, 9, 1000):
+            head = [Retrieval(r.query_id, r.tables[:k], r.scores[:k]) for r in self._rankings]
+            shorter = ranked(self._first, samples.ordinary(), k=k)
+            self._expect_same(shorter, head, f"with top_k={k} than at the head of top_k=10")
+
+    def determinism(self) -> None:
+        """A query is answered from its text and the tables alone: by another one, again, later.
+
+        Seed what is random, sort what comes from a set, and keep nothing of earlier queries.
+        """
+        sample = samples.ordinary()
+        expect_identity(self._make, lambda made: ranked(self._indexed(sample, made), sample))
+        fresh = ranked(self._indexed(sample), sample)
+        self._expect_same(fresh, self._rankings, "from another one that is made the same way")
+        ranked(self._first, sample, ("zebra", *QUERIES[:2]), k=1)
+        backwards = ranked(self._first, sample, QUERIES[::-1])[::-1]
+        self._expect_same(backwards, self._rankings, "when asked again in another order")
+
+    def batch(self) -> None:
+        """`retrieve_batch` answers as `retrieve` does, in the order of the queries."""
+        if not _overrides(self._first, "retrieve_batch"):
+            raise SkipTest("it has no retrieve_batch; the harness calls retrieve for each query")
+        texts = (*QUERIES, "zebra", *TEXTS, *QUERIES[::-1])
+        for k in (10, 3):
+            together = ranked(self._first, samples.ordinary(), texts, k, together=True)
+            alone = ranked(self._first, samples.ordinary(), texts, k)
+            self._expect_same(together, alone, "from retrieve_batch than from retrieve")
+
+    def inputs(self) -> None:
+        """Any text is a query, and any table is indexed and returned under its id.
+
+        Key tables by the whole of table.id: some have the same content, title or table_id.
+        """
+        ranked(self._first, samples.ordinary(), TEXTS)
+        sample = samples.odd()
+        group_of = dict(zip(sample.corpus.ids, sample.corpus.groups, strict=True))
+        for ranking in ranked(self._indexed(sample), sample):
+            scores = ranking.scores or range(len(ranking.tables))
+            pairs = zip(ranking.tables, scores, strict=True)
+            cut = {group_of[table] for table, score in pairs if score == scores[-1]}
+            whole = {group_of[table] for table in ranking.tables} - cut
+            lost = [t for t, g in group_of.items() if g in whole and t not in ranking.tables]
+            expect(not lost, f"it found a table, and worse ones, but not its copies {lost}")
+
+    def corpora(self) -> None:
+        """`embed_corpus` with another corpus replaces the first, and no other one's index.
+
+        Keep the index on self, and begin embed_corpus with an empty one.
+        """
+        sample, other = samples.ordinary(), samples.other()
+        retriever, expected = self._indexed(sample), ranked(self._indexed(other), other)
+        again = ranked(retriever, sample)
+        self._expect_same(again, self._rankings, "after another one indexed another corpus")
+        again = ranked(self._indexed(other, retriever), other)
+        self._expect_same(again, expected, "after a second embed_corpus")
+
+    def opaque_ids(self) -> None:
+        """Rankings do not change when tables get other ids.
+
+        Ids can tell labels: leave them out of what you index, or skip this check and say why.
+        """
+        renamed = samples.ordinary(telling_ids=True)
+        ids = dict(zip(renamed.corpus.ids, samples.ordinary().corpus.ids, strict=True))
+        rankings = [
+            Retrieval(r.query_id, tuple(map(ids.__getitem__, r.tables)), r.scores)
+            for r in ranked(self._indexed(renamed), renamed)
+        ]
+        self._expect_same(rankings, self._rankings, "when the ids hold words of queries")
+
+    def save_load(self) -> None:
+        """A saved index, loaded by a fresh one, ranks as before.
+
+        Write all that retrieve needs into the folder of save, which is renamed afterwards.
+        """
+        own = [name for name in ("save", "load") if _overrides(self._first, name)]
+        if not own:
+            raise SkipTest("it has no save and load, so its index is built again in each run")
+        expect(len(own) == 2, f"it has {own[0]} alone; save and load go together")
+        sample, fresh = samples.ordinary(), self._make()
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            index = Path(folder) / "index"
+            try:
+                index_store.save_index(self._indexed(sample), sample.corpus, index)
+                index_store.load_index(fresh, sample.corpus, index)
+            except ConfigError as error:  # it does not promise to
+                raise SkipTest(str(error)) from error
+            self._expect_same(ranked(fresh, sample), self._rankings, "from a loaded index")
+
+    def _indexed(self, sample: Sample, retriever: Any = None) -> Any:
+        """Return a fresh one, or the given one, that has indexed a sample."""
+        retriever = retriever or self._make()
+        with contract.plugin_errors("it", f"embed_corpus on {sample.name}"):
+            retriever.embed_corpus(sample.corpus)
+        return retriever
+
+    @cached_property
+    def _first(self) -> Any:
+        """One that has indexed the ordinary tables."""
+        return self._indexed(samples.ordinary())
+
+    @cached_property
+    def _rankings(self) -> list[Retrieval]:
+        """How it ranked the ordinary tables at first."""
+        return ranked(self._first, samples.ordinary())
+
+    def _expect_same(
+        self, rankings: Sequence[Retrieval], expected: Sequence[Retrieval], when: str
+    ) -> None:
+        """Fail unless rankings are as expected, but for tables of scores within the tolerance."""
+        near = partial(isclose, rel_tol=self.tolerance, abs_tol=self.tolerance)
+        for ranking, other in zip(rankings, expected, strict=True):
+            score_of = dict(zip(other.tables, other.scores, strict=False))
+            columns = (ranking.tables, ranking.scores, other.tables, other.scores)
+            for table, score, instead, its_score in zip_longest(*columns):
+                same = table == instead
+                if table and instead and score is not None and its_score is not None:
+                    expected_score = score_of.get(table, other.scores[-1])  # cut off in a tie
+                    same = near(score, its_score) and near(score, expected_score)
+                got = f"{table} ({score}) in place of {instead} ({its_score})"
+                expect(same, f"{ranking.query_id!r:.60} got {got} {when}")
+
+
+def ranked(
+    retriever: Any, sample: Sample, queries: Sequence[str] = (), k: int = 0, together: bool = False
+) -> list[Retrieval]:
+    """Return rankings as the harness reads them, each under its query; a fault is an error."""
+    k = k or len(sample.corpus)
+    batch = [Query(text, text, ()) for text in queries or sample.queries]
+    asked = retriever if together else SimpleNamespace(retrieve=retriever.retrieve)
+    rankings = contract.retrieve(asked, batch, k, sample.corpus, stop=False)
+    for query, error in ((r.query_id, r.error) for r in rankings if r.error is not None):
+        raise PluginError(f"retrieve({query!r:.60}, {k}) on {sample.name} {error}")
+    return rankings
+
+
+def _overrides(retriever: Any, name: str) -> bool:
+    inherited = getattr(type(retriever), name, None) is getattr(contract.Retriever, name)
+    return callable(getattr(retriever, name, None)) and not inherited
+
+
+class GeneratorContract(Contract):
+    """The checks of a generator. It is asked, so one that is paid for costs."""
+
+    kind = "generator"
+    most_sent = 100
+
+    def basics(self) -> None:
+        """It can be made, has `generate`, and answers requests of every task, left as they are.
+
+        Where it says follows_schema, pass answer_schema to the model.
+        """
+        generator, requests = self._make(), samples.requests()
+        has_method = callable(getattr(generator, "generate", None))
+        expect(has_method, f"{type(generator).__name__} has no method generate(request)")
+        contract.check_attributes("generator", generator)
+        errors = [answer.error for answer in _answered(generator, requests)]
+        expect(None in errors, f"every request failed; the first: {errors[:1]}")
+        expect(requests == samples.requests(), "it changes the tables or messages of its request")
+        expect_identity(self._make, lambda made: _answered(made, requests[:1]))
+        if getattr(generator, "follows_schema", False):
+            schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
+            request = samples.request("schema", QUERIES[0], answer_schema=schema)
+            (answer,) = _answered(generator, [request])
+            with contract.plugin_errors("it", f"its JSON {answer.error or answer.text!r:.200}"):
+                json.loads(answer.text)
+
+    def inputs(self) -> None:
+        """Any request is answered under its own id, or fails and costs that one answer.
+
+        Return a Generation with its error set in place of an exception.
+        """
+        for together in (False, True):
+            _answered(self._make(), samples.odd_requests(), together)
+
+    def many(self) -> None:
+        """`generate_many` gives each request one answer, that of `generate`, under its id."""
+        generator, base = self._make(), contract.Generator.generate_many
+        if getattr(type(generator), "generate_many", base) is base:
+            raise SkipTest("it has no generate_many of its own: it is asked one request at a time")
+        modes = (True, False, False)
+        answers = [_answered(generator, samples.requests(), together) for together in modes]
+        for together, alone, again in zip(*answers, strict=True):
+            may_differ = alone.text != again.text or together.error or alone.error
+            texts = f"generate_many gave {together.text!r:.80}, and generate {alone.text!r:.80}"
+            expect(together.text == alone.text or may_differ, texts)
+
+
+def _answered(
+    generator: Any, requests: Sequence[GenerationRequest], together: bool = False
+) -> list[Generation]:
+    """Return answers, in the order of requests, as the harness reads them; faults are errors."""
+    asked = generator if together else SimpleNamespace(generate=generator.generate)
+    prompts = (Prompted(request, (), False) for request in requests)
+    try:
+        pairs = CheckedGenerator(asked, type(generator).__name__).answers(prompts, Observer())
+        answers = {prompted.request.query_id: answer.generation for prompted, answer in pairs}
+    except TargetBenchError as fault:
+        raise CheckError(f"one of {len(requests)} requests ended the run: {fault}") from fault
+    for answer in answers.values():
+        error = answer.error or ""
+        is_sound = not error.startswith(("contract:", "missing: no answer was given"))
+        expect(is_sound, f"the answer to {answer.query_id!r:.60} breaks the {error}")
+        expect(not (error and answer.text), f"an answer has both a text and the error {error!r}")
+    return [answers[request.query_id] for request in requests]
