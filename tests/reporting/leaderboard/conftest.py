@@ -9,19 +9,17 @@ from target_bench import TARGET
 from target_bench.reporting.leaderboard.documents import Card
 from target_bench.reporting.leaderboard.pack import pack
 from tests.cli.conftest import inside  # noqa: F401
+from tests.reporting.leaderboard import small
 from tests.reporting.leaderboard.forging import Files, files_of
 
 
 def card(name: str = "Our BM25", author: str = "Ann Other", corpus: str = "mini") -> Card:
-    return Card(
-        name=name,
+    return small.card(
+        name,
         authors=(author,),
         retriever_kind="lexical",
         parameters=0,
         training_data={corpus: "no"},
-        hardware="2 cores",
-        licence="Apache-2.0",
-        open_weights=True,
         code="https://example.org/code",
     )
 

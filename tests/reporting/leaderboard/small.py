@@ -123,18 +123,3 @@ def write(folder: Path, entries: Sequence[Entry]) -> Path:
 
 def hashed(*parts: object) -> str:
     return sha256(repr(parts).encode()).hexdigest()
-
-
-HOSTILE = (
-    "<script>document.title='owned'</script>",
-    "</script><script>document.title='owned'</script>",
-    "<img src=x onerror=\"document.title='owned'\">",
-    "<a href=\"javascript:document.title='owned'\">link</a>",
-    '"><svg onload=document.title="owned">',
-    "]]></style></title></textarea><!-- <script> -->",
-    "{{ 7 * 7 }} {% raw %} ${document.title} <%= 1 %>",
-    "\u2028\u2029 line separators",
-    "\u202egnirts desrever\u202c and \u2066isolate",
-    "zero\u200bwidth, a\u0301ccents, \U0001f600, \ufeff",
-)
-"""Texts that try to be more than text."""

@@ -1,6 +1,5 @@
 """Which runs stand in one column, what the tests say of them, and the mean over corpora."""
 
-from collections.abc import Sequence
 from itertools import product
 from math import nan
 from typing import Any
@@ -45,8 +44,8 @@ def _heads(data: dict[str, Any]) -> list[tuple[str, str]]:
     return [(column["data"], column["metric"]) for column in data["columns"]]
 
 
-def _notes(data: dict[str, Any]) -> Sequence[str]:
-    return list(dict.fromkeys(c["note"] for c in data["columns"] if c["note"]))
+def _notes(data: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(column["note"] for column in data["columns"] if column["note"]))
 
 
 def test_columns_rows_and_ranks() -> None:
@@ -103,12 +102,9 @@ def test_ranges_of_ranks_overlap_and_do_not_chain() -> None:
     assert column_tests(list(values), values).ranks == {
         "a": (1, 3), "b": (1, 4), "c": (1, 5), "d": (2, 5), "e": (3, 5)
     }  # fmt: skip
-
-
-def test_a_system_whose_score_is_no_mean_has_no_ranks() -> None:
     ones, zeros = np.ones(30, np.float32), np.zeros(30, np.float32)
     tests = column_tests(["a", "bleu", "b"], {"a": ones, "b": zeros})
-    assert tests.ranks == {"a": (1, 1), "b": (2, 2)}
+    assert tests.ranks == {"a": (1, 1), "b": (2, 2)}, "a score that is no mean has none"
     assert column_tests(["bleu", "a", "b"], {"a": ones, "b": zeros}).against_best == {}
     assert column_tests(["a", "b"], {"a": ones}) == ({}, {})
 
