@@ -1,10 +1,10 @@
-/* The form: a page for each query with its items, and what is said of each. Texts reach the page as text only. */
+/* The form: a page for each query with its items, and what people reply to each. Texts reach the page as text only. */
 (() => {
   const { el, count, plural, announce } = page;
   const form = JSON.parse(document.getElementById("form").textContent);
   const byId = (id) => document.getElementById(id);
   const draft = `target-bench form ${form.key}`;
-  const said = form.items.map(() => ({})); // criterion or "text" -> what was said
+  const replies = form.items.map(() => ({})); // criterion or "text" -> reply
   const pages = []; // lists of the places of items with one query
   form.items.forEach((item, i) => {
     const last = pages.at(-1);
@@ -14,34 +14,34 @@
   let at = 0; // the page that is shown
   let current = 0; // the item on it that keys are about
 
-  const done = (i) => form.items[i].criteria.every(({ name }) => said[i][name] !== undefined);
+  const done = (i) => form.items[i].criteria.every(({ name }) => replies[i][name] !== undefined);
   const closed = (places) => places.every(done);
 
-  /* Records of all items of the pages on which anything was said; what is open is null. */
+  /* Records of all items of the pages on which anything was filled in; what is open is null. */
   function records() {
     const annotator = byId("person").value.trim();
-    const begun = pages.filter((places) => places.some((i) => Object.keys(said[i]).length));
+    const begun = pages.filter((places) => places.some((i) => Object.keys(replies[i]).length));
     return begun.flat().map((i) => {
       const { key, asked, criteria, editable } = form.items[i];
-      const replies = criteria.map(({ name }) => [name, said[i][name] ?? null]);
-      const text = editable ? { text: said[i].text ?? asked } : {};
-      return { ...key, annotator, asked, ...text, ...Object.fromEntries(replies) };
+      const given = criteria.map(({ name }) => [name, replies[i][name] ?? null]);
+      const text = editable ? { text: replies[i].text ?? asked } : {};
+      return { ...key, annotator, asked, ...text, ...Object.fromEntries(given) };
     });
   }
   const name = (key) => JSON.stringify(Object.entries(key).sort());
   function fill(given) {
     const places = new Map(form.items.map(({ key }, i) => [name(key), i]));
     const fields = Object.keys(form.items[0].key);
-    said.forEach((_, i) => (said[i] = {}));
+    replies.forEach((_, i) => (replies[i] = {}));
     for (const record of given) {
       byId("person").value = typeof record.annotator === "string" ? record.annotator : "";
       const i = places.get(name(Object.fromEntries(fields.filter((f) => f in record).map((f) => [f, record[f]]))));
       if (i === undefined) continue;
       const { criteria, asked, editable } = form.items[i];
-      for (const one of criteria) if (one.options.some(([value]) => value === record[one.name])) said[i][one.name] = record[one.name];
-      if (editable && typeof record.text === "string" && record.text !== asked) said[i].text = record.text;
+      for (const { name, options } of criteria) if (options.some(([value]) => value === record[name])) replies[i][name] = record[name];
+      if (editable && typeof record.text === "string" && record.text !== asked) replies[i].text = record.text;
     }
-    const open = pages.findIndex((one) => !closed(one));
+    const open = pages.findIndex((places) => !closed(places));
     show(Math.max(open, 0));
   }
   function keep() {
@@ -67,7 +67,7 @@
     try {
       given = JSON.parse(await file.text());
     } catch {
-      /* said below */
+      /* told below */
     }
     const ids = new Set(form.items.map(({ key }) => key.query_id));
     const fits = Array.isArray(given) && given.some((record) => record !== null && ids.has(record.query_id));
@@ -86,32 +86,32 @@
     const cell = ([text, down, across, header], i, j) =>
       el(header ? "th" : "td", { text, dir: "auto", rowspan: down > 1 ? down : null, colspan: across > 1 ? across : null, class: marks.has(`${i} ${j}`) ? "marked" : "" });
     const lines = rows.map((row, i) =>
-      el("tr", {}, ...(row ? row.map((one, j) => cell(one, i, j)) : [el("td", { class: "gap", colspan: width, text: "rows not shown" })])));
+      el("tr", {}, ...(row ? row.map((values, j) => cell(values, i, j)) : [el("td", { class: "gap", colspan: width, text: "rows not shown" })])));
     return [el("h3", { class: "data", dir: "auto", text: title }), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, el("table", {}, el("tbody", {}, ...lines)))];
   }
   function criterion(i, { name, question, options }) {
     const choose = (value) => {
-      said[i][name] = value;
+      replies[i][name] = value;
       changed();
     };
     const choices = options.map(([value, words]) =>
-      el("label", {}, el("input", { type: "radio", name: `${i} ${name}`, checked: said[i][name] === value, onchange: () => choose(value) }), words));
+      el("label", {}, el("input", { type: "radio", name: `${i} ${name}`, checked: replies[i][name] === value, onchange: () => choose(value) }), words));
     return el("fieldset", { "data-criterion": name }, el("legend", { text: question }), ...choices);
   }
   function article(i, j) {
     const item = form.items[i];
     const edit = el("textarea", { "aria-label": "The question, which may be edited", dir: "auto" });
-    edit.value = said[i].text ?? item.asked;
+    edit.value = replies[i].text ?? item.asked;
     edit.addEventListener("input", () => {
-      if (edit.value.trim() && edit.value !== item.asked) said[i].text = edit.value;
-      else delete said[i].text;
+      if (edit.value.trim() && edit.value !== item.asked) replies[i].text = edit.value;
+      else delete replies[i].text;
       changed();
     });
     return el("article", { class: "item", "data-place": i, onfocusin: () => select(j) },
       ...item.texts.flatMap(([name, text]) => [el("h3", { text: name }), el("pre", { dir: "auto", text, "data-text": name })]),
       ...item.tables.flatMap(table),
       item.editable ? edit : null,
-      ...item.criteria.map((one) => criterion(i, one)));
+      ...item.criteria.map((asked) => criterion(i, asked)));
   }
   function show(number) {
     at = number;
@@ -152,7 +152,7 @@
   /* A key chooses the reply of the item's first criterion without one; with the last one the next item is selected. */
   function choose(number) {
     const i = pages[at][current];
-    const open = form.items[i].criteria.find(({ name }) => said[i][name] === undefined) ?? form.items[i].criteria[0];
+    const open = form.items[i].criteria.find(({ name }) => replies[i][name] === undefined) ?? form.items[i].criteria[0];
     const inputs = document.querySelectorAll(`.item[data-place="${i}"] fieldset[data-criterion="${open.name}"] input`);
     if (!inputs[number]) return;
     inputs[number].click();

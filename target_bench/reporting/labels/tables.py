@@ -293,10 +293,10 @@ def _merged(labels: Sequence[Label], text: str) -> MergedLabels:
         if label.reply and (label.table is None or label.annotator not in verdicts):
             # Who judges the tables of a question accepts it.
             verdicts[label.annotator] = label.reply if label.table is None else "accepted"
-    said = Counter(verdicts.values())
-    accepted, rejected = said["accepted"], said["rejected"]
+    counts = Counter(verdicts.values())
+    accepted, rejected = counts["accepted"], counts["rejected"]
     texts = {label.text for label in labels if label.table is None and label.reply == "accepted"}
-    is_open = any(not (counts.keys() - {None}) for counts in votes.values())
+    is_open = any(not (replies.keys() - {None}) for replies in votes.values())
     if rejected > accepted:
         state = "rejected"
     elif rejected == accepted != 0 or len(texts) > 1:
@@ -304,7 +304,7 @@ def _merged(labels: Sequence[Label], text: str) -> MergedLabels:
     else:
         state = "unfinished" if is_open or not accepted else "labelled"
     balance = {
-        table: counts["relevant"] - counts["not relevant"] for table, counts in votes.items()
+        table: replies["relevant"] - replies["not relevant"] for table, replies in votes.items()
     }
     return MergedLabels(
         state=state,
@@ -322,39 +322,36 @@ def summary(labels: Sequence[Label], merged: Mapping[str, MergedLabels]) -> dict
     ``agreement`` has the records of ``pair_agreement``, "cannot say" left out, of ``tables`` and
     of ``questions`` (``what``).
     """
-    relevant = sum(len(of_query.relevant) for of_query in merged.values())
     annotators = list(dict.fromkeys(label.annotator for label in labels))
     agreement = []
-    for what, replies in (
+    for what, options in (
         ("tables", ("relevant", "not relevant")),
         ("questions", ("accepted", "rejected")),
     ):
-        by_annotator: dict[str, dict[tuple[str, TableId | None], str]] = {
-            name: {} for name in annotators
-        }
+        replies: dict[str, dict[tuple[str, TableId | None], str]] = {n: {} for n in annotators}
         for label in labels:
-            if label.reply in replies:
-                by_annotator[label.annotator][label.query_id, label.table] = label.reply
-        agreement += [{"what": what, **record} for record in pair_agreement(by_annotator)]
+            if label.reply in options:
+                replies[label.annotator][label.query_id, label.table] = label.reply
+        agreement += [{"what": what, **record} for record in pair_agreement(replies)]
     disagreements = []
-    for query_id, of_query in merged.items():
-        for table in (*of_query.disputed, *([None] if of_query.state == "disputed" else [])):
-            said: dict[str, list[str]] = {}
+    for query_id, judged in merged.items():
+        for table in (*judged.disputed, *([None] if judged.state == "disputed" else [])):
+            names: dict[str, list[str]] = {}
             for label in labels:
                 if (label.query_id, label.table) == (query_id, table) and label.reply:
-                    said.setdefault(label.reply, []).append(label.annotator)
-            disagreements.append(
-                {"query_id": query_id, "table": table and list(table), "said": said}
-            )
+                    names.setdefault(label.reply, []).append(label.annotator)
+            record = {"query_id": query_id, "table": table and list(table), "said": names}
+            disagreements.append(record)
+    n_relevant = sum(len(judged.relevant) for judged in merged.values())
     return {
         "annotators": annotators,
-        "questions": dict(Counter(of_query.state for of_query in merged.values())),
-        "judged": relevant + sum(len(of_query.not_relevant) for of_query in merged.values()),
-        "relevant": relevant,
+        "questions": dict(Counter(judged.state for judged in merged.values())),
+        "judged": n_relevant + sum(len(judged.not_relevant) for judged in merged.values()),
+        "relevant": n_relevant,
         "without_relevant": [
             query_id
-            for query_id, of_query in merged.items()
-            if of_query.state == "labelled" and of_query.not_relevant and not of_query.relevant
+            for query_id, judged in merged.items()
+            if judged.state == "labelled" and judged.not_relevant and not judged.relevant
         ],
         "agreement": agreement,
         "disagreements": disagreements,
