@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import errors_of
 from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError, DataError, PluginError
@@ -31,7 +31,7 @@ from target_bench.core.settings import texts
 from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task
 from target_bench.data.load import CorpusLike, Loader, once, tasks_and_corpora
-from target_bench.harness import inputs, run_warnings
+from target_bench.harness import run_warnings
 from target_bench.harness.identities import answer_plan, answers_identity, retrieval_identity
 from target_bench.harness.options import EXTRACTIVE, RUNS, TOP_K, Keywords, Options
 from target_bench.harness.prepare import (
@@ -47,7 +47,6 @@ from target_bench.harness.prepare import (
     with_earlier_corrections,
     with_names,
 )
-from target_bench.harness.stages import retrieve
 from target_bench.harness.stages.consent import Confirm
 from target_bench.harness.stages.generate import (
     AnswerOptions,
@@ -276,41 +275,6 @@ def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) ->
                 parts["report"] = scored.report
             _write(experiment, task, run, scored, dataset, **parts)
     return Result(run.folder, asked=command, queries=dataset.queries, reused=reused and judged)
-
-
-def score_files(
-    pairs: Sequence[Pair],
-    options: Options,
-    *,
-    run_file: str | Path | None = None,
-    predictions: str | Path | None = None,
-    order: str | Path | None = None,
-    loader: Loader,
-    observer: Observer,
-    confirm: Confirm | None = None,
-    by: str | Sequence[str] = (),
-) -> Results:
-    """Score rankings, or answers, that were made elsewhere; arguments as for ``TARGET.score``."""
-    check_tasks(pairs, options)
-    options = replace(options, on_error="record")
-    names = texts("by", by)
-    results = []
-    with evaluation(observer):
-        for text, corpus in pairs:
-            loaded = loaded_split(text, corpus, options, loader)
-            task = make_task(text)
-            spec = retrieve.retriever_spec(NO_CONTEXT, observer)
-            answering = AnswerOptions("empty", task=text)
-            if task.answer == "ranking":
-                spec = inputs.given_rankings(run_file, loaded, options.limit, observer)
-            else:
-                answers = inputs.given_answers(predictions, order, loaded, observer)
-                answering = replace(answers, task=text, confirm=confirm)
-            ranked = spec if task.source == "retrieved" else None
-            experiment = Experiment(limited_to(loaded, options), ranked, options, observer)
-            check_properties(names, [experiment.dataset])
-            results.append(run_experiment(task, experiment, answering))
-    return Results(result.sliced(names) for result in results)
 
 
 def _check_depth(experiment: Experiment) -> None:

@@ -7,25 +7,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.errors import DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.metric import without_packages
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset
-from target_bench.core.task import Task, given_tables
+from target_bench.core.task import Task, given_tables, has_reference
 from target_bench.core.task_names import make_task
-from target_bench.harness import inputs
-from target_bench.harness.stages.generate import AnswerOptions, AnswerPlan
+from target_bench.harness.stages.generate import GOLD, AnswerOptions, AnswerPlan
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.harness.stages.score import metrics_of, scorable
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 
 
 def answer_plan(task: Task[Any], experiment: Experiment, options: AnswerOptions) -> AnswerPlan:
-    """Return generator, task and prompts; errors as in ``AnswerOptions``, ``check_references``."""
+    """Return generator, task and prompts; errors as in ``AnswerOptions``."""
     scorable(task, experiment.dataset)
     generator = options.generator_spec(task, experiment.observer)
     if generator.is_gold:
-        inputs.check_references(task, experiment.dataset)
+        _check_references(task, experiment.dataset)
     follows_schema = bool(getattr(generator.generator, "follows_schema", False))
     depth = experiment.depth if task.source == "retrieved" else most_given(task, experiment.dataset)
     tables = options.prompting.tables
@@ -36,6 +36,19 @@ def answer_plan(task: Task[Any], experiment: Experiment, options: AnswerOptions)
         depth if tables is None else min(tables, depth),
         {"task": options.task or task.name, "prompting": options.prompting.to_json()},
     )
+
+
+def _check_references(task: Task[Any], dataset: Dataset) -> None:
+    """Check that a query has a reference, as references are to be the answers.
+
+    Raises:
+        DataError: no query has one.
+    """
+    if not any(has_reference(task, query) for query in dataset.queries):
+        raise DataError(
+            f"{dataset.info.name} {dataset.split}: no query has a reference answer, so the "
+            f"generator {GOLD} has nothing to answer with; name another generator"
+        )
 
 
 def most_given(task: Task[Any], dataset: Dataset) -> int:

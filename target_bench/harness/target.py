@@ -152,11 +152,11 @@ class TARGET:
                 the corpus does not have.
             StoreError: the run folder cannot be written or read.
         """
-        from target_bench.harness.evaluate import score_files
+        from target_bench.harness.score_given import score_given
 
         given = {"split": split, "top_k": top_k, **options}
         check_names(given, ["split", "top_k", *DataKeywords.__annotations__])
-        return score_files(
+        return score_given(
             self._pairs,
             replace(Options.of(given), out=self._options.out),
             run_file=run_file,

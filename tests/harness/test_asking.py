@@ -137,6 +137,7 @@ def test_how_far_questions_tell_retrievers_apart(
     [
         ({"n": 0}, "n=0: expected a whole number from 1"),
         ({"n": 1.5}, "n=1.5: expected a whole number"),
+        ({"n": None}, "n=None: expected a whole number"),
         ({"language": "fi"}, "in Finnish, and templates ask in English, German, French, Spanish"),
         ({"tables": [("0", "nope")]}, r"tables: \('0', 'nope'\) is not a table of the corpus"),
         ({"difficulty": "tiny"}, "easy, medium, hard or mixed"),

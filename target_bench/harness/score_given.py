@@ -1,23 +1,71 @@
-"""Rankings and answers that no plug-in gives: read from files to be scored, or references."""
+"""Scores of rankings and answers that were made elsewhere, and are read from files."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from target_bench.core import registry
-from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Dataset, Query
-from target_bench.core.task import Task, has_reference
-from target_bench.data.load import Loaded
-from target_bench.harness.stages.generate import GOLD, AnswerOptions, GeneratorSpec
-from target_bench.harness.stages.retrieve import RetrieverSpec
+from target_bench.core.schema import Query
+from target_bench.core.settings import texts
+from target_bench.core.task_names import make_task
+from target_bench.data.load import Loaded, Loader
+from target_bench.harness.evaluate import run_experiment
+from target_bench.harness.options import Options
+from target_bench.harness.prepare import (
+    Pair,
+    check_properties,
+    check_tasks,
+    evaluation,
+    limited_to,
+    loaded_split,
+)
+from target_bench.harness.stages.consent import Confirm
+from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec, retriever_spec
 from target_bench.runs import ranking_files
 from target_bench.runs.record_log import Answered
+from target_bench.runs.result import Results
 
 
-def given_rankings(
+def score_given(
+    pairs: Sequence[Pair],
+    options: Options,
+    *,
+    run_file: str | Path | None = None,
+    predictions: str | Path | None = None,
+    order: str | Path | None = None,
+    loader: Loader,
+    observer: Observer,
+    confirm: Confirm | None = None,
+    by: str | Sequence[str] = (),
+) -> Results:
+    """Score the rankings, or answers, of files; arguments as for ``TARGET.score``."""
+    check_tasks(pairs, options)
+    options = replace(options, on_error="record")
+    names = texts("by", by)
+    results = []
+    with evaluation(observer):
+        for text, corpus in pairs:
+            loaded, task = loaded_split(text, corpus, options, loader), make_task(text)
+            if task.answer == "ranking":
+                spec = _rankings_of(run_file, loaded, options.limit, observer)
+                answering = AnswerOptions("empty", task=text)
+            else:
+                spec = retriever_spec(NO_CONTEXT, observer)
+                answers = _answers_of(predictions, order, loaded, observer)
+                answering = AnswerOptions(answers, task=text, confirm=confirm)
+            ranked = spec if task.source == "retrieved" else None
+            experiment = Experiment(limited_to(loaded, options), ranked, options, observer)
+            check_properties(names, [experiment.dataset])
+            results.append(run_experiment(task, experiment, answering))
+    return Results(result.sliced(names) for result in results)
+
+
+def _rankings_of(
     run_file: str | Path | None, loaded: Loaded, limit: int | None, observer: Observer
 ) -> RetrieverSpec:
     """Return the rankings of a run file, which may have more than the first ``limit`` queries.
@@ -37,12 +85,12 @@ def given_rankings(
     return RetrieverSpec(Path(run_file).name, {"run_file": given.sha256}, rank=given.rank)
 
 
-def given_answers(
+def _answers_of(
     predictions: str | Path | None,
     order: str | Path | None,
     loaded: Loaded,
     observer: Observer,
-) -> AnswerOptions:
+) -> GeneratorSpec:
     """Return the answers of a predictions file.
 
     Raises:
@@ -79,17 +127,4 @@ def given_answers(
         return Answered(replay.answer(query.id))
 
     identity, _ = plugin_identity(replay)
-    return AnswerOptions(GeneratorSpec(Path(predictions).name, identity, replay, answer))
-
-
-def check_references(task: Task[Any], dataset: Dataset) -> None:
-    """Check that a query has a reference, as references are to be the answers.
-
-    Raises:
-        DataError: no query has one.
-    """
-    if not any(has_reference(task, query) for query in dataset.queries):
-        raise DataError(
-            f"{dataset.info.name} {dataset.split}: no query has a reference answer, so the "
-            f"generator {GOLD} has nothing to answer with; name another generator"
-        )
+    return GeneratorSpec(Path(predictions).name, identity, replay, answer)
