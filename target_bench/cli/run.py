@@ -169,11 +169,7 @@ def _with_config(
 def _check_all(
     kind: Literal["retriever", "generator"], written: Sequence[str], modes: Collection[str]
 ) -> None:
-    """See that the last of several plug-ins can be made before the first one runs.
-
-    Raises:
-        ConfigError: an unknown name, an invalid setting, or two of one name.
-    """
+    """See that the last of several plug-ins can be made before the first one runs."""
     from target_bench.models.original_classes import created
 
     check_named_once(written)
@@ -345,11 +341,7 @@ def score(
 
 
 def _corpora(corpus: str | None, corpora: Iterable[str]) -> list[str]:
-    """Return the corpora of the command line, the argument first.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """Return the corpora of the command line, the argument first."""
     names = [*([corpus] if corpus else []), *corpora]
     if not names:
         known = ", ".join(registry.names("corpus"))

@@ -189,12 +189,7 @@ def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", form: PrintedForm) ->
 
 
 def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
-    """Name the cells that failed, and those with failed queries.
-
-    Raises:
-        StoreError: a run folder could not be written or read.
-        PluginError: anything else failed.
-    """
+    """Name the cells that failed, and those with failed queries."""
     lines = []
     for outcome in outcomes:
         cell = outcome.cell

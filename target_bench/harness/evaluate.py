@@ -278,11 +278,7 @@ def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) ->
 
 
 def _check_depth(experiment: Experiment) -> None:
-    """Warn where rankings hold fewer tables than asked for.
-
-    Raises:
-        DataError: there are no tables.
-    """
+    """Warn where rankings hold fewer tables than asked for."""
     dataset = experiment.dataset
     if not len(dataset.corpus):
         raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")

@@ -39,11 +39,7 @@ def answer_plan(task: Task[Any], experiment: Experiment, options: AnswerOptions)
 
 
 def _check_references(task: Task[Any], dataset: Dataset) -> None:
-    """Check that a query has a reference, as references are to be the answers.
-
-    Raises:
-        DataError: no query has one.
-    """
+    """Check that a query has a reference, as references are to be the answers."""
     if not any(has_reference(task, query) for query in dataset.queries):
         raise DataError(
             f"{dataset.info.name} {dataset.split}: no query has a reference answer, so the "

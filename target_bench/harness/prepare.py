@@ -30,12 +30,7 @@ Pair = tuple[str, CorpusLike]
 
 
 def check_tasks(pairs: Iterable[Pair], options: Options) -> None:
-    """See that tasks can be made and read the metrics that are asked for, before anything runs.
-
-    Raises:
-        ConfigError: an installed package is of a version that does not work, a setting of a task
-            is invalid, none of the tasks reads a metric, or one has the name of a built-in one.
-    """
+    """See that tasks can be made and read the metrics that are asked for, before anything runs."""
     texts = dict.fromkeys(text for text, _ in pairs)
     for text in texts:
         registry.create("task", text)
@@ -45,12 +40,7 @@ def check_tasks(pairs: Iterable[Pair], options: Options) -> None:
 
 
 def loaded_split(text: str, corpus: CorpusLike, options: Options, loader: Loader) -> Loaded:
-    """Load the tables and queries of a task.
-
-    Raises:
-        ConfigError: no query is about the task.
-        DataError: the corpus is missing or broken, or has no query.
-    """
+    """Load the tables and queries of a task."""
     loaded = loader.load(
         corpus,
         options.split,
@@ -80,12 +70,7 @@ def made_retriever(
     options: Options,
     observer: Observer,
 ) -> RetrieverSpec | None:
-    """Make a retriever; None if no task retrieves.
-
-    Raises:
-        ConfigError: a task retrieves and no retriever is named, an unknown name, or an invalid
-            setting.
-    """
+    """Make a retriever; None if no task retrieves."""
     texts = dict.fromkeys(text for text, _ in pairs)
     retrieving = [text for text in texts if task_class(text).source == "retrieved"]
     if retriever is None and retrieving:
@@ -109,11 +94,7 @@ def made_retriever(
 def with_names(
     retriever: Retrievers, name: str | Sequence[str] | None
 ) -> list[tuple[RetrieverLike | str | None, str | None]]:
-    """Return each retriever with its name, or None.
-
-    Raises:
-        ConfigError: there are not as many names as retrievers, or two of one name.
-    """
+    """Return each retriever with its name, or None."""
     retrievers: list[Any] = [retriever]
     if isinstance(retriever, list | tuple):
         retrievers = [*retriever] or [None]
@@ -129,11 +110,7 @@ def with_names(
 
 
 def check_properties(names: Sequence[str], datasets: Iterable[Dataset]) -> None:
-    """See that queries have the properties by which scores are wanted.
-
-    Raises:
-        ConfigError: the queries of a dataset do not have one of them.
-    """
+    """See that queries have the properties by which scores are wanted."""
     for dataset in datasets if names else ():
         slicing.check_names(slicing.by_property(dataset.queries), names)
 

@@ -68,12 +68,7 @@ def score_given(
 def _rankings_of(
     run_file: str | Path | None, loaded: Loaded, limit: int | None, observer: Observer
 ) -> RetrieverSpec:
-    """Return the rankings of a run file, which may have more than the first ``limit`` queries.
-
-    Raises:
-        ConfigError: no file was named.
-        DataError: the file is missing or broken.
-    """
+    """Return the rankings of a run file, which may have more than the first ``limit`` queries."""
     if run_file is None:
         raise ConfigError(
             f"task {RANKING_TASK}: name the rankings to score with run_file (--run); to score "
@@ -91,12 +86,7 @@ def _answers_of(
     loaded: Loaded,
     observer: Observer,
 ) -> GeneratorSpec:
-    """Return the answers of a predictions file.
-
-    Raises:
-        ConfigError: no file was named.
-        DataError: the file is missing or broken, or answers no query of the split.
-    """
+    """Return the answers of a predictions file."""
     if predictions is None:
         raise ConfigError(
             "name the answers to score with predictions (--predictions); to score rankings, name "

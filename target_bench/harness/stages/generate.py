@@ -168,13 +168,7 @@ class GenerateStage:
         self.retrievals, self.store, self.confirm = retrievals, store, confirm
 
     def run(self) -> tuple[dict[str, Answered], bool]:
-        """Return the answers to all queries, and whether all of them were there already.
-
-        Raises:
-            ConfigError: the user does not want to pay.
-            PluginError: the generator breaks its contract as a whole.
-            StoreError: the run folder cannot be read or written.
-        """
+        """Return the answers to all queries, and whether all of them were there already."""
         stored = ANSWERS.read(self.store.folder)
         done = {
             query.id: stored[query.id]

@@ -49,12 +49,6 @@ class JudgeStage:
         """Return the judgements of all queries, and whether all of them were there already.
 
         There are none where the task judges no answers.
-
-        Raises:
-            ConfigError: the answers cannot be judged on these data, or the user does not want to
-                pay.
-            BudgetError: the time for all of them is over.
-            StoreError: the run folder cannot be read or written.
         """
         judge = self.task.judge
         if judge is None or not self.dataset.queries:

@@ -59,9 +59,6 @@ def by_database(dataset: Dataset, queries: Sequence[Query]) -> list[Part]:
     """Return the tables of each database that queries are about, with these queries.
 
     The corpus of a database without tables is empty.
-
-    Raises:
-        ConfigError: a query is about no database.
     """
     queries_of: dict[str, list[Query]] = defaultdict(list)
     for query in queries:

@@ -152,13 +152,7 @@ class RetrieveStage:
         self.part_notes: dict[str, list[str]] = {}
 
     def run(self) -> tuple[dict[str, Retrieval], bool]:
-        """Return the retrievals of all queries, and whether all of them were there already.
-
-        Raises:
-            ConfigError: the user does not want to pay.
-            PluginError: the retriever failed while indexing, or on a query in mode ``stop``.
-            StoreError: the run folder cannot be read or written.
-        """
+        """Return the retrievals of all queries, and whether all of them were there already."""
         rankings, reused = self._retrievals()
         if self._indexes is not None and self.spec.retriever is not None:
             self._build_missing_indexes(self.spec.retriever)

@@ -264,11 +264,7 @@ def aligned(
 
 
 def answer_task(task: Task[Any] | str) -> Task[Any]:
-    """Return the task itself, or the task of this name.
-
-    Raises:
-        ConfigError: the name is unknown, or that of a task about rankings.
-    """
+    """Return the task itself, or the task of this name."""
     made = make_task(task) if isinstance(task, str) else task
     if made.answer == "ranking":
         raise ConfigError(f"{made.name} is a task about rankings; score them with score_rankings")
@@ -279,9 +275,6 @@ def scorable(task: Task[Any], dataset: Dataset) -> Dataset:
     """Return the dataset with the queries that a task can score; perhaps with none.
 
     They are those with a reference; all, where none has one and the task has metrics without.
-
-    Raises:
-        DataError: a reference is not valid.
     """
     queries = tuple(query for query in dataset.queries if has_reference(task, query))
     all_there = len(queries) == len(dataset.queries)
@@ -325,11 +318,7 @@ def _retrieval(
 
 
 def check_known(what: str, given: Mapping[str, object], dataset: Dataset) -> None:
-    """See that what is given is of queries of the dataset.
-
-    Raises:
-        DataError: it is not; the message names the first.
-    """
+    """See that what is given is of queries of the dataset."""
     known = {query.id for query in dataset.queries}
     unknown = [query_id for query_id in given if query_id not in known]
     if unknown:
@@ -406,11 +395,7 @@ def _compute(
 
 
 def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
-    """Return the declaration that is stored beside the score; None for a metric of this package.
-
-    Raises:
-        ConfigError: the metric has the name of one of this package, and is another one.
-    """
+    """Return the declaration that is stored beside the score; None for a metric of this package."""
     if not is_built_in(metric.name):
         return metric.spec
     if spec_of(metric.name) != metric.spec:

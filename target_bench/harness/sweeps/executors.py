@@ -138,11 +138,7 @@ class Ray:
             raise ConfigError(f"cpus={self.cpus}: a cell takes more than no core")
 
     def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
-        """Yield the outcomes as they come; see ``Executor``.
-
-        Raises:
-            ConfigError: there is no such cluster, or it cannot be used.
-        """
+        """Yield the outcomes as they come; see ``Executor``."""
         out = cells[0].options.out
         out.mkdir(parents=True, exist_ok=True)
         mark = out / f".ray-{uuid4().hex}"  # a node with a folder of its own of this name lacks it
@@ -237,11 +233,7 @@ def _end_with_parent() -> None:
 def _on_a_node(
     cell: SweepCell, version: str, folder: Path, mark: Path, environment: Mapping[str, str]
 ) -> tuple[CellOutcome, list[str]]:
-    """Run a cell where the sweep is: in its working folder, with its variables.
-
-    Raises:
-        ConfigError: this node has another version, or does not see a folder.
-    """
+    """Run a cell where the sweep is: in its working folder, with its variables."""
     import ray
 
     node = socket.gethostname()
@@ -267,11 +259,7 @@ def _on_a_node(
 
 @contextmanager
 def _connected(address: str | None) -> Iterator[None]:
-    """Connect to Ray; a connection that this process has already is used, and left as it is.
-
-    Raises:
-        ConfigError: nothing answers there, or it is a cluster of another version.
-    """
+    """Connect to Ray; a connection that this process has already is used, and left as it is."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 

@@ -65,11 +65,7 @@ class CellPlugin(NamedTuple):
 
 
 def name_of(document: SweepFile) -> str:
-    """Return the name of a sweep: what its file says, else that of its file.
-
-    Raises:
-        ConfigError: it cannot be part of the names of files.
-    """
+    """Return the name of a sweep: what its file says, else that of its file."""
     name = document.content.get("name", document.file.stem)
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]*\w", name) or name[0] == ".":
         raise ConfigError(f"{document.at('name')}: {name!r} is no name for files")
@@ -77,11 +73,7 @@ def name_of(document: SweepFile) -> str:
 
 
 def shared_options(document: SweepFile) -> dict[str, Any]:
-    """Return the options of ``run`` that all cells share, and check the names of all entries.
-
-    Raises:
-        ConfigError: unknown entries or invalid values; the message has a line for each.
-    """
+    """Return the options of ``run`` that all cells share, and check the names of all entries."""
     for entry in document.content:
         with document.collecting(document.at(entry)):
             if entry not in _ENTRIES:
@@ -101,9 +93,6 @@ def cells(document: SweepFile, shared: Mapping[str, Any]) -> list[SweepCell]:
     Args:
         document: the file.
         shared: its ``shared_options``.
-
-    Raises:
-        ConfigError: an invalid list; the message names its entry.
     """
     axes = _axes(document)
     unique: dict[SweepCell, SweepCell] = {}
@@ -119,9 +108,6 @@ def combined(axes: Mapping[str, Sequence[Any]], where: str) -> list[dict[str, An
     Args:
         axes: list -> its alternatives.
         where: the entry that the lists are part of.
-
-    Raises:
-        ConfigError: there are more than ``MOST_CELLS`` combinations.
     """
     n = prod(map(len, axes.values()))
     if n > MOST_CELLS:
@@ -141,11 +127,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _axes(document: SweepFile) -> dict[str, list[Any]]:
-    """Return the alternatives of each list.
-
-    Raises:
-        ConfigError: invalid entries; the message has a line for each.
-    """
+    """Return the alternatives of each list."""
     axes: dict[str, list[Any]] = {}
     for entry in _LISTS:
         default = OPTIONS[_OPTION_LISTS[entry]].default if entry in _OPTION_LISTS else None

@@ -79,10 +79,6 @@ def planned(
         document: the file they come from.
         indexes: the folder of saved indexes, for the retrievers that can save theirs.
         observer: gets loading.
-
-    Raises:
-        ConfigError: something is invalid; the message has a line for each.
-        DataError: the same, if it is all about data.
     """
     planner = _Planner(document, indexes, observer)
     looked_at = [planner.planned(cell) for cell in cells]
@@ -253,9 +249,6 @@ def _of_generator(
         plan: how the queries are answered.
         ranked: the folder of the rankings, if there is one.
         answered: the folder of the answers, if there is one.
-
-    Raises:
-        StoreError: what is stored cannot be read.
     """
     generator = plan.generator.generator
     if not getattr(generator, "paid", False):

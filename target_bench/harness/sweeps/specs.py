@@ -15,11 +15,7 @@ _PLAIN = re.compile(r"[\w./@+-]+(:[\w./@+-]+)*")
 
 
 def spec_text(kind: registry.Kind, name: str, settings: Mapping[str, Any]) -> str:
-    """``name:key=value,...``, which ``registry.parse`` reads back as the same.
-
-    Raises:
-        ConfigError: a setting that cannot be written so.
-    """
+    """``name:key=value,...``, which ``registry.parse`` reads back as the same."""
     earlier = registry.parse(kind, name)
     both = earlier.settings.keys() & settings.keys()
     if both:

@@ -31,13 +31,7 @@ class SweepFile:
 
     @classmethod
     def read(cls, file: Path) -> "SweepFile":
-        """Read a file.
-
-        Raises:
-            ConfigError: it cannot be read, is too large, is not YAML, is no mapping, has a key
-                twice or one that is not text, or an alias (``*name``), which can stand for more
-                entries than a machine can hold.
-        """
+        """Read a file; aliases, which can stand for more than a machine can hold, are refused."""
         try:
             written = file.read_bytes()
             if len(written) > _MOST_BYTES:
@@ -85,12 +79,7 @@ class SweepFile:
             self.problems.setdefault(line, error)
 
     def raise_problems(self) -> None:
-        """Raise one error with a line for each problem, if there is any.
-
-        Raises:
-            DataError: all of them are about data.
-            ConfigError: there are others.
-        """
+        """Raise one error with a line for each problem, if there is any."""
         if self.problems:
             data_only = all(isinstance(error, DataError) for error in self.problems.values())
             raise (DataError if data_only else ConfigError)("\n".join(self.problems))
