@@ -16,12 +16,9 @@ from target_bench.harness.options import RUN_OPTIONS, Options
 from target_bench.harness.sweeps import Local, Ray, executors
 from target_bench.harness.sweeps.cell import CellOutcome, SweepCell
 from tests.builders import Recorder
-from tests.harness.sweeps import plugins_on_ray
-from tests.harness.sweeps.plugins_on_ray import notes
+from tests.harness.sweeps.workplace import write
 
 ray = pytest.importorskip("ray")
-
-PLUGINS = plugins_on_ray.__file__
 
 
 class Heard(Recorder):
@@ -61,18 +58,19 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         started.shutdown()  # type: ignore[no-untyped-call]
 
 
-def cell(number: int, retriever: str, out: Path, **more: Any) -> SweepCell:
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder of sweeps, with the plug-ins."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "")
+    return tmp_path
+
+
+def cell(number: int, retriever: str, **more: Any) -> SweepCell:
     given: dict[str, Any] = {"task": "retrieval", "corpus": "mini", **more}
     chosen = {name: given.pop(name) for name in RUN_OPTIONS if name in given}
-    options = Options(top_k=(1, 5), out=out, **chosen)
+    options = Options(top_k=(1, 5), out=Path("ray").resolve(), **chosen)
     return SweepCell(number=number, retriever=retriever, options=options, **given)
-
-
-def plugin(cls: str, folder: Path, **settings: Any) -> str:
-    """A plug-in as it is named on the command line."""
-    folder.mkdir(exist_ok=True)
-    more = "".join(f",{key}={value}" for key, value in settings.items())
-    return f"{PLUGINS}:{cls}:folder={folder}{more}"
 
 
 def on_ray(cells: list[SweepCell], observer: Observer, **settings: Any) -> list[CellOutcome]:
@@ -86,16 +84,22 @@ def scores(outcome: CellOutcome) -> bytes:
     return (outcome.folder / "scores.json").read_bytes()
 
 
+def placed() -> list[list[str]]:
+    """Number, process, GPUs and folder of each ``Placed``, in the order of the numbers."""
+    path = Path("placed")
+    return sorted(line.split() for line in path.read_text().splitlines()) if path.exists() else []
+
+
 @pytest.mark.usefixtures("cluster")
 def test_results_are_those_of_the_local_executor(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     cells = [
-        cell(1, "bm25", tmp_path / "ray", split="test"),
-        cell(2, "tfidf", tmp_path / "ray", limit=40),
-        cell(3, "bm25", tmp_path / "ray", task="question_answering", generator="extractive"),
-        cell(4, "nobody", tmp_path / "ray"),
-        cell(5, plugin("First", tmp_path / "notes"), tmp_path / "ray", memory=10**9),
+        cell(1, "bm25", split="test"),
+        cell(2, "tfidf", limit=40),
+        cell(3, "bm25", task="question_answering", generator="extractive"),
+        cell(4, "nobody"),
+        cell(5, "plugins.py:Slow", memory=10**9),
     ]
     heard, local = Heard(), Heard()
     outcomes = on_ray(cells, heard)
@@ -117,50 +121,41 @@ def test_results_are_those_of_the_local_executor(
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_cell_gets_the_gpus_that_it_needs(tmp_path: Path) -> None:
+def test_a_cell_gets_the_gpus_that_it_needs() -> None:
     """One that needs more than any node has fails at once; it would wait for ever."""
     cells = [
-        cell(n, plugin("First", tmp_path / f"{n}", name="n"), tmp_path / "runs", gpus=gpus)
+        cell(n, f"plugins.py:Placed:shift={n}", gpus=gpus)
         for n, gpus in enumerate([0.0, 1.0, 0.5, 4.0])
     ]
     *outcomes, refused = on_ray(cells, Heard())
     assert all(outcome.error is None for outcome in outcomes)
-    seen = [notes(tmp_path / f"{n}")[0].split()[3:] for n in range(3)]
-    assert [devices for devices, _ in seen] == ["''", "'0'", "'0'"]
-    assert {folder for _, folder in seen} == {str(Path.cwd())}
+    assert [devices for _, _, devices, _ in placed()] == ["''", "'0'", "'0'"]
+    assert {folder for *_, folder in placed()} == {str(Path.cwd())}
     assert "no node of the cluster has 1 cores and 4 GPUs" in (refused.error or "")
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_worker_that_dies_each_time(tmp_path: Path) -> None:
-    cells = [
-        cell(1, plugin("Deadly", tmp_path / "deadly"), tmp_path / "runs"),
-        cell(2, "random", tmp_path / "runs"),
-    ]
-    deadly, other = on_ray(cells, Heard())
+def test_a_worker_that_dies_each_time() -> None:
+    deadly, other = on_ray([cell(1, "plugins.py:Deadly"), cell(2, "random")], Heard())
     assert other.error is None
     assert (deadly.state, deadly.exit_code) == ("failed", 3)
     assert "the process of this cell died (WorkerCrashedError" in (deadly.error or "")
-    assert len(notes(tmp_path / "deadly")) == 2
+    assert Path("died").read_text().splitlines() == ["died", "died"]
 
 
 @pytest.mark.usefixtures("cluster")
-def test_closing_cancels(tmp_path: Path) -> None:
+def test_closing_cancels() -> None:
     """What is running is ended at once, as when Ctrl-C is pressed."""
-    cells = [
-        cell(1, "random", tmp_path / "runs"),
-        cell(2, plugin("First", tmp_path / "notes", name="n", seconds=1000), tmp_path / "runs"),
-    ]
-    coming = Ray().run(cells, Heard())
+    coming = Ray().run([cell(1, "random"), cell(2, "plugins.py:Placed:seconds=1000")], Heard())
     assert next(coming).cell.number == 1
-    while not notes(tmp_path / "notes"):
+    while not placed():
         time.sleep(0.05)
-    process = int(notes(tmp_path / "notes")[0].split()[2])
+    process = Path("/proc") / placed()[0][1]
     coming.close()
     deadline = time.monotonic() + 10
-    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
+    while process.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not Path(f"/proc/{process}").exists()
+    assert not process.exists()
 
 
 @pytest.mark.parametrize(
@@ -180,7 +175,7 @@ def test_addresses_without_a_cluster(
 
 
 def test_a_node_that_does_not_see_the_folders(tmp_path: Path) -> None:
-    away, mark = cell(1, "bm25", tmp_path / "elsewhere"), tmp_path / "elsewhere" / "mark"
+    away, mark = cell(1, "bm25"), tmp_path / "elsewhere" / "mark"
     with pytest.raises(ConfigError, match=r"does not see .*elsewhere: folders of runs"):
         executors._on_a_node(away, __version__, tmp_path, mark, {})
     with pytest.raises(ConfigError, match="install the same on all nodes"):

@@ -33,6 +33,16 @@ class Slow:
         return self.ids[start : start + top_k]
 
 
+class Placed(Slow):
+    '''Notes where it runs, and takes its time to index.'''
+
+    def embed_corpus(self, corpus):
+        super().embed_corpus(corpus)
+        gpus = os.environ.get("CUDA_VISIBLE_DEVICES")
+        note("placed", f"{self.shift} {os.getpid()} {gpus!r} {os.getcwd()}")
+        time.sleep(self.seconds)
+
+
 class Broken(Slow):
     '''Fails at every query.'''
 
