@@ -21,7 +21,7 @@ from target_bench.core.registry import class_name, installed_version
 from target_bench.core.user_code import described, place
 
 
-class Foreign:
+class ExternalObject:
     """An object that a setting gives or names.
 
     Args:

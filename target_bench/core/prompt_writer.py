@@ -37,19 +37,7 @@ def _prompts(name: str, value: Any) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class PromptOptions(Read):
-    """Settings of prompts: how the requests of a run are written.
-
-    Attributes:
-        prompt: a YAML file with prompts, or a folder with one for each task, named after it;
-            ``paper`` for those of TARGET's paper; None for our own.
-        tables: how many tables of a ranking, from the first, stand in a prompt; None for as many
-            as the largest cutoff.
-        table_format: how tables are written.
-        prompt_tokens: about how many tokens the tables of a prompt may take.
-        schema_scope: text-to-SQL: whether a prompt shows all tables of the first retrieved
-            ``database``, or the retrieved ``tables`` of it alone.
-        structured: text-to-SQL and fact verification: whether the answer has to be JSON of a given
-            schema; in fact verification only where the generator follows schemas.
+    """Settings of prompts, each with its help: how the requests of a run are written.
 
     Raises:
         ConfigError: an invalid value.

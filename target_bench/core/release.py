@@ -200,19 +200,14 @@ class Release:
         """Return the content of a file of ``bundled`` as one JSON document."""
         return _json(decode(content, place), place)
 
-    def json_lines(self, path: Path, torn: bool = False) -> Iterator[tuple[str, Any]]:
-        """Yield (place, value) of every line that is not blank; the place names file and line.
-
-        Args:
-            path: the file.
-            torn: whether half a last line, as a killed process leaves it, is left out.
-        """
+    def json_lines(self, path: Path) -> Iterator[tuple[str, Any]]:
+        """Yield (place, value) of every line that is not blank; the place names file and line."""
         with self.open(path) as file:
             lines = enumerate(iter(file), start=1)
             while True:
                 with _readable(path):
                     number, raw = next(lines, (0, b""))
-                if not number or (torn and _is_half(raw)):
+                if not number:
                     return
                 place = f"{path}, line {number}"
                 line = decode(raw, place, one_line=True)
@@ -286,16 +281,6 @@ def _json(text: str, place: object, one_line: bool = False) -> Any:
         raise DataError(f"{place}: not valid JSON at {where}: {error.msg}") from error
     except ValueError as error:
         raise DataError(f"{place}: not usable JSON: {error}") from error
-
-
-def _is_half(raw: bytes) -> bool:
-    if raw.endswith(b"\n"):
-        return False
-    try:
-        parse_json(raw)
-    except ValueError:
-        return True
-    return False
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

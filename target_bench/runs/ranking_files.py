@@ -162,7 +162,7 @@ def _from_trec(release: Release, path: Path, names: _Names) -> Iterator[tuple[st
 def _from_json_lines(
     release: Release, path: Path, names: _Names
 ) -> Iterator[tuple[str, Retrieval]]:
-    for place, record in release.json_lines(path, torn=True):
+    for place, record in release.json_lines(path):
         query_id = names.query(str(field(record, "query_id", object, place)), place)
         tables = tuple(names.table(t, place) for t in field(record, "tables", list, place))
         if len(set(tables)) < len(tables):

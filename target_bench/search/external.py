@@ -10,7 +10,13 @@ from typing import Any, ClassVar
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.identity import code_hash
-from target_bench.core.model_objects import Description, Foreign, called, n_required, object_named
+from target_bench.core.model_objects import (
+    Description,
+    ExternalObject,
+    called,
+    n_required,
+    object_named,
+)
 from target_bench.core.ranking import Ranking
 from target_bench.core.registry import class_name
 from target_bench.core.schema import NO_DATABASE, Corpus, Field, Format, RowLimit, Table, TableId
@@ -75,9 +81,9 @@ class WrappedRetriever(Retriever):
         self._filled, self._fillable = self._classes()
         self._notes: dict[str, None] = {}
         self._factory = self._factory_of(retriever)
-        self._foreign: Foreign | None = None
+        self._foreign: ExternalObject | None = None
         if self._factory is None:
-            self._foreign = Foreign(retriever, "retriever", *self._filled, *self._fillable)
+            self._foreign = ExternalObject(retriever, "retriever", *self._filled, *self._fillable)
             self.packages = (*self.packages, *self._foreign.packages)
         self._used = False
 

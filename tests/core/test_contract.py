@@ -8,7 +8,6 @@ import pytest
 
 from target_bench.core.contract import Retriever, check_methods, retrieve
 from target_bench.core.errors import ConfigError
-from target_bench.core.identity import plugin_identity
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Query, Retrieval, Table, TableId
 from target_bench.core.user_code import split_place
@@ -57,12 +56,9 @@ class Batched(Based):
 KINDS = [Plain, Based, Batched]
 
 
-def _queries(*texts: str) -> list[Query]:
-    return [Query(f"id of {text}", text, (A,)) for text in texts]
-
-
-def _ask(retriever: Any, *texts: str, stop: bool = False) -> list[Retrieval]:
-    return retrieve(retriever, _queries(*texts), K, CORPUS, stop)
+def _ask(retriever: Any, *texts: str) -> list[Retrieval]:
+    queries = [Query(f"id of {text}", text, (A,)) for text in texts]
+    return retrieve(retriever, queries, K, CORPUS, stop=False)
 
 
 class NoScalar:
@@ -190,55 +186,35 @@ def test_batch_of_the_wrong_length(returned: Any, fault: str) -> None:
     assert [fault in (r.error or "") for r in retrievals] == [True, True]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("answer", "tables"),
-    [
-        (lambda: [], ()),
-        (lambda: (), ()),
-        (lambda: [F], (F,)),
-        (lambda: [C, A, B], (C, A, B)),
-        (lambda: (D, A), (D, A)),
-        (lambda: [("db", "t3"), ("db", "t0")], (D, A)),
-        (lambda: [["db", "t3"], ["db", "t0"]], (D, A)),
-        (lambda: iter([D, A]), (D, A)),
-    ],
-)
-def test_unscored_answers(
-    answer: Callable[[], Any], tables: tuple[TableId, ...], kind: type[Any]
-) -> None:
-    """Fewer than asked for, or none; the order is kept."""
-    (retrieval,) = _ask(kind(lambda _query: answer()), "q")
-    assert retrieval == Retrieval("id of q", tables)
-    assert all(type(table) is TableId for table in retrieval.tables)
+Scored = tuple[tuple[TableId, ...], tuple[float, ...], bool]
+ANSWERS: list[tuple[Callable[[], Any], Scored]] = [
+    (lambda: [], ((), (), False)),
+    (lambda: [F], ((F,), (), False)),
+    (lambda: (C, A, B), ((C, A, B), (), False)),
+    (lambda: [("db", "t3"), ("db", "t0")], ((D, A), (), False)),
+    (lambda: [["db", "t3"], ["db", "t0"]], ((D, A), (), False)),
+    (lambda: iter([D, A]), ((D, A), (), False)),
+    (lambda: [(B, 2.0), (A, 1.0)], ((B, A), (2.0, 1.0), False)),
+    (lambda: [(B, 1.0), (A, 2.0)], ((A, B), (2.0, 1.0), True)),
+    (lambda: [(B, 1), (A, -1)], ((B, A), (1.0, -1.0), False)),
+    (lambda: [(C, 1.0), (A, 1.0), (B, 1.0)], ((A, B, C), (1.0, 1.0, 1.0), False)),
+    (lambda: [(C, 1 + 2**-52), (A, 1.0)], ((C, A), (1 + 2**-52, 1.0), False)),
+    (lambda: [(A, 1.0), (C, 1 + 2**-49)], ((C, A), (1.0, 1.0), True)),
+    (lambda: [(B, 2e-12), (C, 1e-12), (A, 3e-12)], ((A, B, C), (3e-12, 2e-12, 1e-12), True)),
+    (lambda: [(C, np.float32(0.1)), (A, np.float32(0.1) + 2**-27)], ((A, C), (0.1, 0.1), True)),
+    (lambda: [[("db", "t1"), 2.0], [["db", "t0"], 1.0]], ((B, A), (2.0, 1.0), False)),
+    (lambda: [(B, np.float32(0.5)), (A, np.array(0))], ((B, A), (0.5, 0.0), False)),
+    (lambda: [(A, 0.0), (B, -1e308)], ((A, B), (0.0, -1e308), False)),
+]
+"""What is returned -> tables, scores and whether they came in another order than scores say."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ([(B, 2.0), (A, 1.0)], ((B, A), (2.0, 1.0), False)),
-        ([(B, 1.0), (A, 2.0)], ((A, B), (2.0, 1.0), True)),
-        ([(B, 1), (A, -1)], ((B, A), (1.0, -1.0), False)),
-        ([(C, 1.0), (A, 1.0), (B, 1.0)], ((A, B, C), (1.0, 1.0, 1.0), False)),
-        ([(C, 1 + 2**-52), (A, 1.0)], ((C, A), (1 + 2**-52, 1.0), False)),
-        ([(A, 1.0), (C, 1 + 2**-49)], ((C, A), (1.0, 1.0), True)),
-        ([(B, 2e-12), (C, 1e-12), (A, 3e-12)], ((A, B, C), (3e-12, 2e-12, 1e-12), True)),
-        ([(C, np.float32(0.1)), (A, np.float32(0.1) + 2**-27)], ((A, C), (0.1, 0.1), True)),
-        ([(D, 3.0), (C, 1.0), (A, 2.0)], ((D, A, C), (3.0, 2.0, 1.0), True)),
-        ([(["db", "t1"], 2.0), (["db", "t0"], 1.0)], ((B, A), (2.0, 1.0), False)),
-        ([[("db", "t1"), 2.0], [("db", "t0"), 1.0]], ((B, A), (2.0, 1.0), False)),
-        ([(B, np.float32(0.5)), (A, np.int64(0))], ((B, A), (0.5, 0.0), False)),
-        ([(B, np.array(0.5)), (A, np.float64(0.25))], ((B, A), (0.5, 0.25), False)),
-        ([(A, 0.0), (B, -1e308)], ((A, B), (0.0, -1e308), False)),
-    ],
-)
-def test_scored_answers(
-    answer: Any, expected: tuple[tuple[TableId, ...], tuple[float, ...], bool], kind: type[Any]
-) -> None:
-    """By score, ties by table order; another order than the scores say is flagged."""
+@pytest.mark.parametrize(("answer", "expected"), ANSWERS)
+def test_answers(answer: Callable[[], Any], expected: Scored, kind: type[Any]) -> None:
+    """Fewer than asked for, or none; by score, ties by table order; without scores as they are."""
     tables, scores, resorted = expected
-    (retrieval,) = _ask(kind(lambda _query: answer), "q")
+    (retrieval,) = _ask(kind(lambda _query: answer()), "q")
     assert (retrieval.tables, retrieval.resorted, retrieval.error) == (tables, resorted, None)
     assert retrieval.scores == pytest.approx(scores)
     assert all(type(score) is float for score in retrieval.scores)
@@ -311,29 +287,3 @@ def test_what_is_no_retriever() -> None:
         methods = {"embed_corpus": print, "retrieve": print, missing: None}
         with pytest.raises(ConfigError, match=f"Half is not a retriever: it has no met.*{missing}"):
             check_methods(type("Half", (), methods)())
-
-
-class _Settings(Retriever):
-    """Sound but for its settings."""
-
-    def embed_corpus(self, corpus: Corpus) -> None: ...
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        return []
-
-
-class Forgets(_Settings):
-    def __init__(self, config: str = "cfg.json") -> None:
-        self._path = config
-
-
-class Keeps(_Settings):
-    def __init__(self, config: str = "cfg.json") -> None:
-        self.config = config  # type: ignore[assignment,method-assign]
-
-
-def test_a_setting_called_config_that_is_not_kept() -> None:
-    _, warning = plugin_identity(Forgets())
-    assert warning is not None
-    assert "write self.config = config, as now self.config is the method Forgets.config" in warning
-    assert plugin_identity(Keeps())[0]["config"] == {"config": "cfg.json"}

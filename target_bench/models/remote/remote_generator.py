@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from target_bench.core.contract import Generator
 from target_bench.core.credentials import answer_without_secrets, without_secrets
 from target_bench.core.errors import TargetBenchError
-from target_bench.core.model_objects import Foreign
+from target_bench.core.model_objects import ExternalObject
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import place, whole_traceback
@@ -184,7 +184,7 @@ class WrappedModel(RemoteGenerator):
         self.model = model
         self.concurrency = concurrency
         self.cache = cache
-        self._foreign = Foreign(model, "model", kind)
+        self._foreign = ExternalObject(model, "model", kind)
         self._model: Any = self._foreign.object
         self.packages = (*self.packages, *self._foreign.packages)
         addresses = (getattr(self._model, name, None) for name in _ADDRESSES)
@@ -194,7 +194,7 @@ class WrappedModel(RemoteGenerator):
         """Return class and settings of the model as far as known, without secrets.
 
         Raises:
-            TypeError: nothing identifies the model; see ``Foreign.config``.
+            TypeError: nothing identifies the model; see ``ExternalObject.config``.
         """
         return self._foreign.config()
 
