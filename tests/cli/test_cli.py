@@ -3,9 +3,6 @@
 import csv
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,7 @@ import pytest
 from target_bench.core import registry
 from target_bench.data.load import load
 from tests.cli.inside import Inside
-from tests.runs.forked import client
+from tests.runs.processes import command, ended, start_unforked
 
 pytestmark = pytest.mark.slow
 
@@ -41,43 +38,27 @@ MORE = {"answers", "counts", "data", "folder", "index_bytes", "latency_ms", "nam
 MORE |= {"times_left_out"}
 
 
-def _command(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command of its own; forked, unless Python has to start with these variables."""
-    env = {key: value for key, value in os.environ.items() if key != "TARGET_BENCH_DATA"}
-    return subprocess.run(
-        [*([sys.executable, "-m", "target_bench"] if environment else [client()]), *arguments],
-        cwd=folder,
-        env={**env, "COLUMNS": "120", "PYTHONIOENCODING": "utf-8", **environment},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
-
-
 @pytest.fixture
 def mine(tmp_path: Path) -> str:
     (tmp_path / "mine.py").write_text(RETRIEVER, encoding="utf-8")
     return "mine.py:Mine"
 
 
-def test_run_mini_for_all_tasks(tmp_path: Path) -> None:
+def test_run_mini_for_all_tasks(tmp_path: Path, inside: Inside) -> None:
     """Every offline retriever, from rankings to answers; the second time reused."""
     run = ("run", "mini", "--task", "all", "--limit", "20")
-    done = _command(tmp_path, *run)
-    assert (done.returncode, done.stderr) == (0, "")
+    printed = inside.good(*run)
     retrieving = ("retrieval", "question_answering", "fact_verification", "text_to_sql")
     names = list(registry.BASELINES)
     for task, n in {**dict.fromkeys(retrieving, 20), "table_answering": 10}.items():
-        assert f"mini test: {task}, {n} queries" in done.stdout
+        assert f"mini test: {task}, {n} queries" in printed
         for name in names:
             assert list((tmp_path / "runs").glob(f"{task.replace('_', '-')}-mini-test-{name}-*"))
     for task in ("text_to_table", "table_to_text"):
-        assert f"mini test: {task}, 20 queries" in done.stdout
-    assert {done.stdout.count(f"\n {name} ") for name in names} == {5}
-    assert done.stdout.count("\n extractive ") == 2, "nothing is retrieved for them"
-    again = _command(tmp_path, *run)
-    assert f"{5 * len(names) + 2} runs in runs/, reused" in again.stdout
+        assert f"mini test: {task}, 20 queries" in printed
+    assert {printed.count(f"\n {name} ") for name in names} == {5}
+    assert printed.count("\n extractive ") == 2, "nothing is retrieved for them"
+    assert f"{5 * len(names) + 2} runs in runs/, reused" in inside.good(*run)
 
 
 def test_json(tmp_path: Path, inside: Inside) -> None:
@@ -137,9 +118,10 @@ def test_hash_seed_and_threads_change_nothing(tmp_path: Path) -> None:
     parts = ("lsa", "chunks", "hybrid:retrievers=[bm25,tfidf]")
     retrievers = [word for part in parts for word in ("--retriever", part)]
     for seed in ("1", "2"):
-        run = ("run", "mini", "--task", "all", "--limit", "30", *retrievers, "--out", seed)
-        done = _command(tmp_path, *run, PYTHONHASHSEED=seed, OMP_NUM_THREADS=seed)
-        assert done.returncode == 0, done.stderr
+        run = ["run", "mini", "--task", "all", "--limit", "30", *retrievers, "--out", seed]
+        variables = {"PYTHONHASHSEED": seed, "OMP_NUM_THREADS": seed}
+        code, _, error = ended(start_unforked(command(*run), tmp_path, **variables))
+        assert code == 0, error
         files: dict[str, object] = {}
         for path in (tmp_path / seed).glob("*/*"):
             name = str(path.relative_to(tmp_path / seed))
