@@ -478,8 +478,18 @@ class ScoresByName(dict[str, Score]):
             return default
 
 
+class _Denominators:
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return field name -> value; ``unlabelled`` and ``unanswerable`` only if there are any."""
+        counts: dict[str, Any] = asdict(self)  # type: ignore[call-overload]  # the subclasses are
+        optional = ("unlabelled", "unanswerable")
+        return {name: n for name, n in counts.items() if n or name not in optional}
+
+
 @dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(_Denominators):
     """The denominators of a retrieval run, in queries.
 
     Attributes:
@@ -506,13 +516,9 @@ class Counts:
     unlabelled: int = 0
     unanswerable: int = 0
 
-    def to_json(self) -> dict[str, Any]:
-        """Return field name -> value; the last two only where there are any."""
-        return _denominators(self)
-
 
 @dataclass(frozen=True, slots=True)
-class AnswerCounts:
+class AnswerCounts(_Denominators):
     """The denominators of a generation run, in queries.
 
     Attributes:
@@ -543,15 +549,6 @@ class AnswerCounts:
     cost: float | None
     unlabelled: int = 0
     unanswerable: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return field name -> value; the last two only where there are any."""
-        return _denominators(self)
-
-
-def _denominators(counts: Counts | AnswerCounts) -> dict[str, Any]:
-    optional = ("unlabelled", "unanswerable")
-    return {name: n for name, n in asdict(counts).items() if n or name not in optional}
 
 
 # Synthetic questions are scored apart from those of people, those without an answer apart from the

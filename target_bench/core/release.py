@@ -7,7 +7,7 @@ import tarfile
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, ClassVar, TypeVar, cast
@@ -66,21 +66,19 @@ class Release:
 
     def find(self, name: str) -> Path | None:
         """Return the file of this name, or this name with ``.gz`` or ``.zip``, or None."""
-        candidates = (place / f"{name}{suffix}" for place in self._places for suffix in _SUFFIXES)
-        for path in candidates:
-            if path.is_file():
-                return path
-            if not path.exists():
-                self.seen.absent.add(self.relative(path))
-        return None
+        names = [f"{name}{suffix}" for suffix in _SUFFIXES]
+        return self._first(Path.is_file, *names)
 
     def find_folder(self, name: str) -> Path | None:
         """Return the folder of this name, or None."""
-        for place in self._places:
-            if (place / name).is_dir():
-                return place / name
-            if not (place / name).exists():
-                self.seen.absent.add(self.relative(place / name))
+        return self._first(Path.is_dir, name)
+
+    def _first(self, fits: Callable[[Path], bool], *names: str) -> Path | None:
+        for path in (place / name for place in self._places for name in names):
+            if fits(path):
+                return path
+            if not path.exists():
+                self.seen.absent.add(self.relative(path))
         return None
 
     def require(self, *names: str) -> Path:

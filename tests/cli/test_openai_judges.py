@@ -57,15 +57,6 @@ def test_two_tables_are_compared_with_a_model(inside: Inside, server: OpenAIServ
     assert kinds == {"Vienna": "format", "3": "numeric"}
 
 
-def test_a_run_is_scored_with_the_p_score(inside: Inside, server: OpenAIServer) -> None:
-    task = f"text-to-table:judged_by='{_judge(server)}'"
-    run = ("run", "mini", "--task", task, "--generator", "gold", "--limit", "3", "--yes", "--json")
-    (result,) = json.loads(inside(*run).out)["results"]
-    scores = result["scores"]
-    assert (scores["p_content"]["value"], scores["p_structure"]["value"]) == (8, 10)
-    assert len(server.requests) == 3, "equal tables read the same in both orders"
-
-
 def test_a_judge_that_fails_fails_the_command_and_is_asked_again(
     inside: Inside, server: OpenAIServer
 ) -> None:

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.cli.plugins import LISTS, What
-from target_bench.core import text_tables
 from tests.builders import rewrite
 from tests.cli.inside import Inside
 from tests.runs.stored import Runs, copied
@@ -42,16 +40,6 @@ def test_ids_and_their_beginnings_resolve(inside: Inside, runs: Runs) -> None:
     message = inside.bad(2, "compare", "retrieval-mini-test", runs.bm25)
     assert "runs begin so" in message
     assert runs.tfidf.name in message
-
-
-@pytest.mark.parametrize("what", LISTS)
-def test_catalogs(inside: Inside, what: What, monkeypatch: pytest.MonkeyPatch) -> None:
-    for width in (40, 100):
-        monkeypatch.setattr(text_tables, "terminal_width", lambda width=width: width)
-        out = inside.good("list", what)
-        for row in LISTS[what]()[1]:
-            assert row[0] in out
-            assert all(word in out for cell in row[1:] for word in cell.split())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
