@@ -8,8 +8,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table
 from target_bench.data.databases.release_folder import DatabaseFolder
-from target_bench.data.databases.schema_corpus import gold_of, tables_of
-from target_bench.data.databases.schemas import Schema, schemas
+from target_bench.data.databases.schemas import Schema, gold_of, schemas, tables_of
 
 _QUESTIONS = {
     "validation": ("dev.json",),

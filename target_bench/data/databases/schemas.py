@@ -1,13 +1,16 @@
-"""Schemas as Spider and BIRD publish them: ``tables.json``, one record per database."""
+"""What Spider and BIRD share: schemas (``tables.json``), their tables, gold tables of gold SQL."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
+from target_bench.core.schema import Table, TableId
+from target_bench.data.databases.release_folder import DatabaseFile
+from target_bench.data.databases.stored_tables import LazyRows, StoredTable, built, sound_tables
 from target_bench.sql.databases import quoted
 
 _SQL_TYPES = {"number": "NUMERIC", "time": "TEXT", "others": "", "boolean": "BOOLEAN"}
@@ -17,53 +20,12 @@ _OWN = "sqlite_"
 """How the names of SQLite's own tables begin; no one else can create those."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaColumn:
-    """A column: its name, the name as people say it, and its type in the file's words."""
+class DeclaredTable(NamedTuple):
+    """A table of a schema, and what people call it and its columns (by name in lower case)."""
 
-    name: str
+    stored: StoredTable
     title: str
-    type: str
-
-
-@dataclass(frozen=True, slots=True)
-class TableSchema:
-    """A table of a schema: its name, the name as people say it, its columns and keys."""
-
-    name: str
-    title: str
-    columns: tuple[SchemaColumn, ...]
-    primary_key: tuple[str, ...]
-    foreign_keys: tuple[tuple[str, str, str], ...]  # column, table, column there
-
-    @property
-    def context(self) -> dict[str, Any]:
-        """Keys, types and statement as a table's context has them; what is empty is left out."""
-        entries = {
-            "primary_key": list(self.primary_key),
-            "foreign_keys": [[column, f"{t}.{to}"] for column, t, to in self.foreign_keys],
-            "column_types": [column.type for column in self.columns],
-            "schema": self.statement,
-        }
-        return {name: value for name, value in entries.items() if value}
-
-    @property
-    def statement(self) -> str:
-        """CREATE TABLE with columns and keys."""
-        columns = {column.name.lower(): column for column in reversed(self.columns)}
-        lines = [
-            f"{quoted(column.name)} {_SQL_TYPES.get(column.type, column.type.upper())}".rstrip()
-            for column in self.columns
-            if columns[column.name.lower()] is column  # a name twice would be refused
-        ]
-        if self.primary_key:
-            lines.append(f"PRIMARY KEY ({', '.join(map(quoted, self.primary_key))})")
-        lines += [
-            f"FOREIGN KEY ({quoted(column)}) REFERENCES {quoted(table)} ({quoted(to)})"
-            for column, table, to in self.foreign_keys
-        ]
-        inner = ",\n".join(f"  {line}" for line in lines)
-        return f"CREATE TABLE {quoted(self.name)} (\n{inner}\n)"
+    columns: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -71,12 +33,12 @@ class Schema:
     """The schema of a database: its id and its tables."""
 
     id: str
-    tables: tuple[TableSchema, ...]
+    tables: tuple[DeclaredTable, ...]
 
     @cached_property
     def script(self) -> str:
         """The SQL text of the database without rows."""
-        return ";\n".join(table.statement for table in self.tables) + ";\n"
+        return ";\n".join(table.stored.schema for table in self.tables) + ";\n"
 
 
 def schemas(release: Release, path: Path) -> dict[str, Schema]:
@@ -90,11 +52,11 @@ def schemas(release: Release, path: Path) -> dict[str, Schema]:
         name = field(record, "db_id", str, place)
         if name in by_id:
             raise DataError(f"{place}: db_id {name!r} occurs twice")
-        by_id[name] = _schema(name, record, f"{path}, database {name}")
+        by_id[name] = Schema(name, tuple(_declared(record, f"{path}, database {name}")))
     return by_id
 
 
-def _schema(name: str, record: Mapping[str, Any], place: str) -> Schema:
+def _declared(record: Mapping[str, Any], place: str) -> Iterator[DeclaredTable]:
     names = field(record, "table_names_original", list, place)
     titles = field(record, "table_names", list, place)
     originals = field(record, "column_names_original", list, place)
@@ -109,28 +71,122 @@ def _schema(name: str, record: Mapping[str, Any], place: str) -> Schema:
             f"{len(types)} column_types: they should be as many"
         )
     try:
-        columns = [
-            (owner, SchemaColumn(str(original), str(title), str(kind)))
-            for (owner, original), (_, title), kind in zip(originals, readable, types, strict=True)
-        ]
-        keys = {i for key in primary for i in (key if isinstance(key, list) else [key])}
-        return Schema(
-            name,
-            tuple(
-                TableSchema(
-                    str(table),
-                    str(title),
-                    tuple(column for owner, column in columns if owner == number),
-                    tuple(columns[i][1].name for i in sorted(keys) if columns[i][0] == number),
-                    tuple(
-                        (columns[i][1].name, str(names[columns[j][0]]), columns[j][1].name)
-                        for i, j in foreign
-                        if columns[i][0] == number
-                    ),
-                )
-                for number, (table, title) in enumerate(zip(names, titles, strict=True))
-                if not str(table).lower().startswith(_OWN)
-            ),
-        )
+        columns = [(owner, str(name)) for owner, name in originals]
+        column_titles = [str(title) for _, title in readable]
+        keys = sorted({i for key in primary for i in (key if isinstance(key, list) else [key])})
+        links = [(*columns[i], str(names[columns[j][0]]), columns[j][1]) for i, j in foreign]
+        for number, (name, title) in enumerate(zip(map(str, names), titles, strict=True)):
+            if name.lower().startswith(_OWN):
+                continue
+            here = [i for i, (owner, _) in enumerate(columns) if owner == number]
+            header = tuple(columns[i][1] for i in here)
+            kinds = tuple(str(types[i]) for i in here)
+            key = tuple(columns[i][1] for i in keys if columns[i][0] == number)
+            links_here = [link[1:] for link in links if link[0] == number]
+            stored = StoredTable(
+                name,
+                quoted(name),
+                header,
+                kinds,
+                key,
+                tuple((column, f"{table}.{to}") for column, table, to in links_here),
+                _statement(name, header, kinds, key, links_here),
+            )
+            called = {columns[i][1].lower(): column_titles[i] for i in here}
+            yield DeclaredTable(stored, str(title), called)
     except (TypeError, ValueError, IndexError) as error:
         raise DataError(f"{place}: columns and keys make no schema: {error}") from error
+
+
+def _statement(
+    name: str,
+    header: tuple[str, ...],
+    types: tuple[str, ...],
+    primary_key: tuple[str, ...],
+    foreign_keys: list[tuple[str, str, str]],
+) -> str:
+    """Return CREATE TABLE with columns and keys."""
+    columns: dict[str, tuple[str, str]] = {}
+    for column, kind in zip(header, types, strict=True):
+        columns.setdefault(column.lower(), (column, kind))  # a name twice would be refused
+    lines = [
+        f"{quoted(column)} {_SQL_TYPES.get(kind, kind.upper())}".rstrip()
+        for column, kind in columns.values()
+    ]
+    if primary_key:
+        lines.append(f"PRIMARY KEY ({', '.join(map(quoted, primary_key))})")
+    lines += [
+        f"FOREIGN KEY ({quoted(column)}) REFERENCES {quoted(table)} ({quoted(to)})"
+        for column, table, to in foreign_keys
+    ]
+    inner = ",\n".join(f"  {line}" for line in lines)
+    return f"CREATE TABLE {quoted(name)} (\n{inner}\n)"
+
+
+Descriptions = Mapping[str, Mapping[str, str]]
+"""Table -> column -> what it holds; both names in lower case."""
+
+
+def tables_of(
+    schema: Schema, file: DatabaseFile | None, descriptions: Descriptions | None = None
+) -> Iterator[Table]:
+    """Yield the tables of a database, in the order and spelling of its schema.
+
+    Header, types, statement and rows come from the database file; where that is missing, cannot be
+    read, or has no such table, from the schema, and there are no rows. Keys are those that either
+    names.
+
+    The context has ``title`` (the table's name as people say it), ``columns`` and ``column_types``
+    (aligned with the header), ``primary_key``, ``foreign_keys``, ``schema`` (the CREATE TABLE
+    statement) and, where there are descriptions, ``column_descriptions`` (column -> text).
+    """
+    stored = _stored(file)
+    for declared, title, called in schema.tables:
+        there = stored.get(declared.name.lower())
+        header = (there or declared).header
+        rows = LazyRows(file.path, there.source, file.version) if file and there else ()
+        texts = (descriptions or {}).get(declared.name.lower(), {})
+        described = {name: texts[name.lower()] for name in header if name.lower() in texts}
+        context = {
+            "title": title,
+            "columns": [called.get(name.lower(), name) for name in header],
+            **declared.context,
+            **(there.context if there else {}),
+            **({"column_descriptions": described} if described else {}),
+        }
+        yield Table(TableId(schema.id, declared.name), header, rows, context)
+
+
+def _stored(file: DatabaseFile | None) -> dict[str, StoredTable]:
+    """Return the tables of a database file by lower-case name; of one that cannot be read, none."""
+    try:
+        return {t.name.lower(): t for t in sound_tables(file.path)} if file else {}
+    except DataError:  # reading the corpus reports it, and its queries are not run
+        return {}
+
+
+def gold_of(sql: str, schema: Schema, file: DatabaseFile | None, place: str) -> tuple[TableId, ...]:
+    """Return the tables that gold SQL needs, in the order and spelling of the schema.
+
+    SQLite compiles the SQL on a database that has the schema and no rows, so the gold tables are
+    the same whichever databases are here; only what that refuses is compiled on the file itself.
+
+    Raises:
+        DataError: SQLite refuses the SQL, or it reads no table.
+    """
+    from target_bench.sql.gold_tables import gold_tables
+
+    try:
+        names = gold_tables(sql, built(f"{schema.id}-schema", schema.script))
+    except (ValueError, DataError) as error:
+        if file is None:
+            raise DataError(f"{place}: SQLite cannot compile the gold SQL: {error}") from error
+        try:
+            names = gold_tables(sql, file.path)
+        except ValueError as again:
+            raise DataError(f"{place}: SQLite cannot compile the gold SQL: {again}") from again
+    spelled = {table.stored.name.lower(): table.stored.name for table in schema.tables}
+    gold = tuple(TableId(schema.id, spelled[n.lower()]) for n in names if n.lower() in spelled)
+    if not gold:
+        raise DataError(f"{place}: the gold SQL reads no table of {schema.id}: {sql!r:.200}")
+    return gold

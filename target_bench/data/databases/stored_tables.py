@@ -21,12 +21,15 @@ from functools import cache as once
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.files import cache_root, digest, sha256_of
 from target_bench.core.schema import Cell
 from target_bench.data.formats.cells import PLAIN, cells
+
+if TYPE_CHECKING:
+    from target_bench.sql.databases import Declared
 
 DATABASES = "databases"
 """The folder of database files that were built or unpacked (``unpacked``)."""
@@ -99,11 +102,9 @@ def opened(path: Path) -> Iterator[Any]:
     Raises:
         DataError: it cannot be opened, or what is done inside fails; the message names the file.
     """
-    if is_duckdb(path):
-        from target_bench.data.databases.duckdb_files import opened_duckdb as opened_file
-    else:
-        from target_bench.sql.databases import opened as opened_file
-    with opened_file(path) as database:
+    from target_bench.sql.databases import opened as opened_sqlite
+
+    with (_opened_duckdb if is_duckdb(path) else opened_sqlite)(path) as database:
         yield database
 
 
@@ -113,12 +114,73 @@ def stored_tables(path: Path) -> list[StoredTable]:
     Raises:
         DataError: it cannot be read.
     """
+    from target_bench.sql.databases import declared_tables
+
     with opened(path) as database:
-        if is_duckdb(path):
-            from target_bench.data.databases.duckdb_files import duckdb_tables as declared
-        else:
-            from target_bench.sql.databases import declared_tables as declared
+        declared = _duckdb_tables if is_duckdb(path) else declared_tables
         return [StoredTable(*table) for table in declared(database)]
+
+
+@contextmanager
+def _opened_duckdb(path: Path) -> Iterator[Any]:
+    """Open a database file of DuckDB, for reading alone.
+
+    Raises:
+        DataError: it cannot be opened, or what is done inside fails.
+    """
+    import duckdb
+
+    try:
+        with duckdb.connect(path, read_only=True) as database:
+            yield database
+    except duckdb.Error as error:
+        raise DataError(f"{path}: cannot be read as DuckDB: {error}") from error
+
+
+def _duckdb_tables(database: Any) -> Iterator["Declared"]:
+    """Yield the base tables of a database of DuckDB, in the order of their names."""
+    from target_bench.sql.databases import quoted
+
+    declared = database.execute(
+        "SELECT schema_name, table_name, sql FROM duckdb_tables() "
+        "WHERE NOT internal AND database_name = current_database() "
+        "ORDER BY schema_name, table_name"
+    ).fetchall()
+    for schema, name, statement in declared:
+        source = f"{quoted(schema)}.{quoted(name)}"
+        cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
+        columns = [(column[0], str(column[1])) for column in cursor.description]
+        primary, foreign = _duckdb_keys(database, schema, name)
+        yield (
+            name if schema == "main" else f"{schema}.{name}",
+            source,
+            tuple(column for column, _ in columns),
+            tuple(kind for _, kind in columns),
+            primary,
+            foreign,
+            statement or "",
+        )
+
+
+def _duckdb_keys(
+    database: Any, schema: str, name: str
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    constraints = database.execute(
+        "SELECT constraint_type, constraint_column_names, referenced_table, "
+        "referenced_column_names FROM duckdb_constraints() "
+        "WHERE schema_name = ? AND table_name = ?",
+        [schema, name],
+    ).fetchall()
+    primary = (
+        column for kind, columns, *_ in constraints if kind == "PRIMARY KEY" for column in columns
+    )
+    foreign = (
+        (column, f"{table}.{to}")
+        for kind, columns, table, targets in constraints
+        if kind == "FOREIGN KEY"
+        for column, to in zip(columns, targets, strict=True)
+    )
+    return tuple(primary), tuple(foreign)
 
 
 def sound_tables(path: Path) -> list[StoredTable]:
