@@ -165,23 +165,14 @@ as abilities of text-to-table.
 
 Plot = Literal["recall-at-k", "distractors", "pareto", "slices", "radar"]
 
-_OPTIONS_OF_PLOTS: Mapping[Plot, Collection[str]] = {
-    "recall-at-k": {"data_dir"},
-    "distractors": {"metric"},
-    "pareto": {"metric"},
-    "slices": {"metric", "slices", "by"},
-    "radar": (),
+_KINDS: Mapping[Plot, tuple[Collection[str], str]] = {
+    "recall-at-k": ({"data_dir"}, "cutoffs"),
+    "distractors": ({"metric"}, "tables"),
+    "pareto": ({"metric"}, ""),
+    "slices": ({"metric", "slices", "by"}, ""),
+    "radar": ((), ""),
 }
-
-
-_VARIED: Mapping[Plot, Collection[str]] = {
-    "recall-at-k": {"cutoffs"},
-    "distractors": {"tables"},
-    "pareto": (),
-    "slices": (),
-    "radar": (),
-}
-"""In what else the runs of a folder may differ, beside systems."""
+"""The options of each kind, and in what the runs of a folder may differ beside systems."""
 
 
 def plot(
@@ -199,12 +190,12 @@ def plot(
     from target_bench.reporting import plots
     from target_bench.runs.newest import COMPARED
 
+    options, varied = _KINDS[kind]
     for name in ("metric", "slices", "by", "data_dir"):
-        if context.params[name] and name not in _OPTIONS_OF_PLOTS[kind]:
+        if context.params[name] and name not in options:
             flag = name.replace("slices", "slice").replace("_", "-")
             raise ConfigError(f"--{flag} is not for plot {kind}")
-    shared = {name: value for name, value in COMPARED.items() if name not in _VARIED[kind]}
-    folders = _named(runs, shared)
+    folders = _named(runs, {name: value for name, value in COMPARED.items() if name != varied})
     if kind == "recall-at-k":
         with TerminalObserver() as observer:
             plots.recall_at_k(folders, output, data_dir, observer)
