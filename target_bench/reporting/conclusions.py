@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import text_tables
-from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, mean, of_mean
 from target_bench.core.text_tables import Column, TextTable, counted, p_text
 from target_bench.metrics import stats
@@ -127,32 +126,27 @@ class Conclusion:
         return asdict(self) | {"spec": self.spec.to_json()}
 
 
-def conclude(runs: Iterable[Result], metric: str | None = None) -> list[Conclusion]:
+def conclude(runs: Iterable[Result]) -> list[Conclusion]:
     """Conclude from runs, those of each task and set of queries by themselves.
+
+    They are ranked by the metric that leads (``scores.leading``).
 
     Args:
         runs: finished runs, as those of a sweep.
-        metric: what they are ranked by; default: that which leads, by ``scores.leading``.
 
     Returns:
         One conclusion for each task and set of queries of which there are two runs at least; the
         upper and lower bounds (``oracle``, ``no-context``, ``gold``, ``empty``) are left out.
 
     Raises:
-        ConfigError: none of the runs has the metric.
         StoreError: a run is not finished, or damaged.
     """
     once_each = {run.folder.resolve(): run for run in runs}.values()
-    names = dict.fromkeys(name for run in once_each for name in run.scores)
-    if metric is not None and once_each and metric not in names:
-        raise ConfigError(
-            f"no run of the sweep has the metric {metric!r}; there are {', '.join(names)}"
-        )
     groups: dict[tuple[str, ...], list[Result]] = {}
     for run in once_each:
         key = (run.task, run.corpus, run.split, run.identity.queries_fingerprint)
         groups.setdefault(key, []).append(run)
-    conclusions = [_conclude(group, metric) for group in groups.values()]
+    conclusions = [_conclude(group) for group in groups.values()]
     return [conclusion for conclusion in conclusions if conclusion is not None]
 
 
@@ -401,19 +395,20 @@ def _corrected(tested: Sequence[TestedScore]) -> list[TestedScore]:
     ]
 
 
-def _conclude(runs: Sequence[Result], metric: str | None) -> Conclusion | None:
+def _conclude(runs: Sequence[Result]) -> Conclusion | None:
     kept = [run for run in runs if not run.is_bound and run.scores]
     notes = []
     if n_bounds := sum(run.is_bound for run in runs):
         notes.append(f"{counted(n_bounds, 'upper or lower bound')} left out.")
     if n_empty := sum(not run.is_bound and not run.scores for run in runs):
         notes.append(f"{counted(n_empty, 'run')} left out: no query has a reference.")
-    if metric is None and kept:
-        metric, why = leading_metric(*_by_tables(kept))
-        notes += [f"{why}."] if why else []
+    if not kept:
+        return None
+    metric, why = leading_metric(*_by_tables(kept))
+    notes += [f"{why}."] if why else []
     having = [run for run in kept if metric in {*run.scores}]  # by its whole name
-    runs = [run for run in having if metric is not None and run.scores[metric].n]
-    if metric is None or len(runs) < 2:
+    runs = [run for run in having if run.scores[metric].n]
+    if len(runs) < 2:
         return None
     if len(runs) < len(having):
         n_without = counted(len(having) - len(runs), "run")
