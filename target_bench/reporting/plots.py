@@ -338,40 +338,34 @@ def _pareto_panel(
     spec: MetricSpec,
     xs: Sequence[float | None],
 ) -> None:
-    known = [
-        i for i, x in enumerate(xs) if x is not None and not isnan(_score(runs[i], metric).value)
-    ]
-    if not known:
+    scores = [_score(run, metric) for run in runs]
+    points = {
+        i: (x, scores[i].value)
+        for i, x in enumerate(xs)
+        if x is not None and not isnan(scores[i].value)
+    }
+    if not points:
         raise ConfigError(
             f"none of the runs was timed, without anything from a cache, and has a {metric}"
         )
-    points = [(float(xs[i] or 0), _score(runs[i], metric).value) for i in known]
-    best = front(points, spec.higher_is_better)
-    axes.plot(
-        [points[i][0] for i in best],
-        [points[i][1] for i in best],
-        color="#777777",
-        linewidth=1.2,
-        linestyle="--",
-        zorder=1,
-        label="Pareto front",
-    )
-    for place, i in enumerate(known):
+    known, places = list(points), list(points.values())
+    best = [known[place] for place in front(places, spec.higher_is_better)]
+    xs_of_best, ys_of_best = zip(*(points[i] for i in best), strict=True)
+    axes.plot(xs_of_best, ys_of_best, "--", c="#777777", lw=1.2, zorder=1, label="Pareto front")
+    for i in known:
         look = line_style(i) | {"linestyle": "none"}
-        on_front = place in best
-        x, y = points[place]
         axes.errorbar(
-            [x],
-            [y],
-            _errors([_score(runs[i], metric)]),
+            [points[i][0]],
+            [points[i][1]],
+            _errors([scores[i]]),
             label=legend_label(names[i]),
             capsize=2,
             elinewidth=1,
             markersize=8,
-            markerfacecolor=look["color"] if on_front else "white",
+            markerfacecolor=look["color"] if i in best else "white",
             **look,
         )
-    positive = [x for x, _ in points if x > 0]
+    positive = [x for x, _ in places if x > 0]
     if positive and max(positive) > 20 * min(positive):
         axes.set_xscale("symlog", linthresh=min(positive))
     else:
@@ -489,14 +483,9 @@ def line_style(i: int) -> dict[str, Any]:
 
 
 def legend_label(name: str) -> str:
-    """Return a name for the legend, broken into lines after commas where possible."""
-    lines = [""]
-    for part in re.findall(r"[^,\s]+[,\s]*|[,\s]+", name):
-        for piece in textwrap.wrap(part, _LABEL_WIDTH, drop_whitespace=False) or [part]:
-            if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > _LABEL_WIDTH:
-                lines.append("")
-            lines[-1] += piece
-    return "\n".join(line.rstrip() for line in lines)
+    """Return a name for the legend, in lines that break after commas where possible."""
+    lines = textwrap.wrap(re.sub(r",(?=\S)", ", ", name), _LABEL_WIDTH, break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 def save_picture(drawn: "Figure", axes: "Axes", path: Path) -> None:
