@@ -84,13 +84,13 @@ def compare(
     """
     if resamples < 1:
         raise ConfigError(f"resamples={resamples}: expected a number from 1")
-    how = _Draws(resamples, seed)
+    draws = _Draws(resamples, seed)
     if files := sample_files_among(runs):
         if slices or by:
             raise ConfigError(
                 "slices and by: files of other harnesses have no properties of queries"
             )
-        return _compare_files(files, metrics, baseline, qrels, how)
+        return _compare_files(files, metrics, baseline, qrels, draws)
     check_no_judgements(qrels)
     folders, first, chosen = compared_runs(runs, baseline, out)
     scored = read_once([*folders, *([first] if first else [])], chosen)
@@ -109,37 +109,33 @@ def compare(
     check_same_slices(scored, [part.name for part in conditions], compared)
     parts = slicing.parts(scored[base].slices, conditions, len(scored[base].query_ids))
 
-    def compared_by(metrics: Sequence[str], family: tuple[str, ...], **more: Any) -> Comparison:
-        sides = {
-            name: {metric: (run.measured(metric), run.scores[metric]) for metric in metrics}
-            for name, run in zip(names, scored, strict=True)
-        }
-        return _compared(
-            sides,
-            names[base],
-            dict.fromkeys(metrics, parts),
-            family,
-            how,
-            runs={name: run.folder for name, run in zip(names, scored, strict=True)},
-            task=scored[base].task,
-            corpus=" + ".join(
-                [f"{scored[base].corpus} {scored[base].split}", *scored[base].asked.distractors]
-            ),
-            specs=specs_of({name: scored[0].scores[name] for name in metrics}),
-            **more,
-        )
-
-    versions = other_versions(scored, compared)
     about_gold = _other_corrections(scored, names)
-    notes = [*notes, *about_gold, *_unread(scored, names), *([versions] if versions else [])]
-    result = compared_by(compared, family, notes=tuple(notes))
     both = [m for m in family if all(f"{m}{CORRECTED}" in run.scores for run in scored)]
-    if not both or about_gold:
+    again = [] if about_gold else [f"{metric}{CORRECTED}" for metric in both]
+    sides = {
+        name: {metric: (run.measured(metric), run.scores[metric]) for metric in [*compared, *again]}
+        for name, run in zip(names, scored, strict=True)
+    }
+    specs = specs_of({name: scored[0].scores[name] for name in [*compared, *again]})
+    versions = other_versions(scored, compared)
+    distractors = scored[base].asked.distractors
+    result = _compared(
+        sides,
+        names[base],
+        dict.fromkeys(compared, parts),
+        family,
+        draws,
+        specs={name: specs[name] for name in compared},
+        runs={name: run.folder for name, run in zip(names, scored, strict=True)},
+        task=scored[base].task,
+        corpus=" + ".join([f"{scored[base].corpus} {scored[base].split}", *distractors]),
+        notes=(*notes, *about_gold, *_unread(scored, names), *([versions] if versions else [])),
+    )
+    if not again:
         return result
-    again = [f"{metric}{CORRECTED}" for metric in both]
-    runs_by_name = dict(zip(names, scored, strict=True))
-    by_gold = tuple(_by_gold(result, compared_by(again, tuple(again)), runs_by_name, parts))
-    return replace(result, corrections=scored[base].corrections, by_gold=by_gold)
+    rows, _ = corrected(_rows(sides, names[base], dict.fromkeys(again, parts), draws, specs), again)
+    by_gold = _by_gold(result, rows, dict(zip(names, scored, strict=True)), parts)
+    return replace(result, corrections=scored[base].corrections, by_gold=tuple(by_gold))
 
 
 def _other_corrections(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
@@ -158,14 +154,14 @@ def _other_corrections(runs: Sequence[Result], names: Sequence[str]) -> list[str
 
 def _by_gold(
     published: Comparison,
-    corrected: Comparison,
+    corrected_rows: Sequence[Row],
     runs: Mapping[str, Result],
     parts: Mapping[str, Mask],
 ) -> Iterator[ByGold]:
     """Yield the verdict on each difference by published and by corrected gold."""
     base = runs[published.baseline]
     contested = np.array(base.slices["contested"], dtype=np.bool_)
-    again = {(row.metric, row.slice, row.run): row for row in corrected.rows}
+    again = {(row.metric, row.slice, row.run): row for row in corrected_rows}
     for row in published.rows:
         other = again.get((row.metric + CORRECTED, row.slice, row.run))
         if other is None or row.difference is None or other.difference is None:
@@ -198,26 +194,50 @@ class _Draws(NamedTuple):
     seed: int
 
 
+Sides = Mapping[str, Mapping[str, tuple[Measured, Score | None]]]
+"""Name of a run -> metric -> contribution of every query, and the stored score."""
+
+
 def _compared(
-    sides: Mapping[str, Mapping[str, tuple[Measured, Score | None]]],
+    sides: Sides,
     baseline: str,
     parts: Mapping[str, Mapping[str, Mask]],
     family: tuple[str, ...],
-    how: _Draws,
+    draws: _Draws,
     specs: Mapping[str, MetricSpec],
     **described: Any,
 ) -> Comparison:
     """Compare runs of ours, or of another harness, with one of them.
 
     Args:
-        sides: name of a run -> metric -> contribution of every query, and the stored score.
+        sides: the runs.
         baseline: the name of that one.
         parts: metric -> name of a part -> (n,) which queries are in it.
         family: the metrics whose p-values are corrected for each other.
-        how: the draws of the test.
+        draws: those of the test.
         specs: the declaration of each metric.
         described: other fields of the comparison.
     """
+    rows, n_tests = corrected(_rows(sides, baseline, parts, draws, specs), family)
+    return Comparison(
+        baseline=baseline,
+        family=family,
+        n_tests=n_tests,
+        rows=tuple(rows),
+        specs=specs,
+        **draws._asdict(),
+        **described,
+    )
+
+
+def _rows(
+    sides: Sides,
+    baseline: str,
+    parts: Mapping[str, Mapping[str, Mask]],
+    draws: _Draws,
+    specs: Mapping[str, MetricSpec],
+) -> list[Row]:
+    """Return rows whose p-values are not corrected yet; the arguments are ``_compared``'s."""
     rows = []
     for metric, masks in parts.items():
         for part, mask in masks.items():
@@ -225,21 +245,12 @@ def _compared(
                 (measured, stored), (base, _) = side[metric], sides[baseline][metric]
                 differs = None
                 if name != baseline:
-                    differs = _difference(measured, base, specs[metric], mask, how)
+                    differs = _difference(measured, base, specs[metric], mask, draws)
                 if stored is None or not mask.all() or stats.SIGNATURE not in stored.signature:
                     stored = part_score(measured, mask, stored)
                 bounds = (stored.value, stored.low, stored.high)
                 rows.append(Row(metric, part, stored.n, name, *bounds, differs))
-    tested, n_tests = corrected(rows, family)
-    return Comparison(
-        baseline=baseline,
-        family=family,
-        n_tests=n_tests,
-        rows=tuple(tested),
-        specs=specs,
-        **how._asdict(),
-        **described,
-    )
+    return rows
 
 
 def sample_files_among(runs: RunLike | Iterable[RunLike]) -> list[Path]:
@@ -282,7 +293,7 @@ def _compare_files(
     metrics: Sequence[str],
     baseline: Any,
     qrels: str | Path | None,
-    how: _Draws,
+    draws: _Draws,
 ) -> Comparison:
     """Compare runs of other harnesses; a metric of theirs is the mean over the samples."""
     named = [*paths, *([Path(baseline)] if baseline is not None else [])]
@@ -323,7 +334,7 @@ def _compare_files(
         next(run.name for run in runs if baseline is None or run.path == Path(baseline)),
         parts,
         tuple(names),
-        how,
+        draws,
         runs={run.name: run.path for run in runs},
         task=tasks[0] if tasks else "samples",
         corpus=f"n = {len(runs[0].ids):,}",
@@ -533,19 +544,19 @@ def _difference(
     base: Measured,
     spec: MetricSpec,
     mask: Mask,
-    how: _Draws,
+    draws: _Draws,
 ) -> Difference | None:
     mine, theirs = measured.statistics[mask], base.statistics[mask]
     if any(np.isnan(score_of(measured, statistics)) for statistics in (mine, theirs)):
         return None
-    paired = stats.compare(mine, theirs, measured.value, *how, of_rows=measured.of_rows)
+    paired = stats.compare(mine, theirs, measured.value, *draws, of_rows=measured.of_rows)
     low, high = stats.interval_of_difference(measured, mine, theirs)
     values = measured.values[mask], base.values[mask]
     counts = (None, None, None) if measured.of_rows else stats.wins_ties_losses(*values)
     wins, ties, losses = counts if spec.higher_is_better else reversed(counts)
     effect: list[float | None] = [None, None, None]
     if measured.is_mean and base.is_mean:
-        size = stats.effect_size(*values, how.resamples, how.seed)
+        size = stats.effect_size(*values, *draws)
         parts = (size.value, size.low, size.high)
         effect = [float(part) if np.isfinite(part) else None for part in parts]
     return Difference(
