@@ -93,16 +93,13 @@ def compare(
         raise ConfigError("choose one of --json, --latex and --format")
     from target_bench.core.text_tables import say, say_wrapped
     from target_bench.reporting import comparison, paper_table
+    from target_bench.reporting.compare import compare as compared
     from target_bench.reporting.compare import (
-        check_no_judgements,
         compared_runs,
         sample_files_among,
     )
-    from target_bench.reporting.compare import compare as compared
 
     files = sample_files_among(runs)
-    if not files:
-        check_no_judgements(qrels)
     folders, base, notes = (
         (files, Path(baseline) if baseline else None, [])
         if files
@@ -111,8 +108,8 @@ def compare(
     how: dict[str, Any] = {"resamples": resamples, "seed": seed, "notes": notes}
     form = "json" if as_json else "latex" if latex else printed_as
     if not files and paper_table.several_corpora(folders, notes):
-        if slices or by:
-            raise ConfigError("--slice and --by: name the runs of one corpus")
+        if slices or by or qrels:
+            raise ConfigError("--slice, --by and --qrels: name the runs of one corpus")
         table = paper_table.compare_corpora(folders, metrics or (), base, **how)
         _print(table, paper_table, form, every_note)
         return

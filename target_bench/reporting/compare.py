@@ -91,7 +91,11 @@ def compare(
                 "slices and by: files of other harnesses have no properties of queries"
             )
         return _compare_files(files, metrics, baseline, qrels, draws)
-    check_no_judgements(qrels)
+    if qrels is not None:
+        raise ConfigError(
+            f"qrels={qrels}: judgements are for files of other harnesses; runs are scored by the "
+            "gold tables of their corpus"
+        )
     folders, first, chosen = compared_runs(runs, baseline, out)
     scored = read_once([*folders, *([first] if first else [])], chosen)
     for other in scored[1:]:
@@ -108,7 +112,6 @@ def compare(
     conditions = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
     check_same_slices(scored, [part.name for part in conditions], compared)
     parts = slicing.parts(scored[base].slices, conditions, len(scored[base].query_ids))
-
     about_gold = _other_corrections(scored, names)
     both = [m for m in family if all(f"{m}{CORRECTED}" in run.scores for run in scored)]
     again = [] if about_gold else [f"{metric}{CORRECTED}" for metric in both]
@@ -119,17 +122,20 @@ def compare(
     specs = specs_of({name: scored[0].scores[name] for name in [*compared, *again]})
     versions = other_versions(scored, compared)
     distractors = scored[base].asked.distractors
-    result = _compared(
-        sides,
-        names[base],
-        dict.fromkeys(compared, parts),
-        family,
-        draws,
-        specs={name: specs[name] for name in compared},
-        runs={name: run.folder for name, run in zip(names, scored, strict=True)},
+    rows, n_tests = corrected(
+        _rows(sides, names[base], dict.fromkeys(compared, parts), draws, specs), family
+    )
+    result = Comparison(
         task=scored[base].task,
         corpus=" + ".join([f"{scored[base].corpus} {scored[base].split}", *distractors]),
+        runs={name: run.folder for name, run in zip(names, scored, strict=True)},
+        baseline=names[base],
+        **draws._asdict(),
+        family=family,
+        n_tests=n_tests,
+        rows=tuple(rows),
         notes=(*notes, *about_gold, *_unread(scored, names), *([versions] if versions else [])),
+        specs={name: specs[name] for name in compared},
     )
     if not again:
         return result
@@ -198,38 +204,6 @@ Sides = Mapping[str, Mapping[str, tuple[Measured, Score | None]]]
 """Name of a run -> metric -> contribution of every query, and the stored score."""
 
 
-def _compared(
-    sides: Sides,
-    baseline: str,
-    parts: Mapping[str, Mapping[str, Mask]],
-    family: tuple[str, ...],
-    draws: _Draws,
-    specs: Mapping[str, MetricSpec],
-    **described: Any,
-) -> Comparison:
-    """Compare runs of ours, or of another harness, with one of them.
-
-    Args:
-        sides: the runs.
-        baseline: the name of that one.
-        parts: metric -> name of a part -> (n,) which queries are in it.
-        family: the metrics whose p-values are corrected for each other.
-        draws: those of the test.
-        specs: the declaration of each metric.
-        described: other fields of the comparison.
-    """
-    rows, n_tests = corrected(_rows(sides, baseline, parts, draws, specs), family)
-    return Comparison(
-        baseline=baseline,
-        family=family,
-        n_tests=n_tests,
-        rows=tuple(rows),
-        specs=specs,
-        **draws._asdict(),
-        **described,
-    )
-
-
 def _rows(
     sides: Sides,
     baseline: str,
@@ -237,7 +211,15 @@ def _rows(
     draws: _Draws,
     specs: Mapping[str, MetricSpec],
 ) -> list[Row]:
-    """Return rows whose p-values are not corrected yet; the arguments are ``_compared``'s."""
+    """Compare runs of ours, or of another harness, with one of them; p is not corrected yet.
+
+    Args:
+        sides: the runs.
+        baseline: the name of that one.
+        parts: metric -> name of a part -> (n,) which queries are in it.
+        draws: those of the test.
+        specs: the declaration of each metric.
+    """
     rows = []
     for metric, masks in parts.items():
         for part, mask in masks.items():
@@ -273,19 +255,6 @@ def sample_files_among(runs: RunLike | Iterable[RunLike]) -> list[Path]:
             "run folders"
         )
     return files
-
-
-def check_no_judgements(qrels: str | Path | None) -> None:
-    """See that no judgements are named for runs, whose rankings are scored already.
-
-    Raises:
-        ConfigError: there are some.
-    """
-    if qrels is not None:
-        raise ConfigError(
-            f"qrels={qrels}: judgements are for files of other harnesses; runs are scored by the "
-            "gold tables of their corpus"
-        )
 
 
 def _compare_files(
@@ -329,15 +298,17 @@ def _compare_files(
         }
         for run in runs
     }
-    return _compared(
-        sides,
-        next(run.name for run in runs if baseline is None or run.path == Path(baseline)),
-        parts,
-        tuple(names),
-        draws,
-        runs={run.name: run.path for run in runs},
+    base = next(run.name for run in runs if baseline is None or run.path == Path(baseline))
+    rows, n_tests = corrected(_rows(sides, base, parts, draws, specs), names)
+    return Comparison(
         task=tasks[0] if tasks else "samples",
         corpus=f"n = {len(runs[0].ids):,}",
+        runs={run.name: run.path for run in runs},
+        baseline=base,
+        **draws._asdict(),
+        family=tuple(names),
+        n_tests=n_tests,
+        rows=tuple(rows),
         notes=(*notes, "a higher value is taken for the better one in W/T/L"),
         specs=specs,
     )
