@@ -2,17 +2,14 @@
 
 import gc
 import threading
-from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, DataError, PluginError
-from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.data.tables import MemoryCorpus
 from tests.contrib.test_duckdb import finds_the_nearest, is_identified_without_its_place
 from tests.retrievers.encoders import UnitWords
@@ -96,34 +93,6 @@ def test_a_collection_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
         retriever.embed_corpus(corpus())
     retriever.close()
     assert _collections(tmp_path) == ["theirs"]
-
-
-class Broken(Encoder):
-    """Gives NaN."""
-
-    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        return np.full((len(texts), 3), np.nan, np.float32)
-
-
-class Fitted(UnitWords):
-    """Learns; refuses to encode before."""
-
-    def fit(self, texts: Any) -> None:
-        self._known = len(list(texts))
-
-    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        assert self._known == len(TABLES)
-        return super().encode(texts, kind)
-
-
-def test_encoders(tmp_path: Path) -> None:
-    with pytest.raises(PluginError, match="NaN"):
-        _embedded(encoder=Broken(), path=str(tmp_path), collection="mine")
-    assert _collections(tmp_path) == []
-    for _ in range(2):
-        retriever = _embedded(encoder=Fitted(), path=str(tmp_path), collection="mine")
-        assert names(ask(retriever, ["kings"], 1)[0]) == ["kings"]
-        retriever.close()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the client's

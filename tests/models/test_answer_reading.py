@@ -4,21 +4,9 @@ import pytest
 
 from target_bench.core.errors import BudgetError
 from target_bench.models import answer_reading
-from target_bench.models.answer_reading import AnswerReader, check_time, time_limit
+from target_bench.models.answer_reading import check_time, time_limit
 from target_bench.tasks.fact_verification import FactVerification
 from target_bench.tasks.question_answering import QuestionAnswering
-
-
-def test_each_text_is_read_once() -> None:
-    read: list[str] = []
-
-    def count(text: str) -> int:
-        read.append(text)
-        return len(text)
-
-    reads = AnswerReader(count)
-    assert [reads(text) for text in ("ab", "c", "ab")] == [2, 1, 2]
-    assert read == ["ab", "c"]
 
 
 @pytest.mark.parametrize("task", [FactVerification(), QuestionAnswering()])

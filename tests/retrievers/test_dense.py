@@ -11,11 +11,9 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.vectors import TextKind, Vectors
 from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
-from target_bench.harness.target import TARGET
 from target_bench.retrievers.dense import Dense
 from target_bench.search.indexes.exact import Exact
 from target_bench.testing import check_retriever
-from tests.builders import Recorder, only
 from tests.retrievers.encoders import Learned, Words
 from tests.retrievers.tables import QUERIES, TABLES, ask, corpus, table
 
@@ -85,20 +83,3 @@ def test_queries_of_other_dimensions() -> None:
 
 def test_an_encoder_that_learns_keeps_the_contract() -> None:
     check_retriever(lambda: Dense(encoder=Learned()))
-
-
-def test_notes_reach_the_user(tmp_path: Path) -> None:
-    """They stand in the manifest of the run, and are said again where it is reused."""
-
-    class Talking(Words):
-        def notes(self) -> list[str]:
-            return ["the texts were long"]
-
-    seen = Recorder()
-    target = TARGET(("retrieval", "mini"), out=tmp_path / "runs", observer=seen)
-    result = only(target.run(Dense(encoder=Talking()), limit=5))
-    assert any("the texts were long" in warning for warning in seen.warnings)
-    assert "the texts were long" in (result.folder / "manifest.json").read_text()
-    seen.warnings.clear()
-    assert only(target.run(Dense(encoder=Talking()), limit=5)).reused
-    assert [w.partition(" (recorded): ")[2] for w in seen.warnings] == ["the texts were long"]

@@ -52,7 +52,11 @@ def _cpu_error() -> Exception:
     return RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
 
 
-@pytest.mark.parametrize("error", [_cuda_error, _cpu_error, MemoryError])
+def _blas_error() -> Exception:
+    return RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate")
+
+
+@pytest.mark.parametrize("error", [_cuda_error, _cpu_error, _blas_error, MemoryError])
 def test_too_little_memory_halves_the_batch_and_is_said(
     encoder: MiniLM, monkeypatch: pytest.MonkeyPatch, error: Callable[[], Exception]
 ) -> None:

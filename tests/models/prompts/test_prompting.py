@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
@@ -88,6 +88,7 @@ def tables(draw: st.DrawFn) -> list[Table]:
 
 
 @given(tables(), st.integers(1, 200), st.sampled_from(FORMATS))
+@settings(max_examples=60, deadline=None)
 def test_fitting(drawn: list[Table], budget: int, format: Format) -> None:
     """Every table is accounted for, in order, within the budget, with as many rows as fit."""
     fitted = prompter(budget, format).fit(drawn)

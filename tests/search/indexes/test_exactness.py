@@ -38,7 +38,7 @@ def searches(draw: st.DrawFn) -> tuple[NDArray[Any], NDArray[Any], int]:
 
 
 @exact
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(search=searches())
 def test_is_brute_force(spec: str, search: tuple[NDArray[Any], NDArray[Any], int]) -> None:
     vectors, queries, k = search

@@ -225,6 +225,7 @@ def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 @given(st.lists(st.lists(st.text("ab", max_size=3), min_size=2, max_size=2), max_size=4))
+@settings(deadline=None, max_examples=25)
 def test_counts_of_any_size(tables: list[list[str]]) -> None:
     """Also where a count needs two or four bytes; ``aab`` is a 300 × 300 times and b once."""
     repeated = [[list(text.replace("aa", "a" * 90_000)) for text in t] for t in tables]

@@ -53,7 +53,8 @@ def test_what_all_questions_say_counts_little(name: str, log: Path, tmp_path: Pa
     assert before["acme"] > 0
     assert after.get("acme", 0) < after["fuel"]
     assert after.get("acme", 0) / after["fuel"] < before["acme"] / before["fuel"]
-    corrected.save(folder := _empty(tmp_path / "index"))
+    (folder := tmp_path / "index").mkdir()
+    corrected.save(folder)
     again = _built(name, {**settings, "log": str(log)})
     again.load(folder, corpus)
     assert _scored(again.retrieve(question, 4)) == _scored(corrected.retrieve(question, 4))
@@ -87,8 +88,3 @@ def _built(name: str, settings: dict[str, object]) -> Retriever:
 
 def _scored(ranking: object) -> list[tuple[str, float]]:
     return [(table.table_id, float(np.float64(score))) for table, score in ranking]  # type: ignore[attr-defined]
-
-
-def _empty(folder: Path) -> Path:
-    folder.mkdir()
-    return folder

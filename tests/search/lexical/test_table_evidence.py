@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_bench.core.schema import Table
@@ -89,6 +89,7 @@ def test_words_above_the_row_do_not_count_in_it() -> None:
 
 
 @given(st.lists(st.sampled_from((*QUERIES, "old town 1,200", "three kings from 1650")), max_size=5))
+@settings(max_examples=40, deadline=None)
 def test_evidence_of_a_batch_is_that_of_each_query(queries: list[str]) -> None:
     index = _index()
     together = index.features(queries)
