@@ -33,8 +33,7 @@ from target_bench.data.table_text import grid_rows
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import number_of_references
 from target_bench.models.judges import JudgedTask, ModelJudge, failures, text_of
-from target_bench.models.prompts.cell_prompting import CellPrompter
-from target_bench.models.prompts.prompting import prompt_of
+from target_bench.models.prompts.prompting import CellPrompter, prompt_of
 from target_bench.models.support_judge import (
     SUPPORT,
     judged_record,

@@ -28,8 +28,7 @@ from target_bench.core.task import (
     has_reference,
 )
 from target_bench.models.judges import JudgedTask, ModelJudge, failures, text_of
-from target_bench.models.prompts.prompting import prompt_of
-from target_bench.models.prompts.table_prompting import TablePrompter
+from target_bench.models.prompts.prompting import TablePrompter, prompt_of
 from target_bench.models.support_judge import SUPPORT, judged_record, support_prompt
 from target_bench.models.support_judge import parse_reply as parse_supported
 from target_bench.models.table_judge import PairJudge, p_score, pair_replies, parse_reply

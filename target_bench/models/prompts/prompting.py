@@ -32,6 +32,7 @@ from target_bench.core.schema import (
 )
 from target_bench.core.settings import yaml_value
 from target_bench.core.task import Task
+from target_bench.data import highlights
 from target_bench.data.table_text import Serializer
 
 _OWN_PROMPTS = Path(__file__).parent
@@ -288,6 +289,59 @@ class Prompter:
     def _marked(self, number: int, table: Table, n_rows: int) -> str:
         left_out = f"{len(table.rows) - n_rows} of {len(table.rows)} rows left out"
         return f"{self._written(number, table, n_rows)}\n[{left_out}]"
+
+
+@dataclass(frozen=True)
+class CellPrompter(Prompter):
+    """Makes requests that name the highlighted cells of a table.
+
+    The tables of a request say in their context which cells are highlighted, so that formats and
+    generators find them there. Where a query highlights none, its own text is asked for. An
+    ``instruction`` in its metadata, as of a stage of ToTTo's annotation, follows the cells.
+    """
+
+    def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
+        """Return the request for a query, with its cells in place of its text."""
+        marked = [highlights.highlighted(query, table) for table in tables]
+        words = highlights.in_words(marked[0]) if marked else ""
+        text = "\n".join(filter(None, (words or query.text, query.metadata.get("instruction"))))
+        return super().prompted(replace(query, text=text), marked)
+
+
+INSTRUCTIONS = {
+    "text": "Write each table in Markdown, with its name and a colon on the line before it.",
+    "html": "Write each table in HTML, with <table>, <tr>, <th> and <td>, its name as <caption>.",
+    "latex": "Write each table as a LaTeX tabular, its name as the \\caption of a table around it.",
+    "csv": "Write each table as comma-separated values, its name and a colon on a line before it.",
+    "json": (
+        'Write JSON: {"tables": [{"name": ..., "header": [...], "rows": [[...], ...]}, ...]}, with '
+        "every cell as text."
+    ),
+}
+"""Format -> how the answer should be written, where the data do not say it."""
+
+
+@dataclass(frozen=True)
+class TablePrompter(Prompter):
+    """Writes the instruction of a query, or of the format, after the text of the query.
+
+    A query with an empty instruction is one itself.
+
+    Attributes:
+        default_format: the format of a query that names none.
+    """
+
+    default_format: str = "text"
+
+    def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
+        """Return the request; its ``query`` is the text alone."""
+        table_format = str(query.metadata.get("format", self.default_format))
+        own = query.metadata.get("instruction")
+        instruction = INSTRUCTIONS.get(table_format) if own is None else own
+        parts = [query.text, *([str(instruction)] if instruction else [])]
+        prompted = super().prompted(replace(query, text="\n\n".join(parts)), tables)
+        request = replace(prompted.request, query=query.text, written_as=table_format)
+        return replace(prompted, request=request)
 
 
 def may_repair(writer: PromptWriter, generator: object) -> bool:
