@@ -1,7 +1,6 @@
 """What ``runs list`` and ``runs show`` print of a stored run, as JSON documents."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import StoreError
@@ -23,22 +22,13 @@ def listed(runs: Sequence[Result]) -> list[dict[str, Any]]:
         Of each run ``folder``, ``state`` (its status), ``problem`` (what is damaged), ``error``
         (what ended the last work on it), ``task``, ``corpus``, ``split``, ``about``, ``label``,
         ``queries``, ``metric`` and ``score`` (the headline of a finished run, with ``digits``
-        decimals; none without references, no score over no query) and ``started``. What cannot be
-        read is empty or None.
+        decimals; none without references, no score over no query or of ``no-context``) and
+        ``started``. What cannot be read is empty or None.
     """
-    bases = {folder for folder in map(_basis, runs) if folder is not None}
-    return [_line(run, run.folder in bases) for run in runs]
+    return [_line(run) for run in runs]
 
 
-def _basis(run: Result) -> Path | None:
-    """Return the run of rankings that a run of answers is built on."""
-    try:
-        return None if run.retrieval is run else run.retrieval.folder
-    except StoreError:
-        return None
-
-
-def _line(run: Result, basis: bool) -> dict[str, Any]:
+def _line(run: Result) -> dict[str, Any]:
     line = {"folder": str(run.folder), "state": run.status, "problem": run.problem, **_UNKNOWN}
     try:
         line |= {
@@ -53,14 +43,20 @@ def _line(run: Result, basis: bool) -> dict[str, Any]:
         }
         if run.is_scored:
             line["queries"] = run.n_queries
-            if run.scores:
-                spec = spec_of(run.headline, run.scores[run.headline])
-                line |= {"metric": run.headline, "digits": spec.digits}
+        if run.is_scored and run.scores:
+            score = run.scores[run.headline]
+            line |= {"metric": run.headline, "digits": spec_of(run.headline, score).digits}
+            if run.status == "finished" and not run.is_no_context:
+                line["score"] = score.to_json()["value"]
     except StoreError:
-        return line  # its state says so
-    if run.status == "finished" and run.scores and not (basis and run.is_no_context):
-        line["score"] = run.scores[run.headline].to_json()["value"]
+        pass  # its state says so
     return line
+
+
+_OPTIONAL = {
+    *("error", "problems", "times_left_out", "latency_ms", "index_bytes"),
+    *("distractors", "data_notes", "notes"),
+}
 
 
 def described(run: Result) -> dict[str, Any]:
@@ -72,43 +68,29 @@ def described(run: Result) -> dict[str, Any]:
     Raises:
         StoreError: the manifest or the scores cannot be read.
     """
-    manifest, checked = run.manifest, check(run.folder)
+    manifest, checked, times = run.manifest, check(run.folder), run.own_times
     scores = run.scores if run.is_scored else {}
     document: dict[str, Any] = {
         "run": str(run.folder),
         "state": "damaged" if checked.problems else run.status,
         "started": manifest.started,
+        "error": manifest.error,
+        "problems": _numbered(checked.problems),
+        "asked": dict(flat(manifest.asked.to_json())),
+        "identity": dict(flat(manifest.identity.content)),
+        "environment": dict(flat(manifest.environment)),
+        "seconds": dict(times.seconds),
+        "times_left_out": dict(times.left_out),
+        "latency_ms": dict(flat(times.latency or {})),
+        "index_bytes": manifest.index_bytes,
+        "data": {"source": manifest.data, "files": len(manifest.files)},
+        "distractors": {mixed.spec: mixed.n for mixed in manifest.distractors},
+        "data_notes": _numbered(manifest.data_notes),
+        "notes": _numbered(manifest.notes),
+        "counts": run.denominators if run.is_scored else {},
+        "scores": {name: score.to_json() for name, score in scores.items()},
     }
-    if manifest.error is not None:
-        document["error"] = manifest.error
-    if checked.problems:
-        document["problems"] = _numbered(checked.problems)
-    document["asked"] = dict(flat(manifest.asked.to_json()))
-    document["identity"] = dict(flat(manifest.identity.content))
-    document["environment"] = dict(flat(manifest.environment))
-    document |= _times(run)
-    document["data"] = {"source": manifest.data, "files": len(manifest.files)}
-    if manifest.distractors:
-        document["distractors"] = {mixed.spec: mixed.n for mixed in manifest.distractors}
-    if manifest.data_notes:
-        document["data_notes"] = _numbered(manifest.data_notes)
-    if manifest.notes:
-        document["notes"] = _numbered(manifest.notes)
-    document["counts"] = run.denominators if run.is_scored else {}
-    document["scores"] = {name: score.to_json() for name, score in scores.items()}
-    return document
-
-
-def _times(run: Result) -> dict[str, Any]:
-    times = run.own_times
-    shown: dict[str, Any] = {"seconds": dict(times.seconds)}
-    if times.left_out:
-        shown["times_left_out"] = dict(times.left_out)
-    if times.latency:
-        shown["latency_ms"] = dict(flat(times.latency))
-    if run.manifest.index_bytes is not None:
-        shown["index_bytes"] = run.manifest.index_bytes
-    return shown
+    return {n: value for n, value in document.items() if value or n not in _OPTIONAL}
 
 
 def _numbered(texts: Sequence[str]) -> dict[str, str]:
