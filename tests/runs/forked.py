@@ -23,11 +23,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import count
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Thread
-from typing import IO
 
 PRELOADED = [
     *("scipy.stats", "sklearn.feature_extraction.text", "sqlglot.optimizer", "duckdb"),
@@ -57,16 +57,14 @@ class Forked:
     """
 
     def __init__(self, words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
-        out, err = multiprocessing.Pipe(duplex=False), multiprocessing.Pipe(duplex=False)
-        self._process = _forked(words, folder, environment, {1: out[1], 2: err[1]})
-        self.stdout, self.stderr = _ours(*out), _ours(*err)
+        self._files = [_scratch() / f"{next(_NUMBERS)}.txt" for _ in range(2)]
+        flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND
+        streams = {n: Connection(os.open(f, flags)) for n, f in enumerate(self._files, start=1)}
+        self._process = _forked(words, folder, environment, streams)
+        for stream in streams.values():
+            stream.close()
         assert self._process.pid is not None
         self.pid = self._process.pid
-        self._texts: dict[IO[str], str] = {}
-        self._readers = [
-            Thread(target=self._read, args=(stream,), daemon=True)
-            for stream in (self.stdout, self.stderr)
-        ]
 
     @property
     def returncode(self) -> int | None:
@@ -92,26 +90,25 @@ class Forked:
         Raises:
             subprocess.TimeoutExpired: it still runs.
         """
-        for reader in self._readers:
-            if reader.ident is None:
-                reader.start()
         self._process.join(timeout)
         if self.returncode is None:
             raise subprocess.TimeoutExpired("target-bench", timeout or 0)
-        for reader in self._readers:
-            reader.join()
-        return self._texts[self.stdout], self._texts[self.stderr]
+        out, err = self.written()
+        return out, err
 
-    def _read(self, stream: IO[str]) -> None:
-        with stream:
-            self._texts[stream] = stream.read()
+    def written(self) -> list[str]:
+        """Standard output and standard error until now."""
+        return [file.read_text(encoding="utf-8") for file in self._files]
 
 
-def _ours(reader: Connection, writer: Connection) -> IO[str]:
-    """What a process writes into a pipe; its end of it is closed here."""
-    writer.close()
-    with reader:
-        return os.fdopen(os.dup(reader.fileno()), encoding="utf-8")
+_NUMBERS = count()
+
+
+@cache
+def _scratch() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="forked"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 _CLIENT = """#!{python} -IS
@@ -130,8 +127,8 @@ sys.exit(code if code >= 0 else 128 - code)
 @cache
 def client() -> Path:
     """A program ``target-bench``, alone in its folder; each of its commands is forked."""
-    folder = Path(tempfile.mkdtemp(prefix="forked"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = _scratch() / "bin"
+    folder.mkdir()
     address = str(folder / ".socket")
     server = socket.socket(socket.AF_UNIX)
     server.bind(address)

@@ -18,6 +18,7 @@ from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from target_bench.runs.store import Run
 from tests.builders import ASKED, Counting, Recorder, only, run_identity, same_scores
+from tests.runs.forked import Forked
 from tests.runs.processes import (
     N_QUERIES,
     Process,
@@ -57,7 +58,9 @@ def _until(condition: Callable[[], bool]) -> None:
 def _waiting(folder: Path, holder: Process) -> Iterator[Process]:
     """A second process, which has said that it waits for the holder."""
     process = start(run_slow(), folder, SLOW_ASKED="second", COLUMNS="500")
-    message = process.stderr.readline() if process.stderr is not None else ""
+    assert isinstance(process, Forked)
+    _until(lambda: "\n" in process.written()[1])
+    message = process.written()[1]
     assert f"process {holder.pid} on {platform.node()} is running this" in message
     assert "waiting for it to finish: runs/retrieval-mini-test-slow.py-slow-" in message
     assert process.poll() is None
