@@ -25,7 +25,7 @@ from target_bench.data import cache
 from target_bench.data.load import loader, read_tables
 from tests.builders import ottqa_question, ottqa_table, write_ottqa, write_release
 from tests.data.strategies import exact
-from tests.data.written import asked, query, table, write_queries, write_shards, write_target
+from tests.data.written import asked, write_queries
 
 TABLES = [ottqa_table("Cup_0"), ottqa_table("Cup_1")]
 QUESTIONS = [ottqa_question("q1", "Cup_1")]
@@ -106,20 +106,6 @@ def test_source_that_changes_while_it_is_read(
     with pytest.raises(DataError, match="files there changed while they were read"):
         _load(folder)
     assert not list(place.iterdir())
-
-
-def test_added_and_removed_shard(tmp_path: Path) -> None:
-    folder = write_target(tmp_path / "data", [table("a")], [query(1, "a")])
-    (folder / "corpus" / "test.jsonl").unlink()
-    records = [{"table_id": n, "table": [["x"], [n]], "context": {}} for n in "abc"]
-    (shard,) = write_shards(folder / "corpus", "test", records[:1], 1, "jsonl")
-    assert len(corpora.load(folder).corpus) == 1
-    shard.unlink()
-    write_shards(folder / "corpus", "test", records, 3, "jsonl")
-    assert len(corpora.load(folder).corpus) == 3
-    (folder / "corpus" / "test-00002-of-00003.jsonl").unlink()
-    with pytest.raises(DataError, match=r"or shards from 0 to 2, but is test-00000"):
-        corpora.load(folder)
 
 
 def test_database_whose_log_grows(tmp_path: Path) -> None:

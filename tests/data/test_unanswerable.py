@@ -9,10 +9,16 @@ from target_bench import evaluate
 from target_bench.core.errors import ConfigError
 from target_bench.corpora import load
 from target_bench.data.near_copies import GoldTables
-from target_bench.data.unanswerable import of_spec
+from target_bench.data.unanswerable import Draw, of_spec
 from target_bench.runs.corpus_tables import changes_since
 from tests.builders import Record
 from tests.data.written import write_own
+
+
+def test_other_settings_are_the_corpus_s() -> None:
+    spec = "infotabs:language=de,unanswerable=0.1,unanswerable_seed=3"
+    assert of_spec(spec) == ("infotabs:language=de", Draw(0.1, 3))
+    assert of_spec("infotabs:language=de") == ("infotabs:language=de", None)
 
 
 def test_draw() -> None:
@@ -99,16 +105,3 @@ def test_what_a_query_says_of_its_gold_goes_with_it(tmp_path: Path) -> None:
     assert run.scores["recall[passages]@1"].n == 2
     changes = changes_since(run.folder, load(tmp_path / "own").corpus)
     assert (changes.then, changes.now, changes.added) == (4, 4, ())
-
-
-@pytest.mark.parametrize(
-    ("spec", "name"),
-    [
-        ("mini", "mini"),
-        ("infotabs:language=de,unanswerable=0.1", "infotabs:language=de"),
-        ("./a:unanswerable=0.1,unanswerable_seed=3", "./a"),
-    ],
-)
-def test_rest_of_the_settings(spec: str, name: str) -> None:
-    rest, draw = of_spec(spec)
-    assert (rest, draw is None) == (name, spec == name)
