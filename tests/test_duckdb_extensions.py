@@ -9,11 +9,11 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from target_bench.core.schema import Corpus
 from target_bench.data.load import load
@@ -22,10 +22,7 @@ from tests.builders import ROOT
 
 pytestmark = pytest.mark.slow
 
-Vectors = NDArray[np.float64]
-
 PAGE = (ROOT / "docs" / "production.md").read_text(encoding="utf-8")
-DIMENSIONS = 384
 QUESTIONS = ["Summer Olympics", "moons of Saturn", "Formula One champions"]
 
 PROGRAM = """
@@ -50,23 +47,7 @@ json.dump(answer, sys.stdout)
 """
 
 
-@pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    return load("mini", "test").corpus
-
-
-@pytest.fixture(scope="module")
-def vectors(corpus: Corpus) -> Vectors:
-    """(tables, 384) unit vectors; the extension is asked for the nearest to the first three."""
-    drawn = np.random.default_rng(7).normal(size=(len(corpus), DIMENSIONS))
-    unit: Vectors = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
-    return unit
-
-
-@pytest.fixture(scope="module")
-def answer(
-    corpus: Corpus, vectors: Vectors, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Any]:
+def _answer(corpus: Corpus, vectors: Any, folder: Path) -> Any:
     """What the page's statements return: vectors that are nearest, and rankings by words."""
     python = os.environ.get("TARGET_BENCH_DUCKDB_EXTENSIONS")
     if not python:
@@ -80,7 +61,6 @@ def answer(
         "vectors": vectors[:3].tolist(),
         "questions": QUESTIONS,
     }
-    folder = tmp_path_factory.mktemp("duckdb")
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     done = subprocess.run(
         [python, "-c", PROGRAM],
@@ -88,13 +68,14 @@ def answer(
         check=False, timeout=300,
     )  # fmt: skip
     assert not done.returncode, done.stderr
-    returned: dict[str, Any] = json.loads(done.stdout)
-    return returned
+    return json.loads(done.stdout)
 
 
-def test_the_nearest_vectors_come_from_the_index(
-    answer: dict[str, Any], corpus: Corpus, vectors: Vectors
-) -> None:
+def test_the_statements_find_near_vectors_and_rank_by_words(tmp_path: Path) -> None:
+    corpus = load("mini", "test").corpus
+    vectors = np.random.default_rng(7).normal(size=(len(corpus), 384))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    answer = _answer(corpus, vectors, tmp_path)
     assert "HNSW_INDEX_SCAN" in answer["plan"]
     ids = [table.table_id for table in corpus.ids]
     for number, rows in enumerate(answer["nearest"]):
@@ -102,14 +83,10 @@ def test_the_nearest_vectors_come_from_the_index(
         names = [name for (name,) in rows]
         assert names[0] == ids[number]
         assert len({ids[i] for i in exact} & set(names)) >= 8  # the index is approximate
-
-
-def test_words_rank_the_tables_that_hold_them(answer: dict[str, Any], corpus: Corpus) -> None:
     texts = {table.table_id: Serializer(rows="auto")(corpus[table]).lower() for table in corpus.ids}
     for question, rows in zip(QUESTIONS, answer["ranked"], strict=True):
         scores = [score for _, score in rows]
         assert scores == sorted(scores, reverse=True)
-        assert rows
         stems = [word[:4] for word in question.lower().split() if word != "of"]
         assert all(any(stem in texts[name] for stem in stems) for name, _ in rows)
         assert all(stem in texts[rows[0][0]] for stem in stems)

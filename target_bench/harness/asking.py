@@ -155,13 +155,13 @@ def ask(
         writer: _Templates | _Model = _Model(generator, confirm, observer)
     else:
         in_one = len(languages) == 1 and language == "auto" and recognised_in(tables_of_corpus)
-        told = (in_one,) if in_one else languages
-        if set(templates.LANGUAGES).isdisjoint(told):
+        recognised = (in_one,) if in_one else languages
+        if set(templates.LANGUAGES).isdisjoint(recognised):
             known = ", ".join(map(language_name, templates.LANGUAGES))
+            names = ", ".join(map(language_name, recognised))
             raise ConfigError(
-                f"the tables are in {', '.join(map(language_name, told))}, and templates ask in "
-                f"{known}. Let a model write the questions (--generator), or name a language "
-                "(--language en)"
+                f"the tables are in {names}, and templates ask in {known}. Let a model "
+                "write the questions (--generator), or name a language (--language en)"
             )
         writer = _Templates(seed, languages, follow_tables=language == "auto")
     maker = _QuestionMaker(tables_of_corpus, seed, difficulty, writer, languages, observer)
@@ -343,10 +343,10 @@ class _QuestionMaker:
         """Return questions about each table that has some."""
         views = [TableView(self._corpus[table]) for table in tables]
         every = list(self._writer.proposals(views, visit, self._dropped))
-        whose = answers([(p.ask, p.evidence) for p in every], self._corpus, self._rarity)
+        answers_of = answers([(p.ask, p.evidence) for p in every], self._corpus, self._rarity)
         by_id = {view.table.id: view for view in views}
         unambiguous: dict[TableId, list[Query]] = defaultdict(list)
-        for proposal, answered_by in zip(every, whose, strict=True):
+        for proposal, answered_by in zip(every, answers_of, strict=True):
             reason = _reason_against(proposal, answered_by)
             if reason is not None:
                 self._dropped[reason] += 1

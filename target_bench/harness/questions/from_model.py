@@ -202,11 +202,11 @@ def _ask(
     columns = tuple(
         dict.fromkeys(names[column] for column in answer_columns or [c for _, c in places])
     )
-    heard = f" {terms(text)} "
+    question = f" {terms(text)} "
     named: dict[int, list[str]] = {}
     for row, column in places:
         value = view.rows[row][column]
-        if words(value) and f" {terms(value)} " in heard:
+        if words(value) and f" {terms(value)} " in question:
             named.setdefault(row, []).append(value)
     values = max(named.values(), key=len, default=[])
     topic = view.topic_words & set(words(text)) - stop_words("en")
