@@ -63,10 +63,9 @@ def test_abilities_of_two_runs_are_rated_side_by_side(
     other = answers["extracted tables"]
     assert tabled.report is not None
     items = rating_items([tabled.folder, other.folder], "abilities", sample=2)
-    names = [criterion.name for criterion in items[0].criteria]
-    assert names == [f"{name}_{x}" for name in tabled.report["abilities"] for x in "ab"] + [
-        "better"
-    ]
+    *names, last = [criterion.name for criterion in items[0].criteria]
+    assert names == [f"{name}_{x}" for name in tabled.report["abilities"] for x in "ab"]
+    assert last == "better"
     assert [name for name, _ in items[0].texts][:2] == ["answer A", "answer B"]
     key = tabled.identity.key
     replies = [
@@ -115,13 +114,10 @@ def test_two_outputs_side_by_side(
     assert firsts == {described.identity.key, gold.identity.key}, "either may be on the left"
     for item in items:
         shown = dict(item.texts)
-        left, right = (
-            {run.identity.key: run for run in (described, gold)}[str(item.key[name])]
-            for name in "ab"
-        )
-        query = str(item.key["query_id"])
-        assert shown["answer A"] == left.answers[query].generation.text
-        assert shown["answer B"] == right.answers[query].generation.text
+        for side in "ab":
+            run = gold if item.key[side] == gold.identity.key else described
+            answer = run.answers[str(item.key["query_id"])].generation.text
+            assert shown[f"answer {side.upper()}"] == answer
     records = [
         {**item.key, "better": "A" if item.key["a"] == gold.identity.key else "B"} for item in items
     ]
@@ -152,12 +148,10 @@ def test_the_four_axes_of_two_systems(
         records.append({**item.key, "fluency": 2 if is_gold else 1, "faithfulness": 1, **compared})
     ratings = read_ratings([write_records(tmp_path, records)], [gold, described])
     rows = {row["criterion"]: row for row in compare_ratings(*ratings)}
-    assert rows["fluent"]["first"] == 1
-    assert rows["fluent"]["second"] == 0
+    assert (rows["fluent"]["first"], rows["fluent"]["second"]) == (1, 0)
     assert rows["fluent"]["p"] == pytest.approx(2 / 2**10)
     assert (rows["faithfulness"]["difference"], rows["faithfulness"]["p"]) == (0, 1)
-    assert rows["less"]["second"] == 0
-    assert rows["more"]["first"] == 0
+    assert (rows["less"]["second"], rows["more"]["first"]) == (0, 0)
     assert 1 / 3 <= rows["more"]["second"] <= 1 / 2
     assert rows["neutral"]["second"] == pytest.approx(1 - rows["more"]["second"])
 
