@@ -185,12 +185,12 @@ def _pair(
         first, second = second, first
     key = {"query_id": query.id, "a": first.run.identity.key, "b": second.run.identity.key}
     texts = (("answer A", _answer(first, query)), ("answer B", _answer(second, query)))
-    of_each = [
+    sided = [
         replace(each, name=f"{each.name}_{letter}", question=f"{letter.upper()}. {each.question}")
         for each in criteria
         for letter in "ab"
     ]
-    return Item(key, query.text, (*of_each, BETTER), (*texts, *_references(query)))
+    return Item(key, query.text, (*sided, BETTER), (*texts, *_references(query)))
 
 
 def _item(query: Query, run: ReportRun, corpus: Corpus, rated: CriteriaName) -> Item:
@@ -355,9 +355,9 @@ def rating_agreement(run: Result, ratings: Ratings) -> dict[str, Any]:
         if criterion in SHARES:
             continue
         for metric, values in run.per_query.items():
-            of_rated = [values[rows[i]] if i in rows else np.nan for i in ids]
+            metric_values = [values[rows[i]] if i in rows else np.nan for i in ids]
             means = _in_order(by_criterion[criterion], ids)
-            metrics.append((criterion, metric, correlations(means, of_rated)))
+            metrics.append((criterion, metric, correlations(means, metric_values)))
         for (rater, rated), (other, other_rated) in combinations(by_rater.items(), 2):
             both = correlations(_in_order(rated, ids), _in_order(other_rated, ids))
             raters.append((criterion, f"{rater} and {other}", both))

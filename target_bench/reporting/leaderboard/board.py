@@ -276,13 +276,13 @@ class _Task:
         data those without distractors that most systems have.
         """
         systems = {system for runs in self.runs.values() for system in runs}
-        of_corpus: dict[str, Data] = {}
+        chosen: dict[str, Data] = {}
         for data in sorted(
             self.runs, key=lambda d: (bool(d.distractors), -len(self.runs[d]), bool(d.about), d)
         ):
             if 2 * len(self.runs[data]) >= len(systems):
-                of_corpus.setdefault(data.corpus, data)
-        over = sorted(of_corpus.values())
+                chosen.setdefault(data.corpus, data)
+        over = sorted(chosen.values())
         if len(over) < 2:
             return []
         groups = [self.runs[data] for data in over]

@@ -112,48 +112,59 @@ def copied(run: RescoredRun, card: Card, other: OtherRun) -> Iterator[tuple[Leve
     if not _on_same_data(run.document, other.document):
         return
     own = {author.casefold() for author in card.authors} <= other.authors
-    level: Level = "note" if own else "suspicious"
-    equal_rankings = _are_equal(run, run.rankings, other.rankings, other)
-    if (
-        equal_rankings
-        if run.answers is None
-        else _are_equal(run, run.answers, other.predictions, other)
-    ):
-        if other.whole:
-            yield "rejected", f"all of it is {other.name} again"
-        else:
-            level = "note" if own or _is_explained(run, other, equal_rankings) else "rejected"
-            yield level, f"the predictions are those of {other.name}"
-    elif run.answers is not None:
-        if not _same_part(run, other, "generator"):
-            wrong, same = _same_answers(run, other)
-            if wrong >= FEWEST and same / wrong >= _SAME_ANSWERS:
-                yield (
-                    level,
-                    f"{same:,} of {wrong:,} wrong answers of {other.name} are here, word for word",
-                )
+    equal = equal_rankings = _are_equal(run, run.rankings, other.rankings, other)
+    if run.answers is not None:
+        equal = _are_equal(run, run.answers, other.predictions, other)
+    if equal and other.whole:
+        yield "rejected", f"all of it is {other.name} again"
+    elif equal:
+        explained = own or _is_explained(run, other, equal_rankings)
+        message = f"the predictions are those of {other.name}"
+        yield "note" if explained else "rejected", message
     else:
-        mine, theirs = run.rankings.by_query, other.predictions.by_query
-        ranked = [
-            query
-            for query in _both(run, run.rankings, other.predictions)
-            if mine[query.id].tables and theirs[query.id].tables
-        ]
-        likeness = alike(
-            [theirs[query.id].tables for query in ranked],
-            [mine[query.id].tables for query in ranked],
-            [query.gold for query in ranked],
-        )
-        if run.document.sets or other.document.sets:
-            # Sets of one or two tables are often the same.
-            likeness = likeness._replace(identical=0.0)
-        if likeness.wrong >= FEWEST and likeness.suspicious:
-            yield (
-                level,
-                f"{likeness.shared:.1%} of the wrong tables of {other.name} are here, "
-                f"{likeness.same_place:.1%} at the same rank and {likeness.same_order:.1%} of "
-                f"pairs in the same order; {likeness.identical:.1%} of all rankings are the same",
-            )
+        similar = _similar_rankings if run.answers is None else _similar_answers
+        if message := similar(run, other):
+            yield "note" if own else "suspicious", message
+
+
+def _similar_answers(run: RescoredRun, other: OtherRun) -> str:
+    """Say how many wrong answers of another generator are here, if half of them or more."""
+    if _same_part(run, other, "generator"):
+        return ""
+    wrong = same = 0
+    for query in _both(run, run.predictions, other.predictions):
+        mine = words(run.predictions.by_query[query.id].generation.text)
+        theirs = words(other.predictions.by_query[query.id].generation.text)
+        if len(theirs.split()) >= _WORDS and theirs not in map(words, query.references):
+            wrong += 1
+            same += mine == theirs
+    if wrong < FEWEST or same / wrong < _SAME_ANSWERS:
+        return ""
+    return f"{same:,} of {wrong:,} wrong answers of {other.name} are here, word for word"
+
+
+def _similar_rankings(run: RescoredRun, other: OtherRun) -> str:
+    """Say how much of another's mistakes is here, if that is suspicious."""
+    mine, theirs = run.rankings.by_query, other.predictions.by_query
+    ranked = [
+        query
+        for query in _both(run, run.rankings, other.predictions)
+        if mine[query.id].tables and theirs[query.id].tables
+    ]
+    likeness = alike(
+        [theirs[query.id].tables for query in ranked],
+        [mine[query.id].tables for query in ranked],
+        [query.gold for query in ranked],
+    )
+    if run.document.sets or other.document.sets:  # those of one or two tables are often the same
+        likeness = likeness._replace(identical=0.0)
+    if likeness.wrong < FEWEST or not likeness.suspicious:
+        return ""
+    return (
+        f"{likeness.shared:.1%} of the wrong tables of {other.name} are here, "
+        f"{likeness.same_place:.1%} at the same rank and {likeness.same_order:.1%} of "
+        f"pairs in the same order; {likeness.identical:.1%} of all rankings are the same"
+    )
 
 
 class Likeness(NamedTuple):
@@ -252,15 +263,3 @@ def _is_explained(run: RescoredRun, other: OtherRun, equal_rankings: bool) -> bo
 
 def _same_part(run: RescoredRun, other: OtherRun, part: str) -> bool:
     return run.document.identity.get(part) == other.document.identity.get(part)
-
-
-def _same_answers(run: RescoredRun, other: OtherRun) -> tuple[int, int]:
-    """Return how many answers of the other are wrong, and how many of these are here."""
-    wrong = same = 0
-    for query in _both(run, run.predictions, other.predictions):
-        mine = words(run.predictions.by_query[query.id].generation.text)
-        theirs = words(other.predictions.by_query[query.id].generation.text)
-        if len(theirs.split()) >= _WORDS and theirs not in map(words, query.references):
-            wrong += 1
-            same += mine == theirs
-    return wrong, same

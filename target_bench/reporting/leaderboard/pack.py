@@ -73,7 +73,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
         )
     files = {"card.json": _document(card.model_dump(mode="json"))}
     for place, run in enumerate(runs):
-        packed = {"run.json": _document(_about(run, runs).model_dump(mode="json"))}
+        packed = {"run.json": _document(_run_document(run, runs).model_dump(mode="json"))}
         packed |= _predictions(run)
         files |= {f"runs/{place}/{name}": content for name, content in packed.items()}
     index = {
@@ -197,7 +197,7 @@ def _corpus(run: Result) -> str:
     return registry.canonical("corpus", str(names[0]))
 
 
-def _about(run: Result, runs: Sequence[Result]) -> RunDocument:
+def _run_document(run: Result, runs: Sequence[Result]) -> RunDocument:
     """Return ``run.json``: what a run is of, how it was made, and the scores it declares.
 
     Raises:
