@@ -79,7 +79,7 @@ class CorpusContract(Contract):
             expect(name in names, f"no table is of the database {name!r} ({path})")
             stored_tables.sound_tables(path)
         first, second = ((d.corpus.fingerprint, d.queries) for d in (dataset, again))
-        expect(first == second, "a second loader gives others, or in another order")
+        expect(first == second, "a second loader gives other tables or queries, or another order")
 
     def answers(self) -> None:
         """Answers are what the tasks of the corpus can score: labels, texts, SQL."""
@@ -97,7 +97,7 @@ class CorpusContract(Contract):
         plugin, files = self._make(), [self._part(kind, self._folder).files for kind in _KINDS]
         if plugin.embedded is not None or not (plugin.info.files or any(files)):
             raise SkipTest("its data come with it, or it reads no file through the release")
-        expect(all(files), "its tables or queries come from no file that release.METHOD read")
+        expect(all(files), "its tables or its queries are from no file that the release read")
         with tempfile.TemporaryDirectory() as folder:
             for kind in _KINDS:
                 problem: object = "raised nothing"

@@ -199,10 +199,7 @@ class GeneratorContract(Contract):
     most_sent = 100
 
     def basics(self) -> None:
-        """It can be made, has `generate`, and answers requests of every task, left as they are.
-
-        Where it says follows_schema, pass answer_schema to the model.
-        """
+        """It can be made, has `generate`, and answers requests of every task, left as they are."""
         generator, requests = self._make(), samples.requests()
         has_method = callable(getattr(generator, "generate", None))
         expect(has_method, f"{type(generator).__name__} has no method generate(request)")
@@ -215,7 +212,8 @@ class GeneratorContract(Contract):
             schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
             request = samples.request("schema", QUERIES[0], answer_schema=schema)
             (answer,) = _answered(generator, [request])
-            with contract.plugin_errors("it", f"its JSON {answer.error or answer.text!r:.200}"):
+            asked = f"the JSON that follows_schema promises: {answer.error or answer.text!r:.200}"
+            with contract.plugin_errors("it", asked):
                 json.loads(answer.text)
 
     def inputs(self) -> None:
@@ -253,6 +251,6 @@ def _answered(
     for answer in answers.values():
         error = answer.error or ""
         is_sound = not error.startswith(("contract:", "missing: no answer was given"))
-        expect(is_sound, f"the answer to {answer.query_id!r:.60} breaks the {error}")
+        expect(is_sound, f"the answer to {answer.query_id!r:.60}: {error}")
         expect(not (error and answer.text), f"an answer has both a text and the error {error!r}")
     return [answers[request.query_id] for request in requests]

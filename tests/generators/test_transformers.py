@@ -228,7 +228,7 @@ def test_answers_are_as_long_as_their_kind_needs(tmp_path: Path) -> None:
 def test_the_contract_is_kept(tmp_path: Path) -> None:
     model = _write(tmp_path / "tiny", context=512)
     report = check_generator(lambda: Transformers(model=str(model), max_new_tokens=5))
-    assert {outcome.check for outcome in report.skipped} == {"schema"}
+    assert not report.skipped
 
 
 def test_a_prompt_that_is_too_long_fails_and_is_not_cut(folder: Path) -> None:

@@ -8,7 +8,21 @@ from target_bench.core import registry
 from target_bench.testing import check_retriever
 from tests.builders import ROOT
 from tests.retrievers import models
-from tests.testing.test_checks import BUILT_INS
+
+PLAIN = (
+    "bm25",
+    "bm25:method=bm25+,fields=[header,rows],format=markdown",
+    "bm25:fields=[[title],[header],[rows]],weights=[1,2,3],rows=2,stemmer=none,stopwords=none",
+    "bm25:backend=rank-bm25",
+    "bm25:backend=rank-bm25,method=plus",
+    "tfidf",
+    "tfidf:ngram=2",
+    "lsa",
+    "lsa:dims=3,seed=1",
+    "random",
+    "random:seed=3",
+)
+"""Those that need no model."""
 
 ENCODER = "tests.retrievers.encoders:UnitWords"
 SPECS = {
@@ -41,7 +55,7 @@ SPECS = {
     "lancedb": f"lancedb:uri={{folder}},encoder={ENCODER}",
     "milvus": f"milvus:uri={{folder}}/milvus.db,encoder={ENCODER}",
 }
-"""How each is written; those that need no encoder and no part are in ``test_checks``."""
+"""How each other one is written."""
 
 ORIGINAL = ROOT / "tests" / "contrib" / "original"
 """Stands in for the original TARGET package, which classes for ``compat`` import."""
@@ -68,9 +82,18 @@ KEEP_NO_INDEX = {"compat", "langchain", "llama-index", *DATABASES}
 
 
 def test_none_is_left_out() -> None:
-    elsewhere = {spec.partition(":")[0] for spec in BUILT_INS}
+    plain = {spec.partition(":")[0] for spec in PLAIN}
     needs_a_server = {"pgvector"}  # tests/contrib/test_pgvector.py
-    assert {*SPECS, *elsewhere, *needs_a_server} == set(registry.names("retriever"))
+    assert {*SPECS, *plain, *needs_a_server} == set(registry.names("retriever"))
+
+
+@pytest.mark.parametrize("spec", PLAIN)
+def test_plain_ones_keep_the_contract(spec: str) -> None:
+    if "rank-bm25" in spec:
+        pytest.importorskip("rank_bm25")
+    report = check_retriever(spec)
+    without = {"batch"} if spec.startswith("random") else set()
+    assert {outcome.check for outcome in report.skipped} == without
 
 
 @pytest.mark.parametrize("name", SPECS)

@@ -16,7 +16,7 @@ from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.own_data import from_folder
 from target_bench.testing import check_corpus, corpus_checks
 from tests.real.data import DATA, needs_data
-from tests.testing import broken
+from tests.testing.faults import broken, expect_fault
 
 INFO = CorpusInfo(
     name="shop",
@@ -83,36 +83,46 @@ def _naming_no_file(self: Sound, release: Release, split: str) -> Iterable[Table
     return Sound.tables(self, release, split)
 
 
-FAULTS = broken.made(
+NO_FILE = {"databases": lambda _self, release, _split: {"shops": release.folder / "x.sqlite"}}
+
+FAULTS = broken(
     Sound,
     {
-        "no title": ("info", {"info": replace(INFO, title="")}),
-        "an unknown task": ("answers", {"info": replace(INFO, tasks=("tabel_qa",))}),
-        "a table twice": ("data", _tables(lambda tables: tables * 2)),
-        "dicts": ("data", _tables(lambda tables: [{"table": 1} for _ in tables])),
+        "no title": ("info", "info.title is ''", {"info": replace(INFO, title="")}),
+        "an unknown task": (
+            "answers",
+            "Did you mean table_qa",
+            {"info": replace(INFO, tasks=("tabel_qa",))},
+        ),
+        "a table twice": ("data", "occurs twice", _tables(lambda tables: tables * 2)),
+        "dicts": (
+            "data",
+            "expected Table, found dict",
+            _tables(lambda tables: [{}] * len(tables)),
+        ),
         "a title of numbers": (
             "data",
+            "a title of [7, None] is not text",
             _tables(lambda tables: [replace(t, context={"title": 7}) for t in tables]),
         ),
-        "a query twice": ("data", _queries(id="q")),
-        "answers in numbers": ("data", _queries(answer=7)),
-        "gold elsewhere": ("data", _queries(gold=(TableId("0", "gone"),))),
-        "another database": ("data", _queries(database_id="shops")),
-        "no labels": ("answers", _queries(answer="perhaps")),
+        "a query twice": ("data", "query id 'q' occurs twice", _queries(id="q")),
+        "answers in numbers": ("data", "not 7", _queries(answer=7)),
+        "gold elsewhere": ("data", "gold table 0/gone", _queries(gold=(TableId("0", "gone"),))),
+        "another database": ("data", "of another database", _queries(database_id="shops")),
+        "no labels": ("answers", "but is 'perhaps'", _queries(answer="perhaps")),
         "other cells each time": (
             "data",
+            "a second loader gives other",
             _tables(lambda t: [t[0], replace(t[1], header=[f"{next(_MADE)}"])]),
         ),
         "another order each time": (
             "data",
+            "a second loader gives other",
             _tables(lambda tables: tables[:: (-1) ** next(_MADE)]),
         ),
-        "reads beside the release": ("release", {"tables": _beside_the_release}),
-        "names no file": ("release", {"tables": _naming_no_file}),
-        "no such database": (
-            "data",
-            {"databases": lambda _self, release, _split: {"shops": release.folder / "x.sqlite"}},
-        ),
+        "reads beside the release": ("release", "from no file", {"tables": _beside_the_release}),
+        "names no file": ("release", "use release.require", {"tables": _naming_no_file}),
+        "no such database": ("data", "should be the path of a file", NO_FILE),
     },
 )
 
@@ -134,9 +144,11 @@ def test_a_sound_one_passes(folder: Path) -> None:
     assert not report.skipped
 
 
-@pytest.mark.parametrize(("cls", "check"), [*FAULTS, (NoLoader, "info")])
-def test_each_fault_is_named(cls: type, check: str, folder: Path) -> None:
-    broken.expect_fault(partial(corpus_checks, data_dir=folder), cls, check)
+@pytest.mark.parametrize(
+    ("cls", "check", "words"), [*FAULTS, (NoLoader, "info", "inherit CorpusLoader")]
+)
+def test_each_fault_is_named(cls: type, check: str, words: str, folder: Path) -> None:
+    expect_fault(partial(corpus_checks, data_dir=folder), cls, check, words)
 
 
 def test_a_folder_of_tables_and_one_in_targets_layout(tmp_path: Path) -> None:

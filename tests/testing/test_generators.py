@@ -15,7 +15,7 @@ from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.testing import check_generator, generator_checks, samples
 from target_bench.testing.systems import GeneratorContract
 from tests.builders import ROOT
-from tests.testing import broken
+from tests.testing.faults import broken, expect_fault
 
 KEY = "sk-verysecret-0123456789"
 
@@ -34,16 +34,16 @@ class Sound(Generator):
         return Generation(request.query_id, self.text(request), input_tokens=3, seconds=0.0)
 
     def text(self, request: GenerationRequest) -> str:
-        said = f"{len(request.query)} {self.word}, {request.query_id}"
-        return said if request.answer_schema is None else json.dumps({"answer": said})
+        text = f"{len(request.query)} {self.word}, {request.query_id}"
+        return text if request.answer_schema is None else json.dumps({"answer": text})
 
     def generate_many(
         self, requests: Iterable[GenerationRequest], observer: Observer
     ) -> Iterator[Generation]:
         for request in reversed(list(requests)):
-            found = self.generate(request)
-            assert isinstance(found, Generation)
-            yield found
+            answer = self.generate(request)
+            assert isinstance(answer, Generation)
+            yield answer
 
 
 class Plain:
@@ -91,24 +91,25 @@ def _taking_tables(self: Sound, request: GenerationRequest) -> str:
 
 _ONE_BY_ONE = {"generate_many": Generator.generate_many}
 
-FAULTS = broken.made(
+FAULTS = broken(
     Sound,
     {
-        "no method": ("basics", {"generate": None}),
-        "needs a model": ("basics", {"__init__": lambda _self, _model: None}),
-        "returns None": ("basics", {"generate": lambda _self, _request: None}),
-        "always fails": ("basics", {"generate": _altered(error="status 401: wrong key")}),
-        "text and error": ("basics", {"generate": _altered("five", error="cut")}),
-        "takes tables": ("basics", {"text": _taking_tables}),
-        "shuffles": ("many", {"generate_many": _shuffled}),
-        "loses one": ("many", {"generate_many": _without_one}),
+        "no method": ("basics", "no method generate", {"generate": None}),
+        "needs a model": ("basics", "missing 1 required", {"__init__": lambda _self, _model: None}),
+        "None": ("basics", "generate returned None", {"generate": lambda _self, _request: None}),
+        "always fails": ("basics", "every request failed", {"generate": _altered(error="401")}),
+        "text and error": ("basics", "both a text", {"generate": _altered("five", error="cut")}),
+        "takes tables": ("basics", "changes the tables", {"text": _taking_tables}),
+        "no JSON": ("basics", "follows_schema promises: 'five'", {"text": lambda *_: "five"}),
+        "shuffles": ("many", "and generate '", {"generate_many": _shuffled}),
+        "loses one": ("many", "no answer was given", {"generate_many": _without_one}),
         "strips ids": (
             "inputs",
+            "not text or a Generation of it",
             {"generate": lambda _s, r: Generation(r.query_id.strip(), "5"), **_ONE_BY_ONE},
         ),
-        "one fault ends all": ("inputs", {"generate_many": _ended_by_one}),
-        "ends the run": ("inputs", {"generate": _ending_the_run, **_ONE_BY_ONE}),
-        "no JSON": ("basics", {"text": lambda _self, _request: "five"}),
+        "one fault ends all": ("inputs", "ended the run", {"generate_many": _ended_by_one}),
+        "ends the run": ("inputs", "an empty", {"generate": _ending_the_run, **_ONE_BY_ONE}),
     },
 )
 
@@ -131,9 +132,12 @@ def test_one_method_is_enough() -> None:
     assert skipped == {"many"}
 
 
-@pytest.mark.parametrize(("cls", "check"), [*FAULTS, (Learns, "basics")])
-def test_each_fault_is_named(cls: type, check: str) -> None:
-    broken.expect_fault(generator_checks, cls, check)
+LEARNS = (Learns, "basics", "its identity is changed by its work")
+
+
+@pytest.mark.parametrize(("cls", "check", "words"), [*FAULTS, LEARNS])
+def test_each_fault_is_named(cls: type, check: str, words: str) -> None:
+    expect_fault(generator_checks, cls, check, words)
 
 
 def test_no_more_requests_are_sent_than_is_said() -> None:

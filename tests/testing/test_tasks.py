@@ -1,8 +1,10 @@
 """The checks of tasks and metrics: built-in ones pass, and each broken promise is found."""
 
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from itertools import count
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,12 +12,12 @@ import pytest
 from target_bench import Metric, MetricSpec, TableId, metric
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
-from target_bench.core.task import AnswerJudge, Predictions, SummaryBlock, View
-from target_bench.metrics.denotation import JudgedValues
+from target_bench.core.schema import Judgement
+from target_bench.core.task import AnswerJudge, SummaryBlock, View
 from target_bench.metrics.text import JudgedAnswers
 from target_bench.tasks.question_answering import QuestionAnswering
 from target_bench.testing import check_metric, check_task, metric_checks, run, task_checks
+from tests.testing.faults import broken
 
 
 @pytest.mark.parametrize("task", [*registry.BUILT_IN["task"], "sql:engine=duckdb"])
@@ -23,96 +25,56 @@ def test_built_in_tasks_keep_the_contract(task: str) -> None:
     assert not check_task(task).failed
 
 
-class Named(QuestionAnswering):
-    """declaration."""
+class Moody(AnswerJudge):
+    """Judges the same answer in another way each time."""
 
-    name = "Question Answering!"
+    calls = count()
 
-
-class NoJudge(QuestionAnswering):
-    """declaration."""
-
-    judge = "me"  # type: ignore[assignment]
-
-
-class Unsteady(QuestionAnswering):
-    """declaration."""
-
-    made: ClassVar[list[int]] = []
-
-    def settings(self) -> list[str]:
-        self.made.append(1)
-        return [str(len(self.made))]
-
-
-class NoMetric(QuestionAnswering):
-    """declaration."""
-
-    def metrics(self, _q: Sequence[Query], _c: Sequence[int] = ()) -> list[Metric[JudgedValues]]:
-        return []
-
-
-class Deaf(QuestionAnswering):
-    """scores."""
-
-    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
-        read = super().examples(dataset, predictions)
-        return replace(read, texts=["x" for _ in read.texts])
-
-
-class ReadsFailures(QuestionAnswering):
-    """scores."""
-
-    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
-        given = [predictions.answers[query.id].text for query in dataset.queries]
-        return replace(super().examples(dataset, predictions), texts=given)
-
-
-class HalfRead(QuestionAnswering):
-    """scores."""
-
-    def parsed(self, examples: JudgedValues) -> Sequence[str | None]:
-        return examples.texts[:1]
-
-
-class ReportsSets(QuestionAnswering):
-    """scores."""
-
-    def report(self, dataset: Dataset, examples: JudgedValues) -> Mapping[str, Any]:
-        return {"texts": {1, 2}}
-
-
-class LongSummary(QuestionAnswering):
-    """scores."""
-
-    def report(self, dataset: Dataset, examples: JudgedValues) -> Mapping[str, Any]:
-        return {"n": 1}
-
-    view = View(summary=lambda _report: [SummaryBlock("n", text="1\n2")])
-
-
-class Moody(QuestionAnswering, AnswerJudge):
-    """judging."""
-
-    judged_so_far: ClassVar[list[str]] = []
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.judge = self
-
-    def unjudged(self, dataset: Dataset, *given: Any) -> list[Query]:
+    def unjudged(self, dataset: Any, *given: Any) -> Any:
         return [query for query in dataset.queries if query.id not in given[-1]]
 
-    def judged(
-        self,
-        queries: Sequence[Query],
-        dataset: Dataset,
-        generations: Mapping[str, Generation],
-        retrievals: Mapping[str, Retrieval],
-    ) -> Any:
+    def judged(self, queries: Any, *_given: Any) -> Any:
         for query in queries:
-            self.judged_so_far.append(query.id)
-            yield Judgement(query.id, "", {"n": len(self.judged_so_far)})
+            yield Judgement(query.id, "", {"n": next(self.calls)})
+
+
+def _examples(texts: Callable[[Any, Any], list[str]]) -> Any:
+    def examples(self: QuestionAnswering, dataset: Any, predictions: Any) -> Any:
+        read = QuestionAnswering.examples(self, dataset, predictions)
+        return replace(read, texts=texts(dataset.queries, predictions.answers))
+
+    return {"examples": examples}
+
+
+def _report(report: Any, *summary: SummaryBlock) -> Any:
+    return {"report": lambda *_given: report, "view": View(summary=lambda _report: summary)}
+
+
+SETTINGS = count()
+
+TASKS = broken(
+    QuestionAnswering,
+    {
+        "name": ("declaration", "lower-case identifier", {"name": "Question Answering!"}),
+        "judge": ("declaration", "judge is 'me'", {"judge": "me"}),
+        "unsteady": ("declaration", "settings()", {"settings": lambda _self: [next(SETTINGS)]}),
+        "no metric": ("declaration", "metrics() is empty", {"metrics": lambda *_given: []}),
+        "deaf": ("scores", "'gold': 0.0", _examples(lambda queries, _a: ["x"] * len(queries))),
+        "reads failures": (
+            "scores",
+            "'failed': 1.0",
+            _examples(lambda queries, answers: [answers[query.id].text for query in queries]),
+        ),
+        "half read": (
+            "scores",
+            "parsed() lists 1 values for 20 answers",
+            {"parsed": lambda _self, examples: examples.texts[:1]},
+        ),
+        "reports sets": ("scores", "writing its report as JSON", _report({"texts": {1, 2}})),
+        "long summary": ("scores", "of one line", _report({"n": 1}, SummaryBlock("n", text="1\n"))),
+        "moody": ("judging", "in two ways", {"judge": Moody()}),
+    },
+)
 
 
 def held(answer: str, references: Sequence[str]) -> float:
@@ -140,6 +102,37 @@ class Words(Metric[JudgedAnswers]):
         return totals[..., 0] / totals[..., 1]
 
 
+METRICS = broken(
+    Words,
+    {
+        "undeclared": ("declaration", "no attribute spec", {"spec": None}),
+        "another each time": (
+            "declaration",
+            "expected the same text twice",
+            {"signature": property(lambda _self: str(random.random()))},
+        ),
+        "one row": (
+            "values",
+            "statistics() of 20 queries has the shape (2,)",
+            {"statistics": lambda self, examples: Words.statistics(self, examples).sum(axis=0)},
+        ),
+        "out of bounds": ("values", "not within", {"bounds": lambda *_given: (0.0, 0.5)}),
+        "wrong way round": (
+            "values",
+            "references score 1, empty answers 0",
+            {"spec": replace(Words.spec, higher_is_better=False)},
+        ),
+    },
+)
+
+
+@pytest.mark.parametrize(("cls", "check", "words"), [*TASKS, *METRICS])
+def test_each_fault_is_named(cls: Any, check: str, words: str) -> None:
+    checks = metric_checks if issubclass(cls, Metric) else task_checks
+    (failed,) = run("it", [each for each in checks(cls) if each.name == check]).failed
+    assert words in failed.detail
+
+
 BUILT_IN = ("rougeL", "accuracy", "ex[bird]", "cell_f1", "sacrebleu")
 
 
@@ -150,56 +143,6 @@ BUILT_IN = ("rougeL", "accuracy", "ex[bird]", "cell_f1", "sacrebleu")
 )
 def test_sound_metrics_pass(given: Any) -> None:
     assert not check_metric(given).skipped
-
-
-class Undeclared(Words):
-    """declaration."""
-
-    spec = None  # type: ignore[assignment]
-
-
-class OtherEachTime(Words):
-    """declaration."""
-
-    @property
-    def signature(self) -> str:
-        return str(np.random.random())
-
-
-class OneRow(Words):
-    """values."""
-
-    def statistics(self, examples: JudgedAnswers) -> Any:
-        return super().statistics(examples).sum(axis=0)
-
-
-class OutOfBounds(Words):
-    """values."""
-
-    def bounds(self, statistics: Any) -> tuple[float, float]:
-        return 0.0, 0.5
-
-
-class WrongWayRound(Words):
-    """values."""
-
-    spec = MetricSpec("words", of="texts", scale="unbounded", higher_is_better=False)
-
-
-BROKEN = [
-    cls
-    for cls in list(vars().values())
-    if isinstance(cls, type) and cls.__module__ == __name__ and cls is not Words
-]
-
-
-@pytest.mark.parametrize("cls", BROKEN, ids=lambda cls: cls.__name__)
-def test_each_fault_is_named(cls: Any) -> None:
-    """The docstring is the check that fails."""
-    checks = metric_checks if issubclass(cls, Metric) else task_checks
-    name = (cls.__doc__ or "").removesuffix(".")
-    report = run("it", [check for check in checks(cls) if check.name == name])
-    assert [outcome.check for outcome in report.failed] == [name], str(report)
 
 
 def test_the_name_of_a_metric_of_this_package_is_refused() -> None:

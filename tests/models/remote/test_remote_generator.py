@@ -10,6 +10,7 @@ from target_bench.core.errors import StoreError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.models.remote.remote_generator import WrappedModel
+from target_bench.testing import check_generator
 from tests.openai_server import (
     OpenAIServer,
     Reply,
@@ -151,3 +152,8 @@ def test_answers_that_cannot_be_recorded_end_it(
     with pytest.raises(StoreError, match="answers cannot be recorded"):
         _answers(make(server), 3)
     assert not server.requests
+
+
+def test_the_contract_is_kept(make: Make, server: OpenAIServer) -> None:
+    assert not check_generator(lambda: make(server)).skipped
+    assert server.requests
