@@ -145,6 +145,7 @@ class RetrieverContract(Contract):
         retriever = retriever or self._make()
         with contract.plugin_errors("it", f"embed_corpus on {sample.name}"):
             retriever.embed_corpus(sample.corpus)
+        expect(not sample.looked_for, f"it looked for corpus.{', corpus.'.join(sample.looked_for)}")
         return retriever
 
     @cached_property

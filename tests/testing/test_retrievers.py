@@ -153,7 +153,7 @@ FAULTS = broken(
         ),
         "reads private parts": (
             "basics",
-            "looked for corpus._tables",
+            "a corpus promises no attribute '_tables'",
             _reading(lambda corpus: corpus._tables),
         ),
         "at least two": (
