@@ -42,10 +42,6 @@ def _generator(server: OpenAIServer, *more: str) -> tuple[str, str]:
     """A model for money: without prices, a server on this machine costs nothing."""
     if not any(part.startswith("prices=") for part in more):
         more = (*more, "prices={input: 1, output: 1}")
-    return _free(server, *more)
-
-
-def _free(server: OpenAIServer, *more: str) -> tuple[str, str]:
     settings = ",".join(("model=m", f"base_url={server.base_url}", *more))
     return "--generator", f"openai:{settings}"
 

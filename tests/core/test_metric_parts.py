@@ -9,7 +9,7 @@ import pytest
 
 from target_bench import TARGET, ConfigError, Dataset, compare, read_run, score_rankings
 from target_bench.corpora import load
-from target_bench.metrics.scores import headline, parse, spec_of
+from target_bench.metrics.scores import parse, spec_of
 
 K = [1, 5]
 
@@ -72,12 +72,6 @@ def test_names_are_read_as_they_are_printed() -> None:
     assert spec_of("recall@5[synthetic][corrected]").at(5) == "recall@5[synthetic][corrected]"
     with pytest.raises(ConfigError, match="with a cutoff"):
         parse("recall[synthetic]")
-
-
-def test_people_lead_where_there_are_both() -> None:
-    names = ["recall@1", "recall@10", "recall@1[synthetic]", "recall@10[synthetic]"]
-    assert headline(names) == "recall@10"
-    assert headline(names[2:]) == "recall@10[synthetic]"
 
 
 def test_stored_runs(mini: Dataset, tmp_path: Path) -> None:

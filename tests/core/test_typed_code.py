@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from target_bench import TARGET
 from target_bench.core.identity import code_hash, plugin_identity
 
 MINE = """
@@ -52,17 +51,6 @@ def test_the_same_cells_have_the_same_hash(typed: Cells) -> None:
     assert warning is None
     assert identity["class"] == "__main__:Mine"
     assert identity["config"] == {"size": 3}
-
-
-def test_a_run_of_the_same_cells_is_reused(typed: Cells, tmp_path: Path) -> None:
-    target = TARGET(("retrieval", "mini"), out=tmp_path)
-    plain = MINE.replace("[helper(word) for word in query.split()]", "[]")
-    edited = plain.replace("[]", "[][:top_k]")
-    reused = [
-        target.run(typed("LEAST = 3", cell)["Mine"](), limit=2)[0].reused
-        for cell in (plain, plain, edited)
-    ]
-    assert reused == [False, True, False]
 
 
 @pytest.mark.parametrize(
