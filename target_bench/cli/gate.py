@@ -8,7 +8,7 @@ import typer
 from target_bench.cli.command_line import AsJson, By, Notes, PrintedAs, argument, option
 from target_bench.cli.compare import Qrels, RunsIn, Slices
 from target_bench.cli.output import folded, print_as
-from target_bench.core.errors import ConfigError, StoreError, reason
+from target_bench.core.errors import ConfigError
 from target_bench.harness.options import RUNS
 
 FAILED = 1
@@ -71,6 +71,7 @@ def gate(
         return
     from target_bench.core.text_tables import say, say_wrapped
     from target_bench.reporting.gate import gate as checked
+    from target_bench.runs.record_log import write_file
 
     outcome = checked(
         baseline,
@@ -83,9 +84,9 @@ def gate(
         qrels=qrels,
     )
     if junit is not None:
-        _write(junit, outcome.junit())
+        write_file(junit, outcome.junit(), "--junit")
     if markdown is not None:
-        _write(markdown, outcome.markdown().encode())
+        write_file(markdown, outcome.markdown().encode(), "--markdown")
     form = "json" if as_json else printed_as
     if form in ("text", "markdown"):
         say_wrapped(outcome.sentence)
@@ -106,14 +107,3 @@ def _update(path: Path, run: str, out: Path) -> None:
     stored = read_run(run_to_check(run, out))
     write_baseline(stored, path)
     typer.echo(f"{path}: {stored.folder.name}, {path.stat().st_size / 1e3:,.0f} KB")
-
-
-def _write(path: Path, content: bytes) -> None:
-    from target_bench.core.files import atomic_write
-
-    try:
-        atomic_write(path, content)
-    except OSError as error:
-        raise StoreError(
-            f"{path}: cannot be written ({reason(error)}); name another file"
-        ) from error

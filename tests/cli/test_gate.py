@@ -39,7 +39,7 @@ def test_update_and_check(inside: Inside, runs: Runs, tmp_path: Path) -> None:
     in_markdown = inside(*worse, "--format", "markdown").out
     assert in_markdown.startswith("The gate failed")
     assert "| recall@10" in in_markdown
-    assert "name another file" in inside.bad(4, *worse, "--junit", baseline / "gate.xml")
+    assert "--junit" in inside.bad(4, *worse, "--junit", baseline / "gate.xml")
 
 
 def test_a_pattern_that_matches_several_runs(inside: Inside, runs: Runs) -> None:
