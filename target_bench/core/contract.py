@@ -298,6 +298,24 @@ def check_methods(retriever: object) -> RetrieverLike:
     return retriever  # type: ignore[return-value]  # just checked
 
 
+def check_generator(generator: Any) -> Any:
+    """Return the object itself, if it has the method of a generator.
+
+    Raises:
+        ConfigError: it lacks it, or is a class in place of an object.
+    """
+    if isinstance(generator, type):
+        name = generator.__name__
+        raise ConfigError(f"{name} is a class; pass an object of it, as in generator={name}()")
+    if not callable(getattr(generator, "generate", None)):
+        raise ConfigError(
+            f"{type(generator).__name__} is not a generator: it has no method generate. "
+            "A generator has generate(request), which returns text or a Generation."
+        )
+    check_attributes("generator", generator)
+    return generator
+
+
 def check_attributes(kind: str, plugin: object) -> None:
     """Check what the harness reads of a plug-in besides its methods, as far as it has it.
 

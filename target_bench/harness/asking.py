@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from target_bench.core import registry
-from target_bench.core.contract import ask_if_paid, plugin_errors
+from target_bench.core.contract import ask_if_paid, check_generator, plugin_errors
 from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import SYNTHETIC, Score
@@ -35,7 +35,7 @@ from target_bench.harness.questions.grounding import (
     is_repeated,
 )
 from target_bench.harness.stages.consent import Confirm, of_generator
-from target_bench.models.generator_calls import check_generator, recorded_answers
+from target_bench.models.generator_calls import recorded_answers
 
 MIXED: Literal["mixed"] = "mixed"
 

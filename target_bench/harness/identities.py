@@ -22,6 +22,8 @@ from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 
 def answer_plan(task: Task[Any], experiment: Experiment, options: AnswerOptions) -> AnswerPlan:
     """Return generator, task and prompts; errors as in ``AnswerOptions``."""
+    from target_bench.models.prompts.prompting import writer_of  # it takes time to import
+
     scorable(task, experiment.dataset)
     generator = options.generator_spec(task, experiment.observer)
     if generator.is_gold:
@@ -32,7 +34,7 @@ def answer_plan(task: Task[Any], experiment: Experiment, options: AnswerOptions)
     return AnswerPlan(
         task,
         generator,
-        options.prompter(task, experiment.dataset.databases, follows_schema),
+        writer_of(task, options.prompting, experiment.dataset.databases, follows_schema),
         depth if tables is None else min(tables, depth),
         {"task": options.task or task.name, "prompting": options.prompting.to_json()},
     )

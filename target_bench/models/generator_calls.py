@@ -6,25 +6,12 @@ from typing import Any
 
 from target_bench.core import cache_use
 from target_bench.core.contract import Generator, failed_generation, plugin_errors
-from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
+from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import shown
 from target_bench.models.remote.answer_cache import AnswerCache, ModelReply, file, request_key
-
-
-def check_generator(generator: Any) -> Any:
-    """Return the object itself, if it has the method of a generator.
-
-    Raises:
-        ConfigError: it has not.
-    """
-    if isinstance(generator, type) or not callable(getattr(generator, "generate", None)):
-        raise ConfigError(
-            f"{generator!r:.100} is not a generator: it has no method generate(request)"
-        )
-    return generator
 
 
 def ask_generator(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from target_bench.core import registry
+from target_bench.core.contract import check_generator
 from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import DataError
 from target_bench.core.identity import plugin_identity
@@ -24,7 +25,7 @@ from target_bench.core.schema import (
 )
 from target_bench.core.task import FAILED, AnswerJudge, Predictions, Task
 from target_bench.models.answer_reading import AnswerReader, check_time
-from target_bench.models.generator_calls import ask_generator, check_generator
+from target_bench.models.generator_calls import ask_generator
 
 ExamplesT = TypeVar("ExamplesT")
 

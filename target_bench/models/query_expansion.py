@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from target_bench.core import cache_use, registry
+from target_bench.core.contract import check_generator
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import GenerationRequest, Message
-from target_bench.models.generator_calls import ask_generator, check_generator
+from target_bench.models.generator_calls import ask_generator
 from target_bench.search.fusion import Fusion, Method, Scale, expanded
 from target_bench.search.nested import InnerRetriever, Wrapper
 

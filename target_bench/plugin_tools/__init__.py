@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from target_bench.core.cache_use import note as note_cached
+    from target_bench.core.contract import check_generator
     from target_bench.core.credentials import looks_secret, without_secrets
     from target_bench.core.identity import plugin_identity
     from target_bench.core.ranking import Ranking, best_cosines
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from target_bench.models.encoders.sentence_transformers import minilm_model
     from target_bench.models.encoders.weights import LocalModel, quietly
     from target_bench.models.encoders.weights import module_types as saved_modules
-    from target_bench.models.generator_calls import ask_generator, check_generator
+    from target_bench.models.generator_calls import ask_generator
     from target_bench.models.prompts.schema_prompting import create_statement
     from target_bench.models.query_expansion import QueryExpansion
     from target_bench.models.vector_database import VectorDatabase
@@ -48,7 +49,7 @@ _HOME = {
     "ask_generator": "models.generator_calls",
     "best_cosines": "core.ranking",
     "cell_text": "data.table_text",
-    "check_generator": "models.generator_calls",
+    "check_generator": "core.contract",
     "create_statement": "models.prompts.schema_prompting",
     "csv_grid": "data.formats.csv_files",
     "decode": "core.release",

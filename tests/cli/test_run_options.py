@@ -64,19 +64,6 @@ def _own(folder: Path) -> None:
     write_own(folder, files, [asked(name, query_id=name) for name in names[:2]])
 
 
-def test_distractors(inside: Inside, tmp_path: Path) -> None:
-    """Another number is another run."""
-    _own(tmp_path / "more")
-    run = (*RUN, "oracle", "--distractors")
-    (two,), (three,) = (inside.results(*run, f"./more:n={n}") for n in (2, 3))
-    (plain,) = inside.results(*RUN, "oracle")
-    assert two["data"]["distractors"] == ["./more:n=2"]
-    assert len({result["folder"] for result in (two, three, plain)}) == 3
-    manifest = json.loads((Path(two["folder"]) / "manifest.json").read_bytes())
-    (recorded,) = manifest["distractors"]
-    assert (recorded["spec"], recorded["n"], len(recorded["ids"])) == ("./more:n=2", 2, 2)
-
-
 def test_paths_keep_their_place(inside: Inside, tmp_path: Path) -> None:
     """Corpora are printed in the order they were asked for."""
     for name in ("shop", "barn"):

@@ -57,8 +57,7 @@ def test_what_is_no_corpus() -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        *("bm25", "bm25f", "tfidf", "rows", "random"),
-        *("chunks:rows=5", "adaptive:retriever=bm25", "joins:retriever=bm25"),
+        *("bm25", "tfidf", "rows", "random", "chunks:rows=5", "joins:retriever=bm25"),
         "hybrid:retrievers=[bm25,tfidf]",
     ],
 )

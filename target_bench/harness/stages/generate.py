@@ -4,20 +4,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Protocol
 
 from target_bench.core import cache_use, contract
 from target_bench.core.contract import (
     Generator,
     ask_if_paid,
+    check_generator,
     failed_generation,
     generation_fault,
     plugin_errors,
     yielded,
 )
 from target_bench.core.credentials import answer_without_secrets, masked_settings, without_secrets
-from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
+from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.identity import (
     object_label,
     plugin_identity,
@@ -43,24 +43,6 @@ class GeneratorLike(Protocol):
 
     def generate(self, request: GenerationRequest) -> Generation | str:
         """Return the answer to one request."""
-
-
-def check_generator(generator: object) -> GeneratorLike:
-    """Return the object itself, if it has the method of a generator.
-
-    Raises:
-        ConfigError: it lacks it, or is a class in place of an object.
-    """
-    if isinstance(generator, type):
-        name = generator.__name__
-        raise ConfigError(f"{name} is a class; pass an object of it, as in generator={name}()")
-    if not callable(getattr(generator, "generate", None)):
-        raise ConfigError(
-            f"{type(generator).__name__} is not a generator: it has no method generate. "
-            "A generator has generate(request), which returns text or a Generation."
-        )
-    contract.check_attributes("generator", generator)
-    return generator  # type: ignore[return-value]  # just checked
 
 
 Answer = Callable[[Query], Answered]
@@ -387,20 +369,6 @@ class AnswerOptions:
     prompting: PromptOptions = field(default_factory=PromptOptions)
     task: str | None = None
     confirm: Confirm | None = None
-
-    def prompter(
-        self, task: Task[Any], databases: Mapping[str, Path], follows_schema: bool
-    ) -> PromptWriter:
-        """Make the writer of a task's requests.
-
-        Args:
-            task: the task.
-            databases: what it is about, if it is about databases.
-            follows_schema: whether the generator follows JSON schemas.
-        """
-        from target_bench.models.prompts.prompting import writer_of  # it takes time to import
-
-        return writer_of(task, self.prompting, databases, follows_schema)
 
     def generator_spec(self, task: Task[Any], observer: Observer) -> GeneratorSpec:
         """Make the generator of a task's answers.
