@@ -73,7 +73,7 @@ class JudgedDescriptions(JudgedAnswers):
                 tokens(text),
                 list(map(tokens, accepted)),
                 known_tokens(values(source.table)),
-                list(map(tokens, values(source.wanted))),
+                list(map(tokens, values(source.highlighted))),
             )
             for text, accepted, source in zip(
                 compared.texts, compared.references, self.evidence, strict=True
@@ -279,7 +279,7 @@ def parent(
     prediction: Tokens,
     references: Sequence[Tokens],
     known: Set[str],
-    wanted: Sequence[Tokens],
+    highlighted: Sequence[Tokens],
     weight: float | None = None,
 ) -> Parent:
     """Compute PARENT of a prediction against its best reference, as ``totto_parent_eval.py`` does.
@@ -287,18 +287,18 @@ def parent(
     The probability that the table entails an n-gram is the share of its tokens that are in the
     table (the word overlap model); of several references the one with the highest F counts.
 
-    A value of ``wanted`` without a token counts nowhere. Without any value the table says nothing
-    of what a sentence should hold, and recall is that of the reference.
+    A value of ``highlighted`` without a token counts nowhere. Without any value the table says
+    nothing of what a sentence should hold, and recall is that of the reference.
 
     Args:
         prediction: its tokens.
         references: the tokens of each reference.
         known: the tokens of the values of the whole table.
-        wanted: the tokens of each value that a sentence should hold.
+        highlighted: the tokens of each value that a sentence should hold.
         weight: of the table in recall, from 0 to 1 (the paper's lambda is its complement there);
-            None: the share of ``wanted`` that the reference does not hold.
+            None: the share of ``highlighted`` that the reference does not hold.
     """
-    cells = [value for value in wanted if value]
+    cells = [value for value in highlighted if value]
     # entailment: the share of an n-gram's tokens that are in the table, summed for each order
     supported = _entailed(prediction, known)
     counts = [Counter(ngrams(prediction, n)) for n in range(1, ORDERS + 1)]

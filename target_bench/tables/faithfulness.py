@@ -47,12 +47,12 @@ class Support:
 
     Attributes:
         claims: what the answer says, and whether the source supports it.
-        wanted: what the source says, and whether the answer has it.
+        expected: what the source says, and whether the answer has it.
         failed: whether there is no answer.
     """
 
     claims: tuple[Claim, ...] = ()
-    wanted: tuple[Claim, ...] = ()
+    expected: tuple[Claim, ...] = ()
     failed: bool = False
 
     @property
@@ -65,8 +65,8 @@ class Support:
 
     @property
     def coverage(self) -> float | None:
-        """The share of what is wanted that the answer has: 0 of no answer, None of no wish."""
-        return 0.0 if self.failed else _share(self.wanted)
+        """The share of what is expected that the answer has: 0 of no answer, None of no wish."""
+        return 0.0 if self.failed else _share(self.expected)
 
     @property
     def doubted(self) -> list[Claim]:
@@ -86,17 +86,17 @@ def _share(claims: Sequence[Claim]) -> float | None:
     return sum(claim.supported for claim in claims) / len(claims) if claims else None
 
 
-def sentence_support(text: str | None, table: str, wanted: Iterable[str]) -> Support:
+def sentence_support(text: str | None, table: str, cells: Iterable[str]) -> Support:
     """Compare a sentence with its table.
 
     Args:
         text: the sentence; None for one that failed.
         table: all that may be said, as text: cells and titles, in separate lines.
-        wanted: the cells that the sentence should say.
+        cells: the cells that the sentence should say.
     """
     if text is None:
         return Support(failed=True)
-    return Support(_fact_claims(text, known(table)), cell_claims(wanted, known(text)))
+    return Support(_fact_claims(text, known(table)), cell_claims(cells, known(text)))
 
 
 def table_support(tables: Iterable[Rows], text: str, places: Sequence[str] = ()) -> Support:

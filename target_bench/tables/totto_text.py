@@ -29,11 +29,11 @@ class TableEvidence(NamedTuple):
 
     Attributes:
         table: every cell that is not empty, then the titles and the text of the section.
-        wanted: the highlighted cells in their order, then the titles.
+        highlighted: the highlighted cells in their order, then the titles.
     """
 
     table: str
-    wanted: str
+    highlighted: str
 
 
 def evidence(
@@ -69,11 +69,11 @@ def evidence(
 
 def cells_as_texts(source: TableEvidence) -> tuple[str, list[str]]:
     """Return the values of the table and its titles, a line each, and the highlighted cells."""
-    table, wanted = (
+    table, highlighted = (
         [entry.partition("|||")[::2] for entry in line.split("\t") if entry] for line in source
     )
     values = "\n".join(value for _, value in table)
-    return values, [value for name, value in wanted if name in ("cell", "header")]
+    return values, [value for name, value in highlighted if name in ("cell", "header")]
 
 
 def _entry(cell: GridCell) -> tuple[str, str]:

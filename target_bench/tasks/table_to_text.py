@@ -318,7 +318,7 @@ _NO_TOKEN = "a value without a token"  # noqa: S105 (of a text)
 
 def _valueless(evidence: TableEvidence) -> str | None:
     """Say whether a sentence should hold nothing, or a value in which no token is."""
-    if not evidence.wanted:
+    if not evidence.highlighted:
         return "nothing that a sentence should hold"
-    values = totto_text.values(evidence.wanted)
+    values = totto_text.values(evidence.highlighted)
     return None if all(map(totto_text.tokens, values)) else _NO_TOKEN

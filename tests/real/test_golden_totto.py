@@ -87,7 +87,7 @@ def test_preprocessing(case: Case) -> None:
     example, expected = case["input"]["example"], case["expected"]
     texts = _evidence(example)
     assert texts.table == expected["precision_table"]
-    assert texts.wanted == expected["recall_table"]
+    assert texts.highlighted == expected["recall_table"]
     padded = totto_text.references([""] * len(_references(example)), padded=True)
     assert len(padded) == len(expected["references"])
     read = [totto_text.tokens(value) for value in totto_text.values(texts.table)]

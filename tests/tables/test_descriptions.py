@@ -54,7 +54,7 @@ def test_every_value_is_read_back(cells: list[tuple[str, bool]], title: str) -> 
     texts = evidence([row], [], title)
     n = sum(1 for text, _ in cells if text.strip()) + bool(title)
     assert len(totto_text.values(texts.table)) == n
-    assert len(totto_text.values(texts.wanted)) == bool(title)
+    assert len(totto_text.values(texts.highlighted)) == bool(title)
 
 
 def test_a_failed_answer_is_0_and_an_empty_one_is_null() -> None:
