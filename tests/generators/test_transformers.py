@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,45 +52,55 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _write(
-    folder: Path, template: str | None = None, context: int = CONTEXT, **generation: Any
+    folder: Path, template: str | None = None, context: int = CONTEXT, kind: str = "llama"
 ) -> Path:
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    _write_tokenizer(folder, template)
-    torch.manual_seed(7)
-    config = LlamaConfig(
-        vocab_size=len(WORDS),
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=context,
-        initializer_range=0.5,
-        bos_token_id=1,
-        eos_token_id=2,
-        pad_token_id=None,
-    )
-    model = LlamaForCausalLM(config)
-    for name, value in generation.items():
-        setattr(model.generation_config, name, value)
-    model.save_pretrained(folder)
-    return folder
-
-
-def _write_tokenizer(folder: Path, template: str | None = None) -> None:
+    """Llama; T5, with places relative to each other; or BART, which counts them from the left."""
+    import transformers as library
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast
 
     words = Tokenizer(models.WordLevel({w: i for i, w in enumerate(WORDS)}, unk_token="<unk>"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     words.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
-    tokenizer = PreTrainedTokenizerFast(
+    tokenizer = library.PreTrainedTokenizerFast(
         tokenizer_object=words, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
     )
     tokenizer.chat_template = template
     tokenizer.save_pretrained(folder)
+
+    config: Any
+    tokens = {"vocab_size": len(WORDS), "bos_token_id": 1, "eos_token_id": 2}
+    if kind == "llama":
+        heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2}
+        sizes = {"hidden_size": 32, "intermediate_size": 48, "max_position_embeddings": context}
+        config = library.LlamaConfig(
+            initializer_range=0.5, pad_token_id=None, **heads, **sizes, **tokens
+        )
+    elif kind == "t5":
+        sizes = {"d_model": 32, "d_ff": 48, "d_kv": 8, "num_layers": 2, "num_heads": 4}
+        config = library.T5Config(initializer_factor=3.0, pad_token_id=3, **sizes, **tokens)
+        config.decoder_start_token_id = 3
+    else:
+        parts = {"layers": 2, "attention_heads": 4, "ffn_dim": 48}
+        sizes = {
+            f"{side}_{part}": n for side in ("encoder", "decoder") for part, n in parts.items()
+        }
+        sizes |= {"d_model": 32, "max_position_embeddings": context}
+        config = library.BartConfig(init_std=0.5, pad_token_id=3, **sizes, **tokens)
+    _library_class(kind).from_config(_seeded(config)).save_pretrained(folder)
+    return folder
+
+
+def _library_class(kind: str) -> Any:
+    import transformers as library
+
+    return library.AutoModelForCausalLM if kind == "llama" else library.AutoModelForSeq2SeqLM
+
+
+def _seeded(config: Any) -> Any:
+    import torch
+
+    torch.manual_seed(7)
+    return config
 
 
 def _request(n_words: int, query_id: str = "q") -> GenerationRequest:
@@ -103,116 +112,62 @@ def _many(generator: Transformers, requests: Sequence[GenerationRequest]) -> dic
     return {g.query_id: g for g in generator.generate_many(iter(requests), Observer())}
 
 
-@cache
-def _plainly_loaded(folder: Path) -> tuple[Any, Any]:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    model = AutoModelForCausalLM.from_pretrained(folder).eval()
-    return model, AutoTokenizer.from_pretrained(folder)
-
-
-@cache
-def _greedy(folder: Path, prompt: str, n: int) -> list[int]:
+def _greedy(model: Any, prompt: Sequence[int], n: int) -> list[int]:
     """What the model says, one token at a time, without ``generate``, batches or padding."""
     import torch
 
-    model, tokenizer = _plainly_loaded(folder)
-    ids = tokenizer(prompt)["input_ids"]
+    start = getattr(model.config, "decoder_start_token_id", None)
     answer: list[int] = []
     with torch.inference_mode():
+        # BART's decoder starts with the token that ends an answer.
         while len(answer) < n and answer[-1:] != [2]:
-            logits = model(torch.tensor([ids + answer])).logits
+            if start is None:
+                logits = model(torch.tensor([[*prompt, *answer]])).logits
+            else:
+                decoded = torch.tensor([[start, *answer]])
+                logits = model(torch.tensor([prompt]), decoder_input_ids=decoded).logits
             answer.append(int(logits[0, -1].argmax()))
     return answer
 
 
-def test_batches_of_any_size_give_the_greedy_answers_and_exact_counts(folder: Path) -> None:
+@pytest.mark.parametrize("kind", ["llama", "t5", "bart"])
+def test_batches_of_any_size_give_the_greedy_answers_and_exact_counts(
+    kind: str, tmp_path: Path
+) -> None:
+    from transformers import AutoTokenizer
+
+    folder = _write(tmp_path / kind, kind=kind)
+    model = _library_class(kind).from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
     requests = [_request(1 + 7 * i % 40, f"q{i}") for i in range(11)]
+    prompts = {r.query_id: tokenizer(r.messages[0].content)["input_ids"] for r in requests}
+    expected = {query_id: _greedy(model, ids, 9) for query_id, ids in prompts.items()}
     for batch_size in (1, 4, 11):
         generator = Transformers(str(folder), device="cpu", batch_size=batch_size, max_new_tokens=9)
         answers = _many(generator, requests)
-        for request in requests:
-            expected = _greedy(folder, request.messages[0].content, 9)
-            answer = answers[request.query_id]
+        for query_id, tokens in expected.items():
+            answer = answers[query_id]
             assert answer.error is None
-            assert answer.text == " ".join(WORDS[i] for i in expected if i not in (1, 2, 3))
-            assert answer.input_tokens == 1 + len(request.query.split())
-            assert answer.output_tokens == len(expected)
+            assert answer.text == " ".join(WORDS[i] for i in tokens if i not in (1, 2, 3))
+            assert answer.input_tokens == len(prompts[query_id])
+            assert answer.output_tokens == len(tokens)
             assert answer.seconds is not None
     assert len({answer.text for answer in answers.values()}) > 5
-    assert len({answer.output_tokens for answer in answers.values()}) > 1
 
 
-def _write_encoder_decoder(folder: Path, kind: str) -> Path:
-    """T5, with places relative to each other, or BART, which counts them from the left."""
-    import torch
-    from transformers import (
-        BartConfig,
-        BartForConditionalGeneration,
-        T5Config,
-        T5ForConditionalGeneration,
+def test_what_an_encoder_reads_and_a_decoder_writes_is_limited(tmp_path: Path) -> None:
+    """The prompt alone has to fit; T5 has no end of places."""
+    bart, t5 = (str(_write(tmp_path / kind, kind=kind)) for kind in ("bart", "t5"))
+    fits, too_long = _request(CONTEXT - 1, "fits"), _request(CONTEXT, "too long")
+    answers = _many(Transformers(bart, max_new_tokens=9), [fits, too_long])
+    assert answers["fits"].error is None
+    assert "context_overflow: the prompt has 65 tokens, more than the 64 that the encoder" in (
+        answers["too long"].error or ""
     )
-
-    _write_tokenizer(folder)
-    tokens = {"vocab_size": len(WORDS), "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 3}
-    torch.manual_seed(7)
-    model: Any
-    if kind == "t5":
-        config = T5Config(
-            d_model=32, d_ff=48, d_kv=8, num_layers=2, num_heads=4, initializer_factor=3.0, **tokens
-        )
-        config.decoder_start_token_id = 3
-        model = T5ForConditionalGeneration(config)
-    else:
-        sizes = {f"{side}_layers": 2 for side in ("encoder", "decoder")}
-        sizes |= {f"{side}_attention_heads": 4 for side in ("encoder", "decoder")}
-        sizes |= {f"{side}_ffn_dim": 48 for side in ("encoder", "decoder")}
-        model = BartForConditionalGeneration(
-            BartConfig(d_model=32, max_position_embeddings=CONTEXT, init_std=0.5, **sizes, **tokens)
-        )
-    model.save_pretrained(folder)
-    return folder
-
-
-@pytest.mark.parametrize("kind", ["t5", "bart"])
-def test_encoders_with_decoders(kind: str, tmp_path: Path) -> None:
-    """Answers of padded batches are the likeliest tokens of each prompt alone."""
-    import torch
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-    folder = _write_encoder_decoder(tmp_path / kind, kind)
-    model = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    requests = [_request(1 + 7 * i % 40, f"q{i}") for i in range(11)]
-    for batch_size in (1, 4):
-        generator = Transformers(str(folder), device="cpu", batch_size=batch_size, max_new_tokens=9)
-        answers = _many(generator, requests)
-        for request in requests:
-            ids = torch.tensor([tokenizer(request.messages[0].content)["input_ids"]])
-            tokens = [model.config.decoder_start_token_id]
-            with torch.inference_mode():
-                # BART's decoder starts with the token that ends an answer.
-                while (len(tokens) <= 9 and tokens[-1] != 2) or len(tokens) == 1:
-                    logits = model(ids, decoder_input_ids=torch.tensor([tokens])).logits
-                    tokens.append(int(logits[0, -1].argmax()))
-            answer = answers[request.query_id]
-            assert answer.error is None
-            assert answer.text == " ".join(WORDS[i] for i in tokens[1:] if i not in (1, 2, 3))
-            assert answer.output_tokens == len(tokens) - 1
-    assert len({answer.text for answer in answers.values()}) > 5
-    if kind == "bart":  # the prompt alone has to fit
-        fits, too_long = _request(CONTEXT - 1, "fits"), _request(CONTEXT, "too long")
-        answers = _many(Transformers(str(folder), max_new_tokens=9), [fits, too_long])
-        assert answers["fits"].error is None
-        assert "context_overflow: the prompt has 65 tokens, more than the 64 that the encoder" in (
-            answers["too long"].error or ""
-        )
-    longest = CONTEXT if kind == "bart" else 600  # T5 has no end of places
-    generator = Transformers(str(folder), max_new_tokens=longest)
-    assert generator.generate(_request(3)).error is None
-    if kind == "bart":
-        with pytest.raises(ConfigError, match=rf"max_new_tokens=65: .* at most {CONTEXT} tokens"):
-            Transformers(str(folder), max_new_tokens=65).generate(_request(3))
+    for model, longest in ((bart, CONTEXT), (t5, 600)):
+        assert Transformers(model, max_new_tokens=longest).generate(_request(3)).error is None
+    with pytest.raises(ConfigError, match=rf"max_new_tokens=65: .* at most {CONTEXT} tokens"):
+        Transformers(bart, max_new_tokens=65).generate(_request(3))
 
 
 def test_answers_are_as_long_as_their_kind_needs(tmp_path: Path) -> None:

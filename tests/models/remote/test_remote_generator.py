@@ -137,8 +137,8 @@ def test_a_key_that_a_server_repeats_is_nowhere(
     make: Make, server: OpenAIServer, tmp_path: Path
 ) -> None:
     server.script = lambda request: answer(f"your key is {request.key}")
-    [found] = _answers(make(server), 1)
-    assert found.text == "your key is ***"
+    [single] = _answers(make(server), 1)
+    assert single.text == "your key is ***"
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files
     assert not any(KEY.encode() in path.read_bytes() for path in files)
