@@ -57,7 +57,7 @@ Files = Annotated[
 ]
 
 
-As = Annotated[
+FileFormat = Annotated[
     Literal["html", "jsonl", "csv", "label-studio", "argilla"] | None,
     option(
         "A page, lines with empty fields to fill in, or a file to import. Default: by the "
@@ -105,7 +105,7 @@ def form(
         ),
     ] = 20,
     out: Out = Path("form.html"),
-    as_: As = None,
+    file_format: FileFormat = None,
     split: Split = None,
     data_dir: DataDir = None,
     offline: Offline = False,
@@ -149,7 +149,7 @@ def form(
         to_judge = f", {sum(map(len, pools.values())):,} tables to judge"
     heading = "Review of questions" if review else "Which tables answer the questions?"
     explained = tables.REVIEW_HELP if review else tables.JUDGE_HELP
-    write_form(out, items, heading, explained, as_)
+    write_form(out, items, heading, explained, file_format)
     say(
         f"{out}: {out.stat().st_size / 1e6:,.1f} MB; {n_questions:,} of {len(possible):,} questions"
         + to_judge
@@ -351,7 +351,7 @@ labels-*.json` reads what they save. Of two runs, each query's answers stand sid
 def rate(
     runs: Annotated[list[str], argument(metavar="RUN...")],
     out: Out = Path("form.html"),
-    as_: As = None,
+    file_format: FileFormat = None,
     criteria: Annotated[
         Literal["totto", "struc-bench", "abilities", "side-by-side"] | None,
         option(
@@ -379,7 +379,7 @@ def rate(
         seed=seed,
         data_dir=data_dir,
     )
-    write_form(out, items, f"Rate {len(items):,} answers", RATE_HELP, as_)
+    write_form(out, items, f"Rate {len(items):,} answers", RATE_HELP, file_format)
     say(f"{out}: {out.stat().st_size / 1e6:,.1f} MB")
 
 

@@ -45,17 +45,11 @@ def test_names(at: Path, name: str) -> None:
     assert "no such file" in refused(at, zipped([(name, b"x")]))
 
 
-def _flagged(signature_offsets: dict[bytes, int], value: int) -> bytes:
-    """A zip with this value in its headers."""
+def _with_header(value: int, **offsets: int) -> bytes:
+    """A zip with another byte in its local header, in its directory, or in both."""
     content = bytearray(zipped([("card.json", b"{}")]))
-    for signature, offset in signature_offsets.items():
-        content[content.index(signature) + offset] |= value
-    return bytes(content)
-
-
-def _method(number: int) -> bytes:
-    content = bytearray(zipped([("card.json", b"{}")]))
-    content[content.index(b"PK\1\2") + 10] = number
+    for name, offset in offsets.items():
+        content[content.index({"local": b"PK\3\4", "directory": b"PK\1\2"}[name]) + offset] = value
     return bytes(content)
 
 
@@ -109,8 +103,11 @@ ARCHIVES: dict[str, tuple[Callable[[], bytes], str]] = {
     "flat bomb": (lambda: zipped([(RANKINGS, bytes(200 * MEBI))]), "unpacks to"),
     "overlapping files": (_overlapping, "is not right behind the file before it"),
     "link": (_link, "is a link"),
-    "encrypted": (lambda: _flagged({b"PK\3\4": 6, b"PK\1\2": 8}, 1), "encrypted"),
-    **{f"method {n}": (lambda n=n: _method(n), "unknown method") for n in (12, 14, 93, 97)},  # type: ignore[misc]
+    "encrypted": (lambda: _with_header(1, local=6, directory=8), "encrypted"),
+    **{
+        f"method {n}": (lambda n=n: _with_header(n, directory=10), "unknown method")  # type: ignore[misc]
+        for n in (12, 14, 93, 97)
+    },
     "millions of entries": (_millions_of_entries, "are read"),  # they are not even listed
     "more entries than counted": (_more_entries_than_counted, ""),
     "zip64": (lambda: _zip64(locator=True), "zip64"),
