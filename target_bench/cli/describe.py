@@ -470,7 +470,7 @@ def _plugin(kind: registry.Kind, name: str) -> PluginDescription:
     bounds = bounds_of(kind)
     if name in bounds:
         return PluginDescription({}, text=bounds[name])
-    plugin = registry.resolve(kind, registry.parse(kind, name).target, also=bounds)
+    plugin = registry.resolve(kind, registry.parse(kind, name).target, other_names=bounds)
     facts = {kind: name, "contributed": _contributed(kind, name)}
     return PluginDescription(facts, text=_read_docstring(plugin)[0], settings=_settings(plugin))
 

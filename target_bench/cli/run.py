@@ -175,7 +175,7 @@ def _check_all(
     check_named_once(written)
     for text in [named(text)[1] for text in written[1:]]:
         if text not in modes:
-            created(kind, text, also=modes)
+            created(kind, text, other_names=modes)
 
 
 def _pairs(options: Options, wanted: list[str]) -> list[tuple[str, str | list[str]]]:

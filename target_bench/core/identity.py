@@ -92,23 +92,23 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     return identity, None
 
 
-def object_label(given: object, identity: Mapping[str, Any]) -> str:
+def object_label(plugin: object, identity: Mapping[str, Any]) -> str:
     """Return what an object is called: ``Mine:alpha=0.5``, as it would be written as text.
 
     Settings that have their default are left out, and the end of a long value is a hash.
 
     Args:
-        given: the object.
+        plugin: the object.
         identity: what identifies it.
     """
-    cls, config, written = type(given), identity.get("config") or {}, []
+    cls, config, written = type(plugin), identity.get("config") or {}, []
     if not config and "parts" not in identity:
         return cls.__name__
     for name, parameter in sorted(inspect.signature(cls).parameters.items()):
         if name in config:
             value = config[name]
         elif name in identity.get("parts", {}):
-            value = masked({name: getattr(given, name, parameter.default)})[name]
+            value = masked({name: getattr(plugin, name, parameter.default)})[name]
         else:
             continue
         text = _setting_text(value)

@@ -146,13 +146,13 @@ def divided(kind: Kind, text: str) -> tuple[str, str]:
     return name, rest
 
 
-def create(kind: Kind, text: str, also: Iterable[str] = ()) -> Any:
+def create(kind: Kind, text: str, other_names: Iterable[str] = ()) -> Any:
     """Build the plug-in that ``text`` names, with its settings checked against its constructor.
 
     Args:
         kind: what to build.
         text: a name with settings, as ``parse`` reads it.
-        also: names other than plug-ins that a message about an unknown one should show.
+        other_names: names other than plug-ins that a message about an unknown one should show.
 
     Raises:
         ConfigError: an unknown name (with near misses), an unknown setting, a value of the wrong
@@ -160,19 +160,19 @@ def create(kind: Kind, text: str, also: Iterable[str] = ()) -> Any:
         PluginError: the constructor of a class that is not of this package raised.
     """
     spec = parse(kind, text)
-    return build(kind, spec.target, spec.settings, also, text)
+    return build(kind, spec.target, spec.settings, other_names, text)
 
 
 def build(
     kind: Kind,
     target: str,
     settings_as_written: dict[str, Any],
-    also: Iterable[str] = (),
+    other_names: Iterable[str] = (),
     text: str | None = None,
 ) -> Any:
     """Build a plug-in from its name and its settings; errors as for ``create``."""
     note_secrets(settings_as_written)
-    cls = resolve(kind, target, also)
+    cls = resolve(kind, target, other_names)
     named = _as_named(target)
     text = (text or target).replace(target, named, 1)
     settings = _checked(cls, settings_as_written, f"{kind} {named}")
@@ -198,7 +198,9 @@ def part(kind: Kind, value: Any) -> Any:
     return create(kind, value) if isinstance(value, str) else value
 
 
-def resolve(kind: Kind, target: str, also: Iterable[str] = (), only_callable: bool = True) -> Any:
+def resolve(
+    kind: Kind, target: str, other_names: Iterable[str] = (), only_callable: bool = True
+) -> Any:
     """Return the class behind a name, ``module:Class`` or ``path/file.py:Class``.
 
     With ``only_callable`` false, any other object of a module or file may be named, too.
@@ -214,10 +216,10 @@ def resolve(kind: Kind, target: str, also: Iterable[str] = (), only_callable: bo
         return _attribute(module, attribute, target, only_callable)
     if ":" in target:
         return _import(target, target, only_callable)
-    if target in also:
+    if target in other_names:
         raise ConfigError(f"the {kind} {target} has no settings")
     aliases = [a for n in names(kind) for a in _aliases(n)] if kind == "task" else []
-    message = unknown_name(kind, target, [*names(kind), *also], aliases)
+    message = unknown_name(kind, target, [*names(kind), *other_names], aliases)
     others = [
         f" {target} is a{'n' * (other[0] in 'ei')} {other}."
         for other in _GROUPS

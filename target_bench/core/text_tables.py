@@ -352,17 +352,25 @@ def _in_parts(table: TextTable, width: int | None, colours: bool) -> list[str] |
     if not all(column.right for column in table.columns[1:]):
         return None
     for n in range(n_columns - 1, 1, -1):
-        grid = _first_grid(_of_columns(table, range(n)), width, colours)
+        grid = _first_grid(_of_columns(table, [[i] for i in range(n)]), width, colours)
         if grid is not None:
-            rest = _of_columns(table, [0, *range(n, n_columns)])
+            rest = _of_columns(table, [[0], *([i] for i in range(n, n_columns))])
             return [*grid, "", *lines(rest, width, colours)]
     return None
 
 
-def _of_columns(table: TextTable, places: Sequence[int]) -> TextTable:
-    marks = {(row, places.index(i)): m for (row, i), m in table.marks.items() if i in places}
-    rows = [[row[i] for i in places] for row in table.rows]
-    return replace(table, columns=[table.columns[i] for i in places], rows=rows, marks=marks)
+def _of_columns(table: TextTable, groups: Sequence[Sequence[int]]) -> TextTable:
+    """Return the table of some columns; those of a group stand below each other."""
+    columns = [
+        replace(table.columns[group[0]], name="\n".join(table.columns[i].name for i in group))
+        for group in groups
+    ]
+    rows = [
+        ["\n".join(row[i] for i in group).rstrip("\n") for group in groups] for row in table.rows
+    ]
+    firsts = {group[0]: n for n, group in enumerate(groups)}
+    marks = {(row, firsts[i]): mark for (row, i), mark in table.marks.items() if i in firsts}
+    return replace(table, columns=columns, rows=rows, marks=marks)
 
 
 def _layouts(table: TextTable) -> Iterator[TextTable]:
@@ -393,21 +401,13 @@ def _side_by_side(table: TextTable) -> TextTable:
 
 def _stacked(table: TextTable) -> TextTable:
     """Return the table with the columns that may move below the ones before them."""
-    columns: list[Column] = []
-    places: list[list[int]] = []
+    groups: list[list[int]] = []
     for i, column in enumerate(table.columns):
-        if column.below and columns:
-            columns[-1] = replace(columns[-1], name=f"{columns[-1].name}\n{column.name}")
-            places[-1].append(i)
+        if column.below and groups:
+            groups[-1].append(i)
         else:
-            columns.append(column)
-            places.append([i])
-    rows = [
-        ["\n".join(row[i] for i in group).rstrip("\n") for group in places] for row in table.rows
-    ]
-    firsts = {group[0]: n for n, group in enumerate(places)}
-    marks = {(row, firsts[i]): m for (row, i), m in table.marks.items() if i in firsts}
-    return replace(table, columns=columns, rows=rows, marks=marks)
+            groups.append([i])
+    return _of_columns(table, groups)
 
 
 def _grid(table: TextTable, width: int | None, colours: bool = False) -> list[str] | None:

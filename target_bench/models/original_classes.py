@@ -14,14 +14,16 @@ _MARKS = {"retriever": ("embed_corpus", "dataset_name"), "generator": ("generate
 """Kind -> a method, and the argument that it has in the original package alone."""
 
 
-def created(kind: Literal["retriever", "generator"], text: str, also: Iterable[str] = ()) -> Any:
+def created(
+    kind: Literal["retriever", "generator"], text: str, other_names: Iterable[str] = ()
+) -> Any:
     """Make what a text names, as ``registry.create`` does; a class of the original package too.
 
     Raises:
         ConfigError: as ``registry.create``, and how to install a package that is missing.
     """
     try:
-        return adapted(kind, registry.create(kind, text, also=also))
+        return adapted(kind, registry.create(kind, text, other_names=other_names))
     except ConfigError as error:
         if "No module named 'target_benchmark" not in str(error):
             raise

@@ -386,7 +386,7 @@ class AnswerOptions:
         text = generator if isinstance(generator, str) else None
         label = text or type(generator).__name__
         if isinstance(generator, str):
-            generator = created("generator", generator, also=ANSWER_MODES)
+            generator = created("generator", generator, other_names=ANSWER_MODES)
         plugin = adapted("generator", check_generator(generator))
         with plugin_errors(f"generator {masked_settings(label)}", "what identifies it"):
             identity, warning = plugin_identity(plugin)

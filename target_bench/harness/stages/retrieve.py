@@ -79,7 +79,7 @@ def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> Retrie
     text = retriever if isinstance(retriever, str) else None
     label = text or type(retriever).__name__
     if isinstance(retriever, str):
-        retriever = original_classes.created("retriever", retriever, also=BOUNDS)
+        retriever = original_classes.created("retriever", retriever, other_names=BOUNDS)
     plugin = contract.check_methods(original_classes.adapted("retriever", retriever))
     with plugin_errors(f"retriever {masked_settings(label)}", "what identifies it"):
         identity, warning = plugin_identity(plugin)
