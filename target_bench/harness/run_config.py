@@ -10,15 +10,9 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.settings import named
 from target_bench.harness.options import OPTIONS, check_names, read_option
 from target_bench.harness.stages.generate import ANSWER_MODES
-from target_bench.harness.sweeps.specs import spec_text
+from target_bench.harness.sweeps.specs import PLUGINS, spec_text, with_name
 from target_bench.harness.sweeps.sweep_file import SweepFile
 from target_bench.runs.manifest import Command
-
-_PLUGINS: Mapping[str, registry.Kind] = {
-    "tasks": "task",
-    "retrievers": "retriever",
-    "generators": "generator",
-}
 
 
 def read_config(file: Path) -> dict[str, Any]:
@@ -42,7 +36,7 @@ def read_config(file: Path) -> dict[str, Any]:
 
 def _with_text(key: str, value: Any) -> Any:
     """Return the value of an option, plug-ins that are written as a mapping as text."""
-    kind = _PLUGINS.get(key)
+    kind = PLUGINS.get(key)
     if kind is None:
         return value
     return [_plugin(kind, plugin) for plugin in (value if isinstance(value, list) else [value])]
@@ -56,7 +50,7 @@ def _plugin(kind: registry.Kind, written: Any) -> Any:
     if not isinstance(name, str):
         raise ConfigError(f"a {kind} is text, or has a name, as in {{name: ..., setting: ...}}")
     called, plain = named(name)
-    return _called(called, spec_text(kind, plain, settings))
+    return with_name(called, spec_text(kind, plain, settings))
 
 
 def config_of(command: Command, split: str) -> dict[str, Any]:
@@ -80,18 +74,14 @@ def config_of(command: Command, split: str) -> dict[str, Any]:
     config: dict[str, Any] = {"corpora": [command.corpus], "tasks": [command.task or RANKING_TASK]}
     if command.retriever is not None:
         _check("retriever", command.retriever, {})
-        config["retrievers"] = [_called(command.retriever_name, command.retriever)]
+        config["retrievers"] = [with_name(command.retriever_name, command.retriever)]
     if command.generator is not None:
         _check("generator", command.generator, ANSWER_MODES)
-        config["generators"] = [_called(command.generator_name, command.generator)]
+        config["generators"] = [with_name(command.generator_name, command.generator)]
     options = {**(command.options or {}), **(command.prompting or {}), "split": split}
     options |= {"database": command.database, "limit": command.limit}
     options["distractors"] = list(command.distractors)
     return config | {name: value for name, value in options.items() if value not in (None, [])}
-
-
-def _called(name: str | None, text: str) -> str:
-    return text if name is None else f"{name}={text}"
 
 
 def _check(kind: registry.Kind, text: str, modes: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.task_names import task_class
 from target_bench.core.text_tables import counted
 from target_bench.harness.options import EXTRACTIVE, OPTIONS, Options, options_read
-from target_bench.harness.sweeps.specs import spec_text, takes
+from target_bench.harness.sweeps.specs import spec_text, takes, with_name
 
 if TYPE_CHECKING:
     from target_bench.data.load import Loader
@@ -68,9 +68,9 @@ class SweepCell:
         data = " ".join(filter(None, (masked_settings(self.corpus), options.split, *named)))
         parts = [masked_settings(self.task), " + ".join([data, *options.distractors])]
         if self.retriever is not None:
-            parts.append(_called(self.retriever_name, masked_settings(self.retriever)))
+            parts.append(with_name(self.retriever_name, masked_settings(self.retriever)))
         if self.generator is not None:
-            parts.append(_called(self.generator_name, masked_settings(self.generator)))
+            parts.append(with_name(self.generator_name, masked_settings(self.generator)))
             parts += [options.prompt.name] if options.prompt else []
             parts += [counted(options.tables, "table")] if options.tables else []
             for name in ("table_format", "prompt_tokens", "schema_scope"):
@@ -80,11 +80,6 @@ class SweepCell:
 
     def __str__(self) -> str:
         return " | ".join(self.parts)
-
-
-def _called(name: str | None, text: str) -> str:
-    """Return a plug-in as users write it, with its name."""
-    return text if name is None else f"{name}={text}"
 
 
 def _masked(text: str | None) -> str | None:
@@ -261,7 +256,7 @@ def _result(cell: SweepCell, observer: Observer) -> "Result":
     (result,) = evaluate_pairs(
         tasks_and_corpora((task, cell.corpus)),
         cell.retriever,
-        _called(cell.generator_name, cell.generator or EXTRACTIVE),
+        with_name(cell.generator_name, cell.generator or EXTRACTIVE),
         cell.options,
         loader=_loader(cell, observer),
         observer=observer,

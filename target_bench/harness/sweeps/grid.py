@@ -8,7 +8,6 @@ from itertools import product
 from math import inf, prod
 from typing import Any, NamedTuple
 
-from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, unknown_name
 from target_bench.core.settings import check_named_once, named
@@ -26,22 +25,16 @@ from target_bench.harness.options import (
     read_option,
 )
 from target_bench.harness.sweeps.cell import SweepCell
-from target_bench.harness.sweeps.specs import spec_text
+from target_bench.harness.sweeps.specs import PLUGINS, spec_text
 from target_bench.harness.sweeps.sweep_file import SweepFile
 
 MOST_CELLS = 10_000
 """Combinations of a file at most: more would take hours to look at alone, and is a slip."""
 
-_PLUGINS: Mapping[str, registry.Kind] = {
-    "tasks": "task",
-    "retrievers": "retriever",
-    "generators": "generator",
-}
-
 _OPTION_LISTS = {entry: each.name for entry, each in in_sweeps(axis=True)}
 """Entry -> option of ``run`` of which it lists values."""
 
-_LISTS = ("corpora", "splits", "distractors", *_PLUGINS, *_OPTION_LISTS)
+_LISTS = ("corpora", "splits", "distractors", *PLUGINS, *_OPTION_LISTS)
 """Entries that are lists; cells that share data, and then a task, stand together."""
 
 _SHARED = {entry: each.name for entry, each in in_sweeps(axis=False)} | {
@@ -143,7 +136,7 @@ def _axes(document: SweepFile) -> dict[str, list[Any]]:
         with document.collecting(document.at(entry)):
             if values == []:
                 raise ConfigError("the list is empty")
-            if entry in _PLUGINS:
+            if entry in PLUGINS:
                 names = [v.get("name") if isinstance(v, dict) else v for v in _listed(values)]
                 check_named_once(name for name in names if isinstance(name, str))
     document.raise_problems()
@@ -176,7 +169,7 @@ def _choices(entry: str, value: Any, where: str) -> Iterator[Any]:
             if not isinstance(gpus, int | float) or not 0 <= gpus < inf:
                 raise ConfigError(f"{where}.gpus: expected a number from 0, not {gpus!r}")
             name, plain = named(settings.pop("name"))
-            yield CellPlugin(spec_text(_PLUGINS[entry], plain, settings), name, gpus)
+            yield CellPlugin(spec_text(PLUGINS[entry], plain, settings), name, gpus)
 
 
 def _expanded(value: Any, where: str, known: Sequence[str] = ()) -> list[dict[str, Any]]:

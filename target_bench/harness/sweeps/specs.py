@@ -11,6 +11,13 @@ from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError
 from target_bench.core.settings import parse_settings
 
+PLUGINS: Mapping[str, registry.Kind] = {
+    "tasks": "task",
+    "retrievers": "retriever",
+    "generators": "generator",
+}
+"""Entry of a file that lists plug-ins -> their kind."""
+
 _PLAIN = re.compile(r"[\w./@+-]+(:[\w./@+-]+)*")
 
 
@@ -29,6 +36,11 @@ def spec_text(kind: registry.Kind, name: str, settings: Mapping[str, Any]) -> st
         shown = masked_settings(text)
         raise ConfigError(f"{name}: its settings cannot be written as {shown!r}")
     return text
+
+
+def with_name(name: str | None, text: str) -> str:
+    """Return a plug-in as users write it, with the name that they give it."""
+    return text if name is None else f"{name}={text}"
 
 
 def takes(kind: registry.Kind, text: str, setting: str) -> bool:
