@@ -129,13 +129,13 @@ const filters = (() => {
 
   /* The run that is better than all others at a query, of values one run each; null without one. */
   function winner(chosen, values, i) {
-    let best = -Infinity, found = null;
+    let best = -Infinity, winning = null;
     for (let place = 0; place < chosen.length; place++) {
       const value = values[place][i];
-      if (value >= best) found = value > best ? chosen[place] : null;
+      if (value >= best) winning = value > best ? chosen[place] : null;
       best = Math.max(best, value);
     }
-    return found;
+    return winning;
   }
 
   /* How good a run is at each query: values, negative where lower is better; unknown ones count as 0. */
@@ -198,22 +198,22 @@ const filters = (() => {
     const slice = index.slices[control("slice").value];
     if (slice) tests.push((i) => slice.codes[i] === Number(control("value").value));
     const show = await test(control("show").value, a, win, spread);
-    const found = [];
+    const queries = [];
     const wins = new Map([...chosen, null].map((run) => [run, 0]));
     for (let i = 0; i < overview.n; i++) {
       if (!tests.every((fits) => fits(i))) continue;
       const best = win(i);
       if (wins.has(best)) wins.set(best, wins.get(best) + 1);
-      if (!show || show(i)) found.push(i);
+      if (!show || show(i)) queries.push(i);
     }
     const order = control("order").value;
-    if (order === "worst") found.sort(failuresFirst(a, values[0]));
-    if (order === "apart") found.sort((i, j) => index.common[i] - index.common[j]);
+    if (order === "worst") queries.sort(failuresFirst(a, values[0]));
+    if (order === "apart") queries.sort((i, j) => index.common[i] - index.common[j]);
     if (order === "difference") {
       const spreads = index.ids.map((_, i) => spread(i));
-      found.sort((i, j) => spreads[j] - spreads[i]);
+      queries.sort((i, j) => spreads[j] - spreads[i]);
     }
-    return { found, runs: chosen, wins };
+    return { queries, runs: chosen, wins };
   }
 
   /* How far the rankings of all runs agree on a query; null with fewer than two. */

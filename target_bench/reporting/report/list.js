@@ -3,7 +3,7 @@ const list = (() => {
   const PER_PAGE = 50;
   const control = filters.control;
   let overview, index, choose;
-  let found = [], runs = [], at = 0, open = null;
+  let queries = [], runs = [], at = 0, open = null;
 
   function setUp(givenOverview, givenIndex, onChoose) {
     overview = givenOverview;
@@ -15,17 +15,17 @@ const list = (() => {
     }
   }
 
-  const nPages = () => Math.max(1, Math.ceil(found.length / PER_PAGE));
+  const nPages = () => Math.max(1, Math.ceil(queries.length / PER_PAGE));
 
   function show(result) {
-    found = result.found;
+    queries = result.queries;
     runs = result.runs;
-    const all = found.length === overview.n;
-    const text = all ? page.plural(overview.n, "query", "queries") : `${page.count(found.length)} of ${page.plural(overview.n, "query", "queries")}`;
+    const all = queries.length === overview.n;
+    const text = all ? page.plural(overview.n, "query", "queries") : `${page.count(queries.length)} of ${page.plural(overview.n, "query", "queries")}`;
     control("found").textContent = text;
-    control("nothing").hidden = found.length > 0;
+    control("nothing").hidden = queries.length > 0;
     showDuel(result);
-    const place = found.indexOf(open);
+    const place = queries.indexOf(open);
     turn(place < 0 ? 0 : Math.floor(place / PER_PAGE));
   }
 
@@ -58,7 +58,7 @@ const list = (() => {
   function turn(number) {
     at = Math.min(Math.max(number, 0), nPages() - 1);
     const first = at * PER_PAGE;
-    control("list").replaceChildren(...found.slice(first, first + PER_PAGE).map(item));
+    control("list").replaceChildren(...queries.slice(first, first + PER_PAGE).map(item));
     control("list").setAttribute("start", String(first + 1));
     control("list").scrollTop = 0;
     control("pages").hidden = nPages() === 1;
@@ -103,7 +103,7 @@ const list = (() => {
   /* Note which query is open, turn to its page, bring it into view. */
   function reading(i) {
     open = i;
-    const place = found.indexOf(i);
+    const place = queries.indexOf(i);
     if (place >= 0 && Math.floor(place / PER_PAGE) !== at) turn(Math.floor(place / PER_PAGE));
     else mark();
     const button = control("list").querySelector("[aria-current]");
@@ -116,8 +116,8 @@ const list = (() => {
 
   /* The query before (-1) or after (1) the open one, or null. */
   function neighbour(step) {
-    const place = found.indexOf(open);
-    return found[place < 0 ? (step > 0 ? 0 : -1) : place + step] ?? null;
+    const place = queries.indexOf(open);
+    return queries[place < 0 ? (step > 0 ? 0 : -1) : place + step] ?? null;
   }
 
   function focus() {
@@ -125,5 +125,5 @@ const list = (() => {
     if (button) button.focus();
   }
 
-  return { setUp, show, reading, neighbour, focus, place: () => [found.indexOf(open), found.length] };
+  return { setUp, show, reading, neighbour, focus, place: () => [queries.indexOf(open), queries.length] };
 })();

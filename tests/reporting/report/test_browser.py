@@ -2,6 +2,8 @@
 
 import csv
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -483,61 +485,56 @@ def test_queries_without_gold_tables_among_others(fruit: Path, open_page: OpenPa
 # Hostile data
 
 
-def _written(text: str) -> str:
-    return text.replace("\ud800", "\ufffd")
-
-
 MARKUP = "#detail script, #detail img, #detail a, #detail svg, #scores script, #scores img"
+
+
+def _hostile(page: "Page", selector: str, form: str = "{}") -> Iterator[str]:
+    """Open each query; yield its text once an element of it shows this."""
+    page.select_option("#order", "")
+    for i, text in enumerate(HOSTILE):
+        open_query(page, i)
+        written = text.replace("\ud800", "\ufffd")
+        page.wait_for_function(
+            "([s, t]) => document.querySelector(s)?.textContent.toWellFormed() === t",
+            arg=[selector, form.replace("{i}", str(i)).replace("{}", written)],
+        )
+        yield written
 
 
 def test_hostile_data_shows_as_text(open_page: OpenPage, tmp_path: Path) -> None:
     """Titles, cells, questions, answers, ids, labels: nothing runs, all of it can be read."""
     page = ready(open_page(write_report(hostile_runs(tmp_path), tmp_path / "r.html")))
-    page.select_option("#order", "")
     title = page.title()
-    for i, text in enumerate(HOSTILE):
-        open_query(page, i)
-        page.wait_for_function(
-            "t => document.querySelector('#detail h3')?.textContent.toWellFormed() === t",
-            arg=f"row {i} {_written(text)}",
-        )
+    for text in _hostile(page, "#detail h3", "row {i} {}"):
         page.evaluate(
             "document.querySelectorAll('#detail details').forEach((e) => (e.open = true))"
         )
         page.locator("#detail .column").first.locator("table.cells").first.wait_for()
         whole = page.evaluate("document.getElementById('detail').textContent.toWellFormed()")
-        assert whole.count(_written(text)) >= 3  # question, reference, title
+        assert whole.count(text) >= 3  # question, reference, title
     assert page.title() == title
     assert page.locator(f"{MARKUP}, #filters img").count() == 0
     assert page.locator("#scores tbody th").first.inner_text() == f"bm25 + {HOSTILE[0]}"
     assert "</script>" in page.locator("#run-a").inner_text()
 
 
-def test_hostile_sql_and_results_show_as_text(open_page: OpenPage, tmp_path: Path) -> None:
-    target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
-    run = only(target.run("bm25", generator="extractive", limit=len(HOSTILE))).folder
+def test_hostile_sql_and_results_show_as_text(
+    open_page: OpenPage, sql_run: Path, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(sql_run.parent, tmp_path / "runs")) / sql_run.name
 
     def make_hostile(records: list[Record]) -> None:
-        for record, text in zip(records, HOSTILE, strict=True):
+        for record, text in zip(records, HOSTILE, strict=False):
             result = {"columns": [text, "x"], "rows": [[text, None]], "n_columns": 2}
             record |= {"sql": text, "reason": text, "rows": 1, "gold_rows": 1}
             record |= {"result": result, "gold_result": result}
 
     rewrite_lines(run / "judgements.jsonl", make_hostile)
     page = ready(open_page(write_report([run], tmp_path / "r.html")))
-    page.select_option("#order", "")
-    for i, text in enumerate(HOSTILE):
-        open_query(page, i)
-        page.wait_for_function(
-            """t => document.querySelector("#detail [data-run='0'] pre")
-                   ?.textContent.toWellFormed() === t""",
-            arg=_written(text),
-        )
+    for text in _hostile(page, "#detail [data-run='0'] pre"):
         grids = page.locator("#detail .results table").all()
-        counts = [
-            g.evaluate("e => e.textContent.toWellFormed()").count(_written(text)) for g in grids
-        ]
-        assert counts == [2, 2]
+        shown = [grid.evaluate("e => e.textContent.toWellFormed()") for grid in grids]
+        assert [content.count(text) for content in shown] == [2, 2]
     assert page.title() != "owned"
     assert page.locator(MARKUP).count() == 0
 
