@@ -30,9 +30,6 @@ COMPARED: Shared = {
 REPORTED: Shared = {"tables": lambda run: run.retrieval.identity.corpus_fingerprint}
 """In reports, one of each set of queries with the rankings and answers of all tasks."""
 
-_NAMED = 4
-"""How many kinds of runs that were left out are named."""
-
 BASELINE_OF_FOLDER = "bm25 if it is there, else the oldest"
 """The rule by which ``newest_runs`` puts a baseline first."""
 
@@ -134,10 +131,8 @@ def _merit_as_baseline(run: Result) -> tuple[bool, bool, float]:
 def _sentence(left_out: Counter[str], root: Path) -> str | None:
     if not left_out:
         return None
-    (first, n), *others = left_out.most_common(_NAMED)
+    (first, n), *others = left_out.most_common()
     parts = [f"{counted(n, 'run')} {first}", *(f"{n} {what}" for what, n in others)]
-    if more := left_out.total() - n - sum(n for _, n in others):
-        parts.append(f"{more} others")
     return (
         f"Left out: {', '.join(parts)}. To choose runs, name them: target-bench runs list --out "
         f"{root}"

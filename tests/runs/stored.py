@@ -1,16 +1,15 @@
 """Runs on ``mini`` for tests of what reads a store; made once a session."""
 
 import shutil
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any, NamedTuple
 
 from target_bench import TARGET
 
 
-@dataclass(frozen=True)
-class Runs:
+class Runs(NamedTuple):
     """A store.
 
     Attributes:
@@ -40,12 +39,7 @@ def copied(folder: Path) -> Runs:
     """The store in a folder of the test's own."""
     made = _made()
     shutil.copytree(made.root, folder / "runs")
-    names = {
-        name: folder / "runs" / getattr(made, name).name
-        for name in Runs.__dataclass_fields__
-        if name != "root"
-    }
-    return Runs(root=folder / "runs", **names)
+    return Runs(folder / "runs", *(folder / "runs" / run.name for run in made[1:]))
 
 
 @cache
@@ -58,14 +52,12 @@ def _made() -> Runs:
     retrieval = TARGET(("retrieval", "mini"), out=root)
     answers = TARGET(("question_answering", "mini"), out=root)
     labels = TARGET(("fact_verification", "mini"), out=root)
+    ranked: dict[str, Any] = {"top_k": [1, 10]}
     return Runs(
-        root=root,
-        bm25=retrieval.run("bm25", top_k=[1, 10])[0].folder,
-        tfidf=retrieval.run("tfidf", top_k=[1, 10])[0].folder,
-        first=retrieval.run("bm25", top_k=[1, 10], limit=20)[0].folder,
-        mixed=retrieval.run("bm25", top_k=[1, 10], distractors=str(more))[0].folder,
-        answers=answers.run("bm25")[0].folder,
-        other=answers.run("tfidf")[0].folder,
-        labels=labels.run("bm25")[0].folder,
-        other_labels=labels.run("tfidf")[0].folder,
+        root,
+        retrieval.run("bm25", **ranked)[0].folder,
+        retrieval.run("tfidf", **ranked)[0].folder,
+        retrieval.run("bm25", limit=20, **ranked)[0].folder,
+        retrieval.run("bm25", distractors=str(more), **ranked)[0].folder,
+        *(task.run(name)[0].folder for task in (answers, labels) for name in ("bm25", "tfidf")),
     )
