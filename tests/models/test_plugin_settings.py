@@ -72,7 +72,7 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
             f"{SAYING},weight=2": "weight=2",
             f"{SAYING},depth=0": "depth=0",
             f"{SAYING},prompt='what?'": "it has no field {{ query }}",
-            "generator=opnai": "unknown generator 'opnai'",
+            "generator=opnai,retriever=bm25": "unknown generator 'opnai'",
         },
         "joins": {
             "weight=-1": "weight=-1",
