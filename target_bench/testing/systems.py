@@ -143,6 +143,7 @@ class RetrieverContract(Contract):
     def _indexed(self, sample: Sample, retriever: Any = None) -> Any:
         """Return a fresh one, or the given one, that has indexed a sample."""
         retriever = retriever or self._make()
+        sample.looked_for.clear()
         with contract.plugin_errors("it", f"embed_corpus on {sample.name}"):
             retriever.embed_corpus(sample.corpus)
         expect(not sample.looked_for, f"it looked for corpus.{', corpus.'.join(sample.looked_for)}")
