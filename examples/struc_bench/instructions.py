@@ -99,8 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             prompt = options.prompt.read_text() if options.prompt else PROMPTS[table_format]
             message = Message("user", prompt.replace("{output}", output))
             reply = generator.generate(GenerationRequest(place, "format_cot", (message,), ""))
-            said = reply if isinstance(reply, str) else reply.text
-            described = " ".join(without_reasoning(said).split())
+            text = reply if isinstance(reply, str) else reply.text
+            described = " ".join(without_reasoning(text).split())
             written_by = "rules: the generator said nothing"
             if described and quoted_cells(described, output, table_format):
                 written_by = "rules: the generator quoted cells"
@@ -164,11 +164,11 @@ def quoted_cells(instruction: str, output: str, table_format: TableFormat) -> li
     tables = read_tables(output, table_format).tables
     named = {name.casefold().strip() for t in tables for name in (t.name, *t.rows[0])}
     cells = {cell.casefold().strip() for t in tables for row in t.rows[1:] for cell in row}
-    said = instruction.casefold()
+    words = instruction.casefold()
     return sorted(
         cell
         for cell in cells - named
-        if len(cell) >= SHORTEST_CELL and re.search(rf"(?<!\w){re.escape(cell)}(?!\w)", said)
+        if len(cell) >= SHORTEST_CELL and re.search(rf"(?<!\w){re.escape(cell)}(?!\w)", words)
     )
 
 

@@ -67,9 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise ConfigError(f"-o {options.output}: holds something already")
     records = [record for path in options.files for record in read_records(path)]
     scored = [load(*named.rpartition(":")[::2]) for named in options.keep_out]
-    met = [exposure.met(one) for one in scored]
-    questions = frozenset[str]().union(*(one.questions for one in met))
-    tables = frozenset[str]().union(*(one.tables for one in met))
+    met = [exposure.met(exposed) for exposed in scored]
+    questions = frozenset[str]().union(*(exposed.questions for exposed in met))
+    tables = frozenset[str]().union(*(exposed.tables for exposed in met))
     tables |= {
         content
         for dataset in scored
@@ -106,10 +106,10 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
         for name in ("instruction", "input", "output"):
             if not isinstance(record, dict) or not isinstance(record.get(name), str):
                 raise DataError(f"{path}, record {number}: field {name!r} should be a text")
-        found = {"format": named if named in FORMATS else "text", **record}
-        if not _contents([found["output"]], found["format"]):
+        filled = {"format": named if named in FORMATS else "text", **record}
+        if not _contents([filled["output"]], filled["format"]):
             raise DataError(f"{path}, record {number}: 'output' holds no table")
-        yield found
+        yield filled
 
 
 def _contents(outputs: Iterable[str], table_format: TableFormat) -> frozenset[str]:

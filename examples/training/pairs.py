@@ -64,12 +64,12 @@ def training_pairs(
     rows, lines, left_out = [], [], 0
     for name in corpora:
         whole = load(name, split)
-        if any((one.info.name, one.split) == (whole.info.name, whole.split) for one in scored):
+        if any((kept.info.name, kept.split) == (whole.info.name, whole.split) for kept in scored):
             raise ConfigError(f"{name} {split} is kept out, because it will be scored")
         dataset = exposure.apart(whole, scored, shared_tables)
         left_out += len(whole.queries) - len(dataset.queries)
         dataset = replace(dataset, queries=dataset.queries[:limit])
-        avoided = frozenset[str]().union(*(exposure.met(one).tables for one in scored))
+        avoided = frozenset[str]().union(*(exposure.met(kept).tables for kept in scored))
         avoided = frozenset() if shared_tables else avoided
         rows += list(_rows(dataset, avoided, write, negatives, n_negatives, seed))
         lines += list(exposure.lines_of(dataset))
@@ -99,12 +99,12 @@ def _rows(
     for query, ranking in zip(dataset.queries, rankings, strict=True):
         seen = {contents[table] for table in query.gold} | avoided
         drawn = random.Random(f"{seed} {query.id}").sample(everything, min(DEPTH, len(everything)))
-        found: list[TableId] = []
+        chosen: list[TableId] = []
         for table in [*(table for table, _ in ranking), *drawn]:
-            if len(found) < n and contents[table] not in seen:
+            if len(chosen) < n and contents[table] not in seen:
                 seen.add(contents[table])
-                found.append(table)
-        if len(found) == n:
-            texts = {f"negative_{i}": write(corpus[t]) for i, t in enumerate(found, start=1)}
+                chosen.append(table)
+        if len(chosen) == n:
+            texts = {f"negative_{i}": write(corpus[t]) for i, t in enumerate(chosen, start=1)}
             for gold in query.gold:
                 yield {"anchor": query.text, "positive": write(corpus[gold]), **texts}

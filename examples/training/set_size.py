@@ -74,8 +74,8 @@ def best_share(
     tried = []
     for share in (np.arange(101) / 100).tolist():
         kept = of_first >= share
-        size, found = kept.sum(axis=1), (hits & kept).sum(axis=1)
-        f_score = (1 + beta**2) * found / (size + beta**2 * n_gold)
+        size, correct = kept.sum(axis=1), (hits & kept).sum(axis=1)
+        f_score = (1 + beta**2) * correct / (size + beta**2 * n_gold)
         tried.append((round(float(f_score.mean()), 9), -float(size.mean()), share))
     f_score, size, share = max(tried)
     return share, f_score, -size

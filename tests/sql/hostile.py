@@ -9,9 +9,9 @@ COUNT = (
 )
 
 
-def _bits(one: str, other: str, rows: int = 30_000, columns: int = 18) -> str:
-    """As many different rows as there are ways to have one of two values in each column."""
-    chosen = [f"CASE (i >> {k}) & 1 WHEN 1 THEN {one} ELSE {other} END" for k in range(columns)]
+def _bits(first: str, second: str, rows: int = 30_000, columns: int = 18) -> str:
+    """As many different rows as there are ways to have first of two values in each column."""
+    chosen = [f"CASE (i >> {k}) & 1 WHEN 1 THEN {first} ELSE {second} END" for k in range(columns)]
     return COUNT.format(rows=rows, what=", ".join(chosen))
 
 

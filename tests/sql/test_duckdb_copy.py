@@ -98,21 +98,21 @@ def test_copied_once_and_again_when_changed(tmp_path: Path) -> None:
     second = duckdb_copy(path)
     assert second.path != first.path
     assert _rows(second, "SELECT count(*) FROM singer") == [(5,)]
-    said: list[str] = []
+    notes: list[str] = []
     for damaged in (second.path, second.path.with_name("entry.json")):
         damaged.write_bytes(damaged.read_bytes().replace(b"singer", b"sinner"))
         with pytest.raises(UserWarning, match=r"copy .* is damaged \(.*; made again"):
             duckdb_copy(path)
-        assert _rows(duckdb_copy(path, said.append), "SELECT count(*) FROM singer") == [(5,)]
-    assert len(said) == 2
+        assert _rows(duckdb_copy(path, notes.append), "SELECT count(*) FROM singer") == [(5,)]
+    assert len(notes) == 2
     assert not list(first.path.parent.parent.glob(".new-*"))
 
 
 def _in_process(path: str) -> int:
     with duckdb.connect(duckdb_copy(Path(path)).path, read_only=True) as connection:
-        found = connection.execute("SELECT count(*) FROM singer").fetchone()
-        assert found is not None
-        return int(found[0])
+        row = connection.execute("SELECT count(*) FROM singer").fetchone()
+        assert row is not None
+        return int(row[0])
 
 
 def test_two_processes(tmp_path: Path) -> None:
@@ -163,12 +163,12 @@ def test_any_cells(tmp_path: Path, cells: list[Any]) -> None:
         source.executemany("INSERT INTO t VALUES (?)", [(cell,) for cell in cells])
         source.commit()
     copy = duckdb_copy(path)
-    found = [cell for (cell,) in _rows(copy, "SELECT x FROM t")]
-    assert [cell is None for cell in found] == [cell is None for cell in cells]
+    copied = [cell for (cell,) in _rows(copy, "SELECT x FROM t")]
+    assert [cell is None for cell in copied] == [cell is None for cell in cells]
     if len({type(cell) for cell in cells if cell is not None}) == 1:
-        assert found == cells
+        assert copied == cells
     else:
-        assert len({type(cell) for cell in found if cell is not None}) <= 1
+        assert len({type(cell) for cell in copied if cell is not None}) <= 1
 
 
 def test_a_view_of_a_table_that_is_gone_is_left_out(tmp_path: Path) -> None:

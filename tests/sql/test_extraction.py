@@ -89,8 +89,8 @@ _PIECES = st.sampled_from(
 @given(st.lists(_PIECES | st.text(max_size=5)))
 @example(["0\x85", ";", "\t----- bird -----\t"])
 def test_never_raises(pieces: list[str]) -> None:
-    found = extract("".join(pieces))
-    assert found.sql is None or found.sql.strip() == found.sql != ""
+    extracted = extract("".join(pieces))
+    assert extracted.sql is None or extracted.sql.strip() == extracted.sql != ""
 
 
 @pytest.mark.parametrize(

@@ -48,13 +48,13 @@ Result = Callable[..., Executed]
 
 @pytest.fixture
 def result(counting: Counting, tmp_path: Path) -> Result:
-    return lambda *asked: GoldResults(LIMITS, tmp_path / "gold").result(counting, *asked)
+    return lambda *given: GoldResults(LIMITS, tmp_path / "gold").result(counting, *given)
 
 
 def test_a_statement_runs_once(counting: Counting, result: Result, people: Path) -> None:
     sql = [f"SELECT {i}, name FROM people" for i in range(3)]
     first = [result(people, text) for text in sql]
-    assert [found.rows[0] for found in first] == [(0, "Ana"), (1, "Ana"), (2, "Ana")]
+    assert [result.rows[0] for result in first] == [(0, "Ana"), (1, "Ana"), (2, "Ana")]
     assert [result(people, text) for text in sql] == first
     assert counting.ran == 3
 

@@ -77,9 +77,9 @@ def test_reading_that_was_stopped_is_a_timeout(short: Pool, file: Path, tmp_path
     """And no answer of the same text is read again."""
     start = monotonic()
     answers = [SQLAnswer(str(i), JOINS, None, GOLD, "d", None) for i in range(100)]
-    for found in judged_answers(short, tmp_path, answers, {"d": file}):
-        assert (found.query.verdict, found.left_out) == ("timeout", None)
-        assert found.reason == "reading the answer was stopped after 0.5 s"
+    for judgement in judged_answers(short, tmp_path, answers, {"d": file}):
+        assert (judgement.query.verdict, judgement.left_out) == ("timeout", None)
+        assert judgement.reason == "reading the answer was stopped after 0.5 s"
     assert monotonic() - start < LATE
 
 
@@ -89,11 +89,11 @@ def test_rows_whose_hashes_collide_are_compared(
 ) -> None:
     sql = COLLIDING[name]
     case = Case("q", sql, file, f"{sql} ORDER BY 0 - i", file)
-    (found,) = judged(long, tmp_path, [case])
-    assert found.query.verdict == "correct", found.reason
-    assert (found.query.multiset, found.query.spider) == (1, 1)
-    assert found.result is not None
-    assert len(found.result["rows"]) <= 20, "the others stay in the worker"
+    (judgement,) = judged(long, tmp_path, [case])
+    assert judgement.query.verdict == "correct", judgement.reason
+    assert (judgement.query.multiset, judgement.query.spider) == (1, 1)
+    assert judgement.result is not None
+    assert len(judgement.result["rows"]) <= 20, "the others stay in the worker"
 
 
 def _named(length: int, columns: int) -> str:
@@ -107,12 +107,12 @@ def _named(length: int, columns: int) -> str:
 def test_long_names_of_columns_stay_in_the_worker(long: Pool, file: Path, tmp_path: Path) -> None:
     """A statement of 20 kB gives 35 MB of names, which the caller would hold for every query."""
     cases = [Case(str(i), GOLD, file, _named(18_000 + i, 1_960), file) for i in range(2)]
-    for found in judged(long, tmp_path, cases):
-        assert found.outcome == "executed"
-        assert found.result is not None
-        assert {len(name) for name in found.result["columns"]} == {CHARACTERS + 1}
-        assert len(found.result["columns"]) == COLUMNS
-        assert (found.rows, found.result["n_columns"]) == (1, 1_960)
+    for judgement in judged(long, tmp_path, cases):
+        assert judgement.outcome == "executed"
+        assert judgement.result is not None
+        assert {len(name) for name in judgement.result["columns"]} == {CHARACTERS + 1}
+        assert len(judgement.result["columns"]) == COLUMNS
+        assert (judgement.rows, judgement.result["n_columns"]) == (1, 1_960)
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
@@ -124,9 +124,9 @@ def test_names_of_columns_count_as_the_bytes_of_a_result(tmp_path: Path, engine:
         path.touch()
     with Pool(1, SQLLimits(result_bytes=1 << 20)) as pool:
         assert execute(pool, path, _named(1_000, 80), engine=engine).outcome == "executed"
-        found = execute(pool, path, _named(18_000, 80), engine=engine)
-    assert (found.outcome, found.columns) == ("memory", ())
-    assert found.message == "a result of more than 1,048,576 bytes"
+        result = execute(pool, path, _named(18_000, 80), engine=engine)
+    assert (result.outcome, result.columns) == ("memory", ())
+    assert result.message == "a result of more than 1,048,576 bytes"
 
 
 def test_a_statement_that_met_a_limit_is_not_run_for_every_query(
@@ -135,8 +135,8 @@ def test_a_statement_that_met_a_limit_is_not_run_for_every_query(
     """A hundred runs would take 100 times 1 to 3 seconds."""
     start = monotonic()
     cases = [Case(str(i), f"{GOLD} LIMIT {i}", file, JOINS, file) for i in range(1, 101)]
-    found = judged(short, tmp_path, cases)
-    assert {answer.query.verdict for answer in found} == {"timeout"}
+    judgements = judged(short, tmp_path, cases)
+    assert {answer.query.verdict for answer in judgements} == {"timeout"}
     assert monotonic() - start < LATE
 
 
@@ -155,12 +155,12 @@ def test_a_comparison_that_is_stopped_costs_its_own_value_alone(
     cases = [Case(name, gold, file, gold, file) for name in "ab"]
     with Pool(1) as pool:
         answers = judged(pool, tmp_path, cases, rule=rule)
-    for found in answers:
-        query = found.query
+    for judgement in answers:
+        query = judgement.query
         assert (query.bird, query.multiset, query.soft_f1, query.spider) == (1, 1, 1, 0)
         assert query.verdict == result
-        assert found.reason == ("ex[spider] 0: " if rule == "bird" else "") + STOP
-        assert found.rows
+        assert judgement.reason == ("ex[spider] 0: " if rule == "bird" else "") + STOP
+        assert judgement.rows
     assert begun == [OTHERS, ("spider",), OTHERS]
 
 
@@ -170,8 +170,8 @@ def test_comparisons_after_a_stopped_one_are_not_begun(
     """Its process is gone."""
     begun = _stop_comparing(monkeypatch, [OTHERS, ("spider",)], kill=True)
     with Pool(1) as pool:
-        (found,) = judged(pool, tmp_path, [Case("a", GOLD, file, GOLD, file)])
-    assert (found.query, found.reason) == (JudgedQuery("timeout"), STOP)
+        (judgement,) = judged(pool, tmp_path, [Case("a", GOLD, file, GOLD, file)])
+    assert (judgement.query, judgement.reason) == (JudgedQuery("timeout"), STOP)
     assert begun == [OTHERS]
 
 
@@ -203,8 +203,8 @@ def test_a_prediction_over_which_linking_is_stopped_uses_nothing(
     short: Pool, file: Path, tmp_path: Path
 ) -> None:
     case = Case("q", GOLD, file, JOINS, file)
-    (found,) = judged(short, tmp_path, [case])
-    assert found.links == {"tables": [0, 0, 1], "columns": [0, 0, 1]}
+    (judgement,) = judged(short, tmp_path, [case])
+    assert judgement.links == {"tables": [0, 0, 1], "columns": [0, 0, 1]}
 
 
 def test_nothing_is_begun_when_the_budget_is_spent(file: Path, tmp_path: Path) -> None:

@@ -58,11 +58,11 @@ def test_outcomes(file: Path, pool: Pool, tmp_path: Path, engine: str) -> None:
     }
     cases = [Case(sql, GOLD, file, sql, file) for sql in expected]
     cases.append(Case("bad gold", "SELECT x FROM city", file, "SELECT 1", file))
-    found = {j.query_id: j for j in judged(pool, tmp_path, cases, engine=engine)}
-    assert {sql: found[sql].query.verdict for sql in expected} == expected
-    assert found["bad gold"].query.verdict == "gold_failed"
-    assert found["bad gold"].reason.startswith("gold: no_such_column: ")
-    assert "no such column" in found["SELECT title FROM city"].reason
+    answers = {j.query_id: j for j in judged(pool, tmp_path, cases, engine=engine)}
+    assert {sql: answers[sql].query.verdict for sql in expected} == expected
+    assert answers["bad gold"].query.verdict == "gold_failed"
+    assert answers["bad gold"].reason.startswith("gold: no_such_column: ")
+    assert "no such column" in answers["SELECT title FROM city"].reason
 
 
 def test_what_an_answer_names(file: Path, pool: Pool, tmp_path: Path) -> None:
@@ -77,8 +77,8 @@ def test_what_an_answer_names(file: Path, pool: Pool, tmp_path: Path) -> None:
     answers = [SQLAnswer(i, text, None, GOLD, "city", "city") for i, text in texts.items()]
     answers.append(SQLAnswer("missing", "SELECT 1", None, GOLD, "town", None))
     answers.append(SQLAnswer("failed", "", "no connection", GOLD, "city", None))
-    found = judged_answers(pool, tmp_path, answers, {"city": file})
-    assert {answer.query_id: (answer.query.verdict, answer.reason) for answer in found} == {
+    results = judged_answers(pool, tmp_path, answers, {"city": file})
+    assert {answer.query_id: (answer.query.verdict, answer.reason) for answer in results} == {
         "none": ("no_prediction", "no SQL can be read from the answer"),
         "elsewhere": ("error", "there is no database '../x'"),
         "retrieved": ("correct", ""),
@@ -97,8 +97,8 @@ def test_each_rule(file: Path, pool: Pool, tmp_path: Path) -> None:
         Case("twice", gold, file, "SELECT name, 1 FROM city", file),
         Case("turned", gold, file, "SELECT DISTINCT 1, name FROM city", file),
     ]
-    found = [j.query for j in judged(pool, tmp_path, cases)]
-    assert [(q.bird, q.multiset, q.spider) for q in found] == [(1, 1, 1), (1, 0, 1), (0, 0, 1)]
+    queries = [j.query for j in judged(pool, tmp_path, cases)]
+    assert [(q.bird, q.multiset, q.spider) for q in queries] == [(1, 1, 1), (1, 0, 1), (0, 0, 1)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -146,13 +146,13 @@ def test_gold_that_differs_between_engines_is_left_out(
 def test_rows_are_counted_and_their_beginning_held(file: Path, pool: Pool, tmp_path: Path) -> None:
     """A million rows of each of a thousand predictions fit into no memory."""
     many = "SELECT a.name, hex(zeroblob(1000)) FROM city a, city b, city c"
-    (found,) = judged(pool, tmp_path, [Case("q", GOLD, file, many, file)])
-    assert (found.gold_rows, found.rows) == (2, 64)
-    assert found.gold_result is not None
-    assert found.result is not None
-    assert len(found.gold_result["rows"]) == 2
-    assert len(found.result["rows"]) == 20
-    assert all(len(cell) <= 201 for row in found.result["rows"] for cell in row)
+    (judgement,) = judged(pool, tmp_path, [Case("q", GOLD, file, many, file)])
+    assert (judgement.gold_rows, judgement.rows) == (2, 64)
+    assert judgement.gold_result is not None
+    assert judgement.result is not None
+    assert len(judgement.gold_result["rows"]) == 2
+    assert len(judgement.result["rows"]) == 20
+    assert all(len(cell) <= 201 for row in judgement.result["rows"] for cell in row)
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +203,7 @@ def _rows(*rows: tuple[object, ...]) -> Executed:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("first", "second", "same"),
     [
         ([(1,)], [(1.0,)], True),
         ([(0.1 + 0.2,)], [(0.3,)], True),
@@ -217,11 +217,11 @@ def _rows(*rows: tuple[object, ...]) -> Executed:
     ],
 )
 def test_agreement_of_engines(
-    one: list[tuple[object, ...]], other: list[tuple[object, ...]], same: bool
+    first: list[tuple[object, ...]], second: list[tuple[object, ...]], same: bool
 ) -> None:
-    assert (differing(_rows(*one), _rows(*other)) is None) is same
-    assert (differing(_rows(*other), _rows(*one)) is None) is same
-    assert "in SQLite alone" in (differing(_rows(*one), Executed("timeout")) or "")
+    assert (differing(_rows(*first), _rows(*second)) is None) is same
+    assert (differing(_rows(*second), _rows(*first)) is None) is same
+    assert "in SQLite alone" in (differing(_rows(*first), Executed("timeout")) or "")
 
 
 TEXT = st.text(st.characters())  # lone surrogates too

@@ -46,10 +46,10 @@ SCHEMA = {
     ],
 )
 def test_usage(sql: str, tables: set[str], columns: set[str] | None) -> None:
-    found = usage(sql, SCHEMA)
-    assert found.tables == tables
-    assert columns is None or {".".join(pair) for pair in found.columns} == columns
-    assert (found.unknown_tables, found.unknown_columns, found.error) == ((), (), None)
+    used = usage(sql, SCHEMA)
+    assert used.tables == tables
+    assert columns is None or {".".join(pair) for pair in used.columns} == columns
+    assert (used.unknown_tables, used.unknown_columns, used.error) == ((), (), None)
 
 
 def test_precision_and_recall() -> None:
@@ -89,13 +89,13 @@ def test_gold_columns(sql: str, columns: set[tuple[str, str]]) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=40))
 def test_any_text(text: str) -> None:
-    found = usage(text, SCHEMA)
-    assert found.error is None or (not found.tables and not found.columns)
+    used = usage(text, SCHEMA)
+    assert used.error is None or (not used.tables and not used.columns)
 
 
 def test_tables_that_are_read_twice_over_and_over() -> None:
     """Each of them doubles the number of paths to the table below."""
     steps = ["c0 AS (SELECT * FROM t)"]
     steps += [f"c{i} AS (SELECT * FROM c{i - 1} a, c{i - 1} b)" for i in range(1, 40)]
-    found = usage(f"WITH {', '.join(steps)} SELECT * FROM c39", {"t": {"a": "INT"}})
-    assert found.columns == {("t", "a")}
+    used = usage(f"WITH {', '.join(steps)} SELECT * FROM c39", {"t": {"a": "INT"}})
+    assert used.columns == {("t", "a")}

@@ -46,8 +46,8 @@ def _same(sql: str, engines: Engines) -> None:
     source, target, copy = engines
     translated = to_duckdb(sql, copy.columns)
     expected = source.execute(sql).fetchall()
-    found = target.execute(translated).fetchall()
-    assert sorted(map(_comparable, found)) == sorted(map(_comparable, expected)), translated
+    rows = target.execute(translated).fetchall()
+    assert sorted(map(_comparable, rows)) == sorted(map(_comparable, expected)), translated
 
 
 def _comparable(row: tuple[Any, ...]) -> str:

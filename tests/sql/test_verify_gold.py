@@ -30,5 +30,5 @@ def test_engines_have_to_agree_without_distinct_too(tmp_path: Path) -> None:
     queries = [{"query_id": n, "query": n, "answer": s} for n, s in sql.items()]
     text = "\n".join(map(json.dumps, queries))
     (tmp_path / "some.queries.jsonl").write_text(text, encoding="utf-8")
-    found = verify_gold(load(path), "duckdb")
-    assert (found["executed"], found["differ_between_engines"]) == (2, ["sum"])
+    counts = verify_gold(load(path), "duckdb")
+    assert (counts["executed"], counts["differ_between_engines"]) == (2, ["sum"])

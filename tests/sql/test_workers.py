@@ -39,7 +39,7 @@ path = Path(sys.argv[1])
 with Pool(2) as pool:
     def work(worker, sql):
         return worker.result(path, sql)
-    print(*(found.rows[0][0] for found in pool.each(work, ["SELECT 7"])), flush=True)
+    print(*(result.rows[0][0] for result in pool.each(work, ["SELECT 7"])), flush=True)
     results = pool.each(work, [ENDLESS] * 2)
     {then}
 """
@@ -57,15 +57,15 @@ def _start(path: Path, then: str) -> subprocess.Popen[str]:
 
 
 def _children(pid: int) -> set[int]:
-    found = set()
+    parents = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent = stat.read_text().rpartition(")")[2].split()[1]
         except OSError:
             continue
         if int(parent) == pid:
-            found.add(int(stat.parent.name))
-    return found
+            parents.add(int(stat.parent.name))
+    return parents
 
 
 def _gone(pids: set[int]) -> bool:
@@ -189,10 +189,12 @@ def test_results_come_as_soon_as_they_are_there(people: Path) -> None:
 
     with Pool(2, SQLLimits(seconds=2)) as pool:
         results = pool.each(lambda worker, sql: worker.result(people, sql), statements())
-        first = [found.rows[0][0] for found in islice(results, 20)]
+        first = [result.rows[0][0] for result in islice(results, 20)]
         assert len(set(first)) == 20
         assert len(drawn) <= 25
-        assert next(found.outcome for found in results if found.outcome != "executed") == "timeout"
+        assert (
+            next(result.outcome for result in results if result.outcome != "executed") == "timeout"
+        )
 
 
 def test_large_results_arrive_whole(people: Path) -> None:

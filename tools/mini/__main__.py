@@ -15,10 +15,10 @@ def main() -> None:
     if parser.parse_args().write:
         write(DATA)
         return
-    found = faults(DATA)
-    for fault in found:
+    problems = faults(DATA)
+    for fault in problems:
         print(fault, file=sys.stderr)
-    if found:
+    if problems:
         sys.exit(1)
     print(f"{DATA}: tables, databases and queries agree")
 

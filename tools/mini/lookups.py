@@ -117,12 +117,12 @@ def longest(label: str, low: str, high: str, table: int = 0) -> Look:
     """Look up the label of the only row with the widest span between two columns."""
 
     def look(tables: Sequence[Table]) -> str:
-        one = tables[table]
-        pairs = zip(one.column(low), one.column(high), strict=True)
+        source = tables[table]
+        pairs = zip(source.column(low), source.column(high), strict=True)
         spans = [number(end) - number(start) for start, end in pairs]
         if spans.count(max(spans)) != 1:
-            raise ValueError(f"{one.table_id}: a tie between {low!r} and {high!r}")
-        return one.column(label)[spans.index(max(spans))]
+            raise ValueError(f"{source.table_id}: a tie between {low!r} and {high!r}")
+        return source.column(label)[spans.index(max(spans))]
 
     return look
 
@@ -192,13 +192,16 @@ def lt(one: Look, other: Look | float) -> Test:
 
 
 def answer(question: Question, tables: dict[str, Table]) -> Answer:
-    """Return the answer found in the gold tables; raise when there is not exactly one."""
-    found = question.look([tables[one] for one in question.table_ids])
-    return [found, *question.also] if question.also else found
+    """Return the answer of the gold tables; raise when there is not exactly one."""
+    value = question.look([tables[table_id] for table_id in question.table_ids])
+    return [value, *question.also] if question.also else value
 
 
 def verdict(statement: Statement, tables: dict[str, Table]) -> str:
     """Return `True` or `False`; raise ValueError when the test contradicts the label."""
-    if statement.test([tables[one] for one in statement.table_ids]) is not statement.label:
+    if (
+        statement.test([tables[table_id] for table_id in statement.table_ids])
+        is not statement.label
+    ):
         raise ValueError(f"the table contradicts the label: {statement.text}")
     return str(statement.label)

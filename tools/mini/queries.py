@@ -95,38 +95,40 @@ def write(folder: Path) -> None:
 
 def _tables(folder: Path) -> list[str]:
     """Return the lines about tables as answers."""
-    found = written_tables.records(read_tables(folder))
-    return [json.dumps(one, ensure_ascii=False) for one in found]
+    records = written_tables.records(read_tables(folder))
+    return [json.dumps(record, ensure_ascii=False) for record in records]
 
 
 def _sentences(folder: Path) -> list[str]:
     """Return the lines about highlighted cells."""
-    found = descriptions.examples(read_tables(folder))
-    return [json.dumps(one, ensure_ascii=False) for one in found]
+    records = descriptions.examples(read_tables(folder))
+    return [json.dumps(record, ensure_ascii=False) for record in records]
 
 
 def _rated(folder: Path) -> list[str]:
     """Return the lines about tables that are rated."""
-    found = rated_tables.records(read_tables(folder))
-    return [json.dumps(one, ensure_ascii=False) for one in found]
+    records = rated_tables.records(read_tables(folder))
+    return [json.dumps(record, ensure_ascii=False) for record in records]
 
 
 def _text(folder: Path) -> str:
-    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in queries(folder))
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in queries(folder))
 
 
 def queries(folder: Path) -> list[Record]:
     """Derive all the queries in order; raise when an answer or a label cannot be confirmed."""
     made = read_tables(folder)
     records = [*_questions(made), *_statements(made), *_sql_questions(folder / "databases")]
-    repeated = [text for text, n in Counter(str(one["query"]) for one in records).items() if n > 1]
+    repeated = [
+        text for text, n in Counter(str(record["query"]) for record in records).items() if n > 1
+    ]
     if repeated:
         raise ValueError(f"repeated queries: {repeated}")
     return records
 
 
 def _questions(made: dict[str, Table]) -> list[Record]:
-    asked = [
+    questions = [
         *questions_games.QUESTIONS,
         *questions_sports.QUESTIONS,
         *questions_science.QUESTIONS,
@@ -134,29 +136,29 @@ def _questions(made: dict[str, Table]) -> list[Record]:
         *questions_people.QUESTIONS,
     ]
     return [
-        _record("qa", "question_answering", place, one, answer(one, made))
-        for place, one in enumerate(asked)
+        _record("qa", "question_answering", place, question, answer(question, made))
+        for place, question in enumerate(questions)
     ]
 
 
 def _statements(made: dict[str, Table]) -> list[Record]:
-    said = [*statements_sports.STATEMENTS, *statements_knowledge.STATEMENTS]
+    statements = [*statements_sports.STATEMENTS, *statements_knowledge.STATEMENTS]
     return [
-        _record("fv", "fact_verification", place, one, verdict(one, made))
-        for place, one in enumerate(said)
+        _record("fv", "fact_verification", place, statement, verdict(statement, made))
+        for place, statement in enumerate(statements)
     ]
 
 
 def _record(
-    prefix: str, task: str, place: int, asked: Question | Statement, found: Answer
+    prefix: str, task: str, place: int, question: Question | Statement, given: Answer
 ) -> Record:
-    tables = asked.table_ids
+    tables = question.table_ids
     return {
         "query_id": f"{prefix}-{place + 1:04d}",
         "split": _split(place),
         "task": task,
-        "query": asked.text,
-        "answer": found,
+        "query": question.text,
+        "answer": given,
         "table_id": tables[0] if len(tables) == 1 else list(tables),
     }
 

@@ -37,11 +37,11 @@ class Table:
 
         A key is the whole text of any cell of the row, or `Column=text` for a given column.
         """
-        wanted = list(keys)
-        found = [row for row in self.rows if all(self._holds(row, key) for key in wanted)]
-        if len(found) != 1:
-            raise LookupError(f"{self.table_id}: {len(found)} rows hold {wanted}")
-        return found[0][self.index(column)]
+        listed = list(keys)
+        rows = [row for row in self.rows if all(self._holds(row, key) for key in listed)]
+        if len(rows) != 1:
+            raise LookupError(f"{self.table_id}: {len(rows)} rows hold {listed}")
+        return rows[0][self.index(column)]
 
     def _holds(self, row: tuple[str, ...], key: str) -> bool:
         column, equals, text = key.partition("=")
@@ -60,7 +60,7 @@ def read_tables(folder: Path) -> dict[str, Table]:
     if sorted(listed) != stored:
         raise ValueError(f"tables.jsonl and tables/ differ: {sorted({*listed} ^ {*stored})}")
     made = {name: _read(folder / "tables" / f"{name}.csv") for name in listed}
-    if len({one.rows for one in made.values()}) != len(made):
+    if len({table.rows for table in made.values()}) != len(made):
         raise ValueError("two tables have the same rows")
     return made
 

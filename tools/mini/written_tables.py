@@ -59,7 +59,7 @@ def records(made: dict[str, Table]) -> list[Record]:
 
 
 def _texts(made: dict[str, Table]) -> list[Record]:
-    found: list[Record] = []
+    entries: list[Record] = []
     for prefix, sentence in SENTENCES.items():
         tables = [table for name, table in made.items() if name.startswith(prefix)]
         if len(tables) < len(FORMATS):
@@ -68,13 +68,13 @@ def _texts(made: dict[str, Table]) -> list[Record]:
             columns = [one for one in table.header if f"{{{one}}}" in sentence]
             rows = _chosen(table, columns)[:ROWS]
             told = (_told(sentence, dict(zip(columns, row, strict=True))) for row in rows)
-            found.append(_record("t2t", "text_to_table", len(found), " ".join(told), name))
-            found[-1] |= {"answer": written([columns, *rows], name), "table_id": []}
-    return found
+            entries.append(_record("t2t", "text_to_table", len(entries), " ".join(told), name))
+            entries[-1] |= {"answer": written([columns, *rows], name), "table_id": []}
+    return entries
 
 
 def _questions(made: dict[str, Table]) -> list[Record]:
-    found: list[Record] = []
+    entries: list[Record] = []
     for name, (table_id, columns, where, value) in zip(FORMATS * len(ASKED), ASKED, strict=False):
         table = made[table_id]
         kept = [value == cell for cell in table.column(where)]
@@ -84,9 +84,9 @@ def _questions(made: dict[str, Table]) -> list[Record]:
         what = " and ".join([", ".join(columns[:-1]), columns[-1]])
         subject = table_id.replace("-", " ")
         text = f"Of {subject}: list {what} of all entries whose {where} is {value}."
-        record = _record("tab", "table_answering", len(found), text, name)
-        found.append(record | {"answer": written([columns, *rows], name), "table_id": table_id})
-    return found
+        record = _record("tab", "table_answering", len(entries), text, name)
+        entries.append(record | {"answer": written([columns, *rows], name), "table_id": table_id})
+    return entries
 
 
 def _chosen(table: Table, columns: Sequence[str]) -> list[tuple[str, ...]]:
