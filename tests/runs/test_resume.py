@@ -2,6 +2,7 @@
 
 import json
 import random
+import resource
 import signal
 import sys
 import time
@@ -18,11 +19,13 @@ from target_bench.runs.result import Result
 from tests.builders import Counting, Record, Recorder, only, rewrite, same_scores
 from tests.runs.processes import (
     N_QUERIES,
+    ended,
     finish,
     rankings,
     run_slow,
     scores,
     start,
+    start_unforked,
     write_slow,
 )
 
@@ -87,6 +90,31 @@ def test_a_fault_at_every_call_of_the_system(tmp_path: Path, kind: str) -> None:
     faults = json.loads(out)
     assert faults["calls"] > 12
     assert faults["wrong"] == []
+
+
+@pytest.mark.parametrize("share", [0.02, 0.9])
+def test_no_room_for_a_file(tmp_path: Path, share: float) -> None:
+    """The system limits the size of a file, as quotas do."""
+    write_slow(tmp_path)
+    assert finish(run_slow("whole"), tmp_path)[0] == 0
+    (path,) = tmp_path.glob("whole/*/retrieval.jsonl")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    room = int(path.stat().st_size * share)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        code, out, err = ended(start_unforked(run_slow(), tmp_path))  # it inherits the limit
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (code, out) == (4, "")
+    assert "cannot be written: File too large. Make room and run the same command again" in err
+    assert "Traceback" not in err
+    kept = rankings(tmp_path / "runs")
+    assert bool(kept) == (share > 0.1)
+    code, _, err = finish(run_slow(), tmp_path, SLOW_ASKED="asked")
+    assert (code, err) == (0, "")
+    assert len((tmp_path / "asked").read_text().splitlines()) == N_QUERIES - len(kept)
+    assert scores(tmp_path / "runs") == scores(tmp_path / "whole")
+    assert sorted(rankings(tmp_path / "runs")) == sorted(rankings(tmp_path / "whole"))
 
 
 def test_killed_after_the_last_query(tmp_path: Path) -> None:
