@@ -81,25 +81,25 @@ def _fit() -> None:
     """Print the weights that both corpora teach, and each by itself."""
     scored = [load(*of) for of in SCORED]
     read = {name: _candidates(_clean(load(name, "validation"), scored)) for name in LEARNED_FROM}
-    found = {name: _candidates(load(name, "validation")) for name in (*LEARNED_FROM, "ottqa")}
+    splits = {name: _candidates(load(name, "validation")) for name in (*LEARNED_FROM, "ottqa")}
     table = Table(title="Weights, the cosine counting 1; R@1 / R@10 on the validation splits")
-    for column in ("learned from", *KINDS, *found):
+    for column in ("learned from", *KINDS, *splits):
         table.add_column(column)
     for names in (LEARNED_FROM, *((name,) for name in LEARNED_FROM)):
         weights = _learned([read[name] for name in names])
         weights = weights / weights[-1]
         kinds = (f"{weight:.2f}" for weight in weights[:-1])
-        table.add_row("+".join(names), *kinds, *(_recall(weights, *found[n][:2]) for n in found))
+        table.add_row("+".join(names), *kinds, *(_recall(weights, *splits[n][:2]) for n in splits))
     today = np.array([*WEIGHTS.values(), 1.0])
     kinds = (f"{weight:.2f}" for weight in today[:-1])
-    table.add_row("in use", *kinds, *(_recall(today, *found[n][:2]) for n in found))
+    table.add_row("in use", *kinds, *(_recall(today, *splits[n][:2]) for n in splits))
     Console(width=180).print(table)
 
 
 def _clean(data: Dataset, scored: Sequence[Dataset]) -> Dataset:
     """A split without the questions and tables, copies included, that a scored split has."""
     contents = exposure.contents_of(data)
-    gold = frozenset[str]().union(*(exposure.met(one).tables for one in scored))
+    gold = frozenset[str]().union(*(exposure.met(dataset).tables for dataset in scored))
     tables = [t for t in data.corpus if contents[t.id] not in gold]
     queries = exposure.apart(data, scored).queries
     print(
@@ -164,8 +164,8 @@ def _learned(corpora: Sequence[tuple[Floats, NDArray[np.int64], Floats]]) -> Flo
         return value, gradient
 
     start = np.full(len(KINDS) + 1, 0.5)
-    found: Floats = minimize(loss, start, jac=True, method="L-BFGS-B").x
-    return found
+    learned: Floats = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    return learned
 
 
 def _recall(weights: Floats, features: Floats, gold: NDArray[np.int64]) -> str:

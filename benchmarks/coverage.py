@@ -74,7 +74,7 @@ def _ours(counts: NDArray[np.int64], n: int) -> Intervals:
     """The code that scores runs."""
     hits = (np.arange(n) < counts[:, None]).astype(np.float64)
     rows = (np.column_stack([row, np.ones(n)]) for row in hits)
-    low, high = np.array([interval(parse("recall@1"), one) for one in rows]).T
+    low, high = np.array([interval(parse("recall@1"), statistics) for statistics in rows]).T
     return low, high
 
 
@@ -281,7 +281,7 @@ def _unpacked(path: Path, folder: Path) -> Path:
 
 def _labels() -> Iterator[Population]:
     """Labels of given frequencies, and answers of two systems, each label as often right."""
-    wanted = ("f1_weighted", "recall_macro", "f1_macro")
+    named = ("f1_weighted", "recall_macro", "f1_macro")
     for name, shares, right in (
         ("2 labels, .75", (2 / 3, 1 / 3, 0), (0.75, 0.75, 1)),
         ("2 labels, .98", (2 / 3, 1 / 3, 0), (0.98, 0.98, 1)),
@@ -299,8 +299,8 @@ def _labels() -> Iterator[Population]:
             JudgedLabels([LABELS[a] for a in given], [LABELS[g] for g in gold]) for given in answers
         ]
         for metric in label_metrics():
-            if metric.name in wanted:
-                rows, other = (metric.statistics(one) for one in judged)
+            if metric.name in named:
+                rows, other = (metric.statistics(answers) for answers in judged)
                 yield Population(f"{name} {metric.name}", metric, rows, other)
 
 
@@ -331,7 +331,7 @@ def _scores(populations: list[Population], trials: int) -> None:
         (0.98, ("ottqa mrr", "bird recall@10", "bird recall_micro@10", "fetaqa token_f1")),
         (0.995, ("ottqa mrr", "bird recall@10", "bird recall_micro@10")),
     ):
-        cases += [one.to(score) for one in populations if one.name in named]
+        cases += [population.to(score) for population in populations if population.name in named]
     table = _headed("Coverage of scores, simulated: ours / percentile bootstrap")
     least = [1.0, 1.0]
     for case in cases:

@@ -23,17 +23,17 @@ RETRIEVERS = ("bm25", "bm25f", "tfidf", "lsa", "rows")
 def main() -> None:
     arguments = _arguments()
     sizes = [int(size) for size in arguments.sizes.split(",")]
-    found: dict[tuple[str, str, int], str] = {}
+    texts: dict[tuple[str, str, int], str] = {}
     for corpus in arguments.corpora.split(","):
         for size in sizes:
             for retriever, text in _cells(corpus, size, arguments):
-                found[corpus, retriever, size] = text
+                texts[corpus, retriever, size] = text
                 print(f"{corpus} + {size:,}: {retriever}: {text}", flush=True)
     for corpus in arguments.corpora.split(","):
         print(f"\n| {corpus} | " + " | ".join(f"{size:,}" for size in sizes) + " |")
         print("|---|" + "---|" * len(sizes))
         for retriever in arguments.retrievers:
-            cells = [found[corpus, retriever, size] for size in sizes]
+            cells = [texts[corpus, retriever, size] for size in sizes]
             print(f"| `{retriever}` | {' | '.join(cells)} |")
 
 

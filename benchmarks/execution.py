@@ -141,8 +141,8 @@ def _pooled(tasks: list[Task], folder: Path, workers: int) -> list[bool]:
             return number, _equal(predicted, expected[task.database, task.gold])
 
         expected = dict(pool.each(expected_of, golds))
-        found = dict(pool.each(verdict_of, range(len(tasks))))
-        return [found[number] for number in range(len(tasks))]
+        verdicts = dict(pool.each(verdict_of, range(len(tasks))))
+        return [verdicts[number] for number in range(len(tasks))]
 
 
 def _rows(result: Executed) -> set[tuple[object, ...]] | None:

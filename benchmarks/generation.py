@@ -118,8 +118,8 @@ def _fetaqa(k: int) -> tuple[Sequence[Make], Ours]:
     def ours(generator: OpenAI) -> int:
         with tempfile.TemporaryDirectory() as folder:
             store = Run(Path(folder), ["benchmark"], IDENTITY)
-            asked = Command(corpus="fetaqa", distractors=(), retriever="bm25", generator="openai")
-            store.begin(asked, len(dataset.queries))
+            command = Command(corpus="fetaqa", distractors=(), retriever="bm25", generator="openai")
+            store.begin(command, len(dataset.queries))
             spec = GeneratorSpec("openai", {}, generator)
             plan = AnswerPlan(make_task("question_answering"), spec, prompter, k, {})
             experiment = Experiment(Loaded(dataset, 0.0), None, Options(), Observer())

@@ -115,13 +115,13 @@ def _figures(work: Path, size: int, searches: list[str], repeat: int) -> dict[st
         return figures
 
     turns = [{step: run(step) for step in searches} for _ in range(repeat)]
-    found = {step: _best([turn[step] for turn in turns]) for step in searches}
+    best = {step: _best([turn[step] for turn in turns]) for step in searches}
     if size <= LARGEST_FILES:
         _write_corpus(folder, size)
         environment["TARGET_BENCH_CACHE"] = str(work / "cache")
-        found |= {step: run(step) for step in LOADS}
+        best |= {step: run(step) for step in LOADS}
     shutil.rmtree(folder)
-    return found
+    return best
 
 
 def _best(runs: list[Figures]) -> Figures:
@@ -286,14 +286,14 @@ def _batches(retriever: BM25, questions: list[str]) -> float:
 def _differing(retriever: BM25, questions: list[str]) -> int:
     """How many rankings, scores included, are not those of the full product."""
     postings = retriever._index._postings  # type: ignore[union-attr]  # built by then
-    found = retriever.retrieve_batch(questions, K)
+    rankings = retriever.retrieve_batch(questions, K)
     differing = 0
-    for question, ranking in zip(questions, found, strict=True):
+    for question, ranking in zip(questions, rankings, strict=True):
         terms = postings.queries([distinct(retriever._analyzer(question))])
         scores = np.hstack([(terms @ shard).toarray() for shard in postings.shards])
         places, values = positive_best(scores, K)
-        wanted = zip(places[0].tolist(), values[0].tolist(), strict=True)
-        differing += list(ranking) != [(retriever._ids[i], v) for i, v in wanted if i >= 0]
+        expected = zip(places[0].tolist(), values[0].tolist(), strict=True)
+        differing += list(ranking) != [(retriever._ids[i], v) for i, v in expected if i >= 0]
     return differing
 
 
@@ -311,8 +311,8 @@ def _plain(corpus: Corpus, questions: list[str], _: Path) -> Figures:
     model.index([tokens(write(table)) for table in corpus], show_progress=False)
     indexed = time.perf_counter()
     for first in range(0, len(questions), BATCH):
-        asked = [distinct(tokens(text)) for text in questions[first : first + BATCH]]
-        model.retrieve(asked, k=K, show_progress=False, n_threads=n_processors())
+        queries = [distinct(tokens(text)) for text in questions[first : first + BATCH]]
+        model.retrieve(queries, k=K, show_progress=False, n_threads=n_processors())
     return {"index_s": indexed - start, "batches_s": time.perf_counter() - indexed}
 
 
@@ -394,9 +394,9 @@ def _saved_table(figures: dict[int, dict[str, Figures]]) -> TextTable:
         if "saved" in steps:
             f = steps["saved"]
             times = (f"{f[name]:.2f}" for name in ("p50_ms_s", "p95_ms_s", "p99_ms_s"))
-            asked = f"{2214 / f['batches_s']:,.0f}"
+            a_second = f"{2214 / f['batches_s']:,.0f}"
             differing = f"{f['differing']:.0f} of {COMPARED}"
-            table.add_row(f"{size:,}", "saved", f"{f['open_s']:.2f}", asked, *times, differing)
+            table.add_row(f"{size:,}", "saved", f"{f['open_s']:.2f}", a_second, *times, differing)
     return table
 
 

@@ -80,8 +80,8 @@ def main() -> None:
         start = time.perf_counter()
         found, read, looked_up = _max_score(lists, threshold, scores_of_all)
         pruned += time.perf_counter() - start
-        wanted = places[scores >= threshold]
-        assert np.array_equal(found, wanted), f"question {i}: MaxScore found other tables"
+        expected = places[scores >= threshold]
+        assert np.array_equal(found, expected), f"question {i}: MaxScore found other tables"
         blocks = chain.from_iterable(_block_max(lists, threshold, n_tables, b) for b in BLOCKS)
         counts.append([lists.n, 0, read, looked_up, *blocks])
     _print(np.mean(counts, axis=0).reshape(-1, 2), len(counts), n_tables)

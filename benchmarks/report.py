@@ -78,20 +78,20 @@ def _used(report: Path) -> dict[str, float]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
         page = browser.new_page(viewport=WIDE)  # type: ignore[arg-type]  # a plain dict will do
         page.add_init_script(LONG_TASKS)
-        found = {"opened": _timed(lambda: _open(page, report))}
+        milliseconds = {"opened": _timed(lambda: _open(page, report))}
         page.wait_for_timeout(500)
-        found["longest task while opening"] = page.evaluate("longest")
+        milliseconds["longest task while opening"] = page.evaluate("longest")
         page.evaluate("longest = 0")
-        found |= {
+        milliseconds |= {
             "a page of the list": _each(20, lambda _: _turn(page)),
             "a search": _each(6, lambda i: _search(page, "won the game"[: 2 + 2 * i])),
             "all queries again": _timed(lambda: _reset(page)),
             "another metric": _each(3, lambda i: _measure(page, ("mrr", "ndcg@10", "map")[i])),
             "a query": _each(30, lambda i: _query(page, i)),
         }
-        found["longest task in use"] = page.evaluate("longest")
+        milliseconds["longest task in use"] = page.evaluate("longest")
         browser.close()
-    return found
+    return milliseconds
 
 
 def _timed(act: Callable[[], Any]) -> float:

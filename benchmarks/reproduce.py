@@ -163,8 +163,8 @@ def _output(command: str, needed: Sequence[str], data: str | None) -> Any:
 def _at(value: Any, way: Sequence[Any]) -> float:
     for part in way:
         if isinstance(value, list) and isinstance(part, str):
-            key, _, wanted = part.partition("=")
-            (value,) = (row for row in value if row[key] == wanted)
+            key, _, named = part.partition("=")
+            (value,) = (row for row in value if row[key] == named)
         else:
             value = value[part]
     return float(value)

@@ -245,8 +245,8 @@ def softmax(examples: Sequence[tuple[Floats, NDArray[np.int64]]], ridge: float) 
 
 def _smallest(loss: Callable[[Floats], tuple[float, Floats]], n: int) -> Floats:
     options = {"maxiter": 300}
-    found: Floats = minimize(loss, np.zeros(n), jac=True, method="L-BFGS-B", options=options).x
-    return found
+    weights: Floats = minimize(loss, np.zeros(n), jac=True, method="L-BFGS-B", options=options).x
+    return weights
 
 
 if __name__ == "__main__":

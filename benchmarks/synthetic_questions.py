@@ -69,8 +69,8 @@ def main() -> None:
 
 def _report(name: str, split: str, given: argparse.Namespace) -> None:
     dataset = load(name, split)
-    asked = {table for query in dataset.queries for table in query.gold}
-    questions = ask(dataset, given.n, given.seed, given.difficulty, tables=asked).queries
+    gold = {table for query in dataset.queries for table in query.gold}
+    questions = ask(dataset, given.n, given.seed, given.difficulty, tables=gold).queries
     both = replace(dataset, queries=(*dataset.queries, *questions))
     retrievers = [spec.strip() for spec in given.retrievers.split(";")]
     values = _values(both, retrievers)
@@ -82,15 +82,15 @@ def _report(name: str, split: str, given: argparse.Namespace) -> None:
 
 def _values(dataset: Dataset, retrievers: Sequence[str]) -> dict[str, Floats]:
     """Metric -> (retrievers, questions of its kind) values."""
-    found: dict[str, list[Floats]] = {}
+    by_metric: dict[str, list[Floats]] = {}
     with tempfile.TemporaryDirectory() as out:
         target = TARGET(("retrieval", dataset), out=out)
         for spec in retrievers:
             per_query = target.run(spec, top_k=(1, 10, DEPTH))[0].per_query
             for metric in (name + mark for name in METRICS for mark in ("", SYNTHETIC)):
                 of_kind = per_query[metric]
-                found.setdefault(metric, []).append(of_kind[~np.isnan(of_kind)])
-    return {metric: np.array(rows) for metric, rows in found.items()}
+                by_metric.setdefault(metric, []).append(of_kind[~np.isnan(of_kind)])
+    return {metric: np.array(rows) for metric, rows in by_metric.items()}
 
 
 def _print_scores(retrievers: Sequence[str], values: dict[str, Floats]) -> None:
@@ -106,20 +106,20 @@ def _print_scores(retrievers: Sequence[str], values: dict[str, Floats]) -> None:
 def agreement(metric: str, people: Floats, synthetic: Floats) -> str:
     rng = np.random.default_rng(0)
     means = people.mean(axis=1), synthetic.mean(axis=1)
-    found = kendalltau(*means)
+    tau = kendalltau(*means)
     drawn = [_tau(_resampled(people, rng), _resampled(synthetic, rng)) for _ in range(RESAMPLES)]
     low, high = np.quantile(drawn, (0.025, 0.975))
     halves = np.mean([_tau(*_halves(people, rng)) for _ in range(RESAMPLES // 10)])
     clear, same = clear_pairs(people, synthetic)
     return (
-        f"{metric}: tau {found.statistic:.2f} ({low:.2f} to {high:.2f}), "
+        f"{metric}: tau {tau.statistic:.2f} ({low:.2f} to {high:.2f}), "
         f"for other retrievers {correlations(*means).kendall}, "
-        f"exact p {found.pvalue:.4f}, halves {halves:.2f}, clear {same} of {clear}"
+        f"exact p {tau.pvalue:.4f}, halves {halves:.2f}, clear {same} of {clear}"
     )
 
 
-def _tau(one: Floats, other: Floats) -> float:
-    return float(kendalltau(one, other, method="asymptotic").statistic)
+def _tau(first: Floats, second: Floats) -> float:
+    return float(kendalltau(first, second, method="asymptotic").statistic)
 
 
 def _resampled(values: Floats, rng: np.random.Generator) -> Floats:
@@ -136,12 +136,12 @@ def _halves(values: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 def clear_pairs(people: Floats, synthetic: Floats) -> tuple[int, int]:
     clear = same = 0
-    for one, other in combinations(range(len(people)), 2):
-        difference = people[one] - people[other]
+    for first, second in combinations(range(len(people)), 2):
+        difference = people[first] - people[second]
         if abs(difference.mean()) <= 1.96 * difference.std(ddof=1) / np.sqrt(len(difference)):
             continue
         clear += 1
-        same += difference.mean() * (synthetic[one].mean() - synthetic[other].mean()) > 0
+        same += difference.mean() * (synthetic[first].mean() - synthetic[second].mean()) > 0
     return clear, same
 
 

@@ -50,8 +50,8 @@ def main() -> None:
     for height, width, count in SIZES:
         pairs = [pair(rng, height, width) for _ in range(count)]
         start = time.process_time()
-        for one, two in pairs:
-            compare_tables(one, two).score()
+        for reference, prediction in pairs:
+            compare_tables(reference, prediction).score()
         seconds = time.process_time() - start
         each = f"{1000 * seconds / count:,.1f}"
         table.add_row(f"{height:,} × {width}", f"{count:,}", f"{seconds:.2f}", each)

@@ -89,20 +89,20 @@ def _lines(path: Path) -> list[str]:
 def _parent(records: list[dict[str, Any]], predictions: list[str]) -> float:
     """Return the processor seconds of PARENT, from tables and texts to values."""
     start = time.process_time()
-    about = [
+    shown = [
         evidence(
-            [[GridCell(c["value"], is_header=c["is_header"]) for c in row] for row in one["table"]],
-            one["highlighted_cells"],
-            one["table_page_title"],
-            one["table_section_title"],
-            one["table_section_text"],
+            [[GridCell(c["value"], is_header=c["is_header"]) for c in row] for row in r["table"]],
+            r["highlighted_cells"],
+            r["table_page_title"],
+            r["table_section_title"],
+            r["table_section_text"],
         )
-        for one in records
+        for r in records
     ]
     references = [
-        tuple(entry["final_sentence"] for entry in one["sentence_annotations"]) for one in records
+        tuple(entry["final_sentence"] for entry in r["sentence_annotations"]) for r in records
     ]
-    values = JudgedDescriptions(predictions[: len(records)], references, about).parents
+    values = JudgedDescriptions(predictions[: len(records)], references, shown).parents
     assert values.shape == (len(records), 3)
     return time.process_time() - start
 
@@ -110,7 +110,7 @@ def _parent(records: list[dict[str, Any]], predictions: list[str]) -> float:
 def _write(folder: Path, records: list[dict[str, Any]], predictions: list[str]) -> None:
     (folder / "totto").mkdir()
     with (folder / "totto" / "totto_dev_data.jsonl").open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(one) + "\n" for one in records)
+        file.writelines(json.dumps(record) + "\n" for record in records)
     answers = {str(r["example_id"]): p for r, p in zip(records, predictions, strict=True)}
     (folder / "answers.json").write_text(json.dumps(answers), encoding="utf-8")
 

@@ -87,9 +87,9 @@ def official(path: Path) -> Callable[[Pairs], float]:
     score = runpy.run_path(str(path))["score_raw_tables"]
 
     def mean(given: Pairs) -> float:
-        found = [score(*pair) for pair in given]
-        total = sum(one["data_levenshtein_score"] + one["data_difflib_score"] for one in found)
-        return float(total) / len(found)
+        scores = [score(*pair) for pair in given]
+        total = sum(each["data_levenshtein_score"] + each["data_difflib_score"] for each in scores)
+        return float(total) / len(scores)
 
     return mean
 

@@ -117,9 +117,9 @@ def main() -> None:
     before = everything
     for name in order:
         row = []
-        for found, compared in ((alone[name], everything), (together[name], before)):
-            gold, predictions = _lost(cases, compared, found)
-            row += [_shown(cases, found), f"{gold}, {predictions}"]
+        for agreeing, compared in ((alone[name], everything), (together[name], before)):
+            gold, predictions = _lost(cases, compared, agreeing)
+            row += [_shown(cases, agreeing), f"{gold}, {predictions}"]
         table.add_row(name, *row)
         before = together[name]
     table.add_row("(sqlglot alone)", _shown(cases, bare), "", "", "")
@@ -145,15 +145,15 @@ def _agreeing(cases: list[Case], engines: Engines, off: Iterable[str] | None) ->
 
 
 def _agrees(case: Case, engines: Engines, bare: bool) -> bool:
-    found = _in_duckdb(case, engines, bare)
+    rows = _in_duckdb(case, engines, bare)
     if case.gold is None:
-        return found is not None and found == case.rows
+        return rows is not None and rows == case.rows
     if case.rows is None:
         return True  # what SQLite does not run is wrong, and is not run in DuckDB
     gold = _in_duckdb(case.gold, engines, bare)
     if gold != case.gold.rows:
         return True  # such a query is left out of every score
-    return (found == gold) == (case.rows == case.gold.rows)
+    return (rows == gold) == (case.rows == case.gold.rows)
 
 
 def _in_duckdb(case: Case, engines: Engines, bare: bool) -> Rows | None:

@@ -87,8 +87,8 @@ class TargetFormula(Retriever):
         for start in range(0, len(dataset.queries), _AT_ONCE):
             queries = dataset.queries[start : start + _AT_ONCE]
             products = self._weights([q.text for q in queries]) @ self._index
-            found = significant(products.toarray())
-            for query, scores in zip(queries, found, strict=True):
+            scores_of = significant(products.toarray())
+            for query, scores in zip(queries, scores_of, strict=True):
                 right = np.zeros(len(scores), dtype=bool)
                 if database:
                     right = databases == query.gold[0].database_id
@@ -120,10 +120,10 @@ class TargetFormula(Retriever):
         if self.scoring == "tfidf":
             return counts.log1p()
         lengths = counts.sum(axis=0)
-        found = counts.tocoo()
+        weighed = counts.tocoo()
         saturation = 1.5 * (0.25 + 0.75 * lengths / lengths.mean())
-        found.data = 2.5 * found.data / (found.data + saturation[found.coords[1]])
-        return found.tocsr()
+        weighed.data = 2.5 * weighed.data / (weighed.data + saturation[weighed.coords[1]])
+        return weighed.tocsr()
 
 
 def _terms(text: str) -> list[str]:
