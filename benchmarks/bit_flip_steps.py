@@ -73,11 +73,11 @@ KINDS = (
 class Heard(Observer):
     """Keeps warnings."""
 
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
 
     def warning(self, message: str) -> None:
         """Keep it."""
-        self.said.append(message)
+        self.messages.append(message)
 
 
 class Known(Generator):
@@ -92,7 +92,7 @@ class Known(Generator):
         self.file = file
         self.recorded = recorded
         self.prompts: list[str] = []
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def config(self) -> Mapping[str, Any]:
         """Nothing that depends on where the file lies."""
@@ -107,15 +107,15 @@ class Known(Generator):
             return Generation(request.query_id, answer)
         cache = AnswerCache(Path(os.environ["TARGET_BENCH_CACHE"]) / "responses.sqlite", self._hear)
         key = request_key("known", "", {"query": request.query_id})
-        found = cache.get(key)
-        if found is None:
-            found = ModelReply(answer, "stop", 10, 5)
-            cache.put(key, found)
+        reply = cache.get(key)
+        if reply is None:
+            reply = ModelReply(answer, "stop", 10, 5)
+            cache.put(key, reply)
         cache.close()
-        return Generation(request.query_id, found.text, input_tokens=found.input_tokens)
+        return Generation(request.query_id, reply.text, input_tokens=reply.input_tokens)
 
     def _hear(self, message: str) -> None:
-        self.said.append(message)
+        self.messages.append(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def _run(task: str, corpus: str, say: Say, out: Path, retriever: Any, **more: An
             retriever, top_k=CUTOFFS, **more
         )[0]
     finally:
-        for message in heard.said:
+        for message in heard.messages:
             say(message)
     scores = {name: score.to_json() for name, score in result.scores.items()}
     answers = None if result.answer_counts is None else result.answer_counts.to_json()
@@ -185,8 +185,8 @@ def _sql(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], 
     def asked(engine: Any) -> Any:
         known = Known(str(place.answers))
         task = f"sql:engine={engine},workers=1"
-        found = _run(task, "mini", say, out, "bm25", generator=known)
-        return [found, known.prompts]
+        result = _run(task, "mini", say, out, "bm25", generator=known)
+        return [result, known.prompts]
 
     yield "SQL in SQLite", partial(asked, "sqlite")
     yield "SQL in DuckDB", partial(asked, "duckdb")
@@ -199,10 +199,10 @@ def _dense(_place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[
 def _answers(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], Any]]]:
     def asked() -> Any:
         known = Known(str(place.answers), recorded=True)
-        found = _run("qa", "mini", say, out, "bm25", generator=known, limit=QUERIES)
-        for message in known.said:
+        result = _run("qa", "mini", say, out, "bm25", generator=known, limit=QUERIES)
+        for message in known.messages:
             say(message)
-        return found
+        return result
 
     yield "recorded answers", asked
 
@@ -217,13 +217,11 @@ def _stored(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[
     root = place.trial / "runs"
 
     def every() -> Any:
-        found = listed(list_runs(root))
-        for one in found:
-            if one["state"] in ("damaged", "unreadable"):
-                say(f"{one['folder']}: {one['state']}")
-        return {
-            one["folder"]: one for one in found if one["state"] not in ("damaged", "unreadable")
-        }
+        rows = listed(list_runs(root))
+        for row in rows:
+            if row["state"] in ("damaged", "unreadable"):
+                say(f"{row['folder']}: {row['state']}")
+        return {row["folder"]: row for row in rows if row["state"] not in ("damaged", "unreadable")}
 
     def shown(folder: Path) -> Any:
         document = described(read_run(folder))

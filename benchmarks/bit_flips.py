@@ -65,7 +65,7 @@ def measured(place: Place, step: str) -> Measured:
 def _measured(place: Place, step: str) -> Measured:
     os.environ["TARGET_BENCH_CACHE"] = str(place.trial / "cache")
     figures: Figures = {}
-    said: dict[str, list[str]] = defaultdict(list)
+    messages: dict[str, list[str]] = defaultdict(list)
     out = place.root / "new"
     heard: list[str] = []
     for name, make in STEPS[step](place, out, heard.append):
@@ -77,10 +77,10 @@ def _measured(place: Place, step: str) -> Measured:
             except TargetBenchError as error:
                 heard.append(str(error))
             except Exception:
-                return Measured(figures, said, traceback.format_exc())
-        said[name] = [*heard, *(str(one.message) for one in caught)]
+                return Measured(figures, messages, traceback.format_exc())
+        messages[name] = [*heard, *(str(warning.message) for warning in caught)]
         heard.clear()
-    return Measured(figures, said)
+    return Measured(figures, messages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,29 +41,31 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="a file for all figures")
     given = parser.parse_args()
     data = Path(os.environ["TARGET_BENCH_DATA"])
-    found: dict[str, dict[str, Any]] = {}
+    figures: dict[str, dict[str, Any]] = {}
     for name, examples in _descriptions(data):
-        _compare(name, _shares(examples.supports), _parent(examples), found)
+        _compare(name, _shares(examples.supports), _parent(examples), figures)
         moved = [*examples.evidence[1:], examples.evidence[0]]
         _say_means("of another", _shares(replace(examples, evidence=moved).supports))
     for name, answers in _tables(data):
-        _compare(name, _shares([one.support for one in answers]), _table_scores(answers), found)
-        moved_texts = [one.source for one in [*answers[1:], answers[0]]]
+        _compare(
+            name, _shares([answer.support for answer in answers]), _table_scores(answers), figures
+        )
+        moved_texts = [answer.source for answer in [*answers[1:], answers[0]]]
         others = [replace(a, source=t) for a, t in zip(answers, moved_texts, strict=True)]
-        _say_means("of another", _shares([one.support for one in others]))
+        _say_means("of another", _shares([answer.support for answer in others]))
     if given.json:
-        given.json.write_text(json.dumps(found, indent=1))
+        given.json.write_text(json.dumps(figures, indent=1))
 
 
-def _compare(name: str, ours: Columns, others: Columns, found: dict[str, dict[str, Any]]) -> None:
+def _compare(name: str, ours: Columns, others: Columns, figures: dict[str, dict[str, Any]]) -> None:
     _say_means(f"\n{name}, {len(ours['support'])} answers", ours)
     print("| without a reference | with one | n | Pearson | Spearman | Kendall |")
     print("|---|---|---|---|---|---|")
-    for one, mine in ours.items():
-        for other, theirs in others.items():
+    for own, mine in ours.items():
+        for reference, theirs in others.items():
             both = correlations(mine, theirs)
-            print(_row(one, other, both))
-            found.setdefault(name, {})[f"{one} / {other}"] = asdict(both)
+            print(_row(own, reference, both))
+            figures.setdefault(name, {})[f"{own} / {reference}"] = asdict(both)
 
 
 def _say_means(name: str, shares: Columns) -> None:

@@ -120,13 +120,13 @@ def values(name: str, pairs: Sequence[ComparedTables]) -> tuple[Floats, float]:
         pair.answer.tables, pair.reference.tables  # noqa: B018 (read before the clock runs)
     if name in METRICS:
         started = time.process_time()
-        found = [
+        scores = [
             METRICS[name](pair.reference.tables[0], pair.answer.tables[0])
             if pair.answer.tables
             else 0.0
             for pair in pairs
         ]
-        return np.array(found, dtype=np.float64), time.process_time() - started
+        return np.array(scores, dtype=np.float64), time.process_time() - started
     metric = registry.create("metric", name)
     examples: Any = pairs
     if metric.spec.of != OF:

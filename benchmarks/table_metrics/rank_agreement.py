@@ -57,18 +57,18 @@ def rank_agreement(order: Sequence[int], scores: Sequence[float]) -> RankAgreeme
     n = len(scores)
     if n < 2 or sorted(order) != list(range(n)):
         raise ValueError(f"order {list(order)} is not one of {n} items (from 2 on)")
-    found = order_of(scores)
-    distance = footrule(order, found) / (n * n // 2)
-    overlap = rank_biased_overlap(order, found)
+    by_scores = order_of(scores)
+    distance = footrule(order, by_scores) / (n * n // 2)
+    overlap = rank_biased_overlap(order, by_scores)
     if min(scores) == max(scores):
         return RankAgreement(0.0, 0.0, 0.0, overlap, distance)
     from scipy.stats import kendalltau, weightedtau
 
-    wanted = _goodness(order)
+    good = _goodness(order)
     return RankAgreement(
         spearman(order, scores),
-        float(kendalltau(wanted, scores)[0]),
-        float(weightedtau(wanted, scores)[0]),
+        float(kendalltau(good, scores)[0]),
+        float(weightedtau(good, scores)[0]),
         overlap,
         distance,
     )
@@ -80,27 +80,27 @@ def spearman(order: Sequence[int], scores: Sequence[float]) -> float:
 
     ranks = rankdata(scores)
     apart = ranks - ranks.mean()
-    wanted = _goodness(order)
-    wanted -= wanted.mean()
-    size = float(np.sqrt((apart @ apart) * (wanted @ wanted)))
-    return float(apart @ wanted) / size if size else 0.0
+    good = _goodness(order)
+    good -= good.mean()
+    size = float(np.sqrt((apart @ apart) * (good @ good)))
+    return float(apart @ good) / size if size else 0.0
 
 
 def _goodness(order: Sequence[int]) -> Floats:
-    found = np.empty(len(order))
-    found[list(order)] = np.arange(len(order), 0, -1)
-    return found
+    good = np.empty(len(order))
+    good[list(order)] = np.arange(len(order), 0, -1)
+    return good
 
 
 def rank_biased_overlap(
-    one: Sequence[int], other: Sequence[int], persistence: float = PERSISTENCE
+    first: Sequence[int], second: Sequence[int], persistence: float = PERSISTENCE
 ) -> float:
     """Return the rank-biased overlap of two orders of the same items, cut at their length.
 
     (1 - p) times the sum over depths d of p^(d-1) times the share of items that both have among
     their first d (Webber, Moffat & Zobel 2010, equation 4). With p = 1 it is the mean share.
     """
-    shares = [len(set(one[:d]) & set(other[:d])) / d for d in range(1, len(one) + 1)]
+    shares = [len(set(first[:d]) & set(second[:d])) / d for d in range(1, len(first) + 1)]
     if persistence == 1:
         return sum(shares) / len(shares)
     weights = (persistence**d for d in range(len(shares)))
@@ -109,13 +109,13 @@ def rank_biased_overlap(
     )
 
 
-def footrule(one: Sequence[int], other: Sequence[int]) -> int:
+def footrule(first: Sequence[int], second: Sequence[int]) -> int:
     """Return Spearman's footrule: the sum of the differences of the ranks of each item."""
-    places = {item: place for place, item in enumerate(other)}
-    return sum(abs(place - places[item]) for place, item in enumerate(one))
+    places = {item: place for place, item in enumerate(second)}
+    return sum(abs(place - places[item]) for place, item in enumerate(first))
 
 
 def agreements(orders: Sequence[Sequence[int]], scores: Sequence[Sequence[float]]) -> Floats:
     """Return (n, 5): the measures of each of n sets, in the order of ``MEASURES``."""
-    found = [astuple(rank_agreement(*pair)) for pair in zip(orders, scores, strict=True)]
-    return np.array(found, dtype=np.float64).reshape(-1, len(MEASURES))
+    rows = [astuple(rank_agreement(*pair)) for pair in zip(orders, scores, strict=True)]
+    return np.array(rows, dtype=np.float64).reshape(-1, len(MEASURES))

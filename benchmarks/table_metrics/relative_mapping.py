@@ -33,9 +33,9 @@ def relative_mapping(reference: Grid, answer: Grid) -> PRF:
         reference: rows of equal length, the header first.
         answer: the same.
     """
-    wanted = _entries(reference)
+    expected = _entries(reference)
     readings = (_entries(list(zip(*answer, strict=True))), _entries(answer))
-    return max((_compared(wanted, given) for given in readings), key=lambda scores: scores.f1)
+    return max((_compared(expected, given) for given in readings), key=lambda scores: scores.f1)
 
 
 def _entries(table: Grid) -> dict[str, str]:

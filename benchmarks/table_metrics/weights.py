@@ -44,24 +44,24 @@ STEEPNESS = 5.0
 
 def comparisons(folder: Path) -> list[list[TableComparison]]:
     """Each reference compared with its five perturbations."""
-    found = []
+    compared = []
     for record in json.loads((folder / "tables.json").read_text()):
         reference, *rest = (
             read_tables(record[name], "text").tables[0]
             for name in ("original", *(f"pertubation{place}" for place in PLACES))
         )
-        found.append([compare_tables(reference, one) for one in rest])
-    return found
+        compared.append([compare_tables(reference, changed) for changed in rest])
+    return compared
 
 
 def goodness(folder: Path) -> Floats:
     """Return (50, 5): 5 for the perturbation that people found best, 1 for the worst."""
-    found = []
+    good = []
     for record in json.loads((folder / "gold_ranking.json").read_text()):
         order = [int(digit) for digit in record["rankings"]]
         places = [place - min(order) for place in order]
-        found.append([5.0 - places.index(place) for place in PLACES])
-    return np.array(found)
+        good.append([5.0 - places.index(place) for place in PLACES])
+    return np.array(good)
 
 
 def weights(logarithms: Floats) -> RubricWeights:
@@ -72,7 +72,7 @@ def weights(logarithms: Floats) -> RubricWeights:
 
 def penalties(compared: list[list[TableComparison]], of: RubricWeights) -> Floats:
     """Return (n, 5) penalties, before they are cut off at 1."""
-    return np.array([[one.penalty(of).total for one in each] for each in compared])
+    return np.array([[comparison.penalty(of).total for comparison in each] for each in compared])
 
 
 def rhos(scores: Floats, good: Floats) -> Floats:
