@@ -66,13 +66,13 @@ def test_options_that_are_written_otherwise(inside: Inside, command: str, option
         assert hasattr(registry.create("task", task), setting)
 
 
-@pytest.mark.parametrize("kind", ["task", "retriever", "generator", "encoder", "index"])
+@pytest.mark.parametrize("kind", ["task", "retriever", "generator", "encoder", "index", "corpus"])
 def test_every_plug_in_is_listed_and_described(inside: Inside, kind: registry.Kind) -> None:
-    plural = "indexes" if kind == "index" else f"{kind}s"
+    plural = {"index": "indexes", "corpus": "corpora"}.get(kind, f"{kind}s")
     listed = inside.good("list", plural)
     for name in registry.names(kind):
         assert f" {name} " in listed
-        if not name.startswith("faiss"):
+        if not name.startswith("faiss") and kind != "corpus":
             assert inside.good("describe", kind, name)
 
 

@@ -109,3 +109,20 @@ def test_two_packages_with_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         create("retriever", "search")
     for part in ("two installed packages", "'search'", "one:Search", "two:Search"):
         assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("raise ValueError('no luck')", "ValueError: no luck"),
+        ("import no_such_module_at_all", "No module named 'no_such_module_at_all'"),
+    ],
+)
+def test_a_module_that_raises(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, fault: str
+) -> None:
+    """As with a file: the message has what importing it raised, and its line."""
+    _write(tmp_path / "bad_plugin.py", f"import json\n{text}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError, match=rf'{fault}\n.*bad_plugin\.py", line 2'):
+        create("retriever", "bad_plugin:Class")
