@@ -336,9 +336,7 @@ def check_attributes(kind: str, plugin: object) -> None:
             if value is not None and not fits(value):
                 raise PluginError(f"{name}: its {attribute} is {shown(value)}; expected {expected}")
     with plugin_errors(name, "parts"):
-        parts = parts_of(plugin)
-    if not isinstance(parts, Mapping):
-        raise PluginError(f"{name}: its parts() returned {shown(parts)}; expected a dict")
+        _check_parts(plugin, name)
 
 
 def parts_of(plugin: object) -> Mapping[str, object]:
@@ -347,9 +345,21 @@ def parts_of(plugin: object) -> Mapping[str, object]:
     return own() if callable(own) else {}
 
 
+def _check_parts(plugin: object, name: str, depth: int = 0) -> None:
+    parts = parts_of(plugin)
+    if not isinstance(parts, Mapping):
+        raise PluginError(f"{name}: its parts() returned {shown(parts)}; expected a dict")
+    if depth > _DEEPEST:
+        raise PluginError(f"{name}: its parts() holds the plug-in itself, or parts without end")
+    for part in parts.values():
+        _check_parts(part, name, depth + 1)
+
+
 def _is_names(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
 
+
+_DEEPEST = 20  # parts within parts: a hybrid of dense retrievers with an index has three
 
 _TRUTH = (lambda value: isinstance(value, bool), "True or False")
 _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
