@@ -22,8 +22,8 @@ def listed(runs: Sequence[Result]) -> list[dict[str, Any]]:
         Of each run ``folder``, ``state`` (its status), ``problem`` (what is damaged), ``error``
         (what ended the last work on it), ``task``, ``corpus``, ``split``, ``about``, ``label``,
         ``queries``, ``metric`` and ``score`` (the headline of a finished run, with ``digits``
-        decimals; none without references, no score over no query or of ``no-context``) and
-        ``started``. What cannot be read is empty or None.
+        decimals; none without references, no score over no query or of the empty rankings of
+        ``no-context``) and ``started``. What cannot be read is empty or None.
     """
     return [_line(run) for run in runs]
 
@@ -46,7 +46,7 @@ def _line(run: Result) -> dict[str, Any]:
         if run.is_scored and run.scores:
             score = run.scores[run.headline]
             line |= {"metric": run.headline, "digits": spec_of(run.headline, score).digits}
-            if run.status == "finished" and not run.is_no_context:
+            if run.status == "finished" and (run.has_answers or not run.is_no_context):
                 line["score"] = score.to_json()["value"]
     except StoreError:
         pass  # its state says so

@@ -39,6 +39,15 @@ def test_list(inside: Inside, runs: Runs) -> None:
     assert "there is no such folder" in inside.bad(4, "runs", "list", "--out", "nowhere")
 
 
+def test_rankings_without_tables_have_no_score_in_a_list(inside: Inside) -> None:
+    """Those of ``no-context``; the answers to questions alone have one."""
+    task = ("--task", "qa", "--retriever", "no-context", "--generator", "gold")
+    inside.good("run", "mini", "--limit", "3", *task)
+    listed = json.loads(inside.good("runs", "list", "--json"))
+    scores = {run["label"]: run["score"] for run in listed}
+    assert scores == {"no-context": None, "no-context + gold": 1.0}
+
+
 def test_errors_are_listed_and_shown(inside: Inside, runs: Runs) -> None:
     """Of a run that an error ended, and of one that goes on with what it has."""
     ended = {"status": "failed", "error": "PluginError: no luck"}
