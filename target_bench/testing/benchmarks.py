@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import isclose
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from unittest import SkipTest
 
 from target_bench.core import registry
@@ -16,8 +16,8 @@ from target_bench.core.errors import ConfigError, DataError, TargetBenchError
 from target_bench.core.metric import Metric, MetricSpec, of_mean
 from target_bench.core.metric_function import FunctionMetric, is_read_by, metric_of
 from target_bench.core.release import CorpusLoader, Release
-from target_bench.core.schema import CorpusInfo, Dataset, Generation
-from target_bench.core.task import AnswerJudge, SummaryBlock, Task, has_reference
+from target_bench.core.schema import AnswerKind, CorpusInfo, Dataset, Generation
+from target_bench.core.task import AnswerJudge, SummaryBlock, TableSource, Task, has_reference
 from target_bench.core.task_names import make_task
 from target_bench.data import load
 from target_bench.data.cache import QUERIES, TABLES, Cached, Kind
@@ -63,7 +63,10 @@ class CorpusContract(Contract):
         assert self._split
 
     def data(self) -> None:
-        """Tables, queries and databases are sound, and read in the same order by another loader."""
+        """Tables, queries and databases are sound, and read in the same order by another loader.
+
+        Sort what comes from a set or a folder.
+        """
         dataset, again = self._dataset, self._read()
         for table in dataset.corpus:
             titles = [table.context.get(field) for field in ("title", "section_title")]
@@ -71,8 +74,9 @@ class CorpusContract(Contract):
             expect(are_texts, f"table {table.id}: a title of {titles!r:.80} is not text")
         for query in dataset.queries:
             elsewhere = [table for table in query.gold if table.database_id != query.database_id]
+            names = ", ".join(map(str, elsewhere))
             database = f"of another database than its own, {query.database_id!r}"
-            expect(not elsewhere, f"query {query.id!r} has gold tables {elsewhere} {database}")
+            expect(not elsewhere, f"query {query.id!r} has gold tables {names} {database}")
         names = {table_id.database_id for table_id in dataset.corpus.ids}
         databases = load.read_databases(self._make(), self._folder, dataset.split)
         for name, path in databases.items():
@@ -145,10 +149,13 @@ class TaskContract(Contract):
     def declaration(self) -> None:
         """Attributes are of their kinds, settings and metrics are steady, names are distinct."""
         task = self._make()
-        is_plain = task.name.isidentifier() and task.name.islower()
-        expect(is_plain, f"name is {task.name!r}; expected a lower-case identifier")
-        is_judge = isinstance(task.judge, AnswerJudge | None)
-        expect(is_judge, f"judge is {task.judge!r:.80}; expected an AnswerJudge, or None")
+        for name, is_kept, expected in (
+            ("name", task.name.isidentifier() and task.name.islower(), "a lower-case identifier"),
+            ("answer", task.answer in get_args(AnswerKind), f"one of {get_args(AnswerKind)}"),
+            ("source", task.source in get_args(TableSource), f"one of {get_args(TableSource)}"),
+            ("judge", isinstance(task.judge, AnswerJudge | None), "an AnswerJudge, or None"),
+        ):
+            expect(is_kept, f"{name} is {getattr(task, name)!r:.80}; expected {expected}")
         settings, again = task.settings(), self._make().settings()
         expect(settings == again, f"settings() gave {settings!r}, then {again!r}")
         first, second = ([(m.name, m.signature) for m in self._metrics()] for _ in range(2))

@@ -94,7 +94,9 @@ class RetrieverContract(Contract):
             cut = {group_of[table] for table, score in pairs if score == scores[-1]}
             whole = {group_of[table] for table in ranking.tables} - cut
             lost = [t for t, g in group_of.items() if g in whole and t not in ranking.tables]
-            expect(not lost, f"it found a table, and worse ones, but not its copies {lost}")
+            copies = ", ".join(map(str, lost))
+            where = f"{ranking.query_id!r:.60} got a table, and worse ones"
+            expect(not lost, f"{where}, but not its copies {copies}")
 
     def corpora(self) -> None:
         """`embed_corpus` with another corpus replaces the first, and no other one's index.
@@ -207,7 +209,7 @@ class GeneratorContract(Contract):
         expect(has_method, f"{type(generator).__name__} has no method generate(request)")
         contract.check_attributes("generator", generator)
         errors = [answer.error for answer in _answered(generator, requests)]
-        expect(None in errors, f"every request failed; the first: {errors[:1]}")
+        expect(None in errors, f"every request failed; the first {errors[0]}")
         expect(requests == samples.requests(), "it changes the tables or messages of its request")
         expect_identity(self._make, lambda made: _answered(made, requests[:1]))
         if getattr(generator, "follows_schema", False):

@@ -105,7 +105,7 @@ FAULTS = broken(
         "loses one": ("many", "no answer was given", {"generate_many": _without_one}),
         "strips ids": (
             "inputs",
-            "not text or a Generation of it",
+            "pass on request.query_id",
             {"generate": lambda _s, r: Generation(r.query_id.strip(), "5"), **_ONE_BY_ONE},
         ),
         "one fault ends all": ("inputs", "ended the run", {"generate_many": _ended_by_one}),

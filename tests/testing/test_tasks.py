@@ -56,6 +56,7 @@ TASKS = broken(
     QuestionAnswering,
     {
         "name": ("declaration", "lower-case identifier", {"name": "Question Answering!"}),
+        "source": ("declaration", "source is 'sky'; expected one of", {"source": "sky"}),
         "judge": ("declaration", "judge is 'me'", {"judge": "me"}),
         "unsteady": ("declaration", "settings()", {"settings": lambda _self: [next(SETTINGS)]}),
         "no metric": ("declaration", "metrics() is empty", {"metrics": lambda *_given: []}),

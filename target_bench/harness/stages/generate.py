@@ -305,10 +305,13 @@ class CheckedGenerator:
         if isinstance(answer, str):
             seconds = round(time.perf_counter() - start, 6)
             answer = Generation(query_id, answer, seconds=seconds)
-        if not isinstance(answer, Generation) or answer.query_id != query_id:
-            returned = f"generate returned {shown(answer)}"
-            problem = f"contract: {returned}, not text or a Generation of it"
-            answer = Generation(query_id, "", error=problem)
+        problem = None
+        if not isinstance(answer, Generation):
+            problem = f"generate returned {shown(answer)}, not text or a Generation of it"
+        elif answer.query_id != query_id:
+            problem = f"its query_id is {shown(answer.query_id)}; pass on request.query_id"
+        if problem is not None:
+            answer = Generation(query_id, "", error=f"contract: {problem}")
         return _answered(answer, prompted)
 
     def _drawn(self, prompts: Iterator[Prompted]) -> Iterator[GenerationRequest]:

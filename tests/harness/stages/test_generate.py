@@ -66,7 +66,7 @@ BAD: list[tuple[Callable[[GenerationRequest], Any], str]] = [
     (lambda _: None, "contract: generate returned None, not text or a Generation"),
     (lambda _: 42, "contract: generate returned 42,"),
     (lambda _: b"x", "contract: generate returned b'x'"),
-    (lambda _: Generation("another", "x"), "contract: generate returned Generation(query_id='a"),
+    (lambda _: Generation("another", "x"), "contract: its query_id is 'another'; pass on"),
     (lambda r: Generation(r.query_id, 42), "its text is int"),  # type: ignore[arg-type]
     (
         lambda r: Generation(r.query_id, "x", input_tokens=np.int64(3)),  # type: ignore[arg-type]
