@@ -74,9 +74,9 @@ class CorpusContract(Contract):
             expect(are_texts, f"table {table.id}: a title of {titles!r:.80} is not text")
         for query in dataset.queries:
             elsewhere = [table for table in query.gold if table.database_id != query.database_id]
-            names = ", ".join(map(str, elsewhere))
+            tables = ", ".join(map(str, elsewhere))
             database = f"of another database than its own, {query.database_id!r}"
-            expect(not elsewhere, f"query {query.id!r} has gold tables {names} {database}")
+            expect(not elsewhere, f"query {query.id!r} has gold tables {tables} {database}")
         names = {table_id.database_id for table_id in dataset.corpus.ids}
         databases = load.read_databases(self._make(), self._folder, dataset.split)
         for name, path in databases.items():
