@@ -238,7 +238,7 @@ class Generator(ABC):
 
         Args:
             requests: drawn one by one.
-            observer: gets warnings, and is notified of long waits (``observer.waiting``).
+            observer: gets warnings, and is notified of waiting (``observer.waiting``).
         """
         for request in requests:
             answer = self.generate(request)

@@ -128,9 +128,9 @@ class OpenAI(RemoteGenerator):
         return body
 
     @contextmanager
-    def connected(self) -> Iterator[Ask]:
+    def connected(self, observer: Observer) -> Iterator[Ask]:
         """Return what asks the model within a ``with`` block."""
-        with Connection(self._server, "/chat/completions") as connection:
+        with Connection(self._server, "/chat/completions", observer.waiting) as connection:
 
             def ask(request: GenerationRequest) -> tuple[ModelReply, float]:
                 body = self.body(request) | dict(self.extra or {})

@@ -190,6 +190,26 @@ def test_retry_after_is_obeyed(server: OpenAIServer, header: str) -> None:
     assert (answer.seconds or 9) < 0.9
 
 
+def test_all_requests_wait_for_what_one_is_told_and_the_user_hears_of_it(
+    server: OpenAIServer,
+) -> None:
+    times, waits = [], []
+
+    def script(_: served.Request) -> served.Reply | None:
+        times.append(monotonic())
+        return served.rate_limited(retry_after="1") if len(times) == 1 else None
+
+    class Listener(Observer):
+        def waiting(self, reason: str, seconds: float) -> None:
+            waits.append((reason, seconds))
+
+    server.script = script
+    generator = OpenAI("m", server.base_url, cache=False, concurrency=2)
+    assert len(list(generator.generate_many(requests(9), Listener()))) == 9
+    assert sum(sent < times[0] + 0.9 for sent in times) <= 2
+    assert waits == [("HTTP 429: Rate limit reached", 1.0)]
+
+
 @pytest.mark.parametrize(
     ("reply", "kind"),
     [

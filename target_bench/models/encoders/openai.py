@@ -125,7 +125,7 @@ class OpenAIEmbeddings(Encoder):
         self._account = _Account()
 
     def notes(self) -> Sequence[str]:
-        """Return notes on requests and their cost."""
+        """Return notes on requests, their cost, and pauses of the server."""
         return self._account.notes(self.model, self.prices)
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
@@ -151,7 +151,7 @@ class OpenAIEmbeddings(Encoder):
         errors: list[Exception] = []
         batches = takewhile(lambda _: not errors, self._batches(sent))
 
-        with Connection(self._server, "/embeddings") as connection:
+        with Connection(self._server, "/embeddings", self._account.waited) as connection:
 
             def embedded(batch: _Batch) -> tuple[list[_Embedded], Exception | None]:
                 parts: list[_Embedded] = []
@@ -290,17 +290,22 @@ class _Account:
 
     def __init__(self) -> None:
         self._n_embedded = self._n_requests = self._n_tokens = 0
+        self._waited = 0.0
 
     def add(self, embedded: _Embedded) -> None:
         self._n_embedded += len(embedded.places)
         self._n_requests += 1
         self._n_tokens += embedded.tokens
 
+    def waited(self, _reason: str, seconds: float) -> None:
+        self._waited += seconds
+
     def notes(self, model: str, prices: Mapping[str, float] | None) -> list[str]:
         if not self._n_embedded:
             return []
         cost = "" if prices is None else f", for {self._n_tokens * prices['input'] / 1e6:.4g}"
+        wait = f"; waited {self._waited:.0f} s as the server asked" if self._waited else ""
         return [
             f"{model}: {self._n_embedded:,} texts embedded in {self._n_requests:,} requests, "
-            f"{self._n_tokens:,} tokens{cost}"
+            f"{self._n_tokens:,} tokens{cost}{wait}"
         ]

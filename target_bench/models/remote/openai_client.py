@@ -7,7 +7,7 @@ import importlib.util
 import os
 import re
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -39,6 +39,10 @@ LONGEST_WAIT = 60.0
 
 _NO_KEY = "no-key"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORTH_TELLING = 1.0  # seconds
+
+Tell = Callable[[str, float], object]
+"""(reason, seconds): is called, in any thread, when a server asks to wait."""
 
 
 class ServerSettings(Protocol):
@@ -151,16 +155,20 @@ class Connection:
     """A client for one path of a server, made when the first request is sent.
 
     The package sends a request again after rate limits, timeouts, lost connections and errors of
-    the server, and waits as a ``Retry-After`` header says.
+    the server, and waits as a ``Retry-After`` header says. While it waits, no thread sends
+    anything.
 
     Args:
         server: where requests go.
         path: as in ``/embeddings``.
+        tell: is called when the server asks to wait.
     """
 
-    def __init__(self, server: ModelServer, path: str) -> None:
+    def __init__(self, server: ModelServer, path: str, tell: Tell) -> None:
         self._server = server
         self._path = path
+        self._tell = tell
+        self._paused_until = -inf
         self._lock = Lock()
         self._key = _NO_KEY
         self._client: OpenAI | None = None
@@ -217,7 +225,7 @@ class Connection:
                         os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
                     ),
                     timeout=settings.timeout,
-                    event_hooks={"request": [], "response": [_stop_vain_retries]},
+                    event_hooks={"request": [self._before], "response": [self._after]},
                 )
                 self._client = openai.OpenAI(
                     api_key=self._key,
@@ -227,6 +235,30 @@ class Connection:
                     http_client=http,
                 )
             return self._client
+
+    def _before(self, _: "httpx.Request") -> None:
+        """Wait for the end of a pause that the server has asked any thread for."""
+        while (left := self._paused_until - time.monotonic()) > 0:
+            time.sleep(left)
+
+    def _after(self, response: "httpx.Response") -> None:
+        """Begin a pause if the server asks for it; keep the package from trying in vain."""
+        if response.status_code != 429 and response.status_code < 500:
+            return
+        try:
+            body = parse_json(response.read())
+        except ValueError:
+            body = response.text
+        failure, seconds = refused(response.status_code, body), retry_after(response.headers)
+        if failure.hopeless or (seconds or 0) > LONGEST_WAIT:
+            response.headers["x-should-retry"] = "false"  # is heeded by the package
+        elif seconds:
+            with self._lock:
+                now = time.monotonic()
+                begins = now >= self._paused_until
+                self._paused_until = max(self._paused_until, now + seconds)
+            if begins and seconds >= _WORTH_TELLING:
+                self._tell(self._masked(failure.message), seconds)
 
     def _object(self, response: "httpx.Response") -> dict[str, Any]:
         content = response.content
@@ -280,19 +312,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     with suppress(KeyError, ValueError, TypeError, OverflowError):
         return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time())
     return None
-
-
-def _stop_vain_retries(response: "httpx.Response") -> None:
-    """Keep the package from trying again where the wait is too long, or money is missing."""
-    if response.status_code != 429 and response.status_code < 500:
-        return
-    try:
-        body = parse_json(response.read())
-    except ValueError:
-        body = response.text
-    long = (retry_after(response.headers) or 0) > LONGEST_WAIT
-    if long or refused(response.status_code, body).hopeless:
-        response.headers["x-should-retry"] = "false"  # is heeded by the package
 
 
 @cache

@@ -59,7 +59,7 @@ class RemoteGenerator(Generator):
         """Return what gives the key of a recorded answer, or None if nothing is recorded."""
 
     @abstractmethod
-    def connected(self) -> AbstractContextManager[Ask]:
+    def connected(self, observer: Observer) -> AbstractContextManager[Ask]:
         """Return what asks the model within a ``with`` block."""
 
     def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
@@ -83,7 +83,7 @@ class RemoteGenerator(Generator):
         """
         key = self.answer_key()
         with ExitStack() as stack:
-            ask = stack.enter_context(self.connected())
+            ask = stack.enter_context(self.connected(observer))
             if key is None:
                 yield from in_threads(lambda r: self._answered(r, ask), requests, self.concurrency)
                 return
@@ -213,7 +213,7 @@ class WrappedModel(RemoteGenerator):
 
         return key
 
-    def connected(self) -> AbstractContextManager[Ask]:
+    def connected(self, observer: Observer) -> AbstractContextManager[Ask]:  # noqa: ARG002 (the model tries again itself)
         """Return what asks the model."""
 
         def timed(request: GenerationRequest) -> tuple[ModelReply, float]:
