@@ -85,8 +85,10 @@ def find(name: str | Path, root: Path) -> Path:
         )
     known = [text for f, command in _commands(root) for text in (command.label, f.name)]
     near = get_close_matches(str(name), known, 1)
+    is_short = len(Path(name).name) < _SHORTEST
     raise ConfigError(
         f"{name}: neither a run folder nor the name or id of a run in {root}"
+        + f", of which {_SHORTEST} characters at least are needed" * is_short
         + "".join(f". Did you mean {text!r}?" for text in near)
         + f"{' See' if near else '; see'} target-bench runs list --out {root}"
     )

@@ -38,6 +38,8 @@ def test_the_first_characters_are_enough(tmp_path: Path) -> None:
     for name in ("9999", "012", "mini"):
         with pytest.raises(ConfigError, match="neither a run folder nor the name or id"):
             find(name, tmp_path)
+    with pytest.raises(ConfigError, match="of which 4 characters at least are needed"):
+        find("012", tmp_path)
 
 
 def test_nothing_is_guessed(tmp_path: Path) -> None:
