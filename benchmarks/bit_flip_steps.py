@@ -31,7 +31,7 @@ from tests.runs.forked import PRELOADED
 
 CUTOFFS = [1, 10]
 QUERIES = 60
-"""How many queries are asked; for text-to-SQL all are."""
+"""How many queries are asked; for text-to-SQL all are, unless the place has a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +128,11 @@ class Place:
         whole: the same, as it was made.
         own: a folder of tables and questions, as a user has it.
         answers: query id -> answer.
+        sql_limit: how many statements each engine runs; None for all.
     """
 
     root: Path
+    sql_limit: int | None = None
 
     @property
     def trial(self) -> Path:
@@ -185,7 +187,7 @@ def _sql(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], 
     def asked(engine: Any) -> Any:
         known = Known(str(place.answers))
         task = f"sql:engine={engine},workers=1"
-        result = _run(task, "mini", say, out, "bm25", generator=known)
+        result = _run(task, "mini", say, out, "bm25", generator=known, limit=place.sql_limit)
         return [result, known.prompts]
 
     yield "SQL in SQLite", partial(asked, "sqlite")
@@ -284,11 +286,11 @@ STEPS: Mapping[str, Step] = {
 }
 
 
-def prepare(root: Path) -> Place:
+def prepare(root: Path, sql_limit: int | None = None) -> Place:
     """Make everything, in a process of its own."""
     for module in PRELOADED:  # else every process would import it
         import_module(module)
-    place = Place(root)
+    place = Place(root, sql_limit)
     data = Path(corpora.__file__).parent / "mini" / "data"
     tables_alone = shutil.ignore_patterns("databases", "q*.jsonl", "rated*", "*_to_*", "*_as_*")
     shutil.copytree(data, place.own, ignore=tables_alone)

@@ -14,7 +14,7 @@ is held against what comes out of the whole files:
 * other, silent: another one without a message of the same command (there must be none);
 * traceback: an error that is not ours (there must be none).
 
-    python -m benchmarks.bit_flips [--flips 200] [--seed 7] [--only KIND] [--jobs 1]
+    python -m benchmarks.bit_flips [--flips 200] [--seed 7] [--only KIND] [--jobs 1] [--sql-limit N]
 """
 
 import argparse
@@ -133,7 +133,9 @@ def _judged(found: Measured, whole: Measured) -> tuple[str, str]:
     return ("made again", new[0]) if new else ("no effect", "")
 
 
-def trial(root: Path, numbers: Sequence[int], seed: int, only: str = "") -> Iterator[Flip]:
+def trial(
+    root: Path, numbers: Sequence[int], seed: int, only: str = "", sql_limit: int | None = None
+) -> Iterator[Flip]:
     """Flip bits, the kinds of files in turn.
 
     Args:
@@ -141,9 +143,10 @@ def trial(root: Path, numbers: Sequence[int], seed: int, only: str = "") -> Iter
         numbers: of the flips; a number and the seed decide what is flipped.
         seed: of the choices.
         only: the beginning of the names of the kinds to try; default: all.
+        sql_limit: how many statements each engine runs; default: all.
     """
     os.environ["TARGET_BENCH_CACHE"] = str(root / "trial" / "cache")
-    place = prepare(root)
+    place = prepare(root, sql_limit)
     kinds = [kind for kind in KINDS if kind.name.startswith(only)]
     whole: dict[str, Measured] = {}
     for number in numbers:
@@ -164,6 +167,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--sql-limit", type=int)
     given = parser.parse_args()
     console = Console(width=130)
     counts: Counter[tuple[str, str]] = Counter()
@@ -172,7 +176,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             numbers = range(number, given.flips, given.jobs)
             found = []
-            for one in trial(Path(folder), numbers, given.seed, given.only):
+            for one in trial(Path(folder), numbers, given.seed, given.only, given.sql_limit):
                 found.append(one)
                 print(
                     one.outcome, one.file, one.byte, one.bit, one.detail, sep="\t", file=sys.stderr
