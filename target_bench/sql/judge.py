@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from target_bench.core.errors import DataError
 from target_bench.core.files import digest
 from target_bench.core.schema import Cell, Executed
-from target_bench.metrics.sql import JudgedQuery, Rule, distinct, verdict
+from target_bench.metrics.sql import JudgedQuery, Rule, verdict
+from target_bench.metrics.sql_results import distinct
 from target_bench.sql.databases import EngineName, database, engine_of
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.extraction import LONGEST

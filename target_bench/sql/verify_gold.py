@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.schema import NO_DATABASE, Dataset, Query, SQLOutcome
-from target_bench.metrics.sql import comparable
+from target_bench.metrics.sql_results import comparable
 from target_bench.sql.databases import EngineName, engine_of, joined
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import Copies, differing

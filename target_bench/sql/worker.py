@@ -63,7 +63,7 @@ def main() -> None:
 
 def _load() -> None:
     """Load what the jobs need, which takes longer than a short limit allows."""
-    from target_bench.metrics import sql  # noqa: F401
+    from target_bench.metrics import sql_results  # noqa: F401
     from target_bench.sql.extraction import extract
     from target_bench.sql.linking import linking
     from target_bench.sql.translation import to_duckdb
@@ -160,7 +160,7 @@ class Jobs:
 
     def compare(self, rules: Sequence[str], gold: Any, gold_sql: str) -> dict[str, float]:
         """Compare the last result with the rows of the gold, under some rules."""
-        from target_bench.metrics.sql import compared
+        from target_bench.metrics.sql_results import compared
 
         return compared(rules, gold, self._last.rows, gold_sql)
 

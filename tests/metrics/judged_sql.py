@@ -1,7 +1,8 @@
 """Results judged as a run does it, without processes."""
 
 from target_bench.core.schema import Executed
-from target_bench.metrics.sql import JudgedQuery, Rule, compared, verdict
+from target_bench.metrics.sql import JudgedQuery, Rule, verdict
+from target_bench.metrics.sql_results import compared
 
 
 def judge(

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_bench.core.schema import Cell
-from target_bench.metrics.sql import (
+from target_bench.metrics.sql_results import (
     Row,
     Rows,
     compared,

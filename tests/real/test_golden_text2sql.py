@@ -13,11 +13,9 @@ from target_bench.metrics.sql import (
     JudgedQuery,
     JudgedSQL,
     reward,
-    same_set,
-    same_table,
-    soft_f1,
     time_ratio,
 )
+from target_bench.metrics.sql_results import same_set, same_table, soft_f1
 from target_bench.sql.normalisation import for_test_suite
 from tests.metrics.judged_sql import judge
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden

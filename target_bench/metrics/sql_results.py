@@ -1,0 +1,367 @@
+"""Rules by which two results of SQL are equal, and soft F1.
+
+Every worker process imports this when it starts, so it does without NumPy.
+"""
+
+import marshal
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, repeat
+from math import copysign, nan
+from operator import ne
+from typing import Any, NamedTuple
+
+from target_bench.core.schema import Cell
+
+# A result is its rows in the order they came; values compare as Python compares them: 1 equals
+# 1.0, '1' equals neither, NULL equals NULL. Whoever wrote a statement chooses the rows, and so
+# their hashes: Python's hashes of numbers are not secret, -1 and -2 have the same, and so have a
+# text and its bytes. Rows are therefore counted by an encoding in bytes. Its hash is keyed by a
+# secret of the process (unless PYTHONHASHSEED sets it, as workers never let it), so that time
+# grows as the number of cells.
+
+Row = tuple[Cell, ...]
+Rows = Sequence[Row]
+Column = tuple[bytes, ...]
+"""The encoded values of a column."""
+
+_FEW_PAIRS = 400  # pairs of values of two rows that are compared one by one
+_FORM = 2  # of marshal: the last one that writes equal values as equal bytes, shared or not
+
+
+def compared(names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str) -> dict[str, float]:
+    """Compare two results under some rules: the name of each with its value.
+
+    Args:
+        names: ``bird``, ``multiset``, ``spider``, ``soft_f1``.
+        gold: what the gold gave.
+        predicted: what the prediction gave.
+        gold_sql: the gold.
+    """
+    ours, theirs = _Result(comparable(gold)), _Result(comparable(predicted))
+    measures: dict[str, Callable[[], float]] = {
+        "bird": lambda: same_set(ours, theirs),
+        "multiset": lambda: same_multiset(ours, theirs),
+        "spider": lambda: same_table(ours, theirs, order_matters(gold_sql)),
+        "soft_f1": lambda: soft_f1(ours, theirs),
+    }
+    return {name: float(measures[name]()) for name in names}
+
+
+def comparable(rows: Rows) -> Rows:
+    """Return the rows with one NaN for all (DuckDB has them): only the same NaN equals itself."""
+    if not any(map(ne, chain.from_iterable(rows), chain.from_iterable(rows))):
+        return rows
+    return [tuple(nan if value != value else value for value in row) for row in rows]
+
+
+def same_set(gold: Rows, predicted: Rows) -> bool:
+    """Apply BIRD's rule (Li et al. 2023): the sets of rows are equal, columns in their order.
+
+    So duplicates and the order of rows are ignored, and two empty results are equal with any
+    columns are.
+    """
+    return set(_encoded(gold)) == set(_encoded(predicted))
+
+
+def same_multiset(gold: Rows, predicted: Rows) -> bool:
+    """Return the same rows equally often, in any order, columns in their order."""
+    return len(gold) == len(predicted) and _equally_often(gold, predicted)
+
+
+def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
+    """Apply Spider's test-suite rule (Zhong et al. 2020): equal under some order of columns.
+
+    Two empty results are equal. The official quick reject is part of the rule: it sorts the values
+    of each row by their text and type, so rows in which 1 and 1.0 sort differently are not equal.
+    The official search for the order of columns can take forever; this one is of bounded length.
+
+    Args:
+        gold: the gold result.
+        predicted: the result to judge.
+        ordered: whether the order of rows matters; see ``order_matters``.
+    """
+    if not gold or not predicted:
+        return not gold and not predicted
+    if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
+        return False
+    if ordered:
+        matched = _equally_often(zip(*gold, strict=True), zip(*predicted, strict=True))
+    else:
+        matched = same_multiset(gold, predicted) or _columns_match(gold, predicted)
+    return matched and _passes_quick_reject(gold, predicted, ordered)
+
+
+def distinct(rows: Rows) -> list[Row]:
+    """Return the rows without repetitions, in the order in which they come first."""
+    return list(dict(zip(_encoded(rows), rows, strict=True)).values())
+
+
+def order_matters(gold_sql: str) -> bool:
+    """Return whether Spider's rule heeds the order of rows.
+
+    It does if "order by" is in the gold, with one space.
+    """
+    return "order by" in gold_sql.lower()
+
+
+def soft_f1(gold: Rows, predicted: Rows) -> float:
+    """Return BIRD mini-dev's soft F1, as a fraction (the official script prints it times 100).
+
+    Duplicate rows go, then the i-th rows are compared with each other: each predicted value that
+    occurs anywhere in the gold row is a match, and all counts are divided by the gold row's
+    length. So the order of rows matters, and values that repeat can lift the score above 1. A row
+    without a partner is one false positive or one false negative.
+    """
+    if not gold and not predicted:
+        return 1.0
+    gold, predicted = distinct(gold), distinct(predicted)
+    missing, extra = max(len(gold) - len(predicted), 0), max(len(predicted) - len(gold), 0)
+    pairs = [_overlap(*pair) for pair in zip(gold, predicted, strict=False)]
+    matched = sum(pair[0] for pair in pairs)
+    only_predicted = sum(pair[1] for pair in pairs) + extra
+    only_gold = sum(pair[2] for pair in pairs) + missing
+    if matched == 0:
+        return 0.0
+    precision, recall = matched / (matched + only_predicted), matched / (matched + only_gold)
+    return 2 * precision * recall / (precision + recall)
+
+
+def _overlap(gold: Row, predicted: Row) -> tuple[float, float, float]:
+    """Return matches, predicted values not in gold, gold values not predicted; per gold column."""
+    if gold == predicted:
+        return 1.0, 0.0, 0.0
+    if len(gold) * len(predicted) > _FEW_PAIRS:
+        ours, theirs = _encoded([(value,) for value in gold]), _encoded([(v,) for v in predicted])
+        gold_codes, predicted_codes = set(ours), set(theirs)
+        matches = sum(value in gold_codes for value in theirs)
+        missed = sum(value not in predicted_codes for value in ours)
+    else:
+        matches = sum(value in gold for value in predicted)
+        missed = sum(value not in predicted for value in gold)
+    return matches / len(gold), (len(predicted) - matches) / len(gold), missed / len(gold)
+
+
+def _passes_quick_reject(gold: Rows, predicted: Rows, ordered: bool) -> bool:
+    """Apply Spider's quick reject to results that are equal under some order of columns.
+
+    Values that are equal sort alike unless their texts differ (1 and 1.0, 0.0 and -0.0), so only
+    rows with such values are looked at.
+    """
+    if len(gold[0]) == 1:
+        return True
+    ambiguous = _equal_but_written_differently([*gold, *predicted])
+    if not ambiguous:
+        return True
+    ours, theirs = (
+        [_unordered(row) for row in rows if not ambiguous.isdisjoint(_numbers(row))]
+        for rows in (gold, predicted)
+    )
+    return ours == theirs if ordered else same_set(ours, theirs)
+
+
+def _equal_but_written_differently(rows: Rows) -> set[bytes]:
+    """Return the encodings of numbers that occur as integer and float, or as 0.0 and -0.0."""
+    if float not in set(map(type, chain.from_iterable(rows))):
+        return set()
+    cells = chain.from_iterable(rows)
+    floats = set()
+    integers = set()
+    for cell in cells:
+        if type(cell) is float:
+            floats.add(_code(cell))
+            if cell == 0 and copysign(1, cell) < 0:
+                integers.add(_code(cell))
+        elif type(cell) is int:
+            integers.add(_code(cell))
+    return floats & integers
+
+
+def _numbers(row: Row) -> Iterator[bytes]:
+    return (_code(cell) for cell in row if isinstance(cell, int | float))
+
+
+_TYPE_TEXTS = {kind: str(kind) for kind in (str, int, float, bytes, type(None))}
+
+
+def _unordered(row: Row) -> Row:
+    return tuple(sorted(row, key=lambda value: str(value) + _TYPE_TEXTS[type(value)]))
+
+
+def _columns_match(gold: Rows, predicted: Rows) -> bool:
+    """Return whether some order of columns makes the rows equal as multisets; False if unknown."""
+    ours, theirs = (
+        _EncodedResult(
+            Counter(map(_column_of_codes, zip(*_exact(rows), strict=True))), [0] * len(rows)
+        )
+        for rows in (gold, predicted)
+    )
+    try:
+        return _ColumnSearch(40 * len(gold) * len(gold[0])).finds(ours, theirs)
+    except _GivenUpError:
+        return False
+
+
+class _EncodedResult(NamedTuple):
+    """One of two results in the search for an order of columns.
+
+    Attributes:
+        columns: the columns not matched yet, and how often each occurs.
+        classes: the class of each row. Classes are shared by both sides; rows are in one class as
+            long as nothing is known that tells them apart.
+    """
+
+    columns: dict[Column, int]
+    classes: list[int]
+
+    def kinds(self) -> dict[Column, tuple[int, int]]:
+        """Return the kind of each column: the same for the same values in the same row classes."""
+        return {
+            column: (times, _fingerprint(zip(self.classes, column, strict=True)))
+            for column, times in self.columns.items()
+        }
+
+    def row_kinds(self, kinds: Mapping[Column, tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Return the kind of each row: the same for the same class and values by column kind."""
+        rows = (zip(kinds.values(), row, strict=True) for row in zip(*kinds, strict=True))
+        return zip(self.classes, map(_fingerprint, rows), strict=True)
+
+    def matched(self, columns: Iterable[Column], classes: list[int]) -> "_EncodedResult":
+        """Return the unmatched columns when some columns are matched."""
+        left = dict(self.columns)
+        for column in columns:
+            del left[column]
+        return _EncodedResult(left, classes)
+
+
+class _GivenUpError(Exception):
+    """The search for an order of columns has looked at enough cells."""
+
+
+class _ColumnSearch:
+    """The search for an order of columns under which two results have the same rows.
+
+    It is colour refinement, as for graph isomorphism: columns match only if they are of one kind,
+    and every match tells more rows apart and with them more columns. Where no column is without a
+    rival, and rows say no more, each rival is tried.
+
+    Args:
+        enough: how many cells to look at, if more than 20 million (some seconds), before giving up.
+            That takes hundreds of columns of a symmetry that results of queries do not have.
+    """
+
+    def __init__(self, enough: int) -> None:
+        self._left = max(enough, 20_000_000)
+
+    def finds(self, gold: _EncodedResult, predicted: _EncodedResult) -> bool:
+        """Return whether the columns that are left match in some order."""
+        if not gold.columns:
+            return True
+        self._left -= 4 * len(gold.columns) * len(gold.classes)
+        if self._left < 0:
+            raise _GivenUpError
+        ours, theirs = gold.kinds(), predicted.kinds()
+        if Counter(ours.values()) != Counter(theirs.values()):
+            return False
+        groups, rivals = _by_kind(ours), _by_kind(theirs)
+        certain = [kind for kind, columns in groups.items() if len(columns) == 1]
+        if certain:
+            pairs = [(groups[kind][0], rivals[kind][0]) for kind in certain]
+            return self._finds_with(pairs, gold, predicted)
+        classes = _shared_classes(gold.row_kinds(ours), predicted.row_kinds(theirs))
+        if classes is None:
+            return False
+        if max(classes[0]) > max(gold.classes):
+            return self.finds(
+                _EncodedResult(gold.columns, classes[0]),
+                _EncodedResult(predicted.columns, classes[1]),
+            )
+        column = min(groups.values(), key=len)[0]
+        return any(
+            self._finds_with([(column, rival)], gold, predicted) for rival in rivals[ours[column]]
+        )
+
+    def _finds_with(
+        self,
+        pairs: Sequence[tuple[Column, Column]],
+        gold: _EncodedResult,
+        predicted: _EncodedResult,
+    ) -> bool:
+        """Return whether the columns left match in some order when these pairs are matched."""
+        ours, theirs = zip(*pairs, strict=True)
+        classes = _shared_classes(
+            zip(gold.classes, *ours, strict=True), zip(predicted.classes, *theirs, strict=True)
+        )
+        if classes is None:
+            return False
+        return self.finds(gold.matched(ours, classes[0]), predicted.matched(theirs, classes[1]))
+
+
+def _by_kind(kinds: Mapping[Column, tuple[int, int]]) -> dict[tuple[int, int], list[Column]]:
+    groups: dict[tuple[int, int], list[Column]] = {}
+    for column, kind in kinds.items():
+        groups.setdefault(kind, []).append(column)
+    return groups
+
+
+def _fingerprint(pairs: Iterable[tuple[Any, Any]]) -> int:
+    """Return a hash of pairs, independent of their order."""
+    return sum(map(hash, pairs))
+
+
+def _shared_classes(
+    gold: Iterable[Any], predicted: Iterable[Any]
+) -> tuple[list[int], list[int]] | None:
+    """Return each item as the number of its kind; None unless both have equal multisets."""
+    gold, predicted = list(gold), list(predicted)
+    if Counter(gold) != Counter(predicted):
+        return None
+    numbers = {item: number for number, item in enumerate(dict.fromkeys(gold))}
+    return [numbers[item] for item in gold], [numbers[item] for item in predicted]
+
+
+def _equally_often(ours: Iterable[Row], theirs: Iterable[Row]) -> bool:
+    return Counter(_encoded(ours)) == Counter(_encoded(theirs))
+
+
+class _Result(list[Row]):
+    """Rows that are encoded once."""
+
+    @cached_property
+    def codes(self) -> list[bytes]:
+        return _codes(self)
+
+
+def _encoded(rows: Iterable[Row]) -> list[bytes]:
+    return rows.codes if isinstance(rows, _Result) else _codes(rows)
+
+
+def _codes(rows: Iterable[Row]) -> list[bytes]:
+    """Return each row as bytes, the same for rows that are equal, and others for others."""
+    return list(map(marshal.dumps, _exact(rows), repeat(_FORM)))
+
+
+def _column_of_codes(column: Row) -> Column:
+    return tuple(map(marshal.dumps, column, repeat(_FORM)))
+
+
+def _code(cell: Cell) -> bytes:
+    return marshal.dumps(_canonical(cell), _FORM)
+
+
+def _exact(rows: Iterable[Row]) -> Sequence[Row]:
+    """Return the rows with numbers that are equal written alike."""
+    rows = list(rows)
+    if _PLAIN.issuperset(map(type, chain.from_iterable(rows))):
+        return rows
+    return [tuple(map(_canonical, row)) for row in rows]
+
+
+_PLAIN = {int, str, bytes, type(None)}
+
+
+def _canonical(cell: Cell) -> Cell:
+    if isinstance(cell, float):
+        return int(cell) if cell.is_integer() else (nan if cell != cell else cell)
+    return int(cell) if isinstance(cell, bool) else cell
