@@ -111,6 +111,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_sql_worker() -> Generator[None, None, None]:
+    """Start one process for SQL and not one a core: tests run few statements."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("target_bench.sql.workers.cores", lambda: 1)
+        yield
+
+
 @pytest.fixture
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the package ``openai`` wait next to nothing before it sends a request again."""
