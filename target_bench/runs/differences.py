@@ -178,9 +178,8 @@ def _apart(called: Sequence[str], runs: Sequence[Result], tell: Any) -> list[str
 def _settings_apart(runs: Sequence[Result]) -> list[str]:
     of_runs = [settings(run) for run in runs]
     names = varying(of_runs)
-    return [
-        ", ".join(_setting_text(name, chosen.get(name)) for name in names) for chosen in of_runs
-    ]
+    shown = ([_setting_text(name, chosen.get(name)) for name in names] for chosen in of_runs)
+    return [", ".join(filter(None, texts)) for texts in shown]
 
 
 def _setting_text(name: str, value: str | None) -> str:

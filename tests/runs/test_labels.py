@@ -66,6 +66,9 @@ KEYS = "runs/retrieval-mini-test-abcdef012345", "runs/retrieval-mini-test-abcdef
             [_run(), _run(distractors=("ottqa:n=100",)), _run("lsa")],
             ["bm25 (distractors: none)", "bm25 (distractors: ottqa:n=100)", "lsa"],
         ),
+        # What one of them does not say leaves no gap.
+        ([_run(about="own", limit=5), _run()],
+         ["bm25 (own, limit=5)", "bm25 (limit=default)"]),
         ([FEW, MANY], ["bm25 + gold (tables=1)", "bm25 + gold (tables=5)"]),
         ([OLD, NEW], ["bm25 (bm25s 0.2)", "bm25 (bm25s 0.3)"]),
         # The last resort is the beginning of the id, or the folder of a run that was made twice.
