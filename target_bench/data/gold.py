@@ -195,7 +195,7 @@ def settle_missing(
     if not of_table:
         return queries, None, []
     likely = likely_tables(list(of_table), corpus, former)
-    named = [_told(gold, likely.get(gold)) for gold in list(of_table)[:_NAMED]]
+    named = [_told(gold, likely.get(gold), corpus) for gold in list(of_table)[:_NAMED]]
     if len(of_table) > _NAMED:
         named.append(f"{len(of_table) - _NAMED} more")
     affected = [query for query in queries if not of_table.keys().isdisjoint(query.gold)]
@@ -250,7 +250,8 @@ def likely_tables(
             nearest.setdefault(gone, (table_id, similarity))
     for gone in missing:
         names = [t.table_id for t in corpus.ids if t.database_id == gone.database_id]
-        close = get_close_matches(gone.table_id, names, 2) if gone not in known else []
+        is_new = gone not in known and len(_tables_in(gone, corpus)) < 2
+        close = get_close_matches(gone.table_id, names, 2) if is_new else []
         likeness = [SequenceMatcher(a=name, b=gone.table_id).ratio() for name in close]
         if close and likeness[1:] != likeness[:1]:  # two that are as like it tell nothing
             nearest[gone] = TableId(gone.database_id, close[0]), None
@@ -264,9 +265,17 @@ def _is_itself(table: Table, former: Corpus, similarity: float) -> bool:
     return jaccard(cells_of(table), cells_of(former[table.id])) > similarity
 
 
-def _told(gone: TableId, likely: tuple[TableId, float | None] | None) -> str:
+def _told(gone: TableId, likely: tuple[TableId, float | None] | None, corpus: Corpus) -> str:
     if likely is None:
+        if tables := _tables_in(gone, corpus):
+            more = f" and {len(tables) - _NAMED} more" if len(tables) > _NAMED else ""
+            return f"{gone.label} (is several tables: {', '.join(tables[:_NAMED])}{more})"
         return f"{gone.label} (no table is like it)"
     table_id, similarity = likely
     how = "by its name" if similarity is None else f"{similarity:.0%} of the cells"
     return f"{gone.label} (now likely {table_id.label}, {how})"
+
+
+def _tables_in(gone: TableId, corpus: Corpus) -> list[str]:
+    """List the tables of the workbook, or of the folder, that is named where a table should be."""
+    return [table.label for table in corpus.ids if table.label.startswith(f"{gone.label}/")]

@@ -113,6 +113,17 @@ def test_it_is_the_run_of_files_that_were_edited(shop: Path, tmp_path: Path) -> 
     assert compare([by_hand, other], ["recall@3"]).rows[0].n == N + 1
 
 
+def test_a_workbook_that_is_named_is_told_by_its_sheets(tmp_path: Path) -> None:
+    """Folders of tables have ids like sheets of a workbook: ``hotels/Prices``."""
+    (tmp_path / "hotels").mkdir()
+    for name in ("names", "prices"):
+        (tmp_path / "hotels" / f"{name}.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "queries.csv").write_text("query,table_id\nwhat does it cost,hotels\n")
+    several = r"hotels \(is several tables: hotels/names, hotels/prices\)"
+    with pytest.raises(DataError, match=several):
+        load(tmp_path)
+
+
 def test_another_table_is_not_taken_for_one_that_is_gone(shop: Path) -> None:
     """One that is as it was is another table, however alike; one with new rows may be it."""
     season = "name,place\n" + "".join(f"city{i},lake{i}\n" for i in range(9))
