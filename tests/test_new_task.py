@@ -260,3 +260,17 @@ def test_a_reference_that_is_not_valid_is_named_before_anything_is_asked(files: 
     with pytest.raises(DataError, match=r"query 'b': \('Bo won',\) is not a sentence"):
         _run(files)
     assert not (files / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "known"), [("source", "retrieved, given, none"), ("answer", "ranking, text, label")]
+)
+def test_a_task_with_a_field_that_nothing_reads_is_told_with_its_line(
+    field: str, known: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "task.py"
+    file.write_text(TASK.replace('    source = "given"', f'    {field} = "gven"'))
+    with pytest.raises(ConfigError) as error:
+        TARGET(f"{file}:RowToText")
+    assert f"RowToText.{field} is 'gven'; it is one of {known}" in str(error.value)
+    assert "class RowToText(Task):" in str(error.value)

@@ -4,8 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast, get_args
 
+from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import (
@@ -264,6 +265,11 @@ class Task(ABC, Generic[ExamplesT]):
         if "name" in vars(cls):  # a task of its own, which the names of its base class do not mean
             cls.aliases = vars(cls).get("aliases", ())
             cls.title = vars(cls).get("title", cls.name.replace("_", " ").capitalize())
+        for field_name, kinds in (("answer", AnswerKind), ("source", TableSource)):
+            value = getattr(cls, field_name)
+            if value not in get_args(kinds):
+                known = ", ".join(get_args(kinds))
+                raise ConfigError(f"{cls.__name__}.{field_name} is {value!r}; it is one of {known}")
 
     @abstractmethod
     def metrics(
