@@ -273,8 +273,9 @@ class TerminalObserver(Observer):
         trace: TracebackType | None,
     ) -> None:
         if self.notes and error is None:
-            several = f"{len(self.notes)} on the tables: target-bench describe corpus --notes"
-            self._say(next(iter(self.notes)) if len(self.notes) == 1 else several, "Note: ")
+            count = len(self.notes)
+            several = f"{count} on the tables: target-bench describe corpus CORPUS --notes"
+            self._say(next(iter(self.notes)) if count == 1 else several, "Note: ")
         warnings.showwarning = self._show_other
         _ACTIVE.remove(self)
         if self._progress is not None:

@@ -298,9 +298,10 @@ MOST_SHOWN = 20
 def _print_summary(summary: "Mapping[str, Any]") -> None:
     people, questions = counted(len(summary["annotators"]), "annotator"), summary["questions"]
     states = ", ".join(f"{n:,} {state}" for state, n in sorted(questions.items()))
-    say(f"{sum(questions.values()):,} questions from {people}: {states}")
+    say(f"{counted(sum(questions.values()), 'question')} from {people}: {states}")
     if summary["judged"]:
-        say(f"{summary['judged']:,} tables judged, {summary['relevant']:,} of them relevant")
+        judged = counted(summary["judged"], "table")
+        say(f"{judged} judged, {summary['relevant']:,} of them relevant")
     if without := summary["without_relevant"]:
         say(f"{counted(len(without), 'question')} without a relevant table: in no score")
     agreement = [
