@@ -110,7 +110,7 @@ def test_an_output_that_encodes_ascii_only(monkeypatch: pytest.MonkeyPatch) -> N
 def test_colours_need_a_terminal_that_has_them(
     variables: dict[str, str], expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "LINES"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {"COLUMNS": "72", **variables}.items():
         monkeypatch.setenv(name, value)
