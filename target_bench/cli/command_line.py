@@ -303,7 +303,7 @@ class TerminalObserver(Observer):
         if self._progress is not None:
             self._task = self._progress.add_task(name, total=total)
         self._name, self._total, self._done, self._failed = name, total, 0, 0
-        self._begun = self._said = time.monotonic()
+        self._begun = self._last_line = time.monotonic()
 
     def advance(self, steps: int) -> None:
         """Move the bar."""
@@ -334,9 +334,9 @@ class TerminalObserver(Observer):
 
     def _say_how_far(self) -> None:
         now = time.monotonic()
-        if now - self._said < _EVERY or not self._total or not self._done:
+        if now - self._last_line < _EVERY or not self._total or not self._done:
             return
-        self._said = now
+        self._last_line = now
         left = (now - self._begun) / self._done * (self._total - self._done)
         self._say(f"{self._label()}: {self._done:,} of {self._total:,}, about {left:,.0f} s left")
 

@@ -210,7 +210,7 @@ def notes_on(result: "Result") -> Iterator[str]:
     counts, answers = result.counts, result.answer_counts
     if result.corrections:
         have = f"have other gold in {result.corrections}, which [corrected] goes by"
-        yield _of(result.n_contested, result.n_scored, have)
+        yield _share_text(result.n_contested, result.n_scored, have)
     if answers is None:
         none = f" ({counts.empty} with none)" if counts.empty else ""
         short = 0 if result.is_bound else counts.short
@@ -221,7 +221,7 @@ def notes_on(result: "Result") -> Iterator[str]:
             (counts.empty_queries, "have no text"),
         ):
             if n:
-                yield _of(n, counts.asked, what)
+                yield _share_text(n, counts.asked, what)
         return
     for n, what in (
         (answers.truncated, "were answered from tables cut short"),
@@ -229,13 +229,13 @@ def notes_on(result: "Result") -> Iterator[str]:
         (answers.unlabelled, "have no reference"),
     ):
         if n:
-            yield _of(n, answers.asked, what)
+            yield _share_text(n, answers.asked, what)
     if answers.input_tokens:
         cost = f", cost {answers.cost:.4f}" if answers.cost else ""
         yield f"{answers.input_tokens:,} tokens in, {answers.output_tokens or 0:,} out{cost}"
 
 
-def _of(n: int, asked: int, have: str) -> str:
+def _share_text(n: int, asked: int, have: str) -> str:
     """Return how many questions have something, or were treated so."""
     verb, _, what = have.partition(" ")
     singular = {"have": "has", "were": "was"}

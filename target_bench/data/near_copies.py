@@ -40,21 +40,21 @@ class GoldTables:
         shape = (BANDS * PER_BAND, 1)
         self._factors = random.integers(1, _PRIME, shape, dtype=np.uint64)
         self._addends = random.integers(0, _PRIME, shape, dtype=np.uint64)
-        self._found: list[tuple[TableId, set[int]]] = []
+        self._indexed: list[tuple[TableId, set[int]]] = []
         self._bands: dict[tuple[int, bytes], list[int]] = {}
         for table in tables:
             cells = cells_of(table)
             for band in self._bands_of(cells):
-                self._bands.setdefault(band, []).append(len(self._found))
-            self._found.append((table.id, cells))
+                self._bands.setdefault(band, []).append(len(self._indexed))
+            self._indexed.append((table.id, cells))
 
     def nearest(self, table: Table) -> tuple[TableId, float] | None:
         """Return the table that this one is a near-copy of, and their Jaccard index, or None."""
         cells = cells_of(table)
         places = {place for band in self._bands_of(cells) for place in self._bands.get(band, ())}
-        similar = [(jaccard(cells, self._found[place][1]), -place) for place in places]
+        similar = [(jaccard(cells, self._indexed[place][1]), -place) for place in places]
         index, place = max(similar, default=(0.0, 0))
-        return (self._found[-place][0], index) if index >= LEAST else None
+        return (self._indexed[-place][0], index) if index >= LEAST else None
 
     def _bands_of(self, cells: set[int]) -> list[tuple[int, bytes]]:
         """Return a key for each band; none for a table without cells."""

@@ -432,7 +432,7 @@ class TermNumbers:
 
     def __init__(self, analyzer: Analyzer, terms: dict[str, int], fixed: bool = False) -> None:
         self._analyzer, self._terms, self._fixed = analyzer, terms, fixed
-        self._found = _FoundNumbers(analyzer, terms, fixed)
+        self._numbers = _TokenNumbers(analyzer, terms, fixed)
 
     def __call__(self, texts: Iterable[str]) -> Piece:
         """Return the tokens of some texts."""
@@ -448,22 +448,22 @@ class TermNumbers:
 
     def of_text(self, text: str) -> list[int]:
         """Return the numbers of the tokens of one text; -1 is none."""
-        n_found, n_terms = len(self._found), len(self._terms)
+        n_numbers, n_terms = len(self._numbers), len(self._terms)
         try:
-            return list(map(self._found.__getitem__, self._analyzer.pieces(text)))
+            return list(map(self._numbers.__getitem__, self._analyzer.pieces(text)))
         except _UnusualError:
             if not self._fixed:
-                for known, n in ((self._found, n_found), (self._terms, n_terms)):
+                for known, n in ((self._numbers, n_numbers), (self._terms, n_terms)):
                     while len(known) > n:  # the analyzer may find other terms in this text
                         known.popitem()
-        return list(map(self._found.number, self._analyzer(text)))
+        return list(map(self._numbers.number, self._analyzer(text)))
 
 
 class _UnusualError(Exception):
     """A piece of text that is not one token or none."""
 
 
-class _FoundNumbers(dict[str, int]):
+class _TokenNumbers(dict[str, int]):
     """Piece of text -> the number of its term, -1 if it has none."""
 
     def __init__(self, analyzer: Analyzer, terms: dict[str, int], fixed: bool) -> None:

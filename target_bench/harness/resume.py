@@ -196,7 +196,9 @@ class ResumedRun:
         gold_corrections: Path | None = None,
     ) -> Experiment:
         """Return the data of the run with its rankings, if the task reads them."""
-        earlier = earlier_metrics(self._run.asked, metrics, lambda _said: None)  # said once, later
+        earlier = earlier_metrics(
+            self._run.asked, metrics, lambda _message: None
+        )  # said once, later
         options = Options(
             out=self._out,
             on_error="record",

@@ -171,7 +171,7 @@ class _Schemas:
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-        self._found: dict[int, tuple[Query, frozenset[Column]]] = {}
+        self._known: dict[int, tuple[Query, frozenset[Column]]] = {}
         self._headers: dict[str, dict[str, Sequence[str]]] = {}
         for table in corpus:
             database = self._headers.setdefault(table.id.database_id, {})
@@ -179,9 +179,9 @@ class _Schemas:
 
     def gold_columns(self, query: Query) -> frozenset[Column]:
         """Return the gold columns of a query."""
-        if id(query) not in self._found:
-            self._found[id(query)] = query, self._looked_up(query)
-        return self._found[id(query)][1]
+        if id(query) not in self._known:
+            self._known[id(query)] = query, self._looked_up(query)
+        return self._known[id(query)][1]
 
     def _looked_up(self, query: Query) -> frozenset[Column]:
         tables = self._headers.get(query.database_id, {})

@@ -181,7 +181,7 @@ class TableToText(JudgedTask[JudgedSentences]):
         replies: Sequence[str | None] = (),
     ) -> JudgedSentences:
         given = [answers[query.id] for query in queries]
-        evidences = [_about(query, corpus) for query in queries]
+        evidences = [_evidence_of(query, corpus) for query in queries]
         references = self._references(queries)
         return JudgedSentences(
             [None if text is None else self.parse(text) for text in map(text_of, given)],
@@ -207,7 +207,7 @@ class TableToText(JudgedTask[JudgedSentences]):
 
     def follows_from(self, query: Query, corpus: Corpus, text: str | None) -> list[Any]:
         """List the answer, and the cells that it is compared with."""
-        return [text, *_about(query, corpus)[0]]
+        return [text, *_evidence_of(query, corpus)[0]]
 
     def records(
         self, queries: Sequence[Query], corpus: Corpus, answers: Mapping[str, Generation]
@@ -294,7 +294,7 @@ def _without_reasoning(text: str) -> str | None:
     return None if text and not answer else answer
 
 
-def _about(query: Query, corpus: Corpus) -> tuple[TableEvidence, str | None]:
+def _evidence_of(query: Query, corpus: Corpus) -> tuple[TableEvidence, str | None]:
     """Return the cells of a query as the metrics read them, and what is wrong with its highlights.
 
     The second part is None where nothing is.

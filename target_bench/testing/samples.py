@@ -49,13 +49,15 @@ def ordinary(telling_ids: bool = False) -> Sample:
     """
     places = [*range(1, _N, 2), *range(_N - 2, -1, -2)]
     words = [f" {QUERIES[(n + 3) % _N]}" if telling_ids else "" for n in range(_N)]
-    tables = [_about(n, f"{n:02d}{words[n]}") for n in places]
+    tables = [_topic_table(n, f"{n:02d}{words[n]}") for n in places]
     return Sample("the ten ordinary tables", *_corpus(tables), QUERIES)
 
 
 def other() -> Sample:
     """Return one table about another thing."""
-    return Sample("a corpus of one table", *_corpus([_about(_N, "1")]), (_TOPICS[_N][-1], "zebra"))
+    return Sample(
+        "a corpus of one table", *_corpus([_topic_table(_N, "1")]), (_TOPICS[_N][-1], "zebra")
+    )
 
 
 def odd() -> Sample:
@@ -78,7 +80,7 @@ def odd() -> Sample:
         _table("1", "Line\nbreaks | and\ttabs", ["a|b", "c\r\nd"], [["<b>&amp;</b>", '","']]),
         Table(TableId(NO_DATABASE, "tuples"), ("river", "mouth"), (("Rhine", "North Sea"),), {}),
         Table(TableId(NO_DATABASE, "context"), ["x"], [["y"]], context),
-        *(_about(n, f"{name}-{n}") for n in range(3) for name in ("copy", "again")),
+        *(_topic_table(n, f"{name}-{n}") for n in range(3) for name in ("copy", "again")),
         *(_table("singer", "", ["singer"], [["Joe Sharp"]], name) for name in ("x", "y", "z")),
     ]
     queries = ("the longest river", "score of Ajax", "7", "column 42", "How old is Joe Sharp?")
@@ -121,7 +123,7 @@ def request(
     return schema.GenerationRequest(query_id, query=question, tables=tables, **fields)
 
 
-def _about(topic: int, name: str) -> Table:
+def _topic_table(topic: int, name: str) -> Table:
     title, header, *rows, _query = _TOPICS[topic]
     return _table(name, title, header.split(", "), [row.split(", ") for row in rows])
 

@@ -280,7 +280,7 @@ class CheckedGenerator:
         """Yield the prompts with their answers, as they come."""
         own = getattr(type(self._generator), "generate_many", Generator.generate_many)
         if own is Generator.generate_many:
-            yield from ((prompted, self._one(prompted)) for prompted in prompts)
+            yield from ((prompted, self._answer_alone(prompted)) for prompted in prompts)
             return
         requests = self._drawn(prompts)
         kept = ". Answers before it are kept; the same command continues the run."
@@ -293,7 +293,7 @@ class CheckedGenerator:
             missing = Generation(query_id, "", error="missing: no answer was given")
             yield prompted, _answered(missing, prompted)
 
-    def _one(self, prompted: Prompted) -> Answered:
+    def _answer_alone(self, prompted: Prompted) -> Answered:
         query_id = prompted.request.query_id
         start = time.perf_counter()
         try:

@@ -492,18 +492,18 @@ class Term(NamedTuple):
         name: what it counts: ``missing rows``, ``numeric`` cells.
         weight: the product of its weights.
         amount: how many, or for partial cells the sum of their wrong shares.
-        of: how many there are.
+        total: how many there are.
     """
 
     name: str
     weight: float
     amount: float
-    of: int
+    total: int
 
     @property
     def value(self) -> float:
         """What it adds to the penalty."""
-        return self.weight * self.amount / self.of if self.of else 0.0
+        return self.weight * self.amount / self.total if self.total else 0.0
 
 
 class Penalty(NamedTuple):
@@ -536,7 +536,7 @@ def penalty(
         weights: of the terms.
         shape: rows and columns that shares are of; None for those of both tables.
     """
-    rows, columns = (structure.rows, structure.columns) if shape is None else map(_one, shape)
+    rows, columns = (structure.rows, structure.columns) if shape is None else map(_divisor, shape)
     places = rows * columns
     sizes = {
         "rows": (weights.row, rows),
@@ -559,7 +559,7 @@ def penalty(
     return Penalty(tuple(term for term in terms if term.amount))
 
 
-def _one(n: int) -> int:
+def _divisor(n: int) -> int:
     """Return a number to divide by: what is extra beside an empty reference is all of it."""
     return max(n, 1)
 
@@ -799,7 +799,7 @@ def _number_tables(
                     term.name,
                     f"{term.weight:.4g}",
                     f"{term.amount:.4g}",
-                    str(term.of),
+                    str(term.total),
                     f"{term.value:.4f}",
                 ]
                 for term in comparison.penalty(weights).terms
