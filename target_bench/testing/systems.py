@@ -184,8 +184,8 @@ def ranked(
     """Return rankings as the harness reads them, each under its query; a fault is an error."""
     k = k or len(sample.corpus)
     batch = [Query(text, text, ()) for text in queries or sample.queries]
-    asked = retriever if together else SimpleNamespace(retrieve=retriever.retrieve)
-    rankings = contract.retrieve(asked, batch, k, sample.corpus, stop=False)
+    interface = retriever if together else SimpleNamespace(retrieve=retriever.retrieve)
+    rankings = contract.retrieve(interface, batch, k, sample.corpus, stop=False)
     for query, error in ((r.query_id, r.error) for r in rankings if r.error is not None):
         raise PluginError(f"retrieve({query!r:.60}, {k}) on {sample.name} {error}")
     return rankings
@@ -216,8 +216,8 @@ class GeneratorContract(Contract):
             schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
             request = samples.request("schema", QUERIES[0], answer_schema=schema)
             (answer,) = _answered(generator, [request])
-            asked = f"the JSON that follows_schema promises: {answer.error or answer.text!r:.200}"
-            with contract.plugin_errors("it", asked):
+            promise = f"the JSON that follows_schema promises: {answer.error or answer.text!r:.200}"
+            with contract.plugin_errors("it", promise):
                 json.loads(answer.text)
 
     def inputs(self) -> None:
@@ -245,10 +245,10 @@ def _answered(
     generator: Any, requests: Sequence[GenerationRequest], together: bool = False
 ) -> list[Generation]:
     """Return answers, in the order of requests, as the harness reads them; faults are errors."""
-    asked = generator if together else SimpleNamespace(generate=generator.generate)
+    interface = generator if together else SimpleNamespace(generate=generator.generate)
     prompts = (Prompted(request, (), False) for request in requests)
     try:
-        pairs = CheckedGenerator(asked, type(generator).__name__).answers(prompts, Observer())
+        pairs = CheckedGenerator(interface, type(generator).__name__).answers(prompts, Observer())
         answers = {prompted.request.query_id: answer.generation for prompted, answer in pairs}
     except TargetBenchError as fault:
         raise CheckError(f"one of {len(requests)} requests ended the run: {fault}") from fault
