@@ -240,6 +240,8 @@ class Connection:
         """Wait for the end of a pause that the server has asked any thread for."""
         while (left := self._paused_until - time.monotonic()) > 0:
             time.sleep(left)
+        if self._client is None or self._client.is_closed():  # while it waited
+            raise RuntimeError("the connection is closed")
 
     def _after(self, response: "httpx.Response") -> None:
         """Begin a pause if the server asks for it; keep the package from trying in vain."""
