@@ -57,10 +57,7 @@ def test_a_cutoff_that_lists_every_table_does_not_lead() -> None:
     assert leading(runs, n_tables=7) == ("recall@1", lists_all)
     assert leading(runs, n_tables=11) == leading(runs) == ("recall@10", None)
     assert leading(runs[:1], n_tables=7) == ("recall@10", None)  # nothing to decide
-    assert leading(runs, n_tables=1) == (
-        "mrr",
-        "recall@10 takes in all 1 table; mrr decides",
-    )
+    assert leading(runs, n_tables=1) == ("mrr", "recall@10 takes in all 1 table; mrr decides")
 
 
 def test_on_several_corpora_it_is_saturated_only_if_it_is_on_each() -> None:

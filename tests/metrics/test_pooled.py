@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Query, TableId
-from target_bench.metrics.retrieval import (
-    RetrievalMetric,
-    judge,
-    metrics_at,
-    with_labels,
-)
+from target_bench.metrics.retrieval import RetrievalMetric, judge, metrics_at, with_labels
 
 
 def pooled_metrics(cutoffs: list[int]) -> list[RetrievalMetric]:

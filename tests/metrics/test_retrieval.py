@@ -182,10 +182,7 @@ def test_repeated_tables_take_up_ranks() -> None:
     assert _ratios("map", judged) == [(1 + 2 / 4) / 2]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [f.spec.at(3) for f in DEFINITIONS.values() if not f.spec.needs],
-)
+@pytest.mark.parametrize("name", [f.spec.at(3) for f in DEFINITIONS.values() if not f.spec.needs])
 def test_query_without_gold_table(name: str) -> None:
     """No corpus has one; as in trec_eval it would count 0, without a warning."""
     assert _ratios(name, judge(["abc"], [""], 3)) == [0]

@@ -123,9 +123,7 @@ def test_outliers_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("times", [([0.5], [0.25]), ([0.5] * 3, [0.25] * 3), ([], [])])
-def test_without_any_spread_all_ratios_are_outliers(
-    times: tuple[list[float], list[float]],
-) -> None:
+def test_without_any_spread_all_ratios_are_outliers(times: tuple[list[float], list[float]]) -> None:
     assert time_ratio(*times) == 0
 
 

@@ -6,13 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from target_bench.metrics.text import (
-    DEFINITIONS,
-    JudgedAnswers,
-    exact_match,
-    rouge_f,
-    token_f1,
-)
+from target_bench.metrics.text import DEFINITIONS, JudgedAnswers, exact_match, rouge_f, token_f1
 
 words = st.lists(st.sampled_from(["the", "cat", "sat", "on", "a", "mat", ".", "2,014"]), max_size=8)
 texts = words.map(" ".join)

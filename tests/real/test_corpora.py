@@ -119,9 +119,7 @@ def test_every_table_of_ottqa_is_gold() -> None:
     assert len({table.context["title"] for table in dataset.corpus}) == 727
 
 
-def test_all_csv_gives_the_same_tables_as_the_split(
-    tmp_path: Path,
-) -> None:
+def test_all_csv_gives_the_same_tables_as_the_split(tmp_path: Path) -> None:
     """TabFact's archive of all tables and that of the split are two ways to one corpus."""
     for name in ("test_examples.json.gz", "all_csv.zip"):
         (tmp_path / name).symlink_to(DATA / "tabfact" / name)

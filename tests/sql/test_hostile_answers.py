@@ -143,12 +143,7 @@ def test_a_statement_that_met_a_limit_is_not_run_for_every_query(
 @pytest.mark.parametrize(("rule", "result"), [("bird", "correct"), ("spider", "timeout")])
 @pytest.mark.parametrize("gold", [GOLD, "SELECT DISTINCT name FROM hut"])
 def test_a_comparison_that_is_stopped_costs_its_own_value_alone(
-    file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    gold: str,
-    rule: Rule,
-    result: str,
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gold: str, rule: Rule, result: str
 ) -> None:
     """Also where Spider's rule runs another text; and it is not begun for a second query."""
     begun = _stop_comparing(monkeypatch, [("spider",)], kill=False)

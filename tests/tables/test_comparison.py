@@ -482,8 +482,7 @@ def test_a_key_that_is_no_column_is_named(key: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "weights",
-    [{"missing": -1}, {"partial": float("nan")}, {"row": "1"}, {"kinds": {"foo": 1}}],
+    "weights", [{"missing": -1}, {"partial": float("nan")}, {"row": "1"}, {"kinds": {"foo": 1}}]
 )
 def test_weights_that_are_none_are_refused(weights: Any) -> None:
     with pytest.raises(ConfigError, match="RubricWeights: "):

@@ -6,11 +6,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.grid import GridCell
 from target_bench.tables import totto_text
-from target_bench.tables.descriptions import (
-    JudgedDescriptions,
-    description_metrics,
-    parent,
-)
+from target_bench.tables.descriptions import JudgedDescriptions, description_metrics, parent
 from target_bench.tables.totto_text import NULL, TableEvidence, detokenised, evidence
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "12", ","]), max_size=9)

@@ -95,11 +95,7 @@ FAULTS = broken(
             {"info": replace(INFO, tasks=("tabel_qa",))},
         ),
         "a table twice": ("data", "occurs twice", _tables(lambda tables: tables * 2)),
-        "dicts": (
-            "data",
-            "expected Table, found dict",
-            _tables(lambda tables: [{}] * len(tables)),
-        ),
+        "dicts": ("data", "expected Table, found dict", _tables(lambda tables: [{}] * len(tables))),
         "a title of numbers": (
             "data",
             "a title of [7, None] is not text",

@@ -140,11 +140,7 @@ FAULTS = broken(
     {
         "returns None": ("basics", "returned None", _retrieve(lambda _s, _q, _k: None)),
         "NaN": ("basics", "the score nan", {"score": lambda _s, _q, _text: float("nan")}),
-        "needs an argument": (
-            "basics",
-            "missing 1 required",
-            {"__init__": lambda _s, _m: None},
-        ),
+        "needs an argument": ("basics", "missing 1 required", {"__init__": lambda _s, _m: None}),
         "packages as text": ("basics", "its packages is 'numpy'", {"packages": "numpy"}),
         "reads labels": (
             "basics",
