@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from target_bench.core.grid import GridCell
 from target_bench.tables import totto_text
 from target_bench.tables.descriptions import JudgedDescriptions, description_metrics, parent
-from target_bench.tables.totto_text import NULL, TableEvidence, detokenised, evidence
+from target_bench.tables.totto_text import TableEvidence, detokenised, evidence
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "12", ","]), max_size=9)
 
@@ -66,20 +66,3 @@ def test_a_failed_answer_is_0_and_an_empty_one_is_null() -> None:
     assert "nrefs:3" in official.signature
     assert "nrefs:2" in cased.signature
     assert cased.statistics(judged)[0, 0] == 0
-
-
-def test_one_reference_of_every_example_is_the_only_one() -> None:
-    """No <null> beside it: that one has the recall of the table alone, so cells would be enough."""
-    texts = TableEvidence("cell|||ann\tcell|||7", "cell|||ann\tcell|||7")
-    cells, reference = "ann, 7", "ann won the cup by scoring 7 goals in the last game"
-    f = {}
-    for sets in (((reference,),), ((reference,), (reference, "the game"))):
-        padded = totto_text.is_padded(sets)
-        judged = JudgedDescriptions([cells] * len(sets), sets, [texts] * len(sets), padded)
-        assert judged.compared.references[0] == (reference, *[NULL, NULL][: 2 * padded])
-        f[padded] = judged.parents[0, 2]
-    assert f[False] < f[True] / 2
-    for number, written in (("1", "nrefs:1|null:none"), ("2", "nrefs:2|null:to three")):
-        metrics = {metric.name: metric for metric in description_metrics(number)}
-        assert written in metrics["parent"].signature
-    assert "nrefs:1" in description_metrics("1")[3].signature

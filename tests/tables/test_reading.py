@@ -60,9 +60,6 @@ def test_a_table_alone_in_prose_and_cut_off(name: TableFormat) -> None:
     assert "truncated" in cut.faults
 
 
-"""Table -> its cells below the header."""
-
-
 def test_names_of_tables() -> None:
     paper = (
         "Team: <NEWLINE> | | Wins | <NEWLINE> | Hawks | 46 | <NEWLINE> Player: <NEWLINE> | | P |"
@@ -197,9 +194,9 @@ PIECES = st.sampled_from(
 def test_any_text_is_a_table_or_a_typed_fault(name: TableFormat) -> None:
     @given(st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=40).map("".join)))
     def check(text: str) -> None:
-        found = read_tables(text, name)
-        assert bool(found.tables) == (found.error is None)
-        assert all(table.rows for table in found.tables)
+        answer = read_tables(text, name)
+        assert bool(answer.tables) == (answer.error is None)
+        assert all(table.rows for table in answer.tables)
 
     check()
 

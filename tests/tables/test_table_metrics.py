@@ -179,7 +179,6 @@ def test_many_texts_at_once(answers: list[str], golds: list[str]) -> None:
 
 
 ITEMS = st.lists(st.sampled_from(["", "", "", "a", "b", "cc", "12"]), max_size=30)
-LONG = st.lists(st.integers(0, 12), min_size=190, max_size=260)
 
 
 @given(ITEMS, ITEMS)

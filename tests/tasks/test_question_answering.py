@@ -5,23 +5,21 @@ import numpy as np
 from target_bench.core.schema import Generation, Query
 from target_bench.metrics.denotation import JudgedValues
 from target_bench.tasks.question_answering import QuestionAnswering
-from tests.tasks.asked import answered, dataset_of
+from tests.tasks.datasets import answered, dataset_of
 
 ONE = Query("q1", "Who?", (), "Ann")
 MORE = Query("q2", "Where?", (), ("USA", "United States"))
 
 
 def test_a_failed_answer_is_none() -> None:
-    """Also when something came before it failed."""
-    given = [Generation("q1", "Ann", error="cut off"), Generation("q2", "USA")]
-    judged = QuestionAnswering().examples(dataset_of(ONE, MORE), answered(*given))
-    assert list(judged.texts) == [None, "USA"]
-    assert list(judged.references) == [("Ann",), ("USA", "United States")]
-
-
-def test_every_text_is_an_answer() -> None:
-    assert QuestionAnswering().parse("") == ""
-    assert QuestionAnswering().parse(" Paris\n") == " Paris\n"
+    """Also when something came before it failed, and reasoning without an end."""
+    task, unfinished = QuestionAnswering(), "<think>It is Ann"
+    for failed in (Generation("q1", "Ann", error="cut off"), Generation("q1", unfinished)):
+        answers = answered(failed, Generation("q2", "USA"))
+        judged = task.examples(dataset_of(ONE, MORE), answers)
+        assert list(judged.texts) == [None, "USA"]
+        assert list(judged.references) == [("Ann",), ("USA", "United States")]
+    assert [task.parse(text) for text in (unfinished, "", " Paris\n")] == [None, "", " Paris\n"]
 
 
 def test_reasoning_does_not_belong_to_an_answer() -> None:
@@ -35,11 +33,3 @@ def test_reasoning_does_not_belong_to_an_answer() -> None:
         plain = metric.statistics(judged(""))
         assert np.array_equal(plain, metric.statistics(judged("<think>Bob?</think>\n\n")))
         assert metric.signature.endswith("|answer:without-reasoning.1")
-
-
-def test_reasoning_without_an_answer_counts_as_wrong_and_unread() -> None:
-    task = QuestionAnswering()
-    unfinished = "<think>It is Ann"
-    judged = task.examples(dataset_of(ONE), answered(Generation("q1", unfinished)))
-    assert list(judged.texts) == [None]
-    assert task.parse(unfinished) is None

@@ -47,14 +47,9 @@ def _written(folder: Path, *changes: dict[str, Any], split: str = "totto_dev_dat
     return folder
 
 
-def test_mini_has_40_examples_that_no_retriever_is_asked() -> None:
-    both = [load("mini", split) for split in ("test", "validation")]
-    examples = [query for data in both for query in of_task(data, "table_to_text").queries]
-    assert len(examples) == 40
-    assert {len(query.references) for query in examples} == {2, 3}
-    assert all("highlighted_cells" in query.metadata for query in examples)
-    ranked = {q.id for data in both for q in Loaded(data, 0.0).of_task("retrieval").dataset.queries}
-    assert not {query.id for query in examples} & ranked
+def test_no_retriever_is_asked() -> None:
+    ranked = Loaded(load("mini"), 0.0).of_task("retrieval").dataset.queries
+    assert not {query.id for query in MINI.queries} & {query.id for query in ranked}
 
 
 def test_gold_is_the_upper_bound_and_empty_answers_the_lower(tmp_path: Path) -> None:
@@ -163,8 +158,8 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
     assert result.scores["parent"].n == 6
     page = tmp_path / "report.html"
     write_report([result.folder], page, tmp_path, observer=Recorder())
-    shown_of = {q["id"]: q["facts"].get("remarks") for q in listed(blocks(page), "queries")}
-    assert shown_of == {
+    remarks = {q["id"]: q["facts"].get("remarks") for q in listed(blocks(page), "queries")}
+    assert remarks == {
         "0": None,
         "1": "no highlight",
         "2": "out of range",
@@ -194,11 +189,14 @@ def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> Non
 class Judge:
     """Finds every doubted fact supported, and counts how often it is asked."""
 
-    def __init__(self) -> None:
-        self.asked = 0
+    def __init__(self, down: bool = False) -> None:
+        self.down = down
+        self.n_requests = 0
 
     def generate(self, _request: GenerationRequest) -> str:
-        self.asked += 1
+        self.n_requests += 1
+        if self.down:
+            raise TimeoutError("the server is down")
         return 'So it is.\n```json\n{"supported": [1, 2, 3]}\n```'
 
 
@@ -207,15 +205,15 @@ def test_a_judge_looks_at_facts_without_support_and_is_asked_once() -> None:
     task = TableToText(judged_by=judge)
     answers = {query.id: "Nowhereland won 97 medals." for query in MINI.queries[:2]}
     made = judge_answers(MINI, answers, task)
-    assert judge.asked == 2  # a failed answer is not asked about
+    assert judge.n_requests == 2  # a failed answer is not asked about
     assert judge_answers(MINI, answers, task, known=made) == made
-    assert judge.asked == 2
+    assert judge.n_requests == 2
     assert made[first.id].record["supported by the judge"] == ["97", "Nowhereland"]
     scored = score_answers(MINI, answers, task, made)
     rules, judged = scored.per_query["support[facts]"], scored.per_query["support[judged]"]
     assert (rules[0], judged[0]) == (0, 1)
     assert "support[judged]" not in score_answers(MINI, answers, "t2t").scores
-    named = '{"class": "tests.tasks.test_table_to_text:Judge", "config": {}}'
+    named = '{"class": "tests.tasks.test_table_to_text:Judge", "config": {"down": false}}'
     assert task.settings()[-1] == f"judge:{named}|support-prompt:1"
     assert task.settings()[:-1] == TableToText().settings()
     longer = {first.id: "Nowhereland won 98 medals."}
@@ -224,37 +222,16 @@ def test_a_judge_looks_at_facts_without_support_and_is_asked_once() -> None:
     ]
 
 
-class Down(Judge):
-    """Fails always."""
-
-    def generate(self, request: GenerationRequest) -> str:
-        raise TimeoutError("the server is down")
-
-
 def test_replies_are_counted_and_failed_ones_are_asked_for_again() -> None:
     answers = {query.id: "Nowhereland won 97 medals." for query in MINI.queries[:2]}
-    for judge, read in ((Judge(), 2), (Down(), 0)):
-        task = TableToText(judged_by=judge)
+    for down in (False, True):
+        task, n_read = TableToText(judged_by=Judge(down)), 0 if down else 2
         made = judge_answers(MINI, answers, task)
         report = score_answers(MINI, answers, task, made).report
         assert report is not None
-        assert report["judged_facts"] == {"asked": 2, "read": read}
-        assert f"judge of facts: asked 2, read {read}" in map(str, task.view.summary(report))
-        left = task.unjudged(MINI, _generations(answers), {}, made)
-        assert len(left) == 2 - read
-
-
-PAID = """
-from target_bench import Generator
-
-class Paid(Generator):
-    paid = True
-
-    def generate(self, request):
-        with open("sent", "a") as file:
-            file.write("x")
-        return 'So it is.\\n```json\\n{"supported": [1]}\\n```'
-"""
+        assert report["judged_facts"] == {"asked": 2, "read": n_read}
+        assert f"judge of facts: asked 2, read {n_read}" in map(str, task.view.summary(report))
+        assert len(task.unjudged(MINI, _generations(answers), {}, made)) == 2 - n_read
 
 
 def _generations(texts: dict[str, str]) -> dict[str, Generation]:

@@ -1,7 +1,6 @@
 """A task is created like every plug-in: by any of its names, with settings of its own."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.task_names import task_named, task_text
 from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.resume import ResumedRun
-from target_bench.harness.sweeps.cell import SweepCell, run_cell
 from target_bench.harness.sweeps.grid import cells, shared_options
 from target_bench.harness.sweeps.sweep_file import SweepFile
 from target_bench.harness.target import TARGET
@@ -22,14 +20,6 @@ from target_bench.sql.judge import VERSION as JUDGING_VERSION
 from tests.builders import Recorder, only
 
 RULES = [METRICS_VERSION, JUDGING_VERSION]
-
-ECHO = """
-from target_bench.tasks.question_answering import QuestionAnswering
-
-class Echo(QuestionAnswering):
-    title = "Echo of a question"
-    aliases = ("echoes",)
-"""
 
 
 @pytest.mark.parametrize(
@@ -61,7 +51,10 @@ def test_invalid_settings(text: str, part: str, tmp_path: Path) -> None:
 
 
 def test_a_task_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text(ECHO, encoding="utf-8")
+    (tmp_path / "own.py").write_text(
+        "from target_bench.tasks.question_answering import QuestionAnswering\n"
+        "class Echo(QuestionAnswering): ...\n"
+    )
     text = f"{tmp_path}/own.py:Echo:bertscore=m"
     assert registry.create("task", text).bertscore == "m"
     assert task_named(text) == "question_answering"
@@ -70,42 +63,44 @@ def test_a_task_of_a_file(tmp_path: Path) -> None:
         task_named("pathlib:Path")
 
 
-def test_a_task_of_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "echoing.py").write_text(ECHO, encoding="utf-8")
-    (tmp_path / "broken_tasks.py").write_text("import nothing_of_the_kind", encoding="utf-8")
-    folder = tmp_path / "echoing-1.0.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: echoing\nVersion: 1.0\n")
-    (folder / "entry_points.txt").write_text(
-        "[target_bench.tasks]\nbroken = broken_tasks:Task\necho = echoing:Echo\n"
-    )
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    assert registry.names("task")[-2:] == ["broken", "echo"]
-    for name in ("echo", "ECHOES", "echo of a question"):
-        assert registry.create("task", f"{name}:bertscore=m").title == "Echo of a question"
-
-
-def _settings(text: str) -> list[str]:
-    settings: list[str] = registry.create("task", text).settings()
-    return settings
-
-
-def test_what_identifies_a_run_is_written_as_before() -> None:
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("text_to_sql", ["engine:sqlite", "rule:bird", "timeout:30", "repeats:1", *RULES]),
+        (
+            "sql:engine=sqlite,rule=bird,timeout=30.0,repeats=1,workers=7",
+            ["engine:sqlite", "rule:bird", "timeout:30", "repeats:1", *RULES],
+        ),
+        (
+            "sql:engine=duckdb,timeout=10.5,repeats=2,rule=spider",
+            ["engine:duckdb", "rule:spider", "timeout:10.5", "repeats:2", *RULES],
+        ),
+        ("qa:bertscore=m", registry.create("task", "qa").settings()),
+        ("fv:labels=target", registry.create("task", "fv").settings()),
+    ],
+)
+def test_what_identifies_a_run_is_written_as_before(text: str, settings: list[str]) -> None:
     """Settings in their order, then the versions of rules; the engines' are no part of it."""
-    default = ["engine:sqlite", "rule:bird", "timeout:30", "repeats:1", *RULES]
-    assert _settings("text_to_sql") == default
-    assert _settings("sql:engine=sqlite,rule=bird,timeout=30.0,repeats=1,workers=7") == default
-    other = _settings("sql:engine=duckdb,timeout=10.5,repeats=2,rule=spider")
-    assert other[:4] == ["engine:duckdb", "rule:spider", "timeout:10.5", "repeats:2"]
-    assert other[4:] == RULES
-    assert registry.create("task", "sql:engine=duckdb").packages == ("duckdb", "sqlglot")
-    assert _settings("qa:bertscore=m") == _settings("qa")
-    assert _settings("fv:labels=target") == _settings("fv")
+    assert registry.create("task", text).settings() == settings
 
 
 def _run(out: Path, task: str) -> Any:
     target = TARGET((task, "mini"), out=out, observer=Recorder())
     return only(target.run("oracle", generator="gold", limit=3))
+
+
+def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "corpora: mini\nretrievers: oracle\ngenerators: gold\ntasks:\n"
+        "  - {name: Text-to-SQL, engine: [sqlite, duckdb], timeout: 5}\n  - fv:labels=target\n"
+    )
+    document = SweepFile.read(path)
+    assert [cell.task for cell in cells(document, shared_options(document))] == [
+        "text_to_sql:engine=sqlite,timeout=5",
+        "text_to_sql:engine=duckdb,timeout=5",
+        "fact_verification:labels=target",
+    ]
 
 
 def test_runs_of_settings(tmp_path: Path) -> None:
@@ -135,35 +130,3 @@ def test_a_stored_run_keeps_its_settings(tmp_path: Path) -> None:
     assert in_sqlite.report["engine"] == "sqlite"
     with pytest.raises(ConfigError, match="is about text_to_sql, not about question_answering"):
         stored.score("qa")
-
-
-SWEEP = """
-corpora: mini
-retrievers: oracle
-generators: gold
-limit: 2
-tasks:
-  - retrieval
-  - {name: Text-to-SQL, engine: [sqlite, duckdb], timeout: 5}
-  - fv:labels=target
-"""
-
-
-def _cells(folder: Path, text: str) -> list[SweepCell]:
-    path = folder / "s.yaml"
-    path.write_text(f"{text}\nout: {folder}/runs\n", encoding="utf-8")
-    document = SweepFile.read(path)
-    return cells(document, shared_options(document))
-
-
-def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
-    cells = _cells(tmp_path, SWEEP)
-    assert [(cell.task_name, cell.task) for cell in cells] == [
-        ("retrieval", "retrieval"),
-        ("text_to_sql", "text_to_sql:engine=sqlite,timeout=5"),
-        ("text_to_sql", "text_to_sql:engine=duckdb,timeout=5"),
-        ("fact_verification", "fact_verification:labels=target"),
-    ]
-    row = run_cell(cells[2], Recorder()).as_row()
-    assert (row["task"], row["state"], row["error"]) == ("text_to_sql", "done", None)
-    assert (row["task_settings"], row["task.engine"]) == ("engine=duckdb,timeout=5", "duckdb")

@@ -16,33 +16,43 @@ from target_bench.data.load import load, of_task
 from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.stages.score import Scored
 from target_bench.metrics.scores import spec_of
-from target_bench.runs.result import read_run
+from target_bench.tables.answer_tables import TableFormat
 from target_bench.tasks.text_to_table import TextToTable
 from tests.builders import Recorder
+from tests.tables.test_reading import CUT
 
 MINI = of_task(load("mini"), "text_to_table")
 GOLD = {query.id: str(query.answer) for query in MINI.queries}
+UNSUPPORTED = "| Team | Wins |\n|---|---|\n| Nowhereland | 9797 |"
 REPLY = """The first row differs.
 ```json
 {"content_similarity": %d, "structural_similarity": 9}
 ```"""
 
 
-class Judge:
-    """Rates a pair 8, and 6 with the tables the other way round; says nothing to one of them."""
+class Judge(Generator):
+    """Rates a pair 8, and 6 with the tables the other way round; says nothing to one of them.
 
-    def __init__(self) -> None:
-        self.asked: list[GenerationRequest] = []
+    Of doubted cells it finds the first supported.
+    """
+
+    def __init__(self, down: bool = False) -> None:
+        self.down = down
+        self.requests: list[GenerationRequest] = []
 
     def generate(self, request: GenerationRequest) -> str:
-        self.asked.append(request)
+        self.requests.append(request)
+        if self.down:
+            raise TimeoutError("the server is down")
+        if request.task != "p_score":
+            return 'The first is.\n```json\n{"supported": [1]}\n```'
         query_id, _, order = request.query_id.partition("#")
-        return "I cannot." if query_id == "t2t-0001" else REPLY % (8 if order == "1" else 6)
+        return "I cannot." if query_id == "t2t-0003" else REPLY % (8 if order == "1" else 6)
 
 
 def _scored(answers: dict[str, Any], task: TextToTable | None = None) -> Scored[Any]:
-    asked = task or TextToTable()
-    return score_answers(MINI, answers, asked, judge_answers(MINI, answers, asked))
+    task = task or TextToTable()
+    return score_answers(MINI, answers, task, judge_answers(MINI, answers, task))
 
 
 def test_every_format_is_there_and_its_gold_scores_best() -> None:
@@ -80,7 +90,7 @@ def test_faults_and_errors_are_counted_and_shown_for_each_query() -> None:
     assert scored.counts.unparsed == 1
     assert scored.report is not None
     assert scored.report["faults"] == {"empty": 1, "no_table": 1}
-    errors = {kind: found["answers"] for kind, found in scored.report["errors"].items()}
+    errors = {kind: counts["answers"] for kind, counts in scored.report["errors"].items()}
     assert errors["structure"] == 2
     assert (errors["element_format"], errors["structure_naming"]) == (1, 0), "the corner is no name"
     assert scored.report["abilities"]["formatting"] == pytest.approx(28 / 30, abs=1e-6)
@@ -97,65 +107,88 @@ def test_a_judge_is_asked_in_both_orders_and_its_replies_are_recorded() -> None:
     assert task.replays
     answers = GOLD | {"t2t-0002": ""}
     judgements = judge_answers(MINI, answers, task)
-    first, second = (
-        judge.asked[2:4] if judge.asked[2].query_id[:8] == "t2t-0003" else judge.asked[:2]
-    )
-    assert first.messages[1].content != "" != second.messages[1].content
-    assert len(judge.asked) == 2 * (len(MINI.queries) - 1), "nobody is asked about an empty answer"
+    n_asked = len(MINI.queries) - 1  # nobody is asked about an empty answer
+    assert len(judge.requests) == 2 * n_asked
+    assert all(request.messages[1].content for request in judge.requests)
     scored = score_answers(MINI, answers, task, judgements)
-    assert scored.scores["p_content"].value == 7
-    assert scored.scores["p_structure"].value == 9
-    assert scored.scores["p_content"].n == len(MINI.queries) - 2
+    assert [scored.scores[f"p_{part}"].value for part in ("content", "structure")] == [7, 9]
+    assert scored.scores["p_content"].n == n_asked - 1
     assert scored.report is not None
-    assert scored.report["p_score"] == {"asked": 29, "counted": 28}, (
-        "of an empty answer it is not asked"
-    )
-    again = judge_answers(MINI, answers, task, known=judgements)
-    assert again == judgements
-    assert len(judge.asked) == 2 * (len(MINI.queries) - 1), "replies are read again"
+    assert scored.report["p_score"] == {"asked": n_asked, "counted": n_asked - 1}
+    assert judge_answers(MINI, answers, task, known=judgements) == judgements
+    assert len(judge.requests) == 2 * n_asked, "replies are read again"
 
 
-PAID = """
-from target_bench import Generator
+def test_a_judge_looks_at_cells_without_support_and_is_asked_once() -> None:
+    judge = Judge()
+    task = TextToTable(cells_judged_by=judge)
+    assert task.replays
+    named = '{"class": "tests.tasks.test_text_to_table:Judge", "config": {"down": false}}'
+    assert task.settings()[-1] == f"cells_judge:{named}|support-prompt:1"
+    answers = GOLD | {"t2t-0001": UNSUPPORTED}
+    made = judge_answers(MINI, answers, task)
+    (request,) = judge.requests
+    assert request.query_id == "t2t-0001"
+    assert "1. Team: Nowhereland\n2. Nowhereland, Wins: 9797" in request.messages[-1].content
+    record = made["t2t-0001"].record
+    assert (record["supported by the judge"], record["unsupported"]) == (["Nowhereland"], ["9797"])
+    scored = score_answers(MINI, answers, task, made)
+    supports = [scored.per_query[f"support[{name}]"][0] for name in ("cells", "judged_cells")]
+    assert supports == [0, 0.5]
+    assert judge_answers(MINI, answers, task, known=made) == made
+    assert len(judge.requests) == 1, "replies are read again"
+    assert "support[judged_cells]" not in _scored(GOLD).scores
 
-class Paid(Generator):
+
+def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
+    judge = Judge(down=True)
+    task = TextToTable(judged_by=judge, cells_judged_by=judge)
+    few = replace(MINI, queries=MINI.queries[:1])
+    answers = {query.id: UNSUPPORTED for query in few.queries}
+    made = judge_answers(few, answers, task)
+    failed = made["t2t-0001"].record["failed"]
+    error = "raised: TimeoutError: the server is down"
+    assert {name: split_place(text)[0] for name, text in failed.items()} == {
+        "p_score": error,
+        "cells": error,
+    }
+    report = score_answers(few, answers, task, made).report
+    assert report is not None
+    assert report["p_score"]["counted"] == report["judged_cells"]["read"] == 0
+    judge.down, n_requests = False, len(judge.requests)
+    again = judge_answers(few, answers, task, known=made)
+    assert len(judge.requests) == 2 * n_requests
+    assert not any(judgement.record.get("failed") for judgement in again.values())
+    report = score_answers(few, answers, task, again).report
+    assert report is not None
+    assert report["p_score"]["counted"] == 1
+    n_cells = report["judged_cells"]["asked"]
+    assert f"judge of cells: asked {n_cells}, read {n_cells}" in map(str, task.view.summary(report))
+
+
+class Paid(Judge):
     paid = True
-
-    def generate(self, request):
-        return 'Alike.\\n```json\\n{"content_similarity": 8, "structural_similarity": 8}\\n```'
-"""
 
 
 def test_a_judge_that_costs_money_is_asked_for_first(tmp_path: Path) -> None:
-    (tmp_path / "paid.py").write_text(PAID)
     (tmp_path / "answers.json").write_text(json.dumps(GOLD))
-    task = f"text-to-table:judged_by='{tmp_path / 'paid.py'}:Paid'"
-    target = TARGET((task, "mini"), out=tmp_path / "runs", observer=Recorder())
-    estimates: list[Estimate] = []
+    target = TARGET(
+        (f"text-to-table:judged_by={__name__}:Paid", "mini"), out=tmp_path, observer=Recorder()
+    )
+    consents, estimates = iter([False, False, True]), []
 
     def confirm(estimate: Estimate) -> bool:
-        estimates.append(estimate)
-        return len(estimates) == 3
+        estimates.append(estimate.requests)
+        return next(consents)
 
     with pytest.raises(ConfigError, match="nothing was sent"):
         target.run(generator="gold", confirm=confirm)
     with pytest.raises(ConfigError, match="nothing was sent"):
         target.score(predictions=tmp_path / "answers.json", confirm=confirm)
-    (result,) = target.score(predictions=tmp_path / "answers.json", confirm=confirm)
-    assert result.scores["p_content"].value == 8
-    assert [estimate.requests for estimate in estimates] == [30, 30, 30]
-    target.score(predictions=tmp_path / "answers.json", confirm=confirm)
-    assert len(estimates) == 3, "replies are read again"
-
-
-def test_a_run_is_stored_and_read(tmp_path: Path) -> None:
-    target = TARGET(("text-to-table", "mini"), out=tmp_path, observer=Recorder())
-    (result,) = target.run(generator="gold")
-    stored = read_run(result.folder)
-    assert stored.status == "finished"
-    assert result.scores["cell_f1"].value == 1
-    record = json.loads((result.folder / "judgements.jsonl").read_text().splitlines()[0])
-    assert "readable" in json.dumps(record)
+    for _ in range(2):  # replies are read again
+        (result,) = target.score(predictions=tmp_path / "answers.json", confirm=confirm)
+        assert result.scores["p_content"].value == 7
+    assert estimates == [30, 30, 30]
 
 
 def test_tables_are_retrieved_and_then_the_answer_is_a_table(tmp_path: Path) -> None:
@@ -187,85 +220,6 @@ def test_requests_hold_the_instruction() -> None:
         assert request.query == by_format[name].text
 
 
-class CellJudge:
-    """Finds the first of the doubted cells of each answer supported, and keeps the requests."""
-
-    def __init__(self) -> None:
-        self.asked: list[GenerationRequest] = []
-
-    def generate(self, request: GenerationRequest) -> str:
-        self.asked.append(request)
-        return 'The first is.\n```json\n{"supported": [1]}\n```'
-
-
-def test_a_judge_looks_at_cells_without_support_and_is_asked_once() -> None:
-    judge = CellJudge()
-    task = TextToTable(cells_judged_by=judge)
-    assert task.replays
-    named = '{"class": "tests.tasks.test_text_to_table:CellJudge", "config": {}}'
-    assert task.settings()[-1] == f"cells_judge:{named}|support-prompt:1"
-    table = "| Team | Wins |\n|---|---|\n| Nowhereland | 9797 |"
-    made = judge_answers(MINI, GOLD | {"t2t-0001": table}, task)
-    assert [request.query_id for request in judge.asked] == ["t2t-0001"]
-    prompt = judge.asked[0].messages[-1].content
-    assert "1. Team: Nowhereland\n2. Nowhereland, Wins: 9797" in prompt
-    record = made["t2t-0001"].record
-    assert record["supported by the judge"] == ["Nowhereland"]
-    assert record["unsupported"] == ["9797"]
-    scored = score_answers(MINI, GOLD | {"t2t-0001": table}, task, made)
-    assert scored.per_query["support[cells]"][0] == 0
-    assert scored.per_query["support[judged_cells]"][0] == 0.5
-    assert judge_answers(MINI, GOLD | {"t2t-0001": table}, task, known=made) == made
-    assert len(judge.asked) == 1, "replies are read again"
-    assert "support[judged_cells]" not in _scored(GOLD).scores
-
-
-class Down(Generator):
-    """Fails while it is down."""
-
-    def __init__(self, down: bool = True) -> None:
-        self.down = down
-        self.n = 0
-
-    def generate(self, request: GenerationRequest) -> str:
-        self.n += 1
-        if self.down:
-            raise TimeoutError("the server is down")
-        return REPLY % 8 if request.task == "p_score" else '{"supported": [1]}'
-
-
-def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
-    judge = Down()
-    task = TextToTable(judged_by=judge, cells_judged_by=judge)
-    few = replace(MINI, queries=MINI.queries[:2])
-    table = "| Team | Wins |\n|---|---|\n| Nowhereland | 9797 |"
-    answers = {query.id: table for query in few.queries}
-    made = judge_answers(few, answers, task)
-    error = "raised: TimeoutError: the server is down"
-    failed = made["t2t-0001"].record["failed"]
-    assert {name: split_place(text)[0] for name, text in failed.items()} == {
-        "p_score": error,
-        "cells": error,
-    }
-    assert made["t2t-0001"].record["failed"]["p_score"].startswith(f"{error}\n")
-    scored = score_answers(few, answers, task, made)
-    assert scored.report is not None
-    assert scored.report["p_score"]["counted"] == scored.report["judged_cells"]["read"] == 0
-    requests = judge.n
-    judge.down = False
-    again = judge_answers(few, answers, task, known=made)
-    assert judge.n == 2 * requests
-    assert not any(judgement.record.get("failed") for judgement in again.values())
-    scored = score_answers(few, answers, task, again)
-    assert scored.scores["p_content"].value == 8
-    assert scored.report is not None
-    assert scored.report["p_score"]["counted"] == 2
-    n = scored.report["judged_cells"]["asked"]
-    shown = [str(block) for block in task.view.summary(scored.report)]
-    assert n
-    assert f"judge of cells: asked {n}, read {n}" in shown
-
-
 def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "a.csv").write_text("x,y\n1,2\n")
@@ -295,13 +249,6 @@ def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> Non
         target.run(generator="gold")
 
 
-CUT = {
-    "text": "| Team | Wins |\n| Hawks | 46",
-    "html": "<table><tr><td>Team</td><td>Wins</td></tr><tr><td>Hawks",
-    "latex": r"\begin{tabular}{lr} Team & Wins \\ Hawks & 4",
-    "csv": 'Team,Wins\n"Hawks, 46',
-    "json": '[{"Team": "Hawks", "Wins": 46}, {"Team": "Mag',
-}
 RAGGED = {
     "text": "| Team | Wins |\n|---|---|\n| Hawks | 46 | 3 |",
     "html": "<table><tr><td>Team</td><td colspan=5000>Wins</td></tr><tr><td>1</td></tr></table>",
@@ -316,8 +263,8 @@ OWN = {
 }
 
 
-@pytest.mark.parametrize("name", ["text", "html", "latex", "csv", "json"])
-def test_each_bad_answer_is_typed_counted_and_shown(name: str) -> None:
+@pytest.mark.parametrize("name", CUT)
+def test_each_bad_answer_is_typed_counted_and_shown(name: TableFormat) -> None:
     query = next(query for query in MINI.queries if query.metadata["format"] == name)
     alone, gold = replace(MINI, queries=(query,)), str(query.answer)
     bad = {

@@ -14,4 +14,4 @@ def dataset_of(*queries: Query) -> Dataset:
 
 def answered(*generations: Generation) -> Predictions:
     """Answers without rankings or judgements."""
-    return Predictions(answers={one.query_id: one for one in generations})
+    return Predictions(answers={answer.query_id: answer for answer in generations})
