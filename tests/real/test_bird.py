@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from target_bench.core.schema import Dataset, TableId
+from target_bench.core.schema import Dataset
 from target_bench.data.load import load
 from tests.real.data import DATA
-from tests.real.databases import records, share_of_databases_found
+from tests.real.databases import share_of_databases_found
 
 pytestmark = pytest.mark.skipif(
     not (DATA / "bird").is_dir(), reason=f"no BIRD in {DATA} (set TARGET_BENCH_DATA)"
@@ -38,17 +38,6 @@ def test_mini_dev() -> None:
     assert sum("#" in query.id for query in dataset.queries) == 2
     counts = Counter(query.database_id for query in dataset.queries)
     assert [counts[name] for name in ("student_club", "superhero", "toxicology")] == [48, 52, 40]
-
-
-@pytest.mark.parametrize(
-    ("split", "name"), [("validation", "dev"), ("mini_dev", "mini_dev_sqlite")]
-)
-def test_gold_tables(split: str, name: str) -> None:
-    """Of missing databases too: their schemas are enough."""
-    recorded = records(DATA / "bird" / f"{name}_gold_tables.jsonl.gz")
-    for query, expected in zip(load("bird", split, data_dir=DATA).queries, recorded, strict=True):
-        gold = {TableId(query.database_id, table) for table in expected["gold_tables"]}
-        assert (query.database_id, set(query.gold)) == (expected["db_id"], gold)
 
 
 def test_rows(bird: Dataset) -> None:

@@ -6,15 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_bench import score_answers
-from target_bench.core.files import CACHE_VARIABLE
-from target_bench.core.registry import create
-from target_bench.core.release import Release
-from target_bench.core.schema import Dataset
-from target_bench.data import cache
-from target_bench.data.load import load, loader
-from target_bench.data.tables import MemoryCorpus
-from tests.data.strategies import exact
-from tests.data.written import FORMS, SHAPES, Form, Shape, write_target
+from target_bench.data.load import load
 from tests.real.data import DATA, needs_data
 
 pytestmark = needs_data
@@ -41,16 +33,6 @@ def test_sizes(
     assert mean_rows == pytest.approx(rows, abs=5e-7)
     assert mean_columns == pytest.approx(columns, abs=5e-7)
     assert all(len(digest) == 64 for digest in dataset.files.values())
-
-
-@pytest.mark.parametrize(
-    ("name", "alias", "n_tables", "n_queries"),
-    [("fetaqa", "dev", 1_001, 1_001), ("tabfact", "val", 1_696, 12_792)],
-)
-def test_sizes_of_validation(name: str, alias: str, n_tables: int, n_queries: int) -> None:
-    dataset = load(name, alias, data_dir=DATA)
-    assert dataset.split == "validation"
-    assert (len(dataset.corpus), len(dataset.queries)) == (n_tables, n_queries)
 
 
 @pytest.mark.parametrize(
@@ -87,30 +69,38 @@ def test_sizes_of_hard_corpora(
         assert any(counts.startswith(note) for counts in counted)
 
 
-def test_labels_of_infotabs() -> None:
-    labels = Counter(query.answer for query in load("infotabs", data_dir=DATA).queries)
-    assert labels == dict.fromkeys(("True", "False", "Not Enough Information"), 600)
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("tabfact", {"True": 6_425, "False": 6_354}),
+        ("infotabs", dict.fromkeys(("True", "False", "Not Enough Information"), 600)),
+    ],
+)
+def test_labels(name: str, labels: dict[str, int]) -> None:
+    assert Counter(query.answer for query in load(name, data_dir=DATA).queries) == labels
+
+
+@pytest.mark.parametrize(
+    ("name", "alias", "n_tables", "n_copies", "n_queries"),
+    [
+        ("fetaqa", "test", 2_003, 57, 2_003),
+        ("fetaqa", "dev", 1_001, 9, 1_001),
+        ("tabfact", "val", 1_696, 0, 12_792),
+    ],
+)
+def test_splits_and_copies(
+    name: str, alias: str, n_tables: int, n_copies: int, n_queries: int
+) -> None:
+    dataset = load(name, alias, data_dir=DATA)
+    n_different = len(set(dataset.corpus.groups))
+    assert (len(dataset.corpus), len(dataset.queries)) == (n_tables, n_queries)
+    assert n_tables - n_different == n_copies
 
 
 def test_reference_answers_of_wtq_are_right() -> None:
     dataset = load("wtq", data_dir=DATA)
     answers = {query.id: str(query.answer) for query in dataset.queries}
     assert score_answers(dataset, answers, "qa").scores["denotation"].value == 1
-
-
-def _copies(dataset: Dataset) -> int:
-    return len(dataset.corpus) - len(set(dataset.corpus.groups))
-
-
-def test_copies_in_fetaqa() -> None:
-    """1,946 of 2,003 tables are different, in validation 992 of 1,001."""
-    assert _copies(load("fetaqa", data_dir=DATA)) == 57
-    assert _copies(load("fetaqa", "validation", data_dir=DATA)) == 9
-
-
-def test_labels_of_tabfact() -> None:
-    labels = Counter(query.answer for query in load("tabfact", data_dir=DATA).queries)
-    assert labels == {"True": 6_425, "False": 6_354}
 
 
 def test_every_table_of_ottqa_is_gold() -> None:
@@ -126,32 +116,6 @@ def test_all_csv_gives_the_same_tables_as_the_split(tmp_path: Path) -> None:
     whole, part = load("tabfact", data_dir=tmp_path), load("tabfact", data_dir=DATA)
     assert whole.corpus.fingerprint == part.corpus.fingerprint
     assert whole.queries == part.queries
-
-
-@pytest.mark.parametrize("name", ["ottqa", "tabfact"])
-def test_files_and_cache_give_the_same(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The loader's own tables, those just read, and those of the cache: byte for byte."""
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-    plugin = loader(name)
-    split = plugin.info.splits[0]
-    release = Release(DATA / name, "", plugin.subfolders)
-    held = MemoryCorpus(plugin.tables(release, split))
-    queries = tuple(plugin.queries(release, split))
-    read, cached = load(name, data_dir=DATA), load(name, data_dir=DATA)
-    assert len(cache.entries()) == 2
-    for dataset in (read, cached):
-        assert dataset.corpus.fingerprint == held.fingerprint
-        assert all(map(_same, dataset.corpus, held))
-        assert dataset.corpus.groups == held.groups
-        assert dataset.queries == queries
-        assert dataset.files == dict(release.hashes)
-    assert read.notes == cached.notes
-
-
-def _same(left: object, right: object) -> bool:
-    return left == right
 
 
 def test_distractors_of_the_train_split() -> None:
@@ -171,25 +135,3 @@ def test_distractors_of_the_train_split() -> None:
     )
     assert (len(few), len(many)) == (1_789, 8_789)
     assert list(few.ids) == [i for i in many.ids if i in few]
-
-
-@pytest.mark.parametrize(("form", "shape"), list(zip(FORMS, SHAPES, strict=True)))
-@pytest.mark.parametrize("name", ["ottqa", "fetaqa"])
-def test_written_in_targets_layout(tmp_path: Path, name: str, form: Form, shape: Shape) -> None:
-    """The same tables, questions and rankings; what is lost is the metadata of the questions."""
-    authors = load(name, data_dir=DATA)
-    folder = tmp_path / name
-    write_target(folder, authors.corpus, authors.queries, authors.split, form, shape)
-    target = load(name, data_dir=tmp_path)
-    assert list(map(exact, target.corpus)) == list(map(exact, authors.corpus))
-    assert target.corpus.fingerprint == authors.corpus.fingerprint
-    assert [(q.id, q.text, q.gold, q.answer) for q in target.queries] == [
-        (q.id, q.text, q.gold, q.answer) for q in authors.queries
-    ]
-    loaded = []
-    for dataset in (authors, target):
-        retriever = create("retriever", "bm25")
-        retriever.embed_corpus(dataset.corpus)
-        rankings = retriever.retrieve_batch([query.text for query in dataset.queries[:100]], 10)
-        loaded.append([list(ranking) for ranking in rankings])
-    assert loaded[0] == loaded[1]
