@@ -33,12 +33,6 @@ def _load(
     return read(OTTQA(), write_ottqa(folder, tables, questions, how), "validation")
 
 
-def _fault(folder: Path, tables: list[Any] = TABLES, questions: Any = QUESTIONS) -> str:
-    with pytest.raises(DataError) as caught:
-        _load(folder, tables, questions)
-    return str(caught.value)
-
-
 @pytest.mark.parametrize("how", HOWS)
 def test_every_field(tmp_path: Path, how: How) -> None:
     dataset = _load(tmp_path, how=how)
@@ -131,12 +125,6 @@ def test_answer_nodes_in_another_shape(tmp_path: Path, node: Any) -> None:
         _with_passages(tmp_path, "plain", **{"answer-node": [node]})
 
 
-def test_passages_that_are_not_there(tmp_path: Path) -> None:
-    write_ottqa(tmp_path, TABLES, QUESTIONS)
-    with pytest.raises(DataError, match=r"no dev_request_passages\.jsonl or traindev_request_tok/"):
-        read(OTTQA(True), tmp_path, "validation")
-
-
 @pytest.mark.parametrize("how", HOWS)
 def test_file_a_table(tmp_path: Path, how: How) -> None:
     """The same corpus as from one file, for any order of the ids."""
@@ -146,33 +134,6 @@ def test_file_a_table(tmp_path: Path, how: How) -> None:
     assert dataset.corpus.fingerprint == in_a_file.corpus.fingerprint
     assert dataset.queries == in_a_file.queries
     assert len(dataset.files) == 4
-
-
-@pytest.mark.parametrize(
-    ("changes", "place"),
-    [
-        ({"header": ["Year", "Winner"]}, "header"),
-        ({"header": [[], ["Winner", []]]}, "header"),
-        ({"header": [[1, []], ["Winner", []]]}, "header"),
-        ({"data": [cells("2001", "Ann"), ["2002", "Bo"]]}, "data row 2"),
-        ({"data": [cells("2001", "Ann"), "ab"]}, "data row 2"),
-        ({"data": [None]}, "data row 1"),
-        ({"data": [[None, None]]}, "data row 1"),
-    ],
-)
-def test_cells_in_another_shape(tmp_path: Path, changes: Record, place: str) -> None:
-    """A cell is ``[text, [links]]``; bare texts must not be read as their first letters."""
-    message = _fault(tmp_path, [TABLES[1], ottqa_table("Cup_0", **changes)])
-    assert f"dev_tables.jsonl, line 2, {place}" in message
-    assert "[text, [links]]" in message
-
-
-def test_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"no dev_tables\.jsonl .*github\.com/wenhuchen/OTT-QA"):
-        read(OTTQA(), tmp_path, "validation")
-    write_release(tmp_path, "dev_tables.jsonl", json_lines(TABLES))
-    with pytest.raises(DataError, match=r"no dev\.json .*github\.com/wenhuchen/OTT-QA"):
-        read(OTTQA(), tmp_path, "validation")
 
 
 @pytest.mark.parametrize(
@@ -188,17 +149,52 @@ def test_ids_of_the_split(tmp_path: Path, ids: object, fault: str) -> None:
         read(OTTQA(), _write_folder(tmp_path, FOLDER_TABLES, ids), "validation")
 
 
-@pytest.mark.parametrize("name", sorted(TABLES[0]))
-def test_a_table_needs_every_field(tmp_path: Path, name: str) -> None:
-    broken = {key: value for key, value in TABLES[0].items() if key != name}
-    fault = _fault(tmp_path, [TABLES[1], broken])
-    assert f"dev_tables.jsonl, line 2: no field {name!r}" in fault
+def _without(record: Record, name: str) -> Record:
+    return {key: value for key, value in record.items() if key != name}
 
 
-@pytest.mark.parametrize("name", ["question_id", "question", "table_id", "answer-text"])
-def test_a_question_needs_every_field(tmp_path: Path, name: str) -> None:
-    broken = {key: value for key, value in QUESTIONS[0].items() if key != name}
-    fault = _fault(tmp_path, questions=[QUESTIONS[1], broken])
-    assert f"dev.json, question 2: no field {name!r}" in fault
-    fault = _fault(tmp_path, questions=[QUESTIONS[0] | {name: None}])
-    assert f"dev.json, question 1: field {name!r} should be str, but is NoneType" in fault
+LINKS = r"\[text, \[links\]\]"  # bare texts must not be read as their first letters
+ROW_1 = cells("2001", "Ann")
+FIELDS = ("question_id", "question", "table_id", "answer-text")
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "fault"),
+    [
+        *((_without(TABLES[0], name), None, f"no field {name!r}") for name in sorted(TABLES[0])),
+        *((None, _without(QUESTIONS[0], name), f"no field {name!r}") for name in FIELDS),
+        *((None, QUESTIONS[0] | {n: None}, f"field {n!r} should be str, but is") for n in FIELDS),
+        *((ottqa_table("Cup_0", **{part: rows}), None, f"{place}.*{LINKS}")
+          for part, rows, place in (
+            ("header", ["Year", "Winner"], "header"),
+            ("header", [[], ["Winner", []]], "header"),
+            ("header", [[1, []], ["Winner", []]], "header"),
+            ("data", [ROW_1, ["2002", "Bo"]], "data row 2"),
+            ("data", [ROW_1, "ab"], "data row 2"),
+            ("data", [None], "data row 1"),
+            ("data", [[None, None]], "data row 1"),
+        )),
+    ],
+)  # fmt: skip
+def test_broken_records(
+    tmp_path: Path, table: Record | None, question: Record | None, fault: str
+) -> None:
+    tables = TABLES if table is None else [TABLES[1], table]
+    questions = QUESTIONS if question is None else [QUESTIONS[1], question]
+    place = r"dev\.json, question 2" if table is None else r"dev_tables\.jsonl, line 2"
+    with pytest.raises(DataError, match=f"{place}.*{fault}"):
+        _load(tmp_path, tables, questions)
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    for present, missing in (
+        ([], r"no dev_tables\.jsonl .*github\.com/wenhuchen/OTT-QA"),
+        (TABLES, r"no dev\.json .*github\.com/wenhuchen/OTT-QA"),
+    ):
+        if present:
+            write_release(tmp_path, "dev_tables.jsonl", json_lines(present))
+        with pytest.raises(DataError, match=missing):
+            read(OTTQA(), tmp_path, "validation")
+    write_ottqa(tmp_path, TABLES, QUESTIONS)
+    with pytest.raises(DataError, match=r"no dev_request_passages\.jsonl or traindev_request_tok/"):
+        read(OTTQA(True), tmp_path, "validation")

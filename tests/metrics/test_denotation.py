@@ -80,9 +80,6 @@ def test_answers(answer: str, reference: list[tuple[str, str]], right: bool) -> 
     assert DenotationAccuracy().statistics(examples).tolist() == [[float(right), 1.0]]
 
 
-TEXTS = st.lists(st.text(max_size=12).filter(str.strip), min_size=1, max_size=4)
-
-
 @given(st.text(max_size=20))
 def test_any_answer_is_read(text: str) -> None:
     for each in values_of(text):
