@@ -1,5 +1,6 @@
 """Every retriever of the repository keeps the contract that plug-ins are held to."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ SPECS = (
 ORIGINAL = ROOT / "tests" / "contrib" / "original"
 """Stands in for the original TARGET package, which classes for ``compat`` import."""
 
-MODELS = {
+MODELS: dict[str, Callable[[Path], Path]] = {
     "rerank": models.cross_encoder,
     "late-interaction": models.token_encoder,
     "splade": models.sparse_encoder,
