@@ -80,8 +80,8 @@ def some(items: Sequence[T], rng: Random, level: Level, most: int | None = None)
         level: how many.
         most: the largest number.
     """
-    wanted = max(1, round(_SHARE[level] * len(items)))
-    return rng.sample(items, min(wanted, len(items) if most is None else max(1, most)))
+    n = max(1, round(_SHARE[level] * len(items)))
+    return rng.sample(items, min(n, len(items) if most is None else max(1, most)))
 
 
 def with_cells(rows: Rows, cells: dict[tuple[int, int], str]) -> Rows:
@@ -298,12 +298,12 @@ def unit_of_header(name: str) -> str:
 def date_in(text: str) -> tuple[date, int] | None:
     """Return the day of a cell that is one, and the number of its format; else None."""
     for place, pattern in enumerate(_DATES):
-        found = pattern.fullmatch(text)
-        if found:
-            month = found["m"]
+        match = pattern.fullmatch(text)
+        if match:
+            month = match["m"]
             number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
             try:
-                return date(int(found["y"]), number, int(found["d"])), place
+                return date(int(match["y"]), number, int(match["d"])), place
             except ValueError:
                 return None
     return None
@@ -324,10 +324,10 @@ DATE_FORMS = len(_DATES)
 
 def opposite(text: str) -> str | None:
     """Return ``no`` for ``yes`` and the like, in the same case; None for any other text."""
-    found = _OPPOSITES.get(text.casefold())
-    if found is None:
+    word = _OPPOSITES.get(text.casefold())
+    if word is None:
         return None
-    return found.upper() if text.isupper() else found.title() if text.istitle() else found
+    return word.upper() if text.isupper() else word.title() if text.istitle() else word
 
 
 # Errors of single cells
@@ -341,13 +341,13 @@ def _in_cells(
     change: Callable[[str, Random, Level], str | None], rows: Rows, rng: Random, level: Level
 ) -> Changed | None:
     """Change the cells of a table, each by itself."""
-    found = {
+    changed = {
         place: text
         for place in places(rows)
         if (text := change(rows[place[0]][place[1]], rng, level)) is not None
         and text != rows[place[0]][place[1]]
     }
-    return _changed(rows, found, rng, level)
+    return _changed(rows, changed, rng, level)
 
 
 def _changed(
@@ -399,23 +399,23 @@ def _scaled(text: str, rng: Random, level: Level) -> str | None:
 
 def _wrong_unit(rows: Rows, rng: Random, level: Level) -> Changed | None:
     """Write another unit beside the same number, or in the header of the same numbers."""
-    found = {}
+    changed = {}
     for j, name in enumerate(rows[0]):
         unit = unit_of_header(name)
         if unit and all(written_number(row[j]) for row in rows[1:] if not is_blank(row[j])):
-            found[0, j] = f"{name.rpartition('(')[0]}({rng.choice(UNITS[unit])[0]})"
+            changed[0, j] = f"{name.rpartition('(')[0]}({rng.choice(UNITS[unit])[0]})"
     for i, j in places(rows):
         number = written_number(rows[i][j])
         if number and number.value and number.unit in UNITS:
-            found[i, j] = rows[i][j].removesuffix(number.unit) + rng.choice(UNITS[number.unit])[0]
-    return _changed(rows, found, rng, level)
+            changed[i, j] = rows[i][j].removesuffix(number.unit) + rng.choice(UNITS[number.unit])[0]
+    return _changed(rows, changed, rng, level)
 
 
 def _date_shifted(text: str, rng: Random, level: Level) -> str | None:
-    found = date_in(text)
-    if found is None:
+    dated = date_in(text)
+    if dated is None:
         return None
-    day, form = found
+    day, form = dated
     days = {"easy": 1461, "medium": 60, "hard": 1}[level] * rng.choice((1, -1))
     try:
         return date_text(day + timedelta(days=days), form)
@@ -465,24 +465,24 @@ def _missing_cell(rows: Rows, rng: Random, level: Level) -> Changed | None:
 
 def _extra_cell(rows: Rows, rng: Random, level: Level) -> Changed | None:
     """Fill empty cells with a value that the column has elsewhere."""
-    found = {}
+    changed = {}
     for i, j in places(rows):
         values = [row[j] for row in rows[1:] if not is_blank(row[j])]
         if is_blank(rows[i][j]) and values:
-            found[i, j] = rng.choice(values)
-    return _changed(rows, found, rng, level)
+            changed[i, j] = rng.choice(values)
+    return _changed(rows, changed, rng, level)
 
 
 def _wrong_text(rows: Rows, rng: Random, level: Level) -> Changed | None:
     """Put the value of another row into a cell that holds a text."""
-    found = {}
+    changed = {}
     for i, j in places(rows):
         text = rows[i][j]
         others = [row[j] for row in rows[1:] if row[j].casefold() != text.casefold()]
         others = [other for other in others if not is_blank(other)]
         if not is_blank(text) and others and written_number(text) is None and date_in(text) is None:
-            found[i, j] = rng.choice(others)
-    return _changed(rows, found, rng, level)
+            changed[i, j] = rng.choice(others)
+    return _changed(rows, changed, rng, level)
 
 
 def _swapped_cells(rows: Rows, rng: Random, level: Level) -> Changed | None:
@@ -587,17 +587,17 @@ def _date_format(column: list[str], rng: Random) -> list[str] | None:
         return None
     used = {form for _, form in filter(None, dates)}
     form = rng.choice([k for k in range(DATE_FORMS) if k not in used] or [0])
-    found = (date_in(text) for text in column[1:])
-    pairs = zip(found, column[1:], strict=True)
+    days = (date_in(text) for text in column[1:])
+    pairs = zip(days, column[1:], strict=True)
     return [column[0], *(text if day is None else date_text(day[0], form) for day, text in pairs)]
 
 
 def _number_format(column: list[str], rng: Random) -> list[str] | None:  # noqa: ARG001
-    found = [written_number(text) for text in column[1:]]
-    if not any(number.grouped for number in found if number):
+    numbers = [written_number(text) for text in column[1:]]
+    if not any(number.grouped for number in numbers if number):
         return None
     plainly = (
-        text.replace(",", "") if n else text for n, text in zip(found, column[1:], strict=True)
+        text.replace(",", "") if n else text for n, text in zip(numbers, column[1:], strict=True)
     )
     return [column[0], *plainly]
 

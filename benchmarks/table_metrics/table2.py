@@ -137,7 +137,7 @@ def table(
         if not len(rho):
             continue
         drawn = mean(resampled_totals(of_mean(rho), RESAMPLES))
-        tied = [len(np.unique(np.round(one, _DIGITS))) < len(one) for one in scores[name]]
+        tied = [len(np.unique(np.round(own, _DIGITS))) < len(own) for own in scores[name]]
         rows.append(
             {
                 "metric": name,
@@ -206,8 +206,8 @@ def judged(sets: Sequence[RankedSet], generator: object) -> dict[str, Scores]:
         for name in pairs
     ]
     return {
-        "P content": _by_set(sets, np.array([one.content for one in p_scores])),
-        "P structure": _by_set(sets, np.array([one.structure for one in p_scores])),
+        "P content": _by_set(sets, np.array([score.content for score in p_scores])),
+        "P structure": _by_set(sets, np.array([score.structure for score in p_scores])),
         "TabXEval (model)": _by_set(sets, np.array(by_model)),
         "Direct-LLM rubric": direct_rubric(generator, sets),
         "LLM ranking": ranking(generator, sets),

@@ -38,7 +38,7 @@ class Tally:
     reported: int = 0
     right: int = 0
     true: int = 0
-    found: int = 0
+    detected: int = 0
     moved: int = 0
 
 
@@ -51,14 +51,14 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
-    asked = parser.parse_args()
-    drawn = draw(tables_of(load("fetaqa")), asked.n, asked.seed)
+    options = parser.parse_args()
+    drawn = draw(tables_of(load("fetaqa")), options.n, options.seed)
     tallies: dict[str, Tally] = defaultdict(Tally)
     started = time.process_time()
-    for one in drawn:
-        count(one, tallies[one.change])
+    for perturbed in drawn:
+        count(perturbed, tallies[perturbed.change])
     seconds = time.process_time() - started
-    references = {one.table_id: one.reference for one in drawn}
+    references = {perturbed.table_id: perturbed.reference for perturbed in drawn}
     same = sum(compare_tables(rows, rows).score() == 1.0 for rows in references.values())
     print("| change | tables | noticed | precision | recall |\n|---|---|---|---|---|")
     for name in CHANGES:
@@ -73,28 +73,30 @@ def main() -> None:
     ]
     others = sum(tally.moved for name, tally in tallies.items() if name not in _MOVED)
     print(f"moved: {', '.join(shares)}; {others} of all other tables")
-    if asked.json:
-        asked.json.write_text(json.dumps({n: asdict(t) for n, t in tallies.items()}))
+    if options.json:
+        options.json.write_text(json.dumps({n: asdict(t) for n, t in tallies.items()}))
 
 
 def line(name: str, tally: Tally) -> str:
     precision = f"{tally.right / tally.reported:.3f}" if tally.reported else "–"
-    recall = f"{tally.found / tally.true:.3f}" if tally.true else "–"
+    recall = f"{tally.detected / tally.true:.3f}" if tally.true else "–"
     noticed = f"{tally.noticed / tally.tables:.3f}" if tally.tables else "–"
     return f"| {name} | {tally.tables:,} | {noticed} | {precision} | {recall} |"
 
 
-def count(one: Perturbation, tally: Tally) -> None:
-    compared = compare_tables(one.reference, one.table)
+def count(perturbed: Perturbation, tally: Tally) -> None:
+    compared = compare_tables(perturbed.reference, perturbed.table)
     reported = list(reported_places(compared))
-    right = [[lies_in(place, true, one) for true in one.differences] for place in reported]
+    right = [
+        [lies_in(place, true, perturbed) for true in perturbed.differences] for place in reported
+    ]
     tally.tables += 1
     tally.noticed += compared.score() < 1
     tally.moved += any(moved.kind != "order" for moved in compared.moved)
     tally.reported += len(reported)
     tally.right += sum(map(any, right))
-    tally.true += len(one.differences)
-    tally.found += sum(any(column) for column in zip(*right, strict=True)) if right else 0
+    tally.true += len(perturbed.differences)
+    tally.detected += sum(any(column) for column in zip(*right, strict=True)) if right else 0
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,12 @@ def reported_places(compared: TableComparison) -> Iterator[Reported]:
             yield Reported(False, compared.reference.rows[row.reference])
         elif row.reference is None and row.prediction is not None:
             yield Reported(True, compared.prediction.rows[row.prediction])
-    merged = {(one.in_prediction, part) for one in compared.merged for part in one.parts}
-    wholes = {(one.in_prediction, one.whole) for one in compared.merged}
-    for one in compared.merged:
-        for part in one.parts if one.in_prediction else (one.whole,):
+    merged = {
+        (columns.in_prediction, part) for columns in compared.merged for part in columns.parts
+    }
+    wholes = {(columns.in_prediction, columns.whole) for columns in compared.merged}
+    for columns in compared.merged:
+        for part in columns.parts if columns.in_prediction else (columns.whole,):
             yield Reported(False, column=part)
     for column in compared.columns:
         reference, prediction = column.pair
@@ -128,18 +132,18 @@ def reported_places(compared: TableComparison) -> Iterator[Reported]:
     for cell in compared.cells:
         if cell.outcome != "exact":
             assert cell.row.reference is not None
-            said = compared.reference.rows[cell.row.reference]
-            yield Reported(False, said, cell.column.reference)
+            values = compared.reference.rows[cell.row.reference]
+            yield Reported(False, values, cell.column.reference)
 
 
-def lies_in(place: Reported, true: Difference, one: Perturbation) -> bool:
+def lies_in(place: Reported, true: Difference, perturbed: Perturbation) -> bool:
     """Return whether a reported difference is in a true one; a row is in none of its cells."""
     if place.extra != true.extra and true.part != "header":
         return False
     row = None
     if true.row:
-        said = (one.table if true.extra else one.reference)[true.row]
-        row = (*said, *[""] * (len(one.reference[0]) - len(said)))
+        cells = (perturbed.table if true.extra else perturbed.reference)[true.row]
+        row = (*cells, *[""] * (len(perturbed.reference[0]) - len(cells)))
     same_row = row is None or (place.row is not None and place.row[: len(row)] == row)
     same_column = true.column is None or place.column == true.column
     return same_row and same_column

@@ -142,7 +142,7 @@ def statistics(alignment: str, tuples: str) -> Statistics:
     Raises:
         UnscorableTupleError: the published code cannot count a tuple.
     """
-    found = Statistics()
+    counted = Statistics()
     records = read_records(alignment)
     for row in read_tuples(tuples):
         marks: dict[str, str | None] = {}
@@ -150,16 +150,18 @@ def statistics(alignment: str, tuples: str) -> Statistics:
             marks[column] = None
             if text is not None:
                 try:
-                    marks[column] = _count(found, column, parse_tuple(text), records)
+                    marks[column] = _count(counted, column, parse_tuple(text), records)
                 except (TypeError, IndexError, AttributeError) as error:
                     raise UnscorableTupleError(f"{text!r:.200}: {error}") from error
-        found.marks.append(marks)
-    return found
+        counted.marks.append(marks)
+    return counted
 
 
-def _count(found: Statistics, column: str, parts: Parsed, records: Sequence[Record]) -> str | None:
+def _count(
+    counted: Statistics, column: str, parts: Parsed, records: Sequence[Record]
+) -> str | None:
     """Count a tuple; return ``EI`` or ``MI`` for a cell that is on one side only."""
-    counts = found.columns.setdefault(column, ColumnCounts())
+    counts = counted.columns.setdefault(column, ColumnCounts())
     if len(parts) < 2:
         return None
     if parts[0] == "-" and len(parts) > 4:
@@ -169,40 +171,40 @@ def _count(found: Statistics, column: str, parts: Parsed, records: Sequence[Reco
     types = parts[0]
     kind = types[0].lower()
     if len(types) < 2 or types[0] != types[1]:
-        return _one_sided(found, types)
+        return _one_sided(counted, types)
     if kind == "numerical" and parts[1][0].lower() not in ("date", "time"):
-        if _number(found, counts, parts, records, column):
-            _add(found, "Partial", types[0])
+        if _number(counted, counts, parts, records, column):
+            _add(counted, "Partial", types[0])
             return None
     elif kind in ("date", "time") or (parts[1][0].lower() in ("date", "time") and kind != "list"):
-        _date(found, parts)
+        _date(counted, parts)
     elif kind == "string":
-        if _text(found, counts, parts):
-            _add(found, "Partial", types[0])
+        if _text(counted, counts, parts):
+            _add(counted, "Partial", types[0])
             return None
     elif kind == "boolean":
-        found.types["bool"] += 1
-        found.booleans["similar" not in parts[4][0]] += 1
+        counted.types["bool"] += 1
+        counted.booleans["similar" not in parts[4][0]] += 1
     elif kind == "list":
-        _list(found, parts)
+        _list(counted, parts)
     elif kind == "empty":
         return None
     else:
-        found.types["Others"] += 1
-    _add(found, "Partial", types[0] if types[0] in TYPES else "Others")
+        counted.types["Others"] += 1
+    _add(counted, "Partial", types[0] if types[0] in TYPES else "Others")
     return None
 
 
-def _add(found: Statistics, side: str, kind: str) -> None:
-    found.empty[side][kind] = found.empty[side].get(kind, 0) + 1
+def _add(counted: Statistics, side: str, kind: str) -> None:
+    counted.empty[side][kind] = counted.empty[side].get(kind, 0) + 1
 
 
-def _one_sided(found: Statistics, types: Sequence[str]) -> str | None:
+def _one_sided(counted: Statistics, types: Sequence[str]) -> str | None:
     left, right = (types[place].lower() == "empty" for place in (0, 1))
     if left == right:
         return None
     side, kind = ("EI", types[1]) if left else ("MI", types[0])
-    _add(found, side, kind if kind in TYPES else "Others")
+    _add(counted, side, kind if kind in TYPES else "Others")
     return side
 
 
@@ -213,10 +215,10 @@ def _note_side(counts: ColumnCounts, parts: Parsed) -> None:
 
 
 def _number(
-    found: Statistics, counts: ColumnCounts, parts: Parsed, records: Sequence[Record], column: str
+    counted: Statistics, counts: ColumnCounts, parts: Parsed, records: Sequence[Record], column: str
 ) -> bool:
     """Count a number; return whether the entities differ, which ends its counting."""
-    found.types["Numerical"] += 1
+    counted.types["Numerical"] += 1
     if parts[1][0] != parts[1][1]:
         _note_side(counts, parts)
         counts.entity_mismatch += 1
@@ -230,60 +232,60 @@ def _number(
         else:
             share = number / mean if mean else number
             counts.deltas.append(share)
-            found.numerical += min(1, share)
+            counted.numerical += min(1, share)
     units = parts[2]
     counts.unit_mismatch += len(units) > 1 and units[0].lower() != units[1].lower()
     return False
 
 
-def _date(found: Statistics, parts: Parsed) -> None:
+def _date(counted: Statistics, parts: Parsed) -> None:
     kinds = {parts[1][0].lower(), parts[0][0].lower()}
     if "date" in kinds:
-        found.types["Date"] += 1
-        said = parts[3] if len(parts) < 5 and parts[3] is not None else parts[4]
-        if len(parts) < 5 or isinstance(said, list):
-            gap = first_number(said[1])
-            found.date_gaps += [gap] if gap else []
-            found.dates += bool(gap)
+        counted.types["Date"] += 1
+        judgement = parts[3] if len(parts) < 5 and parts[3] is not None else parts[4]
+        if len(parts) < 5 or isinstance(judgement, list):
+            gap = first_number(judgement[1])
+            counted.date_gaps += [gap] if gap else []
+            counted.dates += bool(gap)
     else:
-        found.types["Time"] += 1
-        said = parts[4] if len(parts) > 4 and parts[4] is not None else parts[3]
-        if said is not None:
-            gap = first_number(said[1])
-            found.time_gaps += [gap] if gap else []
+        counted.types["Time"] += 1
+        judgement = parts[4] if len(parts) > 4 and parts[4] is not None else parts[3]
+        if judgement is not None:
+            gap = first_number(judgement[1])
+            counted.time_gaps += [gap] if gap else []
 
 
-def _text(found: Statistics, counts: ColumnCounts, parts: Parsed) -> bool:
+def _text(counted: Statistics, counts: ColumnCounts, parts: Parsed) -> bool:
     """Count a text; return whether nothing is said of its difference."""
     if parts[1][0] != parts[1][1]:
         counts.texts["entity"] += 1
         _note_side(counts, parts)
-    said = parts[4] if len(parts) > 4 else parts[3] if len(parts) > 3 else None
-    if isinstance(said, list) and said:
-        said = said[0]
-    found.types["String"] += 1
-    if said is None:
+    judgement = parts[4] if len(parts) > 4 else parts[3] if len(parts) > 3 else None
+    if isinstance(judgement, list) and judgement:
+        judgement = judgement[0]
+    counted.types["String"] += 1
+    if judgement is None:
         return True
-    if "abbreviated" in said:
+    if "abbreviated" in judgement:
         counts.texts["abbreviated"] += 1
-    elif "spell" in said and "error" in said:
+    elif "spell" in judgement and "error" in judgement:
         counts.texts["spell"] += 1
-    elif "semantically" in said:
-        counts.texts["similar" if "similar" in said else "different"] += 1
-    elif "other" in said:
+    elif "semantically" in judgement:
+        counts.texts["similar" if "similar" in judgement else "different"] += 1
+    elif "other" in judgement:
         counts.texts["other"] += 1
     return False
 
 
-def _list(found: Statistics, parts: Parsed) -> None:
-    found.types["List"] += 1
+def _list(counted: Statistics, parts: Parsed) -> None:
+    counted.types["List"] += 1
     try:
-        said = parts[4] if len(parts) > 4 and parts[4] is not None else parts[3]
-        one, two = ({str(item).lower() for item in said[place]} for place in (1, 2))
+        judgement = parts[4] if len(parts) > 4 and parts[4] is not None else parts[3]
+        left, right = ({str(item).lower() for item in judgement[place]} for place in (1, 2))
     except (TypeError, IndexError):
         return
-    for place, items in enumerate((one - two, two - one, one & two)):
-        found.items[place] += len(items)
+    for place, items in enumerate((left - right, right - left, left & right)):
+        counted.items[place] += len(items)
 
 
 def published_penalty(
@@ -321,7 +323,7 @@ def published_penalty(
 
 
 def _partial(counted: Statistics, weights: PublishedWeights) -> float:
-    of = weights.types
+    weight_of = weights.types
     columns = counted.columns.values()
     texts = counted.types["String"] - sum(
         c.texts["abbreviated"] + c.texts["similar"] for c in columns
@@ -334,7 +336,7 @@ def _partial(counted: Statistics, weights: PublishedWeights) -> float:
         "list": counted.types["List"],
         "others": counted.types["Others"],
     }
-    return sum(of.get(kind, 1.0) * amount for kind, amount in amounts.items())
+    return sum(weight_of.get(kind, 1.0) * amount for kind, amount in amounts.items())
 
 
 class _Marks:
@@ -408,11 +410,11 @@ class Compared(NamedTuple):
     unequal: Frame
 
 
-def ratio(one: str, two: str) -> int:
+def ratio(left: str, right: str) -> int:
     """Return the similarity of two texts in whole percent; a text and nothing have 0."""
-    if one == two:
+    if left == right:
         return _MATCH
-    return round(100 * Indel.normalized_similarity(one, two)) if one and two else 0
+    return round(100 * Indel.normalized_similarity(left, right)) if left and right else 0
 
 
 def read_records(text: str, without_reasoning: bool = False) -> list[Record]:
@@ -436,21 +438,21 @@ def read_tuples(text: str) -> list[Record]:
     """Read the Markdown table of comparison tuples, whose header has a rule below it."""
     lines = text.replace("markdown", "").strip().split("\n")
     below = zip(lines, [*lines[1:], ""], strict=True)
-    start = next((i for i, (one, two) in enumerate(below) if "|" in one and "--" in two), None)
+    start = next((i for i, (line, rule) in enumerate(below) if "|" in line and "--" in rule), None)
     return [] if start is None else _records(lines, start)
 
 
 def _records(lines: Sequence[str], start: int) -> list[Record]:
     header = _cells(lines[start])
-    found: list[Record] = []
+    records: list[Record] = []
     for line in lines[start + 1 :]:
         if "```" in line or not line.strip():
             break
         if "---" not in line:
             cells = _cells(line)
             padded = [*cells, *[None] * (len(header) - len(cells))]
-            found.append(dict(zip(header, padded, strict=False)))
-    return found
+            records.append(dict(zip(header, padded, strict=False)))
+    return records
 
 
 def _cells(line: str) -> list[str]:
@@ -480,11 +482,11 @@ def _equal(cell: str | None) -> str | None:
 
 
 def _mark(cell: str | None) -> str | None:
-    found = _equal(cell)
-    if found is None or found == "EM" or "/" not in found:
-        return found
-    left, right = (side.strip() for side in found.split("/", 1))
-    return "EI" if left in _BLANK else "MI" if right in _BLANK else found
+    mark = _equal(cell)
+    if mark is None or mark == "EM" or "/" not in mark:
+        return mark
+    left, right = (side.strip() for side in mark.split("/", 1))
+    return "EI" if left in _BLANK else "MI" if right in _BLANK else mark
 
 
 def _without(frame: Frame, drops: Callable[[Iterable[str | None]], bool], blank: set[str]) -> Frame:
@@ -527,19 +529,19 @@ def _rows(text: str) -> Rows:
     start = next((i for i, line in enumerate(lines) if "|" in line), None)
     if start is None:
         return []
-    found = [[cell.strip() for cell in lines[start].strip().split("|")]]
-    width = len(found[0])
+    rows = [[cell.strip() for cell in lines[start].strip().split("|")]]
+    width = len(rows[0])
     for line in lines[start + 1 :]:
         if "```" in line or not line.strip():
             break
         if "---" not in line:
             cells = [cell.strip() for cell in line.strip().split("|")]
-            found.append([*cells, *[""] * (width - len(cells))])
-    found = [row for row in found if any(row)]
-    if not found:
+            rows.append([*cells, *[""] * (width - len(cells))])
+    rows = [row for row in rows if any(row)]
+    if not rows:
         return []
-    empty = {i for i in range(len(found[0])) if not any(row[i : i + 1] != [""] for row in found)}
-    return [[cell for i, cell in enumerate(row) if i not in empty] for row in found]
+    empty = {i for i in range(len(rows[0])) if not any(row[i : i + 1] != [""] for row in rows)}
+    return [[cell for i, cell in enumerate(row) if i not in empty] for row in rows]
 
 
 Scores = dict[tuple[int, int], float]
@@ -566,19 +568,19 @@ def _row_scores(one: Rows, two: Rows, columns: Mapping[int, int]) -> Scores:
 
 
 def _mean_ratio(pairs: Iterable[tuple[str, str]]) -> float:
-    found = [ratio(a, b) for a, b in pairs if a and b]
-    return sum(found) / len(found) if found else 0.0
+    ratios = [ratio(a, b) for a, b in pairs if a and b]
+    return sum(ratios) / len(ratios) if ratios else 0.0
 
 
 def _greedy(scores: Scores, known: Mapping[int, int]) -> dict[int, int]:
     """Add pairs of full score, in their order, of which neither side is taken."""
-    found = dict(known)
-    taken = set(found.values())
+    pairs = dict(known)
+    taken = set(pairs.values())
     for (i, j), score in scores.items():
-        if score >= _MATCH and i not in found and j not in taken:
-            found[i] = j
+        if score >= _MATCH and i not in pairs and j not in taken:
+            pairs[i] = j
             taken.add(j)
-    return found
+    return pairs
 
 
 _FIRST_NUMBER = re.compile(r"\d+\.\d+|\d+")
@@ -593,8 +595,10 @@ def first_number(text: str) -> float | None:
 def column_mean(records: Sequence[Record], column: str) -> float:
     """Return the mean of the first numbers on the left side of a column; 0 where it has none."""
     cells = [record.get(column) for record in records]
-    found = [first_number(cell.split("/")[0]) for cell in cells if cell is not None and "/" in cell]
-    numbers = [number for number in found if number is not None]
+    firsts = [
+        first_number(cell.split("/")[0]) for cell in cells if cell is not None and "/" in cell
+    ]
+    numbers = [number for number in firsts if number is not None]
     return sum(numbers) / len(numbers) if numbers else 0.0
 
 
@@ -626,13 +630,13 @@ def _tuple_of_lists(text: str) -> Parsed:
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1]
     match = _LIST_DIFFERENCE.search(text)
-    found = [
+    parts = [
         _simple(item)
         for item in (text[: match.start()].rstrip(",") if match else text).split(",")
         if item.strip()
     ]
     lists = _three_lists(match[1]) if match else None
-    return [*found, ["list difference", *lists]] if lists else found
+    return [*parts, ["list difference", *lists]] if lists else parts
 
 
 def _simple(item: str) -> Any:

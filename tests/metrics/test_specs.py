@@ -202,8 +202,8 @@ def test_the_page_of_the_documentation_is_of_the_declarations() -> None:
         DOCS.read_text(encoding="utf-8").partition("## All metrics")[2].partition("* ")
     )
     documented = {
-        name: (of, *rest)
-        for of, names, *rest in re.findall(
+        name: (scored, *rest)
+        for scored, names, *rest in re.findall(
             r"^\| (\w+) \| (`.*`) " + r"\| (.*?) " * 3 + r"\|$", table, re.M
         )
         for name in re.findall(r"`(.*?)`", names)

@@ -77,14 +77,14 @@ def test_score(case: Case) -> None:
 
 
 def _weights(given: dict[str, Any]) -> PublishedWeights:
-    of = given["penalties"]
+    penalties = given["penalties"]
     return PublishedWeights(
-        cell=of["cell"],
-        row=of["row"],
-        column=of["col"],
-        missing=of["MI"],
-        extra=of["EI"],
-        partial=of["Partial"],
+        cell=penalties["cell"],
+        row=penalties["row"],
+        column=penalties["col"],
+        missing=penalties["MI"],
+        extra=penalties["EI"],
+        partial=penalties["Partial"],
         types=given["datatype_penalties"],
     )
 

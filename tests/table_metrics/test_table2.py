@@ -84,20 +84,20 @@ class Judge:
 
     def generate(self, request: GenerationRequest) -> str:
         prompt = request.messages[-1].content
-        said: object = {"content_similarity": 5, "structural_similarity": 5}
+        reply: object = {"content_similarity": 5, "structural_similarity": 5}
         if request.query_id.endswith("#align"):
             if request.query_id.startswith("0#"):
                 return "I do not know."
-            said = json.loads(prompt.split("first:\n")[1].splitlines()[0])
+            reply = json.loads(prompt.split("first:\n")[1].splitlines()[0])
         elif request.query_id.endswith("#compare"):
-            said = dict.fromkeys(re.findall(r"^(\d+)\. ", prompt, re.MULTILINE), "different")
+            reply = dict.fromkeys(re.findall(r"^(\d+)\. ", prompt, re.MULTILINE), "different")
         elif request.task == "table_rubric":
             return "I see no difference." if request.query_id == "0" else REPLY
         elif request.task == "table_ranking":
             return {"0": "3, 1, 2, 5, 4", "1": "1, 2, 3"}.get(
                 request.query_id, "The best:\n5,4,3,2,1"
             )
-        return f"```json\n{json.dumps(said)}\n```"
+        return f"```json\n{json.dumps(reply)}\n```"
 
 
 def test_rules_do_not_stand_in_for_a_model_that_does_not_answer(sets: list[RankedSet]) -> None:
@@ -126,17 +126,17 @@ def test_tabeval_is_f1_of_entailed_statements() -> None:
     gold = f"{head}| 1 | 2 |\n| 3 | 4 |"
     answers = [gold, f"{head}| 1 | 2 |", f"{head}| 1 | 2 |\n| 9 | 9 |", f"{head}| zebra | 2 |"]
     ranked = RankedSet(tuple(ComparedTables(text, gold, "text") for text in answers), (0, 1, 2, 3))
-    asked: list[tuple[str, str]] = []
+    entailed: list[tuple[str, str]] = []
 
     def equal(pairs: Sequence[tuple[str, str]]) -> list[float]:
-        asked.extend(pairs)
+        entailed.extend(pairs)
         return [0.9 if premise == hypothesis else 0.1 for premise, hypothesis in pairs]
 
     (scores,) = tabeval(Unroller(), [ranked], equal)
     recall = (0.9 + 0.1) / 2
     expected = [0.9, 2 * 0.9 * recall / (0.9 + recall), (0.9 + 0.1) / 2, np.nan]
     assert scores == pytest.approx(expected, nan_ok=True)
-    assert "1. a row" not in str(asked)
+    assert "1. a row" not in str(entailed)
 
 
 def test_entailment_is_the_probability_of_the_label_of_that_name(tmp_path: Path) -> None:

@@ -162,22 +162,25 @@ def examples(made: dict[str, Table]) -> list[Record]:
     Raises:
         LookupError: an example names a table, a row or a column that there is not.
     """
-    return [_example(place, one, made[one.table_id]) for place, one in enumerate(DESCRIBED)]
+    return [
+        _example(place, described, made[described.table_id])
+        for place, described in enumerate(DESCRIBED)
+    ]
 
 
-def _example(place: int, one: Described, table: Table) -> Record:
-    row = next((n for n, cells in enumerate(table.rows) if one.key in cells), None)
+def _example(place: int, described: Described, table: Table) -> Record:
+    row = next((n for n, cells in enumerate(table.rows) if described.key in cells), None)
     if row is None:
-        raise LookupError(f"{one.table_id}: no row holds {one.key!r}")
+        raise LookupError(f"{described.table_id}: no row holds {described.key!r}")
     cells = dict(zip(table.header, table.rows[row], strict=True))
-    columns = [name for name in table.header if f"{{{name}}}" in one.sentences[0]]
+    columns = [name for name in table.header if f"{{{name}}}" in described.sentences[0]]
     return {
         "query_id": f"d2t-{place + 1:04d}",
         "split": "validation" if place % 4 == 3 else "test",
         "task": "table_to_text",
-        "query": f"{one.table_id}: {one.key}",
-        "answer": [_filled(sentence, cells) for sentence in one.sentences],
-        "table_id": one.table_id,
+        "query": f"{described.table_id}: {described.key}",
+        "answer": [_filled(sentence, cells) for sentence in described.sentences],
+        "table_id": described.table_id,
         "highlighted_cells": [[row + 1, table.index(name)] for name in columns],
         "ranked": False,
     }

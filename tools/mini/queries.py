@@ -164,10 +164,10 @@ def _record(
 
 
 def _sql_questions(folder: Path) -> list[Record]:
-    asked = [
-        (name, question.text, about)
+    questions = [
+        (name, question.text, facts)
         for name, module in DATABASES.items()
-        for question, about in zip(
+        for question, facts in zip(
             module.QUESTIONS, described(module.QUESTIONS, _script(folder, name)), strict=True
         )
     ]
@@ -177,12 +177,12 @@ def _sql_questions(folder: Path) -> list[Record]:
             "split": _split(place),
             "task": "text_to_sql",
             "query": text,
-            "answer": about["answer"],
-            "table_id": about["table_id"],
+            "answer": facts["answer"],
+            "table_id": facts["table_id"],
             "database_id": name,
-            **about,
+            **facts,
         }
-        for place, (name, text, about) in enumerate(asked)
+        for place, (name, text, facts) in enumerate(questions)
     ]
 
 

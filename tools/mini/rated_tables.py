@@ -141,7 +141,7 @@ def records(made: dict[str, Table]) -> Iterator[dict[str, object]]:
 def _changed(table_id: str, rows: Rows, written: str) -> Rows:
     name, _, level = written.partition(":")
     rng = Random(f"{table_id}/{written}")  # noqa: S311 (no secret)
-    chosen = next(one for one in LEVELS if one == (level or "hard"))
+    chosen = next(known for known in LEVELS if known == (level or "hard"))
     changed = CHANGES[name].apply(rows, rng, chosen)
     if changed is None:
         raise ValueError(f"{table_id}: {written} does not apply")

@@ -65,7 +65,7 @@ def _texts(made: dict[str, Table]) -> list[Record]:
         if len(tables) < len(FORMATS):
             raise LookupError(f"{prefix}: {len(tables)} tables for {len(FORMATS)} formats")
         for name, table in zip(FORMATS, tables, strict=False):
-            columns = [one for one in table.header if f"{{{one}}}" in sentence]
+            columns = [name for name in table.header if f"{{{name}}}" in sentence]
             rows = _chosen(table, columns)[:ROWS]
             told = (_told(sentence, dict(zip(columns, row, strict=True))) for row in rows)
             entries.append(_record("t2t", "text_to_table", len(entries), " ".join(told), name))
