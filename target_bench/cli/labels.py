@@ -240,6 +240,7 @@ def read(
 ) -> None:
     """Check, merge, print, write."""
     from target_bench.core.errors import ConfigError
+    from target_bench.data.formats.records import FILES
     from target_bench.data.highlights import HIGHLIGHTED
     from target_bench.data.load import load
     from target_bench.data.own_data import skipping_bad
@@ -270,6 +271,10 @@ def read(
         return
     tables.write_labels(out, dataset, merged, _other_splits(name, dataset))
     typer.echo(f"{out}: written", err=True)
+    if out.name in FILES:
+        for other in (out.with_name(name) for name in FILES if name != out.name):
+            if other.is_file():
+                typer.echo(f"Move {other} elsewhere: a folder has one file of queries", err=True)
 
 
 def _print_cell_agreement(agreement: "Mapping[str, Any]") -> None:

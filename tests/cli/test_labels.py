@@ -50,6 +50,18 @@ def test_from_questions_to_scores(inside: Inside) -> None:
     assert "bpref" in scores
 
 
+def test_labels_written_beside_the_questions_that_were_labelled(inside: Inside) -> None:
+    write_shop(Path("shop"))
+    Path("shop/queries.jsonl").unlink()
+    Path("shop/queries.csv").write_text("query_id,query,table_id\nq1,who directed Heat,\n")
+    inside("labels", "form", "./shop", "--retriever", "random", "-o", "f.jsonl")
+    file = _fill(Path("f.jsonl"), "ann")
+    printed = inside("labels", "read", "./shop", file, "-o", "shop/queries.jsonl")
+    assert "Move shop/queries.csv elsewhere" in printed.err
+    Path("shop/queries.csv").unlink()
+    assert inside("run", "./shop", "--retriever", "random", "--top-k", "1").code == 0
+
+
 def test_a_stored_run_and_the_questions_that_are_left(inside: Inside) -> None:
     write_shop(Path("shop"))
     inside("run", "./shop", "--retriever", "bm25", "--top-k", "1,2")
