@@ -83,7 +83,7 @@ def main() -> int:
 
 def entries(only: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """Return the entries of reproductions.yaml whose paper or table has one of the words."""
-    listed = yaml.safe_load(FILE.read_text())["reproductions"]
+    listed = document()["reproductions"]
     return [
         entry
         for entry in listed
@@ -92,9 +92,17 @@ def entries(only: Sequence[str] | None = None) -> list[dict[str, Any]]:
     ]
 
 
+@cache
+def document() -> dict[str, Any]:
+    """Return reproductions.yaml, read once: by libyaml if it is there, ten times as fast."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    whole: dict[str, Any] = yaml.load(FILE.read_text(), Loader=loader)
+    return whole
+
+
 def reproduce(entry: Mapping[str, Any]) -> Iterator[Outcome]:
     """Run the command of an entry, once for all figures and entries of which it is the same."""
-    reasons = yaml.safe_load(FILE.read_text())["reasons"]
+    reasons = document()["reasons"]
     for figure in entry["figures"]:
         if "missing" in entry:
             yield Outcome(entry, figure, "cannot", None, entry["missing"])

@@ -15,6 +15,7 @@ import yaml
 from target_bench import evaluate
 from target_bench.runs.baseline_file import write_baseline
 from tests.builders import ROOT
+from tests.runs.forked import client
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 INSTALL, *STEPS = ACTION["runs"]["steps"]
@@ -27,7 +28,8 @@ def _step(step: dict[str, Any], folder: Path, **inputs: str) -> subprocess.Compl
         name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda m: values[m[1]], text)
         for name, text in step["env"].items()
     }
-    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    folders = [client().parent, Path(sys.executable).parent, os.environ["PATH"]]
+    programs = os.pathsep.join(map(str, folders))
     runner = {"RUNNER_TEMP": str(folder), "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from benchmarks import reproduce
 from tests.real.data import DATA
@@ -15,7 +14,7 @@ RUN_IN_CI = [entry for entry in ENTRIES if "command" in entry and not entry.get(
 
 def test_entries_are_whole() -> None:
     """Each has a command or says what is missing, and a reason wherever it differs."""
-    reasons = yaml.safe_load(reproduce.FILE.read_text())["reasons"]
+    reasons = reproduce.document()["reasons"]
     for entry in ENTRIES:
         assert ("command" in entry) != ("missing" in entry), entry
         for figure in entry["figures"]:

@@ -93,7 +93,7 @@ def test_paid_generators(inside: Inside, tmp_path: Path) -> None:
 FILL_AND_MEND = """
 mkdir disk
 mount -t tmpfs -o size="$0" none disk
-"$@" > out1 2> err1
+"$@" --workers 2 > out1 2> err1
 echo $? > code1
 mount -o remount,size=10m disk
 "$@" > out2 2> err2
@@ -108,9 +108,7 @@ def test_full_disk(tmp_path: Path, pages: int) -> None:
     write(tmp_path, TWELVE)
     assert ran(tmp_path, "--out", "whole", "--quiet")[0] == 0
     (tmp_path / "produced").unlink()
-    script = in_own_mounts(
-        FILL_AND_MEND, str(pages * 4096), *sweep("--out", "disk", "--workers", "2", "--quiet")
-    )
+    script = in_own_mounts(FILL_AND_MEND, str(pages * 4096), *sweep("--out", "disk", "--quiet"))
     assert finish(script, tmp_path)[0] == 0
     text = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*[12]")}
     assert int(text["code1"]) == 4, text["err1"]

@@ -1,12 +1,16 @@
 """The fixture ``target_bench`` in the tests of another project."""
 
+import multiprocessing
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.runs.forked import PRELOADED
 
 TEST = """
 def test_retriever(target_bench):
@@ -24,15 +28,23 @@ def _pytest(
 ) -> str:
     text = TEST.format(retriever=retriever, fail_on=list(fail_on), more=more)
     (folder / "test_mine.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "target_bench.reporting.pytest_plugin", *options],
-        cwd=folder,
-        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    return done.stdout + done.stderr
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    process = context.Process(target=_in_fork, args=(folder, options, dict(os.environ)))
+    process.start()
+    process.join()
+    return (folder / "printed").read_text(encoding="utf-8")
+
+
+def _in_fork(folder: Path, options: Sequence[str], environment: dict[str, str]) -> None:
+    """Run pytest in a folder, in a process that has imported the package."""
+    with (folder / "printed").open("w", encoding="utf-8") as printed:
+        for stream in (1, 2):
+            os.dup2(printed.fileno(), stream)
+    os.environ |= environment | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    pytest.main(["-p", "target_bench.reporting.pytest_plugin", *options])
 
 
 def test_a_baseline_is_written_then_held_against(tmp_path: Path) -> None:
