@@ -24,11 +24,7 @@ SCHEMA = {
             {"Singer", "concert"},
             {"Singer.id", "Singer.Name", "concert.singer_id", "concert.Year"},
         ),
-        (
-            "WITH x AS (SELECT age AS a FROM singer) SELECT a FROM x ORDER BY a",
-            {"Singer"},
-            {"Singer.age"},
-        ),
+        ("WITH x AS (SELECT age AS a FROM singer) SELECT a FROM x", {"Singer"}, {"Singer.age"}),
         ("SELECT x.age FROM (SELECT * FROM singer) x", {"Singer"}, None),
         (
             "SELECT name FROM singer s WHERE EXISTS (SELECT 1 FROM concert WHERE singer_id = s.id)",
