@@ -303,6 +303,10 @@ def score(
     options = Options(**given)
     confirm = announced if yes else agreed
     shown = ("json" if as_json else printed_as, verbose, notes)
+    if corpus and not (run_file or predictions or order):
+        plugin = corpus.partition(":")[0]
+        if not registry.is_known("corpus", plugin) and not Path(plugin).exists():
+            find(corpus, options.out)  # a misspelled run is told as one
     if corpus and not registry.is_known("corpus", corpus) and is_name(corpus, options.out):
         fitting = {"top_k", "data_dir", "out", "metrics", "gold_corrections"}
         if run_file or predictions or order or given.keys() - fitting:

@@ -111,3 +111,9 @@ def test_a_missing_seal_is_damage(inside: Inside, name: str, old: bytes, new: by
         assert "it is not what was written" in " ".join((done.out + done.err).split())
     (listed,) = json.loads(inside("runs", "list", "--json").out)
     assert listed["state"] in ("damaged", "unreadable")
+
+
+def test_a_misspelled_run_is_told_as_one(inside: Inside) -> None:
+    printed = inside("score", "retrieval-mini")
+    assert printed.code == 2
+    assert "retrieval-mini: neither a run folder nor the name or id of a run" in printed.err
