@@ -42,7 +42,7 @@ def test_killed_at_random_moments(folder: Path) -> None:
     write(folder, TWELVE.replace("0.004", "0.02"))
     assert ran(folder, "--out", "whole", "--quiet")[0] == 0
     (folder / "produced").unlink()
-    moments = sorted(random.Random(20240229).sample(range(1, 12 * 12), 6))
+    moments = sorted(random.Random(20240229).sample(range(1, 12 * 12), 4))
     for moment in moments:
         process = start(sweep("--quiet"), folder)
         while sum(produced(folder).values()) < moment and process.poll() is None:
