@@ -39,7 +39,7 @@ def test_runs_on_mini(folder: Path, name: str) -> None:
     text = (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
     assert text.count("corpora: mini") == 1
     file = folder / f"{name}.yaml"
-    file.write_text(text.replace("corpora: mini", "corpora: {name: mini, limit: 80}"))
+    file.write_text(text.replace("corpora: mini", "corpora: {name: mini, limit: 30}"))
     outcomes = Sweep.load(file, observer=Recorder()).run(observer=Recorder())
     assert [outcome.error for outcome in outcomes] == [None] * CELLS[name]
     recalls = [outcome.scores["recall@10"].value for outcome in outcomes]
