@@ -248,7 +248,7 @@ def check(
         contract = CONTRACTS[kind]
         checks = contract.checks(name, **options)
         _agree_to_checks(kind, name, contract.most_sent, yes)
-        report = run(masked_settings(name), checks, observer)
+        report = run(name, checks, observer)
     if as_json:
         outcomes = [outcome._asdict() for outcome in report.outcomes]
         print_json({"plugin": report.plugin, "outcomes": outcomes})

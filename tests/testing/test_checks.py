@@ -56,6 +56,7 @@ def test_a_report_prints() -> None:
     assert lines[0] == f"Sound: {n_passed} checks passed, 0 failed, 2 skipped"
     assert lines[3:5] == ["  skipped corpora", "    not now"]
     assert lines[5].startswith("  passed  basics, top_k, ")
+    assert run("mine.py:Mine:api_key=sk-1", []).plugin == "mine.py:Mine:api_key=***"
 
 
 def test_what_cannot_start_is_reported_once() -> None:
