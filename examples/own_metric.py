@@ -1,6 +1,6 @@
 """A metric of your own is a function; the names of its parameters say what it is given.
 
-``target-bench run mini --retriever bm25 --metric examples/own_metric.py:found`` adds it to a run.
+``target-bench run mini --retriever bm25 --metric examples/own_metric.py:hit`` adds it to a run.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from target_bench import TableId, evaluate, metric
 
 
-def found(ranking: Sequence[TableId], gold: Sequence[TableId], k: int) -> bool:
+def hit(ranking: Sequence[TableId], gold: Sequence[TableId], k: int) -> bool:
     """Whether the first k tables hold a gold table: of several, one is enough."""
     return any(table in ranking[:k] for table in gold)
 
@@ -20,7 +20,7 @@ def words(answer: str) -> float:
 
 
 if __name__ == "__main__":
-    rankings = evaluate("bm25", "mini", metrics=[found])
-    print(rankings["bm25"]["found@10"], "beside", rankings["bm25"]["recall@10"])
+    rankings = evaluate("bm25", "mini", metrics=[hit])
+    print(rankings["bm25"]["hit@10"], "beside", rankings["bm25"]["recall@10"])
     answers = evaluate("bm25", "mini", task="qa", metrics=[words])
     print(answers["bm25"]["words"])

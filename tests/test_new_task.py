@@ -29,7 +29,7 @@ from target_bench import DataError, LeakRules, Metric, MetricSpec, SummaryBlock,
 class WordRecall(Metric):
     """The share of the words of the best reference that a text has."""
 
-    spec = MetricSpec("word_recall", label="Words", of="tales", digits=2, rank=1, decides=True)
+    spec = MetricSpec("word_recall", label="Words", scores="tales", digits=2, rank=1, decides=True)
     signature = "word_recall|version:1"
 
     def statistics(self, examples):

@@ -129,7 +129,7 @@ def values(name: str, pairs: Sequence[ComparedTables]) -> tuple[Floats, float]:
         return np.array(scores, dtype=np.float64), time.process_time() - started
     metric = registry.create("metric", name)
     examples: Any = pairs
-    if metric.spec.of != OF:
+    if metric.spec.scores != OF:
         examples = JudgedAnswers([p.text for p in pairs], [(p.gold,) for p in pairs])
     started = time.process_time()
     scores = metric.per_query(metric.statistics(examples))

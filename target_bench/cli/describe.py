@@ -413,7 +413,7 @@ def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
     from target_bench.metrics.scores import all_specs
 
     if task.metrics.__module__.startswith("target_bench.tasks."):
-        return [spec for spec in all_specs() if spec.of == task.scores]
+        return [spec for spec in all_specs() if spec.scores == task.scores]
     made, cutoffs = make_task(name), (1,) if task.answer == "ranking" else ()
     with errors_of("task", made, "metrics"):
         specs = [metric_of(each).spec for each in made.metrics((), cutoffs)]
@@ -435,7 +435,7 @@ def _metric(name: str) -> PluginDescription:
         spec, k = parse(name, needs_cutoff=False)
         made = named(spec.at(k)) if spec.at_k == (k is not None) else None
         named_tasks = registry.names("task")
-        tasks = [t for t in named_tasks if registry.resolve("task", t).scores == spec.of]
+        tasks = [t for t in named_tasks if registry.resolve("task", t).scores == spec.scores]
     signature = "" if made is None or (spec.at_k and not k) else made.signature
     facts = {
         "metric": spec.at(k) if k else f"{spec.name}@k" if spec.at_k else spec.name,
@@ -443,7 +443,7 @@ def _metric(name: str) -> PluginDescription:
         "definition": spec.description,
         "range": spec.range,
         "better": "higher" if spec.higher_is_better else "lower",
-        "of": spec.of,
+        "of": spec.scores,
         "tasks": tasks,
         "needs": list(spec.needs),
         "source": spec.source,

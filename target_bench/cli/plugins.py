@@ -131,7 +131,7 @@ def _metrics() -> Listing:
     rows = [
         [
             f"{spec.name}@k" if spec.at_k else spec.name,
-            spec.of,
+            spec.scores,
             spec.range,
             "higher" if spec.higher_is_better else "lower",
             spec.description,

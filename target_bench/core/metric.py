@@ -22,7 +22,7 @@ References = Literal["any", "short", "long"]
 """The length of the references for which a metric of text says something."""
 
 RANKINGS = "rankings"
-"""``MetricSpec.of`` of the metrics of table retrieval."""
+"""``MetricSpec.scores`` of the metrics of table retrieval."""
 
 SYNTHETIC = "[synthetic]"
 """The end of the name of a score over synthetic questions: ``recall@10[synthetic]``."""
@@ -63,8 +63,8 @@ class MetricSpec:
         label: as people call it, without a cutoff: ``R``, ``EX``; default: the name.
         description: the definition in one line.
         source: the paper or the package that it is from; empty where it needs none.
-        of: what is scored: ``rankings``, ``texts``, ``labels``, ``SQL`` or a word of a plug-in's
-            own; the tasks that name the same word in ``scores`` use it.
+        scores: what it is a metric of: ``rankings``, ``texts``, ``labels``, ``SQL`` or a word of a
+            plug-in's own; the tasks that name the same word in ``scores`` use it.
         at_k: whether it is read at a cutoff, as ``recall@10``.
         scale: the range of the number.
         highest: the largest value; of an unbounded metric that of a perfect answer. Default: 1, or
@@ -87,7 +87,7 @@ class MetricSpec:
     label: str = ""
     description: str = ""
     source: str = ""
-    of: str = "answers"
+    scores: str = "answers"
     at_k: bool = False
     scale: Scale = "share"
     highest: float | None = None
@@ -198,7 +198,7 @@ _WORDS = {"scale": get_args(Scale), "references": get_args(References)}
 
 _FITS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(
-        ("name", "label", "description", "source", "of", "marks"),
+        ("name", "label", "description", "source", "scores", "marks"),
         lambda value: isinstance(value, str) and len(value) <= 1000,
     ),
     **dict.fromkeys(

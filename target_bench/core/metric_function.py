@@ -86,7 +86,7 @@ class FunctionMetric(Metric[Outputs]):
         self._code = _identity(function)
         first_line = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
         fields = {"name": name, "description": first_line, "rank": _SHOWN_LAST, **declaration}
-        kind = {"of": "answers" if "answer" in named else RANKINGS, "at_k": "k" in named}
+        kind = {"scores": "answers" if "answer" in named else RANKINGS, "at_k": "k" in named}
         known = MetricSpec.__dataclass_fields__.keys() - kind
         for field in declaration.keys() - known:
             raise ConfigError(f"metric {name}: {unknown_name('field', field, sorted(known))}")
@@ -260,7 +260,7 @@ def read_metrics(name: str, value: Any) -> tuple[Any, ...]:
 def is_read_by(metric: Metric[Any], task: Task[Any]) -> bool:
     """Say whether a metric that was asked for can be computed for a task."""
     kinds = {task.scores, "answers"} - {RANKINGS, ""} if task.answer != "ranking" else {RANKINGS}
-    return metric.spec.of in kinds
+    return metric.spec.scores in kinds
 
 
 def added_metrics(
@@ -302,11 +302,12 @@ def check_read(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
         ConfigError: one is of none.
     """
     for metric in map(metric_of, metrics):
-        retrieved = metric.spec.of == RANKINGS and any(
+        retrieved = metric.spec.scores == RANKINGS and any(
             t.source == "retrieved" for t in tasks.values()
         )
         if tasks and not retrieved and not any(is_read_by(metric, t) for t in tasks.values()):
             raise ConfigError(
-                f"metric {metric.name}: it is of {metric.spec.of}, and none of {', '.join(tasks)} "
-                "has such. A function of answers has a parameter answer, one of rankings ranking"
+                f"metric {metric.name}: it scores {metric.spec.scores}, and none of "
+                f"{', '.join(tasks)} has such. A function of answers has a parameter answer, one "
+                "of rankings ranking"
             )

@@ -19,7 +19,7 @@ SPEC = MetricSpec(
     "BERTScore",
     "F measure of BERTScore, best reference (needs --task qa:bertscore=MODEL)",
     "Zhang et al. 2020",
-    of="texts",
+    scores="texts",
     needs=("references", "the extra bertscore", "a model"),
     rank=6,
 )

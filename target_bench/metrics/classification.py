@@ -207,7 +207,7 @@ def _both(
     **more: Any,
 ) -> tuple[MetricDefinition, MetricDefinition]:
     """Define the metric over all queries, and over those that got True or False as answer."""
-    common: dict[str, Any] = {"of": "labels", "needs": ("labels",)}
+    common: dict[str, Any] = {"scores": "labels", "needs": ("labels",)}
     whole = MetricSpec(name, label, description, **common, **more)
     part = MetricSpec(
         f"{name}[answered]", f"{label} (answered)", f"{description}, {_ANSWERED}", **common

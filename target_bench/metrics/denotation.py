@@ -157,7 +157,7 @@ class DenotationAccuracy(Metric[JudgedValues]):
         "Denotation",
         "share of answers with the values of the reference, as numbers, dates or texts",
         "Pasupat & Liang 2015; WikiTableQuestions' evaluator.py",
-        of="texts",
+        scores="texts",
         needs=("references that are lists of values",),
         rank=3,
         references="short",

@@ -720,7 +720,7 @@ def _define(
     cls: type[RetrievalMetric] = RetrievalMetric,
     **more: Any,
 ) -> MetricDefinition:
-    spec = MetricSpec(name, label, description, of=RANKINGS, **{"at_k": True, **more})
+    spec = MetricSpec(name, label, description, scores=RANKINGS, **{"at_k": True, **more})
     return MetricDefinition(spec, lambda k=None, depth=None: cls(spec, measure, k, depth))
 
 

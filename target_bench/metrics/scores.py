@@ -213,7 +213,7 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
         scores: the metrics, in the order in which the run records them.
         every: keep those of long references there too, after the others.
     """
-    specs = {name: spec for name, spec in _published(scores).items() if spec.of != RANKINGS}
+    specs = {name: spec for name, spec in _published(scores).items() if spec.scores != RANKINGS}
     ranked = sorted((n for n in specs if specs[n].rank is not None), key=_by_rank(specs))
     if not ranked:
         return list(specs)
@@ -226,7 +226,9 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
 
 def ranking_metrics(scores: Scores) -> list[str]:
     """List the main metrics about rankings among those of a run, by rank and cutoff."""
-    specs = {n: s for n, s in _published(scores).items() if s.of == RANKINGS and s.rank is not None}
+    specs = {
+        n: s for n, s in _published(scores).items() if s.scores == RANKINGS and s.rank is not None
+    }
     return sorted(specs, key=lambda name: (_by_rank(specs)(name), _parts(name)[1]))
 
 

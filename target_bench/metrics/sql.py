@@ -187,7 +187,7 @@ def _define(
     **more: Any,
 ) -> MetricDefinition:
     settings: dict[str, Any] = {"needs": ("databases",), "tolerance": 0.005} | more
-    spec = MetricSpec(name, label, description, source, of="SQL", **settings)
+    spec = MetricSpec(name, label, description, source, scores="SQL", **settings)
 
     def make() -> MeanOverQueries:
         return MeanOverQueries(spec, measure)

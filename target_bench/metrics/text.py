@@ -253,7 +253,9 @@ _NORMAL_FORM = "OTT-QA's normal form, best reference"
 
 
 def _spec(name: str, label: str, description: str, source: str, **more: Any) -> MetricSpec:
-    return MetricSpec(name, label, description, source, of="texts", needs=("references",), **more)
+    return MetricSpec(
+        name, label, description, source, scores="texts", needs=("references",), **more
+    )
 
 
 _PERCENT: dict[str, Any] = {"scale": "percent", "digits": 2, "tolerance": 0.01}

@@ -17,7 +17,7 @@ SPEC = MetricSpec(
     "BARTScore",
     "mean log-likelihood of a token of the reference after the answer (needs a model)",
     "Yuan et al. 2021",
-    of="texts",
+    scores="texts",
     scale="unbounded",
     highest=0.0,
     needs=("references", "the extra transformers", "a model"),

@@ -17,7 +17,7 @@ SPEC = MetricSpec(
     "BLEURT",
     "mean BLEURT over references, ToTTo's script (needs --task table_to_text:bleurt=FOLDER)",
     "Sellam et al. 2020; ToTTo's totto_bleurt_eval.py",
-    of="texts",
+    scores="texts",
     scale="unbounded",
     needs=("references", "the extra bleurt", "a checkpoint"),
     tolerance=0.001,

@@ -66,7 +66,7 @@ def _cell_spec(part: Part) -> MetricSpec:
         f"{_NAMES[part].replace('_', ' ')} F1 (BERTScore)",
         f"mean f1 of {_PARTS[part]} over tables, rescaled BERTScore of the most similar one",
         "Wu et al. 2022",
-        of=OF,
+        scores=OF,
         needs=("the extra bertscore", "--task text-to-table:cell_bertscore=MODEL"),
     )
 

@@ -203,7 +203,7 @@ def _define(
         label,
         description,
         _PARENT_SOURCE if is_parent else "Parikh et al. 2020; Post 2018",
-        of=OF,
+        scores=OF,
         scale="percent",
         digits=2,
         needs=("references", "tables") if is_parent else ("references",),

@@ -156,7 +156,7 @@ def _define(
         name,
         label,
         description,
-        of=scored,
+        scores=scored,
         deterministic=not judged,
         needs=("a judge",) if judged else (),
     )

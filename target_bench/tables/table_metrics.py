@@ -82,7 +82,7 @@ def _define(
         packages: distributions besides those that read tables which can change a value.
         **fields: more fields of the declaration.
     """
-    spec = MetricSpec(name, label, description, source, of=OF, **fields)
+    spec = MetricSpec(name, label, description, source, scores=OF, **fields)
 
     def make(parser: str = HTML_PARSER) -> MeanOfValues:
         def sign() -> str:
@@ -334,7 +334,7 @@ def text_spec(spec: MetricSpec, needs: tuple[str, ...] | None = None) -> MetricS
         name=f"{spec.name}[tables]",
         label=f"{spec.label} (text)",
         description=f"{spec.description.partition(' (needs')[0]}, of the answer as it is written",
-        of=OF,
+        scores=OF,
         rank=None,
         references="any",
         decides=False,

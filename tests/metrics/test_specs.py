@@ -63,7 +63,7 @@ def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() ->
     for task in BUILT_IN["task"]:
         for metric in _metrics_of(task):
             assert spec_of(metric.name) == metric.spec
-            assert metric.spec.of == registry.resolve("task", task).scores
+            assert metric.spec.scores == registry.resolve("task", task).scores
             met[metric.spec.name] = metric.spec
     assert met == SPECS
     assert load("mini").info.tasks == tuple(BUILT_IN["task"])
@@ -88,7 +88,7 @@ def test_every_name_is_read_back(spec: MetricSpec) -> None:
         MetricSpec,
         name=NAMES,
         label=st.text(max_size=9),
-        of=st.text(max_size=9),
+        scores=st.text(max_size=9),
         at_k=st.booleans(),
         scale=st.sampled_from(["share", "percent", "unbounded"]),
         highest=st.one_of(st.none(), st.floats(0, 1e6)),
@@ -210,7 +210,7 @@ def test_the_page_of_the_documentation_is_of_the_declarations() -> None:
     }
     assert documented == {
         spec.name + "@k" * spec.at_k: (
-            spec.of,
+            spec.scores,
             spec.range,
             "higher" if spec.higher_is_better else "lower",
             f"{spec.tolerance:g}",
@@ -221,5 +221,5 @@ def test_the_page_of_the_documentation_is_of_the_declarations() -> None:
         (s for s in SPECS.values() if s.rank is not None), key=lambda spec: spec.rank or 0
     )
     for listed, of_rankings in zip(ranks.split("* "), (False, True), strict=True):
-        names = [s.name + "@k" * s.at_k for s in ranked if (s.of == "rankings") == of_rankings]
+        names = [s.name + "@k" * s.at_k for s in ranked if (s.scores == "rankings") == of_rankings]
         assert re.findall(r"`(.*?)`", listed) == names

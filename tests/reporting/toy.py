@@ -21,7 +21,7 @@ SPEC = MetricSpec(
     "edits",
     label="ED",
     description="mean difference in length from the nearest reference",
-    of="texts",
+    scores="texts",
     scale="unbounded",
     highest=50,
     digits=1,

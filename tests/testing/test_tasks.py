@@ -88,7 +88,7 @@ def near(ranking: Sequence[TableId], gold: Sequence[TableId], k: int) -> bool:
 class Words(Metric[JudgedAnswers]):
     """The share of the words of the references."""
 
-    spec = MetricSpec("words", of="texts", scale="unbounded")
+    spec = MetricSpec("words", scores="texts", scale="unbounded")
 
     @property
     def signature(self) -> str:
@@ -147,7 +147,7 @@ def test_sound_metrics_pass(given: Any) -> None:
 
 def test_the_name_of_a_metric_of_this_package_is_refused() -> None:
     class Reserved(Words):
-        spec = MetricSpec("rougeL", of="texts")
+        spec = MetricSpec("rougeL", scores="texts")
 
     with pytest.raises(ConfigError, match="give yours a name of its own"):
         check_metric(Reserved)

@@ -29,10 +29,10 @@ class MyRetriever(Retriever):
 
     def retrieve(self, query: str, top_k: int) -> list[tuple[TableId, float]]:
         """Return the tables that share a word with the query, best first."""
-        asked = sorted(_words(query))
-        scores = [sum(self.weights[w] for w in asked if w in held) for held in self.words]
-        found = [(table_id, s) for table_id, s in zip(self.ids, scores, strict=True) if s > 0]
-        return sorted(found, key=lambda pair: -pair[1])[:top_k]
+        query_words = sorted(_words(query))
+        scores = [sum(self.weights[w] for w in query_words if w in held) for held in self.words]
+        ranking = [(table_id, s) for table_id, s in zip(self.ids, scores, strict=True) if s > 0]
+        return sorted(ranking, key=lambda pair: -pair[1])[:top_k]
 
     def save(self, folder: Path) -> None:
         """Write the index; with ``--indexes FOLDER`` a corpus is indexed once."""
