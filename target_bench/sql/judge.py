@@ -1,8 +1,9 @@
 """Answers of a model, judged: SQL is read, run as the gold is, and what both give is compared.
 
-The way of an answer: ``SQLAnswer`` (the text and what it is judged against) is read and run in a
-worker, which gives ``Executed`` (what became of a statement); compared with that of the gold it is
-a ``JudgedQuery`` (the verdict and its values), kept with all that reports show in ``JudgedAnswer``.
+Between the text of an ``SQLAnswer`` and its verdict (``JudgedQuery``) stand four values: the SQL
+that is read in it (``Extracted``), what of that is run, and where (``_Prediction``), what a worker
+gave (``Executed``), and this compared with what the gold gave (``Ran``). All that reports show is
+kept in a ``JudgedAnswer``.
 """
 
 import hashlib
@@ -120,27 +121,6 @@ class _Prediction(NamedTuple):
     problem: Executed | str | None = None
 
 
-class _Trial(NamedTuple):
-    """A prediction that was run and compared.
-
-    Attributes:
-        ran: what it gave, or None without a prediction.
-        spiders: what it gave as Spider's rule has it, where gold or prediction is another text.
-        values: the value under each rule.
-        stopped: what stopped a comparison, by rule.
-    """
-
-    ran: Ran | None
-    spiders: Executed | None = None
-    values: Mapping[str, float] = {}
-    stopped: Mapping[str, Executed] = {}
-
-    @property
-    def executed(self) -> Executed | None:
-        """What became of the prediction."""
-        return self.ran.executed if self.ran else None
-
-
 class Judge:
     """A judge of answers, in the processes of a pool.
 
@@ -197,24 +177,19 @@ class Judge:
             database=prediction.database_id,
             engine=engine_of(self._copies.engine, gold_file),
         )
-        trial = _Trial(
-            Ran(prediction.problem) if isinstance(prediction.problem, Executed) else None
-        )
+        ran = Ran(prediction.problem) if isinstance(prediction.problem, Executed) else None
         try:
             gold, spiders_gold = self._gold(worker, gold_file, answer.gold_sql)
             if file is not None:
-                trial = self._try(
-                    worker, file, prediction.texts, answer.gold_sql, gold, spiders_gold
-                )
-                predicted = trial.executed
-                if predicted and predicted.outcome == "unusable" and file == gold_file:
-                    raise LeftOutError("unusable", predicted.message, gold)
+                ran = self._try(worker, file, prediction.texts, answer.gold_sql, gold, spiders_gold)
+                if ran.executed.outcome == "unusable" and file == gold_file:
+                    raise LeftOutError("unusable", ran.executed.message, gold)
         except LeftOutError as error:
             record = replace(record, reason=str(error), left_out=error.kind)
             return replace(record, notes=self._notes(gold_file), **_shown(error.gold))
-        predicted = trial.executed
-        rewritten = (spiders_gold or gold, trial.spiders) if trial.spiders else None
-        query = verdict(gold, predicted, trial.values, rewritten, self._rule, trial.stopped)
+        predicted, stopped = (ran.executed, ran.stopped) if ran else (None, {})
+        rewritten = (spiders_gold or gold, ran.spiders) if ran and ran.spiders else None
+        query = verdict(gold, predicted, ran.values if ran else {}, rewritten, self._rule, stopped)
         sides = rewritten if rewritten and self._rule == "spider" else (gold, predicted)
         if query.verdict == "gold_failed":
             reason = f"gold: {sides[0].outcome}: {sides[0].message}"
@@ -225,9 +200,9 @@ class Judge:
         return replace(
             record,
             query=query,
-            reason=reason or _stops(trial.stopped, self._rule),
-            rows=trial.ran.rows if trial.ran else None,
-            result=trial.ran.preview if trial.ran else None,
+            reason=reason or _stops(stopped, self._rule),
+            rows=ran.rows if ran else None,
+            result=ran.preview if ran else None,
             outcome=predicted.outcome if predicted else None,
             links=self._links(worker, answer.gold_sql, prediction.sql, gold_file),
             notes=self._notes(gold_file, file),
@@ -300,7 +275,7 @@ class Judge:
         gold_sql: str,
         gold: Executed,
         spiders_gold: Executed | None,
-    ) -> _Trial:
+    ) -> Ran:
         """Run a prediction and compare it with the gold.
 
         Args:
@@ -316,31 +291,31 @@ class Judge:
             key = ("translate", file, text)
             try:
                 if key in self._stopped:
-                    return _Trial(Ran(self._stopped[key]))
+                    return Ran(self._stopped[key])
                 statements.append(self._copies.statement(worker, file, text))
             except DataError as error:
-                return _Trial(Ran(Executed("unusable", message=str(error))))
+                return Ran(Executed("unusable", message=str(error)))
             except StoppedError as error:
                 self._stopped[key] = error.executed
-                return _Trial(Ran(error.executed))
+                return Ran(error.executed)
             except ValueError as error:
                 reason = f"it has no translation: {error}"
                 statements.append(Executed("error", message=reason))
         (first, *others) = statements
         if isinstance(first, Executed):
-            return _Trial(Ran(first))
+            return Ran(first)
         own = (("bird", "multiset", "soft_f1"), gold)
         spiders = (("spider",), spiders_gold or gold)
         if not others:
-            trial = self._run(worker, first, gold_sql, [own, spiders], self._repeats)
-            return trial._replace(spiders=trial.executed) if spiders_gold else trial
-        trial = self._run(worker, first, gold_sql, [own], self._repeats)
+            ran = self._run(worker, first, gold_sql, [own, spiders], self._repeats)
+            return ran._replace(spiders=ran.executed) if spiders_gold else ran
+        ran = self._run(worker, first, gold_sql, [own], self._repeats)
         (other,) = others
         if isinstance(other, Executed):
-            return trial._replace(spiders=other)
+            return ran._replace(spiders=other)
         more = self._run(worker, other, gold_sql, [spiders])
-        values, stopped = {**trial.values, **more.values}, {**trial.stopped, **more.stopped}
-        return _Trial(trial.ran, more.executed, values, stopped)
+        values, stopped = {**ran.values, **more.values}, {**ran.stopped, **more.stopped}
+        return ran._replace(spiders=more.executed, values=values, stopped=stopped)
 
     def _run(
         self,
@@ -349,20 +324,21 @@ class Judge:
         gold_sql: str,
         comparisons: Iterable[tuple[tuple[str, ...], Executed]],
         repeat: int = 1,
-    ) -> _Trial:
+    ) -> Ran:
         """Run a statement and compare its result with golds, each under some rules.
 
         What met a limit is not tried again for another query: that would meet it again, and a
         submission may hold it ten thousand times.
         """
         if statement in self._stopped:
-            return _Trial(self._stopped[statement])
+            ran: Ran = self._stopped[statement]
+            return ran
         try:
             ran = worker.run(*statement, repeat)
         except StoppedError as error:
             ran = Ran(error.executed)
         except DataError as error:
-            return _Trial(Ran(Executed("unusable", message=str(error))))
+            return Ran(Executed("unusable", message=str(error)))
         if ran.executed.outcome in _LIMITS:
             self._stopped[statement] = ran
         values: dict[str, float] = {}
@@ -382,7 +358,7 @@ class Judge:
             stopped |= dict.fromkeys(rules, stop)
             if stop.outcome in _LIMITS:
                 self._stopped[*statement, rules] = stop
-        return _Trial(ran, None, values, stopped)
+        return ran._replace(values=values, stopped=stopped)
 
     def _links(
         self, worker: Worker, gold_sql: str, sql: str | None, file: Path | None

@@ -14,7 +14,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, replace
@@ -59,17 +59,24 @@ class StoppedError(Exception):
 
 
 class Ran(NamedTuple):
-    """A statement that was run; its rows are still with the worker.
+    """A statement that was run; its rows are still with the worker, which compares them there.
 
     Attributes:
         executed: what it gave, without columns and rows.
         preview: the beginning of the result (``worker.preview``), or None if it failed.
         rows: how many rows it gave.
+        spiders: what it gave as Spider's rule has it, where that is another text than the gold's
+            or its own.
+        values: the value of the comparison with the gold under each rule.
+        stopped: what stopped a comparison, by rule.
     """
 
     executed: Executed
     preview: dict[str, Any] | None = None
     rows: int = 0
+    spiders: Executed | None = None
+    values: Mapping[str, float] = {}
+    stopped: Mapping[str, Executed] = {}
 
 
 class Worker:
