@@ -239,8 +239,8 @@ def _stored(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[
 
     manifests = sorted((place.whole / "runs").glob("*/manifest.json"))
     folders = [root / path.parent.name for path in manifests]
-    about = [json.loads(path.read_bytes())["asked"].get("about") for path in manifests]
-    alike = [folder for folder, part in zip(folders, about, strict=True) if part is None]
+    tasks = [json.loads(path.read_bytes())["asked"].get("about") for path in manifests]
+    alike = [folder for folder, task in zip(folders, tasks, strict=True) if task is None]
     yield "list", every
     for folder in folders:
         yield f"show {folder.name}", partial(shown, folder)

@@ -111,24 +111,24 @@ def flip(place: Place, kind: Kind, chance: random.Random, whole: Mapping[str, Me
     byte, bit = chance.randrange(len(content)), chance.randrange(8)
     content[byte] ^= 1 << bit
     path.write_bytes(content)
-    found = measured(place, kind.step)
-    outcome, detail = _judged(found, whole[kind.step])
+    after = measured(place, kind.step)
+    outcome, detail = _judged(after, whole[kind.step])
     return Flip(kind, str(path.relative_to(place.trial)), byte, bit, outcome, detail)
 
 
-def _judged(found: Measured, whole: Measured) -> tuple[str, str]:
-    if found.fault is not None:
-        return "traceback", found.fault
-    new = [message for messages in found.said.values() for message in messages]
-    other = {n for n, value in found.figures.items() if value != whole.figures[n]}
-    if "list" in other and found.said["list"]:
-        listed = found.figures["list"]
+def _judged(after: Measured, whole: Measured) -> tuple[str, str]:
+    if after.fault is not None:
+        return "traceback", after.fault
+    new = [message for messages in after.said.values() for message in messages]
+    other = {n for n, value in after.figures.items() if value != whole.figures[n]}
+    if "list" in other and after.said["list"]:
+        listed = after.figures["list"]
         if all(whole.figures["list"][name] == one for name, one in listed.items()):
             other.remove("list")  # the damaged run is left out, and was named
     if other:
-        silent = [name for name in other if not found.said[name]]
+        silent = [name for name in other if not after.said[name]]
         return f"other, {'silent' if silent else 'said'}", f"{sorted(other)}: {new[:1]}"
-    if found.figures.keys() != whole.figures.keys() or found.said.get("list"):
+    if after.figures.keys() != whole.figures.keys() or after.said.get("list"):
         return "refused", new[0]
     return ("made again", new[0]) if new else ("no effect", "")
 
@@ -175,17 +175,16 @@ def main() -> None:
     def job(number: int) -> list[Flip]:
         with tempfile.TemporaryDirectory() as folder:
             numbers = range(number, given.flips, given.jobs)
-            found = []
-            for one in trial(Path(folder), numbers, given.seed, given.only, given.sql_limit):
-                found.append(one)
-                print(
-                    one.outcome, one.file, one.byte, one.bit, one.detail, sep="\t", file=sys.stderr
-                )
-            return found
+            flips = []
+            for flip in trial(Path(folder), numbers, given.seed, given.only, given.sql_limit):
+                flips.append(flip)
+                fields = flip.outcome, flip.file, flip.byte, flip.bit, flip.detail
+                print(*fields, sep="\t", file=sys.stderr)
+            return flips
 
     waiting = [begun(partial(job, number)) for number in range(given.jobs)]
-    for one in (one for result in waiting for one in result()):
-        counts[one.kind.name, one.outcome] += 1
+    for flip in (flip for result in waiting for flip in result()):
+        counts[flip.kind.name, flip.outcome] += 1
     table = Table("kind of file", "flips", *OUTCOMES)
     names = [kind.name for kind in KINDS if any(counts[kind.name, o] for o in OUTCOMES)]
     for name in [*names, "all"]:

@@ -94,12 +94,12 @@ def _parent(examples: JudgedDescriptions) -> Columns:
 
 def _table_scores(answers: Sequence[ComparedTables]) -> Columns:
     nan = float("nan")
-    h_scores = [one.h_score for one in answers]
-    cells = [[s["cells"].f1 for _, s in one.pairs("exact") if "cells" in s] for one in answers]
+    h_scores = [answer.h_score for answer in answers]
+    cells = [[s["cells"].f1 for _, s in a.pairs("exact") if "cells" in s] for a in answers]
     return {
-        "H content": [nan if one is None else one.content for one in h_scores],
-        "H structure": [nan if one is None else one.structure for one in h_scores],
-        "H content (v2)": [one.h_score_v2.content for one in answers],
+        "H content": [nan if score is None else score.content for score in h_scores],
+        "H structure": [nan if score is None else score.structure for score in h_scores],
+        "H content (v2)": [answer.h_score_v2.content for answer in answers],
         "cell F1": [float(np.mean(values)) if values else nan for values in cells],
     }
 
@@ -113,16 +113,18 @@ def _descriptions(data: Path) -> Iterable[tuple[str, JudgedDescriptions]]:
 
 
 def _examples(records: Sequence[dict[str, Any]], answers: Sequence[str]) -> JudgedDescriptions:
-    about = []
-    for one in records:
+    tables = []
+    for record in records:
         rows = [
             [GridCell(c["value"], c["row_span"], c["column_span"], c["is_header"]) for c in row]
-            for row in one["table"]
+            for row in record["table"]
         ]
-        titles = (one[f"table_{part}"] for part in ("page_title", "section_title", "section_text"))
-        about.append(evidence(rows, one["highlighted_cells"], *titles))
+        titles = (
+            record[f"table_{part}"] for part in ("page_title", "section_title", "section_text")
+        )
+        tables.append(evidence(rows, record["highlighted_cells"], *titles))
     accepted = [tuple(a["final_sentence"] for a in r["sentence_annotations"]) for r in records]
-    return JudgedDescriptions(list(answers), accepted, about, is_padded(accepted))
+    return JudgedDescriptions(list(answers), accepted, tables, is_padded(accepted))
 
 
 def _predictions(folder: Path, records: Sequence[dict[str, Any]], size: str) -> list[str]:
@@ -143,15 +145,15 @@ def _tables(data: Path) -> Iterable[tuple[str, list[ComparedTables]]]:
             if (key := text if name == "GPT" else str(place)) in answers
         ]
         start = time.process_time()
-        n = len([one.support for one in compared])
+        n = len([table.support for table in compared])
         print(f"\n{n} answers of {name}: {time.process_time() - start:.2f} s of processor")
         yield f"RotoWire, {name}", compared
 
 
 def _gpt(folder: Path) -> dict[str, str]:
     path = folder / "model_outputs/gpt.rotowire.raw.json.gz"
-    found: dict[str, str] = json.loads(gzip.decompress(path.read_bytes()))
-    return found
+    answers: dict[str, str] = json.loads(gzip.decompress(path.read_bytes()))
+    return answers
 
 
 def _gemini(folder: Path) -> dict[str, str]:

@@ -78,10 +78,10 @@ def main() -> None:
         added += took
         threshold = np.partition(scores, -K)[-K] * (1 - 1e-12)  # rounding
         start = time.perf_counter()
-        found, read, looked_up = _max_score(lists, threshold, scores_of_all)
+        candidates, read, looked_up = _max_score(lists, threshold, scores_of_all)
         pruned += time.perf_counter() - start
         expected = places[scores >= threshold]
-        assert np.array_equal(found, expected), f"question {i}: MaxScore found other tables"
+        assert np.array_equal(candidates, expected), f"question {i}: MaxScore found other tables"
         blocks = chain.from_iterable(_block_max(lists, threshold, n_tables, b) for b in BLOCKS)
         counts.append([lists.n, 0, read, looked_up, *blocks])
     _print(np.mean(counts, axis=0).reshape(-1, 2), len(counts), n_tables)
@@ -123,17 +123,17 @@ def _max_score(lists: Lists, threshold: float, scores: Floats) -> tuple[Any, int
         places, weights = lists.places[i], lists.weights[i]
         starts = np.array([0, len(places)], dtype=places.dtype)
         csc_matvec(len(scores), 1, starts, places, weights, _ONE, scores)
-    found = np.flatnonzero(scores)
-    known, rest, looked_up = scores[found], threshold - room, 0
+    candidates = np.flatnonzero(scores)
+    known, rest, looked_up = scores[candidates], threshold - room, 0
     for i in sorted(left_out, key=lambda i: -lists.bounds[i]):
         possible = known + rest >= threshold
-        found, known = found[possible], known[possible]
-        looked_up += len(found)
+        candidates, known = candidates[possible], known[possible]
+        looked_up += len(candidates)
         places, weights = lists.places[i], lists.weights[i]
-        at = np.minimum(np.searchsorted(places, found), len(places) - 1)
-        known += np.where(places[at] == found, weights[at], 0.0)
+        at = np.minimum(np.searchsorted(places, candidates), len(places) - 1)
+        known += np.where(places[at] == candidates, weights[at], 0.0)
         rest -= lists.bounds[i]
-    return found[known >= threshold], sum(len(lists.places[i]) for i in read), looked_up
+    return candidates[known >= threshold], sum(len(lists.places[i]) for i in read), looked_up
 
 
 def _block_max(lists: Lists, threshold: float, n_tables: int, size: int) -> tuple[int, int]:

@@ -59,9 +59,9 @@ def browser() -> "Iterator[Browser]":
     if not CHROMIUM.exists():
         pytest.skip(f"there is no chromium at {CHROMIUM} ($TARGET_BENCH_CHROMIUM names another)")
     with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
-        yield found
-        found.close()
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture

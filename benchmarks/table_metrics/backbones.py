@@ -45,11 +45,11 @@ def main() -> None:
         score = 1 - published_penalty(record["alignment"], counted)
         scores[record["table1"].strip(), record["table2"].strip()] = score
     measured = agreement(options.release / "tabxbench", scores)
-    found = {"tables": len(records), "equal_counts": equal, **asdict(measured)}
+    figures = {"tables": len(records), "equal_counts": equal, **asdict(measured)}
     if options.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(figures, indent=1))
     else:
-        print(", ".join(f"{name} {value:.4g}" for name, value in found.items()))
+        print(", ".join(f"{name} {value:.4g}" for name, value in figures.items()))
 
 
 def agreement(folder: Path, scores: dict[tuple[str, str], float]) -> RankAgreement:

@@ -287,7 +287,7 @@ def entailment_by(model: str) -> Entailment:
     def probabilities(pairs: Sequence[tuple[str, str]]) -> list[float]:
         inputs = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in pairs]
         return [
-            next(one["score"] for one in labels if one["label"].lower().startswith("entail"))
+            next(x["score"] for x in labels if x["label"].lower().startswith("entail"))
             for labels in classify(inputs, truncation=True, batch_size=32)
         ]
 

@@ -114,7 +114,7 @@ def main() -> None:
         table.add_row(name, on, f"{values.mean():.3f}", f"{low:.3f} to {high:.3f}", four)
 
     def scored(of: RubricWeights, places: Sequence[int]) -> Floats:
-        scores = np.array([[one.score(of) for one in compared[i]] for i in places])
+        scores = np.array([[table.score(of) for table in compared[i]] for i in places])
         return rhos(scores, good[list(places)])
 
     every = range(len(compared))

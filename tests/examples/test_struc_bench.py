@@ -37,9 +37,9 @@ def test_instructions_by_rules_and_by_a_generator(
         f"{name}_validation.json" for name in ("csv", "html", "json", "latex", "table")
     ]
     for path in Path("rules").iterdir():
-        for found in tune.read_records(path):
+        for example in tune.read_records(path):
             assert not instructions.quoted_cells(
-                found["instruction"], found["output"], found["format"]
+                example["instruction"], example["output"], example["format"]
             )
     Path("writer.py").write_text(WRITER)
     words = ["mini", "--split", "validation", "-o", "written", "--generator", "writer.py:Writer"]
@@ -129,7 +129,7 @@ def test_a_model_learns_to_write_tables(
     query = {"query_id": "q", "query": test["input"], "answer": test["output"], "split": "test"}
     query |= {"task": "text_to_table", "format": "text", "instruction": test["instruction"]}
     other = query | {"query_id": "r", "query": "another", "split": "validation"}
-    lines = (json.dumps({**one, "table_id": None}) for one in (query, other))
+    lines = (json.dumps({**q, "table_id": None}) for q in (query, other))
     (own / "queries.jsonl").write_text("\n".join(lines) + "\n")
     out = tmp_path / "adapter"
     words = [str(file), "--base", str(base), "--batch-size", "8", "--at-once", "8"]

@@ -17,15 +17,15 @@ from tests.retrievers.models import cross_encoder, sentence_encoder
 def test_pairs_have_hard_negatives_and_nothing_that_will_be_scored(tmp_path: Path) -> None:
     shop = str(shops(tmp_path / "shops", copies=True))
     write = Serializer()
-    found = training_pairs([shop], "train", [f"{shop}:test"], write, n_negatives=3)
-    assert found.left_out == 2, "about a copy of a gold table of test"
-    assert len(found.rows) == len(found.lines) == 2 * len(FRUITS) - 2
-    for row in found.rows:
+    pairs = training_pairs([shop], "train", [f"{shop}:test"], write, n_negatives=3)
+    assert pairs.left_out == 2, "about a copy of a gold table of test"
+    assert len(pairs.rows) == len(pairs.lines) == 2 * len(FRUITS) - 2
+    for row in pairs.rows:
         texts = [row["positive"], *(row[f"negative_{i}"] for i in (1, 2, 3))]
         assert len(set(texts)) == 4
         assert not any("coal" in text for text in texts)
     again = training_pairs([shop], "train", [f"{shop}:test"], write, n_negatives=3)
-    assert again == found
+    assert again == pairs
     shared = training_pairs([shop], "train", [f"{shop}:test"], write, shared_tables=True, limit=5)
     assert len(shared.rows) == 5
     with pytest.raises(ConfigError, match="is kept out, because it will be scored"):
