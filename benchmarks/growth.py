@@ -54,7 +54,6 @@ from target_bench.retrievers.bm25 import BM25
 
 K = 10
 BATCH = 128
-LIMIT = 256 * 2**20
 SEED = 7
 MB = 2**20
 LOADS = ("first load", "second load")
@@ -241,12 +240,6 @@ def _bm25(corpus: Corpus, questions: list[str], folder: Path) -> Figures:
     return _indexed(BM25(), corpus, questions, folder)
 
 
-def _limited(corpus: Corpus, questions: list[str], _: Path) -> Figures:
-    retriever = BM25()
-    retriever.limit_memory(LIMIT)
-    return _indexed(retriever, corpus, questions, None)
-
-
 def _indexed(retriever: BM25, corpus: Corpus, questions: list[str], folder: Path | None) -> Figures:
     start = time.perf_counter()
     retriever.embed_corpus(corpus)
@@ -350,7 +343,6 @@ def _tantivy(corpus: Corpus, questions: list[str], _: Path) -> Figures:
 _SEARCH: dict[str, Callable[[Corpus, list[str], Path], Figures]] = {
     "bm25": _bm25,
     "saved": _saved,
-    "bm25 in 256 MB": _limited,
     "bm25s": _plain,
     "tantivy": _tantivy,
 }

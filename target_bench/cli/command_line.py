@@ -133,7 +133,7 @@ _PANELS = {
         "gold_missing",
         "data_dir",
     ),
-    "Retrieval": ("top_k", "indexes", "latency", "memory"),
+    "Retrieval": ("top_k", "indexes", "latency"),
     "Answers": (
         "generators",
         "prompt",
@@ -173,7 +173,6 @@ MissingGold = Annotated[GoldMissing, declared("gold_missing")]
 OnFailure = Annotated[OnError, declared("on_error")]
 RetryFailed = Annotated[bool, declared("retry_failed")]
 Latency = Annotated[int, declared("latency")]
-Memory = Annotated[str | None, declared("memory")]
 Indexes = Annotated[Path | None, declared("indexes")]
 WithinDatabase = Annotated[bool, declared("within_database")]
 Metrics = Annotated[list[str] | None, declared("metrics")]

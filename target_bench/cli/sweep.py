@@ -52,9 +52,6 @@ def sweep(
     workers: Annotated[
         int | None, option("Number of cells that run at the same time. Default: 1.")
     ] = None,
-    memory: Annotated[
-        str | None, typer.Option(help="Memory limit of all workers together, as in 8GB.")
-    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder of the runs. Default: as the file says.")
     ] = None,
@@ -83,7 +80,7 @@ def sweep(
     view = SweepView(quiet)
     try:
         with redirect_stdout(sys.stderr):
-            loaded = Sweep.load(file, out=out, memory=memory, observer=view)
+            loaded = Sweep.load(file, out=out, observer=view)
         if dry_run:
             _show(loaded, form)
             return

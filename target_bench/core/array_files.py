@@ -1,10 +1,9 @@
 """Indexes on disk: arrays as .npy, everything else as JSON, sparse matrices memory-mapped."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,40 +53,3 @@ def read_sparse(folder: Path, name: str) -> Any:
     matrix = csr_matrix(arrays, shape=flags["shape"])
     matrix.has_sorted_indices = flags["sorted"]
     return matrix
-
-
-class StoredShards(Sequence[Any]):
-    """Sparse matrices in a folder, each opened again at every access.
-
-    Args:
-        folder: where they are.
-        n: how many.
-    """
-
-    def __init__(self, folder: Path, n: int) -> None:
-        self._folder = folder
-        self._n = n
-
-    def __len__(self) -> int:
-        return self._n
-
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        places = range(self._n)[index]
-        if isinstance(places, range):
-            return [self[place] for place in places]
-        return read_sparse(self._folder, shard_name(places))
-
-
-def shard_name(number: int) -> str:
-    """Return the prefix of a shard's file names."""
-    return f"shard-{number}"
-
-
-def write_shards(folder: Path, shards: Sequence[Any]) -> None:
-    """Write matrices for ``StoredShards`` to read."""
-    for number, shard in enumerate(shards):
-        write_sparse(folder, shard_name(number), shard)

@@ -178,13 +178,6 @@ class Retriever(ABC):
         """Return notes for the user about the work so far, shown at the end. Default: nothing."""
         return ()
 
-    def limit_memory(self, n_bytes: int) -> None:
-        """Limit the memory to about this much; called before ``embed_corpus``, changes no result.
-
-        Default: ``NotImplementedError``, which the harness turns into a warning.
-        """
-        raise NotImplementedError
-
     def save(self, folder: Path) -> None:
         """Write the index into an existing, empty folder. Default: ``NotImplementedError``.
 

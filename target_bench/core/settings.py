@@ -7,7 +7,6 @@ are ``key=value,key=value``, values in YAML flow style. Neither is shown with a 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, dataclass, fields
-from fractions import Fraction
 from functools import cache
 from operator import index
 from pathlib import Path
@@ -109,35 +108,6 @@ def path(name: str, value: Any) -> Path | None:
     if value is not None and not isinstance(value, str | Path):
         raise ConfigError(f"{name}={value!r}: expected a path")
     return None if value is None else Path(value)
-
-
-def amount(name: str, value: Any) -> int | None:
-    """Read an amount of memory in bytes from a number or text such as ``500MB``, or None."""
-    try:
-        return None if value is None else n_bytes(value)
-    except ConfigError as error:
-        raise ConfigError(str(error).replace("memory", name, 1)) from error
-
-
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_AMOUNT = r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)(i?)b?\s*"
-_BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-
-
-def n_bytes(amount: int | str) -> int:
-    """Return bytes from a number or from text such as ``500MB``, ``1.5 GB`` or ``2GiB``.
-
-    Raises:
-        ConfigError: it is not a positive amount.
-    """
-    if isinstance(amount, int) and not isinstance(amount, bool) and amount > 0:
-        return amount
-    match = re.fullmatch(_AMOUNT, str(amount)[:50].lower())
-    if match and not (match[3] and not match[2]):
-        size = int(Fraction(match[1]) * (_BINARY if match[3] else _UNITS)[match[2]])
-        if size > 0:
-            return size
-    raise ConfigError(f"memory={amount!r}: expected an amount such as 500MB or 2GiB")
 
 
 def cutoffs(name: str, value: Any) -> tuple[int, ...]:

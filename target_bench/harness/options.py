@@ -9,7 +9,6 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
 from target_bench.core.schema import GoldMissing, OnError, TableFormat
 from target_bench.core.settings import (
-    amount,
     choice,
     cutoffs,
     option,
@@ -61,7 +60,6 @@ class Options(PromptOptions):
         retry_failed: whether the queries that are recorded as failed are asked again, and recorded
             again if they fail again; with ``on_error="stop"`` they are in any case.
         latency: how many single queries are timed after the batches, at most 500.
-        memory: bytes that the retriever should keep to; None for no limit.
         indexes: the folder of saved indexes; None for none.
         within_database: search only among the tables of each query's own database.
         metrics: metrics besides those of the task: functions, objects of ``Metric``, or texts as
@@ -186,10 +184,6 @@ class Options(PromptOptions):
             sweep="latency",
         ),
     )
-    memory: int | None = field(
-        default=None,
-        metadata=option("Memory limit of a retriever, as in 500MB.", amount, sweep="memory"),
-    )
     indexes: Path | None = field(
         default=None,
         metadata=option(
@@ -292,7 +286,6 @@ class Keywords(DataKeywords, total=False):
     on_error: OnError
     retry_failed: bool
     latency: int
-    memory: int | str | None
     indexes: str | Path | None
     within_database: bool
     prompt: str | Path | None

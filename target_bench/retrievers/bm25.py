@@ -42,9 +42,6 @@ from target_bench.search.lexical.postings import (
 )
 from target_bench.search.lexical.question_log import QuestionLog
 
-SMALLEST_MEMORY = 16 * 2**20
-"""The least memory limit, in bytes: below it there is no room for a block of scores."""
-
 _MANY = 20_000
 """Tables from which on processes beside this one are worth starting."""
 
@@ -131,7 +128,6 @@ class BM25(Retriever):
         self._log = None if log is None else QuestionLog(log)
         if backend == "rank-bm25":
             self.packages = ("rank-bm25", *self.packages)
-        self._memory: int | None = None
         self._check()
 
     def _check(self) -> None:
@@ -171,10 +167,8 @@ class BM25(Retriever):
     def _postings(self, corpus: Corpus) -> Postings:
         write = serializers(self.fields, self.format, self.rows)
         texts = ([serializer(table) for serializer in write] for table in corpus)
-        workers = 0
-        if len(corpus) >= _MANY and self._memory is None:
-            workers = n_processors() if n_processors() > 1 else 0
-        how = (self._analyzer, self._formula(), self._memory, workers)
+        workers = n_processors() if len(corpus) >= _MANY and n_processors() > 1 else 0
+        how = (self._analyzer, self._formula(), workers)
         return Postings.of_texts(texts, *how, self._least_counts())
 
     def _least_counts(self) -> LeastCounts | None:
@@ -190,26 +184,6 @@ class BM25(Retriever):
     def _start(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
         self._analyzer = self._analyzer_of(languages_in(corpus, self.language))
-
-    def limit_memory(self, n_bytes: int) -> None:
-        """Index in shards on disk, in the system's folder for temporary files.
-
-        Counts and weights stay within the limit. Besides, there are in memory the scores of a
-        shard for every processor, the vocabulary, the tables' ids, and the page cache of the
-        system, which it takes back at need.
-
-        Raises:
-            ConfigError: less than 16 MiB.
-            NotImplementedError: the backend is rank-bm25, which holds everything in memory.
-        """
-        if self.backend != "bm25s":
-            raise NotImplementedError
-        if n_bytes < SMALLEST_MEMORY:
-            raise ConfigError(
-                f"a memory limit of {n_bytes} bytes is too small to index with; allow at least "
-                f"{SMALLEST_MEMORY} bytes ({SMALLEST_MEMORY >> 20}MiB)"
-            )
-        self._memory = n_bytes
 
     def save(self, folder: Path) -> None:
         """Write the index; with rank-bm25, the tokens of all tables."""
@@ -315,7 +289,7 @@ class BM25F(BM25):
         return FieldsCombined(self.k1, tuple(self._field_b()), tuple(self.field_weights()))
 
     def _postings(self, corpus: Corpus) -> Postings:
-        return Postings.build(self._tokens(corpus), self._formula(), self._memory)
+        return Postings.build(self._tokens(corpus), self._formula())
 
     def _tokens(self, corpus: Corpus) -> Iterator[list[list[str]]]:
         """Yield the tokens of the fields; as a last field each term of the table once.
@@ -340,7 +314,7 @@ class _Bm25sIndex:
 
     @classmethod
     def load(cls, settings: BM25, folder: Path) -> "_Bm25sIndex":
-        return cls(settings, Postings.load(folder, settings._memory))
+        return cls(settings, Postings.load(folder))
 
     def rank(self, settings: BM25, queries: Sequence[str], k: int) -> Ranked:
         numbers = [self._numbers.of_text(query) for query in queries]

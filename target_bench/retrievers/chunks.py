@@ -64,10 +64,6 @@ class Chunks(Retriever):
         self._n_cut = self._chunks.n_cut
         self._inner.embed_corpus(self._chunks)
 
-    def limit_memory(self, n_bytes: int) -> None:
-        """Pass the limit on to the retriever."""
-        self._inner.limit_memory(n_bytes)
-
     def notes(self) -> Sequence[str]:
         """Return the number of tables with rows left out, and the notes of the retriever."""
         notes = self._inner.notes()

@@ -90,21 +90,6 @@ class Hybrid(Retriever):
         for part in self._parts:
             part.embed_corpus(corpus)
 
-    def limit_memory(self, n_bytes: int) -> None:
-        """Give every part an equal share.
-
-        Raises:
-            NotImplementedError: one of them keeps no limit; the others do.
-        """
-        unlimited = False
-        for part in self._parts:
-            try:
-                part.limit_memory(n_bytes // len(self._parts))
-            except NotImplementedError:
-                unlimited = True
-        if unlimited:
-            raise NotImplementedError
-
     def notes(self) -> Sequence[str]:
         """Return the notes of the parts."""
         return [note for part in self._parts for note in part.notes()]

@@ -112,10 +112,6 @@ class Rerank(Retriever):
         self._corpus = corpus
         self._inner.embed_corpus(corpus)
 
-    def limit_memory(self, n_bytes: int) -> None:
-        """Pass the limit on to the retriever; the model is held besides."""
-        self._inner.limit_memory(n_bytes)
-
     def notes(self) -> Sequence[str]:
         """Return the notes of the retriever, and the number of cut pairs."""
         return [*self._inner.notes(), *self._scorer.notes()]

@@ -119,10 +119,6 @@ class InnerRetriever:
         own = getattr(self.retriever, "notes", None)
         return [f"{self.label}: {note}" for note in own()] if callable(own) else []
 
-    def limit_memory(self, n_bytes: int) -> None:
-        """Pass the limit on; ``NotImplementedError`` if the retriever keeps none."""
-        self._optional("limit_memory", n_bytes)
-
     def save(self, folder: Path) -> None:
         """Have the index written into a new folder.
 
@@ -173,10 +169,6 @@ class Wrapper(Retriever):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the retriever index the tables."""
         self._inner.embed_corpus(corpus)
-
-    def limit_memory(self, n_bytes: int) -> None:
-        """Pass the limit on to the retriever."""
-        self._inner.limit_memory(n_bytes)
 
     def notes(self) -> Sequence[str]:
         """Return the notes of the retriever."""

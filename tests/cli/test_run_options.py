@@ -42,14 +42,6 @@ def test_rankings_of_fewer_tables_are_counted(inside: Inside, fails: str) -> Non
     assert words in " ".join(inside.good(*RUN, "fails.py:Few", "--notes").split())
 
 
-def test_memory(inside: Inside) -> None:
-    """A budget changes no score and no run."""
-    (first,) = inside.results(*RUN, "bm25")
-    (again,) = inside.results(*RUN, "bm25", "--memory", "1.5 GiB", "--out", "other")
-    assert again["scores"] == first["scores"]
-    assert Path(again["folder"]).name == Path(first["folder"]).name
-
-
 def test_broken_index(inside: Inside, tmp_path: Path) -> None:
     inside.good(*RUN, "bm25", "--indexes", "saved")
     (index,) = (tmp_path / "saved").rglob("index.json")

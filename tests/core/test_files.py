@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, random_array
 
 from target_bench.core import array_files, files
-from target_bench.core.array_files import StoredShards
 from target_bench.core.files import DamageError, atomic_write, exclusive_lock, free_lock
 
 PATIENCE = 60
@@ -162,17 +161,13 @@ def test_json_of_any_depth_is_read_or_a_value_error(document: str) -> None:
 @pytest.mark.parametrize("shape", [(3, 5), (0, 0), (0, 4), (4, 0)])
 def test_sparse_matrices_come_back(tmp_path: Path, shape: tuple[int, int]) -> None:
     matrix = csr_matrix(random_array(shape, density=0.5, rng=np.random.default_rng(1)))
-    array_files.write_shards(tmp_path, [matrix, matrix * 2])
-    shards = StoredShards(tmp_path, 2)
-    assert len(shards) == len(shards[:]) == 2
-    for read, factor in ((shards[0], 1), (shards[-1], 2)):
-        assert read.shape == shape
-        assert (read.toarray() == matrix.toarray() * factor).all()
-        assert {p: getattr(read, p).dtype for p in ("data", "indices", "indptr")} == {
-            p: getattr(matrix, p).dtype for p in ("data", "indices", "indptr")
-        }
-    with pytest.raises(IndexError):
-        shards[2]
+    array_files.write_sparse(tmp_path, "weights", matrix)
+    read = array_files.read_sparse(tmp_path, "weights")
+    assert read.shape == shape
+    assert (read.toarray() == matrix.toarray()).all()
+    assert {p: getattr(read, p).dtype for p in ("data", "indices", "indptr")} == {
+        p: getattr(matrix, p).dtype for p in ("data", "indices", "indptr")
+    }
 
 
 def test_arrays_are_mapped_and_hold_no_objects(tmp_path: Path) -> None:

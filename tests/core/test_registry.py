@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import Spec, parse
-from target_bench.core.settings import n_bytes, parse_settings
+from target_bench.core.settings import parse_settings
 
 
 @pytest.mark.parametrize(
@@ -117,26 +116,3 @@ def test_settings_round_trip(settings: dict[str, Any]) -> None:
 )
 def test_parse(text: str, expected: Spec) -> None:
     assert parse("retriever", text) == expected
-
-
-# Amounts of memory
-
-
-@pytest.mark.parametrize(
-    ("amount", "n"),
-    [
-        (10**30, 10**30),
-        (np.int64(5), 5),
-        ("12B", 12),
-        ("500 mb", 500_000_000),
-        (" 1.5 GB\n", 1_500_000_000),
-        ("2GiB", 2**31),
-        ("2gi", 2**31),
-        ("2g", 2 * 10**9),
-        ("0.5KiB", 512),
-        ("1.0000000001t", 10**12 + 100),
-        ("9007199254740993", 9007199254740993),
-    ],
-)
-def test_amounts_of_memory(amount: Any, n: int) -> None:
-    assert n_bytes(amount) == n

@@ -70,7 +70,6 @@ def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
         ("top_k", "10, 1", (1, 10)),
         ("top_k", [5, np.int64(1), 5], (1, 5)),
         ("distractors", "ottqa:n=3", ("ottqa:n=3",)),
-        ("memory", "1.5MB", 1_500_000),
         ("indexes", "saved", Path("saved")),
         ("limit", np.int32(4), 4),
     ],
@@ -91,7 +90,6 @@ def test_what_is_read(name: str, value: Any, read: Any) -> None:
         ("retry_failed", "yes"),
         ("split", 3),
         ("distractors", [1]),
-        ("memory", 0),
         ("indexes", 7),
         ("tables", 0),
         ("prompt_tokens", 0.5),
@@ -109,12 +107,11 @@ def test_invalid_values(name: str, value: Any) -> None:
     st.lists(st.integers(1, 10**6), min_size=1),
     st.none() | st.integers(1),
     st.lists(st.text()),
-    st.none() | st.integers(1, 10**12),
 )
 def test_reading_twice_changes_nothing(
-    top_k: list[int], limit: int | None, distractors: list[str], memory: int | None
+    top_k: list[int], limit: int | None, distractors: list[str]
 ) -> None:
-    first = Options(top_k=tuple(top_k), limit=limit, distractors=tuple(distractors), memory=memory)
+    first = Options(top_k=tuple(top_k), limit=limit, distractors=tuple(distractors))
     assert replace(first) == first
     assert list(first.top_k) == sorted(set(top_k))
     assert Options(**first.run_json()) == first

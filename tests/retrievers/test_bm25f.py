@@ -11,9 +11,6 @@ from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25F
 from tests.retrievers.tables import (
     ask,
-    built,
-    corpus,
-    same_rankings,
     table,
 )
 
@@ -72,15 +69,3 @@ def test_is_the_formula(
     expected = {str(i): score(query, i, tokens, retriever) for i in range(len(made))}
     scores = {table_id.table_id: score for table_id, score in ask(retriever, [query], 100)[0]}
     assert scores == pytest.approx({i: s for i, s in expected.items() if s > 0}, rel=1e-8)
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_a_memory_limit_changes_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from target_bench.search.lexical import postings
-
-    monkeypatch.setattr(postings, "_PIECE_TABLES", 2)
-    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**24)  # every piece goes to disk
-    limited = BM25F() if spec == "bm25f" else built(spec)
-    limited.limit_memory(16 * 2**20)
-    limited.embed_corpus(corpus())
-    same_rankings(ask(limited), ask(built(spec)))

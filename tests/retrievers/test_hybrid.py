@@ -165,20 +165,6 @@ def test_notes_carry_the_part_they_are_of() -> None:
     assert Hybrid([Talking([]), "bm25", Given([])]).notes() == ["Talking: 3 texts were cut"]
 
 
-def test_a_memory_limit_is_shared() -> None:
-    limits: list[int] = []
-
-    class Limited(Given):
-        def limit_memory(self, n_bytes: int) -> None:
-            limits.append(n_bytes)
-
-    Hybrid([Limited([]), Limited([])]).limit_memory(2**20)
-    assert limits == [2**19, 2**19]
-    with pytest.raises(NotImplementedError):
-        Hybrid([Given([]), Limited([])]).limit_memory(2**20)
-    assert limits[2:] == [2**19]
-
-
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 3.7, 1e9])
 @pytest.mark.parametrize(
     "settings", [{"normalise": "none"}, {"normalise": "max"}, {"method": "rrf"}]

@@ -1,4 +1,4 @@
-"""The memory budget of a retriever, and its index built or read from a folder."""
+"""The index of a retriever, built or read from a folder."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -107,17 +107,3 @@ def folder(root: Path, label: Iterable[str], identity: Mapping[str, Any], finger
     key = run_key({"retriever": dict(identity), "corpus_fingerprint": fingerprint})
     earlier = sorted(root.glob(f"*-{key}"))  # the same index, perhaps of a run spelled otherwise
     return earlier[0] if earlier else root / "-".join([*words, key])
-
-
-def limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:
-    """Have a retriever keep to this many bytes; warn where it keeps no limit."""
-    limit_memory = getattr(retriever, "limit_memory", None)  # optional; users' own may lack it
-    try:
-        if callable(limit_memory):
-            limit_memory(memory)
-            return
-    except NotImplementedError:
-        pass
-    observer.warning(
-        f"the memory budget does not bound {type(retriever).__name__}, which keeps no limit"
-    )

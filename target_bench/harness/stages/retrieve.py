@@ -323,9 +323,7 @@ class RetrieveStage:
             self.part_notes.setdefault(note, []).extend(query.database_id for query in queries[:1])
 
     def _prepare(self, retriever: RetrieverLike, corpus: Corpus) -> None:
-        """Have the corpus embedded, or its index read, within the memory budget."""
-        if self.options.memory is not None:
-            index.limit(retriever, self.options.memory, self.observer)
+        """Have the corpus embedded, or its index read."""
         if self._indexes is None:
             retriever.embed_corpus(corpus.handed_out())
             return

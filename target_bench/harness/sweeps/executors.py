@@ -39,9 +39,9 @@ class Executor(Protocol):
 class Local:
     """Runs cells on this machine: in this process, or several at a time in processes of their own.
 
-    Several workers share the cores (each computes with ``cores // workers`` threads) and the memory
-    that cells were given. If a worker dies, the cells that are left run one by one, so that only
-    the one that ends its process again has failed.
+    Several workers share the cores: each computes with ``cores // workers`` threads. If a worker
+    dies, the cells that are left run one by one, so that only the one that ends its process again
+    has failed.
 
     Args:
         workers: how many cells run at a time.
@@ -68,7 +68,7 @@ class Local:
         cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
         threads = max(1, cores // self.workers)
         try:
-            shared = [self._with_its_share(cell, threads) for cell in cells]
+            shared = [replace(cell, cores=threads) for cell in cells]
             left = {cell.number: cell for cell in shared}
             try:
                 for outcome in self._parallel(shared, threads, observer):
@@ -82,13 +82,6 @@ class Local:
                         yield failed(cell, _lost(error))
         finally:  # a later sweep may be of another folder, or of plug-ins that were edited
             get_reusable_executor().shutdown(wait=True, kill_workers=True)
-
-    def _with_its_share(self, cell: SweepCell, threads: int) -> SweepCell:
-        memory = cell.options.memory
-        if memory is not None:
-            share = max(1, memory // self.workers)
-            cell = replace(cell, options=replace(cell.options, memory=share))
-        return replace(cell, cores=threads)
 
     def _parallel(self, cells: Sequence[SweepCell], threads: int, observer: Observer) -> Outcomes:
         from joblib import Parallel, delayed, parallel_config
@@ -189,7 +182,7 @@ def _lost(error: Exception) -> str:
     why = " ".join(str(error).split())[:300]
     return (
         f"the process of this cell died ({type(error).__name__}: {why}). What it recorded is "
-        "kept; run the sweep again, with fewer workers or with --memory if it ran out of memory."
+        "kept; run the sweep again, with fewer workers if it ran out of memory."
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from target_bench.core.observer import Observer
 from target_bench.core.text_tables import csv_text
-from target_bench.harness.options import PROMPT_OPTIONS, in_sweeps, read_option
+from target_bench.harness.options import PROMPT_OPTIONS, in_sweeps
 from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.sweeps.cell import CellOutcome, described, failed
 from target_bench.harness.sweeps.executors import Executor, Local
@@ -52,7 +52,6 @@ class Sweep:
         file: str | Path,
         *,
         out: str | Path | None = None,
-        memory: str | int | None = None,
         observer: Observer | None = None,
     ) -> "Sweep":
         """Read a file, load its corpora and build its plug-ins once; nothing is asked or written.
@@ -60,7 +59,6 @@ class Sweep:
         Args:
             file: the YAML file.
             out: where runs go, in place of what the file says.
-            memory: what all workers together should keep to, in place of what the file says.
             observer: gets loading.
 
         Raises:
@@ -71,8 +69,6 @@ class Sweep:
         name, shared = name_of(document), shared_options(document)
         if out is not None:
             shared["out"] = Path(out)
-        if memory is not None:
-            shared["memory"] = read_option("memory", memory, "--memory: memory")
         all_cells = cells(document, shared)
         if len(all_cells) > _MANY:
             observer.waiting(f"{file}: {len(all_cells):,} cells are looked at", 0.0)

@@ -1,25 +1,15 @@
 """How often each term is in each field of each table, in shards of consecutive tables.
 
 A shard is counted table by table and then ordered by term. A term of a table takes four bytes and
-one for each field. What is over a memory limit lies in a temporary folder.
+one for each field.
 """
 
-import os
-import shutil
-import tempfile
-import weakref
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from target_bench.core import array_files
-from target_bench.core.errors import StoreError, reason
 
 Ints = NDArray[np.integer]
 
@@ -85,19 +75,13 @@ class Counter:
 
     Args:
         n_fields: of a table.
-        memory: bytes that counts may take; None for as many as they need.
-
-    Attributes:
-        spilled: the folder of the shards, if counts were over the limit.
     """
 
-    def __init__(self, n_fields: int, memory: int | None) -> None:
-        self._memory = memory
+    def __init__(self, n_fields: int) -> None:
         self._growing = _Growing(n_fields)
         self._shards: list[TableCounts] = []
         self._n_tables, self._n_tokens = 0, [0] * n_fields
         self._frequencies: list[Ints] = [np.zeros(0, dtype=np.int64) for _ in range(n_fields)]
-        self.spilled: Spilled | None = None
 
     def add(self, terms: Ints, lengths: Ints, n_terms: int) -> None:
         """Count consecutive tables.
@@ -106,15 +90,9 @@ class Counter:
             terms: the numbers of their tokens.
             lengths: how many each field has, all fields of the first table before the second's.
             n_terms: how many terms there are so far.
-
-        Raises:
-            StoreError: the folder for temporary files cannot be written, or has no room.
         """
         self._growing.add(terms, lengths, n_terms)
-        if self._memory is not None and self._growing.n_bytes > self._memory:
-            self.spilled = self.spilled or Spilled()
-            self._close(n_terms)
-        elif self._memory is None and len(self._growing.terms) > MOST_IN_A_SHARD:
+        if len(self._growing.terms) > MOST_IN_A_SHARD:
             self._close(n_terms)
 
     def _close(self, n_terms: int) -> None:
@@ -127,10 +105,7 @@ class Counter:
                 part = slice(start, start + _AT_ONCE)
                 terms = shard.terms[part][shard.counts[field][part] > 0]
                 self._frequencies[field] += np.bincount(terms, minlength=n_terms)
-        if self.spilled is None:
-            self._shards.append(shard)
-        else:
-            self.spilled.add(shard)
+        self._shards.append(shard)
 
     def statistics(self, n_terms: int) -> CorpusStatistics:
         """End counting, and return what is known of all tables."""
@@ -142,8 +117,6 @@ class Counter:
 
     def shards(self, n_terms: int) -> Iterator[TermCounts]:
         """Yield all shards; each is let go."""
-        if self.spilled is not None:
-            yield from (_by_term(shard, n_terms) for shard in self.spilled.counts())
         while self._shards:
             yield _by_term(self._shards.pop(0), n_terms)
 
@@ -174,11 +147,6 @@ class _Growing:
         self.terms = array("i")
         self._counts: list[array[int]] = [array("B") for _ in range(n_fields)]
         self._lengths: list[array[int]] = [array("i") for _ in range(n_fields)]
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of the counts."""
-        return sum(part.itemsize * len(part) for part in (self.terms, *self._counts))
 
     def counts_so_far(self) -> TableCounts:
         """Return the counts; nothing may be added from then on."""
@@ -222,61 +190,3 @@ def _extended(numbers: "array[int]", more: Ints) -> "array[int]":
         numbers = array(code, np.frombuffer(numbers, numbers.typecode).astype(code).tobytes())
     numbers.frombytes(more.astype(numbers.typecode).tobytes())
     return numbers
-
-
-class Spilled:
-    """Shards of counts that become shards of weights, in a folder of their own.
-
-    The folder is removed with this object, or with the process that made it.
-
-    Raises:
-        StoreError: the folder cannot be made; so do the methods if it cannot be written.
-    """
-
-    def __init__(self) -> None:
-        with _storing():
-            self._folder = Path(tempfile.mkdtemp(prefix="target-bench-"))
-        weakref.finalize(self, _remove, self._folder, os.getpid())
-        self._n_shards = 0
-
-    def add(self, shard: TableCounts) -> None:
-        """Write the counts of a shard."""
-        with _storing():
-            folder = self._folder / f"counts-{self._n_shards}"
-            folder.mkdir()
-            parts = (shard.ends, shard.terms, *shard.counts, *shard.lengths)
-            for number, part in enumerate(parts):
-                array_files.write_array(folder / f"{number}.npy", part)
-        self._n_shards += 1
-
-    def counts(self) -> Iterator[TableCounts]:
-        """Yield each shard; its files are removed when the next one is asked for."""
-        for number in range(self._n_shards):
-            folder = self._folder / f"counts-{number}"
-            n = len(list(folder.iterdir()))
-            ends, terms, *others = (array_files.read_array(folder / f"{i}.npy") for i in range(n))
-            yield TableCounts(ends, terms, others[: len(others) // 2], others[len(others) // 2 :])
-            shutil.rmtree(folder)
-
-    def weighed(self, shards: Iterable[Any]) -> array_files.StoredShards:
-        """Write the weights of all shards and return them."""
-        for number, shard in enumerate(shards):
-            with _storing():
-                array_files.write_sparse(self._folder, array_files.shard_name(number), shard)
-        return array_files.StoredShards(self._folder, self._n_shards)
-
-
-@contextmanager
-def _storing() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"{tempfile.gettempdir()}: what is over the memory limit cannot be written there "
-            f"({reason(error)}). Make room, or name another folder with $TMPDIR."
-        ) from error
-
-
-def _remove(folder: Path, owner: int) -> None:
-    if os.getpid() == owner:  # not in a forked child
-        shutil.rmtree(folder, ignore_errors=True)

@@ -9,7 +9,6 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,7 +23,6 @@ from target_bench.search.lexical.counts import (
     CorpusStatistics,
     Counter,
     Ints,
-    Spilled,
     TermCounts,
 )
 
@@ -35,8 +33,6 @@ _AT_ONCE = 2**16
 """Terms of tables that a thread weighs at a time."""
 _CANCELLED = 1e-12
 """Share of a weight that remains when all but its last bits cancel."""
-_COUNTS_SHARE = 8
-"""Counts may take one part in this many of a memory limit: weights take several times as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +98,16 @@ class Postings:
         absent: for each term what bm25l and bm25+ give it in a table that does not have it.
     """
 
-    def __init__(
-        self,
-        vocabulary: dict[str, int],
-        shards: Sequence[Any],
-        absent: Floats,
-        spilled: Spilled | None = None,
-    ) -> None:
+    def __init__(self, vocabulary: dict[str, int], shards: Sequence[Any], absent: Floats) -> None:
         self.vocabulary = vocabulary
         self.shards = shards
         self.absent = absent
-        self._spilled = spilled  # holds the folder of the shards
 
     @classmethod
     def build(
         cls,
         tables: Iterable[Sequence[Sequence[str]]],
         formula: Weighing,
-        memory: int | None = None,
         least_counts: LeastCounts | None = None,
     ) -> "Postings":
         """Index tables.
@@ -127,15 +115,11 @@ class Postings:
         Args:
             tables: for each table the tokens of its fields.
             formula: how to weigh them.
-            memory: bytes to stay within, or None.
             least_counts: corrects in how many tables terms are; default: nothing is corrected.
-
-        Raises:
-            StoreError: the folder for temporary files cannot be written, or has no room.
         """
         vocabulary: dict[str, int] = defaultdict(count().__next__)
         number = vocabulary.__getitem__
-        counter = Counter(formula.n_fields, _for_counts(memory))
+        counter = Counter(formula.n_fields)
         terms, lengths = array("i"), array("i")
         for fields in tables:
             for tokens in fields:
@@ -154,7 +138,6 @@ class Postings:
         tables: Iterable[Sequence[str]],
         analyzer: Analyzer,
         formula: Weighing,
-        memory: int | None = None,
         workers: int = 0,
         least_counts: LeastCounts | None = None,
     ) -> "Postings":
@@ -164,16 +147,15 @@ class Postings:
             tables: for each table the texts of its fields.
             analyzer: what makes their tokens.
             formula: how to weigh them.
-            memory: bytes to stay within, or None.
             workers: how many processes read the texts; 0 reads them in this one. The index is the
                 same.
             least_counts: as for ``build``.
 
         Raises:
-            StoreError: as for ``build``, or a process has ended.
+            StoreError: a process has ended.
         """
         vocabulary: dict[str, int] = {}
-        counter = Counter(formula.n_fields, _for_counts(memory))
+        counter = Counter(formula.n_fields)
         for terms, lengths in _read(_pieces(tables), analyzer, vocabulary, workers):
             counter.add(terms, lengths, len(vocabulary))
         return cls._weighed(vocabulary, counter, formula, least_counts)
@@ -192,25 +174,24 @@ class Postings:
             frequencies = [np.maximum(of_field, least) for of_field in corpus.frequencies]
             corpus = replace(corpus, frequencies=frequencies)
         weigher = formula.weigher(corpus)
-        shards = map(partial(_weights, weigher), counter.shards(len(vocabulary)))
-        if counter.spilled is None:
-            return cls(vocabulary, list(shards), weigher.absent)
-        return cls(vocabulary, counter.spilled.weighed(shards), weigher.absent, counter.spilled)
+        shards = [_weights(weigher, shard) for shard in counter.shards(len(vocabulary))]
+        return cls(vocabulary, shards, weigher.absent)
 
     def save(self, folder: Path) -> None:
         """Write everything into a folder."""
-        array_files.write_shards(folder, self.shards)
+        for number, shard in enumerate(self.shards):
+            array_files.write_sparse(folder, f"shard-{number}", shard)
         array_files.write_array(folder / "absent.npy", self.absent)
         content = {"vocabulary": list(self.vocabulary), "n_shards": len(self.shards)}
         array_files.write_json(folder / "postings.json", content)
 
     @classmethod
-    def load(cls, folder: Path, memory: int | None = None) -> "Postings":
-        """Read the files that ``save`` wrote; with a memory limit, shards are opened one by one."""
+    def load(cls, folder: Path) -> "Postings":
+        """Read the files that ``save`` wrote; the weights stay on disk until they are used."""
         content = array_files.read_json(folder / "postings.json")
-        stored = array_files.StoredShards(folder, content["n_shards"])
+        numbers = range(content["n_shards"])
+        shards = [array_files.read_sparse(folder, f"shard-{number}") for number in numbers]
         vocabulary = {term: number for number, term in enumerate(content["vocabulary"])}
-        shards = list(stored) if memory is None else stored
         return cls(vocabulary, shards, array_files.read_array(folder / "absent.npy"))
 
     def queries(self, queries: Sequence[Sequence[str]]) -> Any:
@@ -252,10 +233,6 @@ def _read(
     from target_bench.search.lexical.large_corpora import read_beside
 
     return read_beside(pieces, analyzer, terms, workers)
-
-
-def _for_counts(memory: int | None) -> int | None:
-    return None if memory is None else memory // _COUNTS_SHARE
 
 
 def _weights(weigher: Weigher, shard: TermCounts) -> Any:

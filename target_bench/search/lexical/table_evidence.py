@@ -206,7 +206,7 @@ class Evidence:
         """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
         return cls(
             Texts(languages),
-            [Postings.load(folder / f"bm25-{number}", None) for number in (0, 1)],
+            [Postings.load(folder / f"bm25-{number}") for number in (0, 1)],
             {term: n for n, term in enumerate(read_json(folder / "vocabulary.json"))},
             [read_sparse(folder, name) for name in _MATRICES],
             read_sparse(folder, "rows"),

@@ -1,4 +1,4 @@
-"""Getting a retriever ready: its memory budget, and its index from a folder."""
+"""Getting a retriever ready: its index from a folder."""
 
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,6 @@ class Saving(Counting):
     def __init__(self) -> None:
         super().__init__()
         self.told: list[Any] = []
-
-    def limit_memory(self, n_bytes: int) -> None:
-        self.told.append(n_bytes)
 
     def embed_corpus(self, corpus: Corpus) -> None:
         self.told.append("embed")
@@ -43,10 +40,10 @@ def test_index_is_built_once(tmp_path: Path) -> None:
     """For every run over the same tables: another k or limit asks the same index."""
     retrievers = [Saving() for _ in range(3)]
     results = [
-        _run(tmp_path, retriever, indexes=tmp_path / "saved", top_k=top_k, memory="2MB")
+        _run(tmp_path, retriever, indexes=tmp_path / "saved", top_k=top_k)
         for retriever, top_k in zip(retrievers, (10, 5, 10), strict=True)
     ]
-    assert [r.told for r in retrievers] == [[2_000_000, "embed", "save"], [2_000_000, "load"], []]
+    assert [r.told for r in retrievers] == [["embed", "save"], ["load"], []]
     assert results[2].reused
     plain = _run(tmp_path / "plain", Saving(), top_k=5)
     same_scores(plain, results[1])

@@ -99,7 +99,7 @@ def test_results_are_those_of_the_local_executor(
         cell(2, "tfidf", limit=40),
         cell(3, "bm25", task="question_answering", generator="extractive"),
         cell(4, "nobody"),
-        cell(5, "plugins.py:Slow", memory=10**9),
+        cell(5, "plugins.py:Slow"),
     ]
     heard, local = Heard(), Heard()
     outcomes = on_ray(cells, heard)

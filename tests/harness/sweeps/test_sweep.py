@@ -203,7 +203,7 @@ def test_cost_of_what_is_paid(folder: Path) -> None:
         (("limit: 12", "database: x"), "no query is about the database 'x'"),
         (("top_k: [1, 5]", "prompts: none.yaml"), "none.yaml: there is no such file"),
         (("top_k: [1, 5]", "distractors: {name: ./no, n: 3}"), "no: there is no"),
-        (("top_k: [1, 5]", "memory: much"), "memory='much'"),
+        (("top_k: [1, 5]", "latency: much"), "latency='much'"),
     ],
 )
 def test_impossible_settings(folder: Path, change: tuple[str, str], message: str) -> None:

@@ -51,7 +51,6 @@ PLAIN = "corpora: mini\nretrievers: bm25\n"
         (f"{PLAIN}latency: true", "latency=True: expected a whole number from 0"),
         (f"{PLAIN}structured: 1", "structured=1: expected true or false"),
         (f"{PLAIN}tables: []", "tables: the list is empty"),
-        (f"{PLAIN}memory: much", "memory='much': expected an amount such as 500MB"),
         (
             f"{PLAIN}generators: {{name: x, gpus: .inf}}",
             "generators.gpus: expected a number from 0",
@@ -66,7 +65,7 @@ PLAIN = "corpora: mini\nretrievers: bm25\n"
         (f"{PLAIN}generators:\n  - {{label: x}}", "generators[0]: expected a name or {name: ..."),
         (f"{PLAIN}generators: [a=gold, a=empty]", "generators: 'a=gold' and 'a=empty'"),
         (f"{PLAIN}table_formats: [markdwon]", "table_formats[0]='markdwon': expected text or"),
-        (f"{PLAIN}limit: x\nmemory: y", "limit='x': expected a whole number from 1\n"),
+        (f"{PLAIN}limit: x\nlatency: y", "limit='x': expected a whole number from 1\n"),
         (f"{PLAIN}tasks: [retrieval, retrival]", "tasks: unknown task 'retrival'"),
         ("retrievers: x\ncorpora: {name: mini, limit: 0}", "corpora.limit=0: expected a whole"),
         ("retrievers: x\ncorpora: {name: mini, spilts: d}", "corpora.spilts: unknown key 'spilts'"),

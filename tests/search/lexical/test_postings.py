@@ -1,7 +1,5 @@
 """BM25 weights against bm25s, and shards against the whole."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +9,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from target_bench.core import array_files
 from target_bench.core.errors import StoreError
 from target_bench.data.table_text import WORDS, Analyzer
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
 from target_bench.search.lexical import counts, large_corpora, postings
 from target_bench.search.lexical.postings import Formula, Postings
-from tests.builders import ROOT
 from tests.retrievers.tables import TABLES, ask, table
 
 METHODS = ["lucene", "robertson", "atire", "bm25l", "bm25+"]
-LIMIT = 2**24
 LETTERS = "abcdefg"
 
 
@@ -71,28 +66,23 @@ def test_weights_are_those_of_bm25s(
 @given(
     text=st.text(f"{LETTERS} ", min_size=1, max_size=60),
     piece=st.integers(1, 4),
-    share=st.sampled_from([1, 2**18, 2**21, 2**24]),
 )
 @settings(deadline=None, max_examples=25)
-def test_shards_are_the_whole_cut_up(method: str, text: str, piece: int, share: int) -> None:
+def test_shards_are_the_whole_cut_up(method: str, text: str, piece: int) -> None:
     """Bit for bit, whatever the pieces: their statistics are of all tables."""
     tables = [[d, d[:2]] for d in _documents(text)]
     formula = Formula(method, 0.5, 0.75, 0.5, [0.4, 0.6])
     whole = Postings.build(tables, formula)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "_PIECE_TABLES", piece)
-        patch.setattr(postings, "_COUNTS_SHARE", share)
         patch.setattr(postings, "_AT_ONCE", 2)
-        limited = Postings.build(tables, formula, memory=LIMIT)
         pieces = Postings.build(tables, formula)
         patch.setattr(counts, "MOST_IN_A_SHARD", 0)
         several = Postings.build(tables, formula)
     assert len(pieces.shards) == 1
     if all(fields[0] for fields in tables):
         assert len(several.shards) == -(-len(tables) // piece)
-    if share == 2**24 and all(fields[0] for fields in tables):
-        assert len(limited.shards) == -(-len(tables) // piece)
-    for index in (limited, pieces, several):
+    for index in (pieces, several):
         assert index.vocabulary == whole.vocabulary
         assert (_dense(index) == _dense(whole)).all()
         assert (index.absent == whole.absent).all()
@@ -158,70 +148,21 @@ def _many() -> MemoryCorpus:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_memory_limit_changes_nothing(
+def test_shards_change_no_ranking(
     method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     corpus = _many()
-    unlimited = BM25(method=method)  # type: ignore[arg-type]  # one of them
-    unlimited.embed_corpus(corpus)
+    whole = BM25(method=method)  # type: ignore[arg-type]  # one of them
+    whole.embed_corpus(corpus)
     monkeypatch.setattr(postings, "_PIECE_TABLES", 16)
-    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**14)
-    limited, loaded = BM25(method=method), BM25(method=method)  # type: ignore[arg-type]  # same
-    for retriever in (limited, loaded):
-        retriever.limit_memory(LIMIT)
-    limited.embed_corpus(corpus)
-    limited.save(tmp_path)
+    monkeypatch.setattr(counts, "MOST_IN_A_SHARD", 100)
+    in_shards, loaded = BM25(method=method), BM25(method=method)  # type: ignore[arg-type]  # same
+    in_shards.embed_corpus(corpus)
+    in_shards.save(tmp_path)
     loaded.load(tmp_path, corpus)
-    for retriever in (limited, loaded):
+    for retriever in (in_shards, loaded):
         assert len(retriever._index._postings.shards) > 3  # type: ignore[union-attr]  # bm25s
-        assert ask(retriever, k=30) == ask(unlimited, k=30)
-
-
-def _scratch(folder: Path) -> list[Path]:
-    return list(folder.glob("target-bench-*"))
-
-
-_PROGRAM = """
-import sys, tempfile
-from target_bench.search.lexical import large_corpora, postings
-tempfile.tempdir = sys.argv[1]
-postings._PIECE_TABLES, postings._COUNTS_SHARE = 1, 2**24
-formula = postings.Formula("lucene", 0.5, 0.75, 0.5, [1.0])
-def tables():
-    yield from [[["a"]], [["b"]]]
-    if sys.argv[2] == "fail":
-        raise ValueError
-index = postings.Postings.build(tables(), formula, 2**24)
-assert len(index.shards) == 2
-"""
-
-
-@pytest.mark.parametrize("how", ["finish", "fail"])
-def test_temporary_files_go_with_the_process(tmp_path: Path, how: str) -> None:
-    command = [sys.executable, "-c", _PROGRAM, str(tmp_path), how]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ("ValueError" in done.stderr) == (how == "fail")
-    assert done.returncode == (how == "fail")
-    assert _scratch(tmp_path) == []
-
-
-def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(postings, "_PIECE_TABLES", 16)
-    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**14)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    write, written = array_files.write_sparse, []
-
-    def full(folder: Path, name: str, matrix: Any) -> None:
-        written.append(name)
-        if len(written) > 2:
-            raise OSError("11423 requested and 8160 written")  # numpy's words for a full disk
-        write(folder, name, matrix)
-
-    monkeypatch.setattr(array_files, "write_sparse", full)
-    retriever = BM25()
-    retriever.limit_memory(LIMIT)
-    with pytest.raises(StoreError, match=rf"{tmp_path}: .*8160 written\)\. Make room.*\$TMPDIR"):
-        retriever.embed_corpus(_many())
+        assert ask(retriever, k=30) == ask(whole, k=30)
 
 
 @given(st.lists(st.lists(st.text("ab", max_size=3), min_size=2, max_size=2), max_size=4))
@@ -229,7 +170,7 @@ def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_counts_of_any_size(tables: list[list[str]]) -> None:
     """Also where a count needs two or four bytes; ``aab`` is a 300 × 300 times and b once."""
     repeated = [[list(text.replace("aa", "a" * 90_000)) for text in t] for t in tables]
-    counter = counts.Counter(2, None)
+    counter = counts.Counter(2)
     for table_ in repeated:
         numbers = np.array([ord(c) - ord("a") for text in table_ for c in text], dtype=np.int32)
         counter.add(numbers, np.array(list(map(len, table_))), 2)
