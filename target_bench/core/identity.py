@@ -17,12 +17,11 @@ import linecache
 import re
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from target_bench import contrib
@@ -36,12 +35,8 @@ from target_bench.core.version import __version__
 PACKAGE = Path(__file__).parents[1]
 """The folder of this package."""
 
-_INSTALLED = {"site-packages", "dist-packages"}
-
 _MOST_FILES = 10_000
 """Files of a folder that a setting may name: more are no model, and no settings."""
-
-_LONGEST_PATH = 1024  # characters of a setting that may be a path
 
 _LONGEST_SETTING = 60  # characters of a value in a label
 
@@ -72,7 +67,13 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
         revision = getattr(plugin, "revision", None)
         if callable(revision):
             identity["revision"] = revision()
-        files = _files_named(settings, identity.get("revision") is not None, is_own_code(cls))
+        paths = {name: _path(text, is_own_code(cls)) for name, text in _texts(settings)}
+        files = {
+            name: content_hash(path)
+            for name, path in paths.items()
+            # Folders of a plug-in that says the revision of its weights are not read twice.
+            if path is not None and (identity.get("revision") is None or path.is_file())
+        }
         if files:
             identity["files"] = files
         for name, part in parts.items():
@@ -101,20 +102,18 @@ def object_label(plugin: object, identity: Mapping[str, Any]) -> str:
         plugin: the object.
         identity: what identifies it.
     """
-    cls, config, written = type(plugin), identity.get("config") or {}, []
-    if not config and "parts" not in identity:
-        return cls.__name__
-    for name, parameter in sorted(inspect.signature(cls).parameters.items()):
-        if name in config:
-            value = config[name]
-        elif name in identity.get("parts", {}):
-            value = masked({name: getattr(plugin, name, parameter.default)})[name]
-        else:
-            continue
-        text = _setting_text(value)
-        default = masked({name: parameter.default})[name]  # of a secret nothing is told
-        if default is parameter.empty or text != _setting_text(default):
-            written.append(f"{name}={text}")
+    cls, config = type(plugin), dict(identity.get("config") or {})
+    config |= {
+        name: getattr(plugin, name) for name in identity.get("parts", {}) if hasattr(plugin, name)
+    }
+    written = []
+    for name, parameter in sorted(inspect.signature(cls).parameters.items()) if config else ():
+        default, value = (
+            _setting_text(masked({name: value})[name])  # of a secret nothing is told
+            for value in (parameter.default, config.get(name, parameter.default))
+        )
+        if value != default:
+            written.append(f"{name}={value}")
     return f"{cls.__name__}:{','.join(written)}" if written else cls.__name__
 
 
@@ -155,8 +154,8 @@ def used_packages(*plugins: object) -> dict[str, str]:
 
     This package is among them. What is not installed is left out.
     """
-    names = {name for plugin in plugins for name in _declared(plugin)}
-    versions = {name: installed_version(name) for name in sorted(names)}
+    names = sorted({name for plugin in plugins for name in _declared(plugin)})
+    versions = {name: installed_version(name) for name in names}
     installed = {name: version for name, version in versions.items() if version is not None}
     return {DISTRIBUTION: __version__, **installed}
 
@@ -168,8 +167,8 @@ def package_changes(made_with: Mapping[str, str], installed: Mapping[str, str]) 
         made_with: package -> version, as it was recorded (``used_packages``).
         installed: package -> version now.
     """
-    both = made_with.keys() & installed.keys()
-    changed = sorted(name for name in both if made_with[name] != installed[name])
+    both = sorted(made_with.keys() & installed.keys())
+    changed = [name for name in both if made_with[name] != installed[name]]
     if not changed:
         return None
     then, now = (
@@ -205,29 +204,13 @@ def _settings(plugin: object, parts: Mapping[str, object]) -> dict[str, Any]:
 # Files that settings name
 
 
-def _files_named(settings: Any, has_revision: bool, of_this_package: bool) -> dict[str, str]:
-    """Return setting -> hash of the content, of each that names a file or folder that is there.
-
-    Folders of a plug-in that says the revision of its weights are not read twice.
-    """
-    hashes = {}
-    for name, text in _texts(settings):
-        path = _path(text, of_this_package)
-        if path is not None and not (has_revision and path.is_dir()):
-            hashes[name] = content_hash(path)
-    return hashes
-
-
 def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Yield dotted name and value of each text in settings."""
     if isinstance(value, str):
         yield name, value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
+    elif isinstance(value, Mapping | list):
+        for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
             yield from _texts(inner, f"{name}.{key}".removeprefix("."))
-    elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from _texts(inner, f"{name}.{place}")
 
 
 def _path(text: str, of_this_package: bool) -> Path | None:
@@ -236,7 +219,7 @@ def _path(text: str, of_this_package: bool) -> Path | None:
     A plain word in a setting of this package's own plug-ins (``english``, ``minilm``) is a name:
     a folder that happens to be called so changes nothing.
     """
-    if len(text) > _LONGEST_PATH or not any(map(str.isalnum, text)):  # "/" may be a separator
+    if not any(map(str.isalnum, text)):  # "/" may be a separator
         return None
     if of_this_package and not any(sign in text for sign in "/\\."):
         return None
@@ -302,100 +285,74 @@ def code_hash(thing: type | FunctionType) -> str:
             known: dict[str, Any] = {}
             _add_typed(base, known)
             hashes.add(hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest())
-        elif base is thing or not _is_installed(_source_file(base)):
-            hashes.update(_hashes_of(_source_file(base), base))
+        else:
+            file = _source_file(base)
+            if base is thing or not _is_installed(file):
+                one_file = contrib.is_contributed(base)
+                hashes.update([digest(file)] if one_file else _module_hashes(file, base.__module__))
     return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()
 
 
-def _source_file(thing: type | FunctionType) -> Path:
+def _source_file(thing: type | FunctionType | ModuleType) -> Path:
     try:
-        name = inspect.getsourcefile(thing)
-    except TypeError as error:
+        return Path(inspect.getsourcefile(thing) or "").resolve(strict=True)
+    except (TypeError, OSError) as error:
         raise OSError(f"no source file for {thing.__name__}: {error}") from error
-    if name is None or not Path(name).is_file():
-        raise OSError(f"no source file for {thing.__name__}")
-    return Path(name)
 
 
-def _hashes_of(file: Path, thing: type | FunctionType | ModuleType) -> list[str]:
-    """Return the hashes of the file of a class, function or module, and of what it imports."""
-    if not isinstance(thing, ModuleType) and contrib.is_contributed(thing):
-        return [digest(file)]
-    module = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
-    folder = _root(file, module)
+def _module_hashes(file: Path, module: str) -> list[str]:
+    """Return the hashes of the file of a module and of what it imports."""
+    parents = module.split(".")[: None if file.name == "__init__.py" else -1]
+    n = len(parents)
+    inside = list(file.parts[len(file.parts) - 1 - n : -1]) == parents  # else it is a script
+    folder = file.parents[n if inside else 0]
     if _is_installed(file):
         package = folder / module.partition(".")[0]
         return [digest(path) for path in package.rglob("*.py")] or [digest(file)]
-    return sorted(map(digest, _with_imported([file, *_module_files(folder, module)], folder)))
+    return _hashes_with_imports([file, *_module_files(folder, module)], folder)
 
 
 def _is_installed(path: Path) -> bool:
-    return bool(_INSTALLED & set(path.parts))
+    return not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
 
 
-def _root(file: Path, module: str) -> Path:
-    """Return the folder in which a module's top-level package lies; of a script, its own."""
-    packages = module.split(".")
-    if file.name != "__init__.py":
-        packages.pop()
-    depth = len(packages)
-    if file.parts[len(file.parts) - 1 - depth : -1] != tuple(packages):
-        return file.parent
-    return file.parents[depth]
+def _hashes_with_imports(files: Iterable[Path], root: Path) -> list[str]:
+    """Return the hashes of files and of all local ones that they import, sorted.
 
-
-def _with_imported(files: Iterable[Path], folder: Path) -> set[Path]:
-    """Return files and all local ones that they import, whose names are looked for in a folder.
+    Args:
+        files: the files.
+        root: the folder in which their top-level packages lie.
 
     Raises:
         ConfigError: a file is not valid Python.
     """
-    new, known = list(files), set[Path]()
+    new, known = list(files), dict[Path, str]()
     while new:
         file = new.pop()
-        if file not in known:
-            known.add(file)
-            for level, name in _imports_of_file(digest(file), file):
-                new += _imported_files(level, name, (file.parents[max(level - 1, 0)], folder))
-    return known
+        if file in known:
+            continue
+        known[file] = digest(file)
+        for level, name in _imports_of_file(known[file], file):
+            beside = file.parents[max(level - 1, 0)]
+            new += _imported_files(
+                name, [beside] if level else [beside, root, *map(Path, sys.path)]
+            )
+    return sorted(known.values())
 
 
-def _imported_files(level: int, name: str, folders: Sequence[Path]) -> list[Path]:
-    """Return the local files that an import runs; the first folder is that of a relative one."""
-    top = name.partition(".")[0]
-    if level:
-        folders = folders[:1]
-    elif top in sys.stdlib_module_names or top == PACKAGE.name:
+def _imported_files(name: str, folders: Iterable[Path]) -> list[Path]:
+    """Return the local files that importing a dotted name runs: of the first folder with one."""
+    if name.partition(".")[0] in (*sys.stdlib_module_names, PACKAGE.name):
         return []
-    else:
-        folders = (*folders, *_folders_of(top, tuple(sys.path)))
-    files = (
-        [path for path in _module_files(folder, name) if not _is_installed(path)]
-        for folder in folders
-    )
-    return next(filter(None, files), [])
+    modules = (list(_module_files(folder, name)) for folder in folders)
+    return next((files for files in modules if files and not _is_installed(files[0])), [])
 
 
 def _module_files(folder: Path, name: str) -> Iterator[Path]:
     """Yield the files of a module and of the packages around it, as far as they are in a folder."""
-    place = folder
     for word in name.split("."):
-        place = place / word
-        for path in (place / "__init__.py", place.with_name(f"{word}.py")):
-            if path.is_file():
-                yield path
-
-
-@cache
-def _folders_of(package: str, _path: tuple[str, ...]) -> tuple[Path, ...]:
-    """Return the folders that hold an importable package, as one installed for editing."""
-    try:
-        spec = find_spec(package)
-    except (ImportError, ValueError, AttributeError):
-        return ()
-    places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
-    paths = [Path(place) for place in places if place and Path(place).is_absolute()]
-    return tuple(p.parent.parent if p.name == "__init__.py" else p.parent for p in paths)
+        folder = folder / word
+        yield from filter(Path.is_file, (folder / "__init__.py", folder.with_name(f"{word}.py")))
 
 
 @cache
@@ -456,58 +413,47 @@ def _add_typed(thing: type | FunctionType, known: dict[str, Any]) -> None:
         return
     statement, known[name] = _statement(thing, name)
     tree = ast.Module([statement], type_ignores=[])
-    code = compile(tree, "<cell>", "exec", __future__.annotations.compiler_flag)
     functions = list(_functions(thing))
     values = functions[0].__globals__
-    for used in sorted(set(_globals_of(code)) & values.keys()):
+    annotations = __future__.annotations.compiler_flag  # so that names in them do not count
+    for used in _globals_of(compile(tree, "<cell>", "exec", annotations)) & values.keys():
         value = values[used]
-        module = _module_of(value)
+        module = value if isinstance(value, ModuleType) else inspect.getmodule(value)
         if isinstance(value, FunctionType | type) and _cell(value) is not None:
             _add_typed(value, known)
-        elif module is None:
+        elif module is None or not hasattr(value, "__name__"):
             known[f"value {used}"] = _constant(used, value)
         elif not _is_library(module):
-            known[f"module {module.__name__}"] = _hashes_of(_file_of(module), module)
-    files = [file for _, name in _imports(tree) for file in _imported_files(0, name, ())]
-    known[f"imports {name}"] = sorted(map(digest, _with_imported(files, Path.cwd())))
+            known[f"module {module.__name__}"] = _module_hashes(
+                _source_file(module), module.__name__
+            )
+    paths = [Path.cwd(), *map(Path, sys.path)]
+    files = [file for _, name in _imports(tree) for file in _imported_files(name, paths)]
+    known[f"imports {name}"] = _hashes_with_imports(files, Path.cwd())
     for function in functions:  # one of them may have been set later, in another cell
-        if (cell := _cell(function)) is not None and cell != _cell(thing):
+        if _cell(function) not in (None, _cell(thing)):
             _add_typed(function, known)
 
 
 def _statement(thing: type | FunctionType, name: str) -> tuple[ast.stmt, str]:
     """Return the statement of the cell that defines a class or function, and its source."""
     source = "".join(linecache.getlines(_cell(thing) or ""))
-    if not source:
-        raise OSError(f"the source of {name}, which was typed in, is not known")
     kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     defined = [s for s in ast.parse(source).body if isinstance(s, kinds) and s.name == name]
     if not defined or "<locals>" in thing.__qualname__:
-        raise OSError(f"{thing.__qualname__} is not defined at the top level of its cell")
+        raise OSError(
+            f"{thing.__qualname__} is not defined at the top level of a cell that is kept"
+        )
     statement = defined[-1]
     first = min([statement.lineno, *(each.lineno for each in statement.decorator_list)])
     return statement, "".join(source.splitlines(keepends=True)[first - 1 : statement.end_lineno])
 
 
-def _globals_of(code: CodeType) -> Iterator[str]:
-    """Yield the global names that code reads, at any depth."""
-    for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
-            yield step.argval
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _globals_of(constant)
-
-
-def _module_of(value: Any) -> ModuleType | None:
-    """Return the module that a value is, or is defined in by its name; None for other values."""
-    if isinstance(value, ModuleType):
-        return value
-    module = sys.modules.get(getattr(value, "__module__", None) or "")
-    if isinstance(value, type | FunctionType | BuiltinFunctionType):
-        return module
-    name = getattr(value, "__name__", None)
-    return module if isinstance(name, str) and getattr(module, name, None) is value else None
+def _globals_of(code: CodeType) -> set[str]:
+    """Return the global names that code reads, at any depth."""
+    reading = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+    own = {step.argval for step in dis.get_instructions(code) if step.opname in reading}
+    return own.union(*(_globals_of(c) for c in code.co_consts if isinstance(c, CodeType)))
 
 
 def _is_library(module: ModuleType) -> bool:
@@ -516,13 +462,6 @@ def _is_library(module: ModuleType) -> bool:
         return True
     file = Path(getattr(module, "__file__", None) or "")
     return file.is_relative_to(PACKAGE) or _is_installed(file)
-
-
-def _file_of(module: ModuleType) -> Path:
-    file = getattr(module, "__file__", None)
-    if file is None:
-        raise OSError(f"it uses {module.__name__}, which has no file")
-    return Path(file)
 
 
 def _constant(name: str, value: Any) -> Any:

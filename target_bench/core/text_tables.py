@@ -13,10 +13,8 @@ import io
 import os
 import re
 import sys
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from string import punctuation
 from typing import Any, Literal
 
 _GAP = "  "
@@ -119,8 +117,7 @@ def lines(table: TextTable, width: int | None = None, colours: bool = False) -> 
     rows = [[visible(cell) for cell in row] for row in table.rows]
     columns = [replace(column, name=visible(column.name)) for column in table.columns]
     table = replace(table, columns=columns, rows=rows)
-    grid = _first_grid(table, width, colours)
-    return grid or _in_parts(table, width, colours) or _blocks(table, width)
+    return _first_grid(table, width, colours) or _blocks(table, width)
 
 
 def text(tables: Iterable[TextTable], width: int | None = None, colours: bool = False) -> str:
@@ -174,11 +171,6 @@ def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(records)
     return out.getvalue()
-
-
-def fits(table: TextTable) -> bool:
-    """Return whether a table has a line per row, or two, in this terminal, and no blocks."""
-    return _first_grid(table, terminal_width()) is not None
 
 
 def print_tables(*tables: TextTable) -> None:
@@ -253,49 +245,19 @@ def say_parts(parts: Iterable[str]) -> None:
 def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
     """Return a sentence in lines of at most this width; None for no limit.
 
-    Words stay in one piece, as ids and paths that are copied; but a line may end after a wide
-    character, as in scripts without spaces.
-
-    Args:
-        sentence: the sentence.
-        width: columns of the terminal, or None.
-        indent: what all lines but the first begin with.
+    Words stay in one piece, as ids and paths that are copied; all lines but the first begin with
+    ``indent``.
     """
     sentence = visible(sentence)
     if not width or _cell_len(sentence) <= width:
         return [sentence]
-    finished, line, used = [], "", 0
-    for piece in _pieces(sentence):
-        if line.strip() and used + _cell_len(piece.rstrip()) > width:
-            finished.append(line.rstrip())
-            line, used = indent, _cell_len(indent)
-        line += piece
-        used += _cell_len(piece)
-    return [*finished, line.rstrip()]
-
-
-def _pieces(sentence: str) -> Iterator[str]:
-    """Yield what stays on one line, with the spaces after it.
-
-    A word without signs of a path or id is divided into its wide characters, none of which is then
-    a full stop.
-    """
-    for word in re.findall(r"^ +|[^ ]+ *", re.sub(r"[\t\n\v\f\r]", " ", sentence)):
-        if word.isascii() or not set(word).isdisjoint(punctuation):
-            yield word
-            continue
-        piece = ""
-        for c in word:
-            may_begin = _is_wide(c) and unicodedata.category(c)[0] != "P"
-            if piece and c != " " and (may_begin or (_is_wide(piece[-1]) and c.isalnum())):
-                yield piece
-                piece = ""
-            piece += c
-        yield piece
-
-
-def _is_wide(c: str) -> bool:
-    return unicodedata.east_asian_width(c) in "WF"
+    finished, line = [], ""
+    for word in re.findall(r"\s*\S+", sentence):  # with the spaces before it
+        if line and _cell_len(line + word) > width:
+            finished.append(line)
+            line, word = indent, word.lstrip()
+        line += word
+    return [*finished, line]
 
 
 _MOST_DIGITS = 6
@@ -346,33 +308,6 @@ def _first_grid(table: TextTable, width: int | None, colours: bool = False) -> l
     return next((grid for grid in grids if grid is not None), None)
 
 
-def _in_parts(table: TextTable, width: int | None, colours: bool) -> list[str] | None:
-    """Return columns of numbers as tables below each other, all with the first column."""
-    n_columns = len(table.columns)
-    if not all(column.right for column in table.columns[1:]):
-        return None
-    for n in range(n_columns - 1, 1, -1):
-        grid = _first_grid(_of_columns(table, [[i] for i in range(n)]), width, colours)
-        if grid is not None:
-            rest = _of_columns(table, [[0], *([i] for i in range(n, n_columns))])
-            return [*grid, "", *lines(rest, width, colours)]
-    return None
-
-
-def _of_columns(table: TextTable, groups: Sequence[Sequence[int]]) -> TextTable:
-    """Return the table of some columns; those of a group stand below each other."""
-    columns = [
-        replace(table.columns[group[0]], name="\n".join(table.columns[i].name for i in group))
-        for group in groups
-    ]
-    rows = [
-        ["\n".join(row[i] for i in group).rstrip("\n") for group in groups] for row in table.rows
-    ]
-    firsts = {group[0]: n for n, group in enumerate(groups)}
-    marks = {(row, firsts[i]): mark for (row, i), mark in table.marks.items() if i in firsts}
-    return replace(table, columns=columns, rows=rows, marks=marks)
-
-
 def _layouts(table: TextTable) -> Iterator[TextTable]:
     """Yield the layouts with a line or two a row, the widest first."""
     if any(column.beside for column in table.columns):
@@ -407,7 +342,16 @@ def _stacked(table: TextTable) -> TextTable:
             groups[-1].append(i)
         else:
             groups.append([i])
-    return _of_columns(table, groups)
+    columns = [
+        replace(table.columns[group[0]], name="\n".join(table.columns[i].name for i in group))
+        for group in groups
+    ]
+    rows = [
+        ["\n".join(row[i] for i in group).rstrip("\n") for group in groups] for row in table.rows
+    ]
+    firsts = {group[0]: n for n, group in enumerate(groups)}
+    marks = {(row, firsts[i]): mark for (row, i), mark in table.marks.items() if i in firsts}
+    return replace(table, columns=columns, rows=rows, marks=marks)
 
 
 def _grid(table: TextTable, width: int | None, colours: bool = False) -> list[str] | None:
@@ -443,7 +387,7 @@ def _widths(table: TextTable, width: int | None) -> list[int] | None:
     spare = width - 1 - sum(widths) - len(_GAP) * (len(widths) - 1)
     for i in sorted(range(len(widths)), key=lambda i: -widths[i]):
         if spare < 0 and table.columns[i].prose:
-            words = [*texts[i][0].split(), *(w.rstrip() for t in texts[i][1:] for w in _pieces(t))]
+            words = " ".join(texts[i]).split()
             least = min(widths[i], max(_PROSE, *map(_cell_len, words)))
             narrower = max(least, widths[i] + spare)
             spare += widths[i] - narrower
