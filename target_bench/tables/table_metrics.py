@@ -434,7 +434,7 @@ def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, 
             }
             for kind in ERROR_TYPES
         },
-        "types": {kind: counts._asdict() for kind, counts in summed_types(types).items()},
+        "types": summed_types(types),
         "by_table": _by_table(compared),
         "abilities": abilities(compared),
     }

@@ -10,14 +10,12 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from html import escape
 from math import isfinite
-from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.text_tables import Column, TextTable, text
 from target_bench.tables.comparison.align import Merged
 from target_bench.tables.comparison.differences import CellDifference, PartialKind
-from target_bench.tables.comparison.moved import Moved, PairedCell, moved_values
 from target_bench.tables.comparison.values import DataType, cell_value
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
@@ -38,7 +36,7 @@ class PlacePair(NamedTuple):
     @property
     def is_matched(self) -> bool:
         """Whether both tables have it."""
-        return self.reference is not None and self.prediction is not None
+        return None not in self
 
     @property
     def side(self) -> Literal["matched", "missing", "extra"]:
@@ -171,21 +169,14 @@ class TableComparison:
         return self.penalty(weights).score
 
     def penalty(self, weights: "RubricWeights | None" = None) -> "Penalty":
-        """Return the penalty, term by term.
-
-        Args:
-            weights: of the terms; None for the default ones.
-        """
+        """Return the penalty, term by term; ``weights`` as in ``score``."""
         return penalty(self.structure, self.partial_shares, weights or RubricWeights())
 
     def paper_score(self, weights: "RubricWeights | None" = None) -> float:
-        """Return the score by the equation of the paper.
+        """Return the score by the equation of the paper; ``weights`` as in ``score``.
 
         Its shares are of the rows, columns and cells of the reference, not of both tables, and
         names of columns, and columns that were merged or split, are in no term of their own.
-
-        Args:
-            weights: of the terms; None for the default ones.
         """
         own = replace(weights or RubricWeights(), renamed=0.0, merged=0.0)
         shape = len(self.reference.rows), len(self.reference.header)
@@ -194,25 +185,16 @@ class TableComparison:
     @cached_property
     def structure(self) -> Structure:
         """The structure descriptor."""
-        rows = Counter(pair.side for pair in self.rows)
-        columns = Counter(
-            "matched" if column.pair in self.merged_pairs else column.pair.side
-            for column in self.columns
-        )
-        cells = Counter(cell.outcome for cell in self.cells)
-        return Structure(
-            rows["missing"],
-            columns["missing"],
-            cells["missing"],
-            rows["extra"],
-            columns["extra"],
-            cells["extra"],
-            rows["matched"],
-            columns["matched"],
-            cells["exact"] + cells["partial"],
-            sum(column.is_renamed for column in self.columns),
-            sum(len(merged.parts) - 1 for merged in self.merged),
-        )
+        counts = Counter(f"{pair.side}_rows" for pair in self.rows)
+        for column in self.columns:
+            side = "matched" if column.pair in self.merged_pairs else column.pair.side
+            counts[f"{side}_columns"] += 1
+            counts["renamed_columns"] += column.is_renamed
+        for cell in self.cells:
+            side = cell.outcome if cell.outcome in ("missing", "extra") else "matched"
+            counts[f"{side}_cells"] += 1
+        counts["merged_columns"] = sum(len(merged.parts) - 1 for merged in self.merged)
+        return Structure(**counts)
 
     @cached_property
     def merged_pairs(self) -> frozenset[PlacePair]:
@@ -236,46 +218,35 @@ class TableComparison:
         return shares
 
     @cached_property
-    def partial_counts(self) -> Mapping[PartialKind, int]:
-        """Kind of difference -> the number of cells with it."""
-        return Counter(cell.difference.kind for cell in self.cells if cell.difference is not None)
-
-    @cached_property
-    def moved(self) -> tuple[Moved, ...]:
-        """Values that stand elsewhere: shifted or exchanged columns, another order."""
-        rows = [pair for pair in self.rows if pair.is_matched]
-        columns = [
-            column
-            for column in self.columns
-            if column.pair.is_matched and column.pair not in self.merged_pairs
-        ]
-        wrong = {(cell.row, cell.column) for cell in self.cells if cell.outcome != "exact"}
-        first, second = self.reference.rows, self.prediction.rows
-        cells = [
-            [
-                PairedCell(
-                    cell_value(first[row.reference or 0][column.pair.reference or 0]).key,
-                    cell_value(second[row.prediction or 0][column.pair.prediction or 0]).key,
-                    (row, column.pair) not in wrong,
-                )
-                for column in columns
-            ]
-            for row in rows
-        ]
-        names = [column.name for column in columns]
-        return moved_values(names, [column.pair.prediction or 0 for column in columns], cells)
-
-    @cached_property
     def types(self) -> "TypeTable":
         """The column descriptor: data type -> what is missing, extra and partially right of it."""
-        return _type_counts(self)
+        outcomes = Counter((cell.column, cell.outcome) for cell in self.cells)
+        rows = self.reference.rows, self.prediction.rows
+        alone = [[pair[side] for pair in self.rows if not pair.is_matched] for side in (0, 1)]
+        counts: dict[DataType, Counter[str]] = {}
+        for column in self.columns:
+            pair = column.pair
+            own = counts.setdefault(column.type if column.type in TYPES else "other", Counter())
+            own["columns"] += 1
+            for outcome, name in zip(get_args(Outcome), TYPE_COUNTS[3:], strict=True):
+                own[name] += outcomes[pair, outcome]
+            if pair in self.merged_pairs and not pair.is_matched:
+                continue
+            for side, name in enumerate(("missing", "extra")):
+                place = pair[side]
+                if place is not None:
+                    places = alone[side] if pair.is_matched else range(len(rows[side]))
+                    cells = (rows[side][row][place] for row in places if row is not None)
+                    own[f"{name}_columns"] += not pair.is_matched
+                    own[name] += sum(cell_value(cell).type != "empty" for cell in cells)
+        return {
+            kind: {name: counts[kind][name] for name in TYPE_COUNTS}
+            for kind in TYPES
+            if kind in counts
+        }
 
     def to_json(self, weights: "RubricWeights | None" = None) -> dict[str, Any]:
-        """Return score, counts, and every difference, as JSON.
-
-        Args:
-            weights: of the score; None for the default ones.
-        """
+        """Return score, counts, and every difference, as JSON; ``weights`` as in ``score``."""
         penalty = self.penalty(weights)
         return {
             "score": penalty.score,
@@ -283,23 +254,16 @@ class TableComparison:
             "paper_score": self.paper_score(weights),
             "terms": [term._asdict() | {"value": term.value} for term in penalty.terms],
             "structure": asdict(self.structure),
-            "types": {kind: counts._asdict() for kind, counts in self.types.items()},
+            "types": self.types,
             "repeated_keys": self.repeated_keys,
-            "moved": [moved._asdict() for moved in self.moved],
             "transposed": self.transposed,
             "columns": [
-                column._asdict()
-                | {"pair": list(column.pair), "header": column.header and column.header._asdict()}
+                column._asdict() | {"header": column.header and column.header._asdict()}
                 for column in self.columns
             ],
-            "rows": [list(pair) for pair in self.rows],
+            "rows": list(self.rows),
             "cells": [
-                cell._asdict()
-                | {
-                    "row": list(cell.row),
-                    "column": list(cell.column),
-                    "difference": cell.difference and cell.difference._asdict(),
-                }
+                cell._asdict() | {"difference": cell.difference and cell.difference._asdict()}
                 for cell in self.cells
                 if cell.outcome != "exact" or cell.difference
             ],
@@ -309,76 +273,42 @@ class TableComparison:
         return text(text_tables(self))
 
     def _repr_html_(self) -> str:
-        return fragment(self)
+        body = _body(self, None)
+        return f'<style>{_STYLE}</style><div class="tb-comparison">{body}</div>'
 
-
-# By data type.
 
 TYPES: tuple[DataType, ...] = ("number", "string", "bool", "date", "list", "time", "other")
 """The types of Table 3 of Pancholi et al. (2025); a column without a filled cell is ``other``."""
 
+TYPE_COUNTS = (
+    "columns",
+    "missing_columns",
+    "extra_columns",
+    "equal",
+    "partial",
+    "missing",
+    "extra",
+)
+"""What is counted of a data type, which is that of the reference's column, or of an extra one.
 
-class TypeCounts(NamedTuple):
-    """Columns and cells of one data type: that of the reference's column, or of an extra one.
+Columns of both tables, paired ones once; those that one lacks; cells of both that are equal in any
+format, and that differ; cells filled in one alone, those of missing and extra rows and columns too.
+"""
 
-    Attributes:
-        columns: columns of both tables, paired ones once.
-        missing_columns: columns that the prediction lacks.
-        extra_columns: columns that it has too much.
-        equal: cells of both that are equal, in any format.
-        partial: cells of both that differ.
-        missing: cells filled in the reference alone, those of missing rows and columns too.
-        extra: cells filled in the prediction alone, those of extra rows and columns too.
-    """
-
-    columns: int = 0
-    missing_columns: int = 0
-    extra_columns: int = 0
-    equal: int = 0
-    partial: int = 0
-    missing: int = 0
-    extra: int = 0
-
-
-TypeTable = Mapping[DataType, TypeCounts]
+TypeTable = Mapping[DataType, Mapping[str, int]]
 
 
 def summed_types(tables: Iterable[TypeTable]) -> TypeTable:
     """Return data type -> the sums of its counts over several comparisons."""
-    counts: dict[DataType, list[TypeCounts]] = {}
-    for table in tables:
-        for kind, own in table.items():
-            counts.setdefault(kind, []).append(own)
+    listed = list(tables)
     return {
-        kind: TypeCounts(*map(sum, zip(*counts[kind], strict=True)))
+        kind: {
+            name: sum(table[kind][name] for table in listed if kind in table)
+            for name in TYPE_COUNTS
+        }
         for kind in TYPES
-        if kind in counts
+        if any(kind in table for table in listed)
     }
-
-
-def _type_counts(comparison: TableComparison) -> TypeTable:
-    outcomes = Counter((cell.column, cell.outcome) for cell in comparison.cells)
-    sides = (comparison.reference.rows, comparison.prediction.rows)
-    alone = [[pair[side] for pair in comparison.rows if not pair.is_matched] for side in (0, 1)]
-    counts: dict[DataType, Counter[str]] = {}
-    for column in comparison.columns:
-        pair = column.pair
-        own = counts.setdefault(column.type if column.type in TYPES else "other", Counter())
-        own["columns"] += 1
-        own["equal"] += outcomes[pair, "exact"]
-        own["partial"] += outcomes[pair, "partial"]
-        own["missing"] += outcomes[pair, "missing"]
-        own["extra"] += outcomes[pair, "extra"]
-        if not pair.is_matched and pair in comparison.merged_pairs:
-            continue
-        for side, name in enumerate(("missing", "extra")):
-            place = pair[side]
-            if place is not None:
-                rows = alone[side] if pair.is_matched else range(len(sides[side]))
-                cells = (sides[side][row][place] for row in rows if row is not None)
-                own[f"{name}_columns"] += not pair.is_matched
-                own[name] += sum(cell_value(cell).type != "empty" for cell in cells)
-    return {kind: TypeCounts(**counts[kind]) for kind in TYPES if kind in counts}
 
 
 # The score.
@@ -417,23 +347,16 @@ class RubricWeights:
 
     def __post_init__(self) -> None:
         """Check every weight."""
-        unknown = [repr(kind) for kind in self.kinds if kind not in _KINDS]
-        if unknown:
-            raise ConfigError(
-                f"RubricWeights: kinds: {', '.join(unknown)}: there are {', '.join(_KINDS)}"
-            )
-        terms = ((name, getattr(self, name)) for name in _TERMS)
-        for name, value in (*terms, *self.kinds.items()):
-            if not _is_weight(value):
+        for kind in self.kinds:
+            if kind not in _KINDS:
+                raise ConfigError(f"RubricWeights: kinds: {kind!r}: there are {', '.join(_KINDS)}")
+        values: dict[str, Any] = {term: getattr(self, term) for term in _TERMS} | dict(self.kinds)
+        for name, value in values.items():
+            if not (isinstance(value, int | float) and isfinite(value) and value >= 0):
                 raise ConfigError(f"RubricWeights: {name}={value!r}: expected a number from 0 on")
 
 
 _TERMS = tuple(field.name for field in fields(RubricWeights) if field.name != "kinds")
-
-
-def _is_weight(value: object) -> bool:
-    return isinstance(value, Real) and isfinite(float(value)) and float(value) >= 0
-
 
 TABXBENCH_WEIGHTS = RubricWeights(extra=0.52, row=0.92, column=0.73, partial=0.78)
 """Weights fitted on the rankings of all 50 tables of TabXBench: quote no figure on these with them.
@@ -457,32 +380,19 @@ def weights_named(text: str) -> RubricWeights:
     """
     if text in NAMED:
         return NAMED[text]
-    pairs = [_weight(part) for part in text.split(",")]
-    given = dict(pairs)
-    for name, count in Counter(name for name, _ in pairs).items():
-        if count > 1:
-            raise ConfigError(f"--weights: {name!r} has {count} weights; give one")
-    kinds = {kind: given[kind] for kind in _KINDS if kind in given}
-    terms = {name: number for name, number in given.items() if name in _TERMS}
-    return replace(RubricWeights(), **terms, kinds=kinds)
-
-
-def _weight(text: str) -> tuple[str, float]:
-    name, _, number = (part.strip() for part in text.partition("="))
-    if name not in (*_TERMS, *_KINDS):
-        raise ConfigError(
-            f"--weights: {name!r} is not a weight. There are {', '.join(NAMED)}, or pairs such as "
-            f"missing=1,numeric=0.5 of {', '.join((*_TERMS, *_KINDS))}"
-        )
-    if not number:
-        raise ConfigError(f"--weights: {name} has no number: write {name}=1, say")
-    try:
-        value = float(number)
-    except ValueError:
-        value = -1.0
-    if not _is_weight(value):
-        raise ConfigError(f"--weights: {name}={number}: expected a number from 0 on")
-    return name, value
+    weights: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, number = (side.strip() for side in part.partition("="))
+        is_new = name in (*_TERMS, *_KINDS) and name not in weights
+        if not is_new or not number.replace(".", "", 1).isdecimal():
+            raise ConfigError(
+                f"--weights: {part.strip()!r} is not a weight. There are {', '.join(NAMED)}, or "
+                "pairs such as missing=1,numeric=0.5: a number from 0 on for each, once, of "
+                f"{', '.join((*_TERMS, *_KINDS))}"
+            )
+        weights[name] = float(number)
+    terms = {name: number for name, number in weights.items() if name in _TERMS}
+    return RubricWeights(**terms, kinds={k: weights[k] for k in _KINDS if k in weights})
 
 
 class Term(NamedTuple):
@@ -536,12 +446,14 @@ def penalty(
         weights: of the terms.
         shape: rows and columns that shares are of; None for those of both tables.
     """
-    rows, columns = (structure.rows, structure.columns) if shape is None else map(_divisor, shape)
-    places = rows * columns
+    if shape is None:
+        rows, columns = structure.rows, structure.columns
+    else:  # what is extra beside an empty reference is all of it
+        rows, columns = max(shape[0], 1), max(shape[1], 1)
     sizes = {
         "rows": (weights.row, rows),
         "columns": (weights.column, columns),
-        "cells": (weights.cell, places),
+        "cells": (weights.cell, rows * columns),
     }
     terms = [
         Term(f"{side} {part}", of_side * size, getattr(structure, f"{side}_{part}"), total)
@@ -553,15 +465,10 @@ def penalty(
         terms.append(Term(f"{part} columns", weight * weights.column, amount, columns))
     partial = weights.partial * weights.cell
     terms += [
-        Term(f"{kind} cells", partial * weights.kinds.get(kind, 1.0), amount, places)
+        Term(f"{kind} cells", partial * weights.kinds.get(kind, 1.0), amount, rows * columns)
         for kind, amount in sorted(shares.items())
     ]
     return Penalty(tuple(term for term in terms if term.amount))
-
-
-def _divisor(n: int) -> int:
-    """Return a number to divide by: what is extra beside an empty reference is all of it."""
-    return max(n, 1)
 
 
 # For people: one view for the terminal and one HTML page, of the same rows, counts and sentences.
@@ -571,6 +478,9 @@ MOST_PRINTED = 60
 
 MOST_SHOWN = 500
 """Rows that are shown on a page."""
+
+_MOST_NAMES = 10
+"""Columns with another name that are listed."""
 
 NAMES = {
     "format": "written otherwise",
@@ -606,18 +516,10 @@ def text_tables(
     notes = [f"{left_out:,} more rows are not shown."] if left_out else []
     if comparison.transposed:
         notes.append("The prediction was transposed; it is compared as the reference lies.")
-    aligned = TextTable(
-        [
-            Column("row"),
-            *(Column(_in_one(cell), prose=True) for cell in _header(comparison)),
-        ],
-        [
-            [f"{number} {_row_note(pair)}".strip(), *map(_in_one, cells)]
-            for number, pair, cells in shown
-        ],
-        f"{name}: reference → prediction",
-        note=" ".join(notes) or None,
-    )
+    header = (Column(_in_one(cell), prose=True) for cell in _header(comparison))
+    rows = [[f"{number} {note}".strip(), *map(_in_one, cells)] for number, note, cells in shown]
+    title = f"{name}: reference → prediction"
+    aligned = TextTable([Column("row"), *header], rows, title, note=" ".join(notes) or None)
     types, counts, score = _number_tables(comparison, weights)
     sentences = list(_sentences(comparison))
     if not score.rows:
@@ -630,10 +532,6 @@ def text_tables(
     arithmetic = f"1 − {penalty.total:.4f} = {1 - penalty.total:.4f}{at_least}"
     note = f"{arithmetic}: the score is {penalty.score:.4f}. {_by_the_paper(comparison, weights)}"
     return [aligned, types, counts, replace(score, note=note)]
-
-
-def _by_the_paper(comparison: TableComparison, weights: RubricWeights | None) -> str:
-    return f"With shares of the reference, as in the paper: {comparison.paper_score(weights):.4f}."
 
 
 def page(comparison: TableComparison, title: str, weights: RubricWeights | None = None) -> str:
@@ -656,19 +554,6 @@ def page(comparison: TableComparison, title: str, weights: RubricWeights | None 
     )
 
 
-def fragment(comparison: TableComparison, weights: RubricWeights | None = None) -> str:
-    """Return a comparison as an element with its own style, as notebooks show it.
-
-    Args:
-        comparison: what is shown.
-        weights: of the score; None for the default ones.
-    """
-    return f'<style>{_STYLE}</style><div class="tb-comparison">{_body(comparison, weights)}</div>'
-
-
-# What both views show.
-
-
 class _Shown(NamedTuple):
     """A cell of both tables.
 
@@ -682,74 +567,61 @@ class _Shown(NamedTuple):
 
     reference: str
     prediction: str
-    mark: Literal["exact", "partial", "missing", "extra", "absent"]
+    mark: str
     note: str = ""
 
 
-def _numbers(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> TextTable:
-    """Return a table of numbers: the names of its rows stand in its first column."""
-    first, *others = names
-    columns = [Column(first), *(Column(name, right=True) for name in others)]
-    return TextTable(columns, rows, title)
+def _header(comparison: TableComparison) -> Iterator[_Shown]:
+    """Yield the names of the columns of both tables."""
+    for column in comparison.columns:
+        side = column.pair.side
+        mark, note = "partial" if column.is_renamed else "exact", ""
+        if column.pair in comparison.merged_pairs:
+            mark, note = "partial", "merged or split"
+        elif side != "matched":
+            mark, note = side, f"{side} column"
+        elif column.header is not None:
+            note = f"name: {_named(column.header)}"
+        yield _Shown("" if side == "extra" else column.name, column.predicted_name, mark, note)
 
 
-def _header(comparison: TableComparison) -> list[_Shown]:
-    """Return the names of the columns of both tables."""
-    return [_name(column, column.pair in comparison.merged_pairs) for column in comparison.columns]
+def _shown_rows(comparison: TableComparison, most: int) -> list[tuple[int, str, list[_Shown]]]:
+    """Return number from 1, note and cells of at most so many rows, in their order.
 
-
-def _name(column: ColumnPair, merged: bool) -> _Shown:
-    side = column.pair.side
-    names = ("" if side == "extra" else column.name, column.predicted_name)
-    if merged:
-        return _Shown(*names, "partial", "merged or split")
-    if side != "matched":
-        return _Shown(*names, side, f"{side} column")
-    note = "" if column.header is None else f"name: {_named(column.header)}"
-    return _Shown(*names, "partial" if column.is_renamed else "exact", note)
-
-
-def _shown_rows(
-    comparison: TableComparison, most: int
-) -> list[tuple[int, PlacePair, list[_Shown]]]:
-    """Return number, from 1, places and cells of some rows of both tables, in their order.
-
-    Args:
-        comparison: what is shown.
-        most: how many rows; where there are more, those without a difference are left out first.
+    Where there are more, those without a difference are left out first.
     """
     known = {(cell.row, cell.column): cell for cell in comparison.cells}
     every = [
-        (number, row, [_cell(comparison, row, column.pair, known) for column in comparison.columns])
+        (
+            number,
+            "" if row.is_matched else f"{row.side} row",
+            [_shown(comparison, row, column.pair, known) for column in comparison.columns],
+        )
         for number, row in enumerate(comparison.rows, start=1)
     ]
-    equal_last = sorted(
-        every, key=lambda row: all(cell.mark == "exact" and not cell.note for cell in row[2])
-    )
-    return sorted(equal_last[:most], key=lambda row: row[0])
+    every.sort(key=lambda row: all(cell.mark == "exact" and not cell.note for cell in row[2]))
+    return sorted(every[:most], key=lambda row: row[0])
 
 
-def _cell(
+def _shown(
     comparison: TableComparison,
     row: PlacePair,
     column: PlacePair,
-    known: dict[tuple[PlacePair, PlacePair], CellPair],
+    known: Mapping[tuple[PlacePair, PlacePair], CellPair],
 ) -> _Shown:
-    compared = known.get((row, column))
-    if compared is not None:
-        note = "" if compared.difference is None else _named(compared.difference)
-        shown = _Shown(compared.reference, compared.prediction, compared.outcome, note)
-    else:
-        grids = (comparison.reference, comparison.prediction)
-        texts = [
-            "" if i is None or j is None else grid.rows[i][j]
-            for grid, i, j in zip(grids, row, column, strict=True)
-        ]
-        alone = {row.side, column.side} - {"matched"}
-        mark = "absent" if len(alone) > 1 else next(iter(alone), "exact")
-        shown = _Shown(texts[0], texts[1], mark)  # type: ignore[arg-type]  # one of the marks
-    merged = row.is_matched and column in comparison.merged_pairs
-    return shown._replace(mark="partial") if merged else shown
+    grids = comparison.reference, comparison.prediction
+    reference, prediction = (
+        "" if i is None or j is None else grid.rows[i][j]
+        for grid, i, j in zip(grids, row, column, strict=True)
+    )
+    cell = known.get((row, column))
+    alone = {row.side, column.side} - {"matched"}
+    mark = cell.outcome if cell else "absent" if len(alone) > 1 else next(iter(alone), "exact")
+    if row.is_matched and column in comparison.merged_pairs:
+        mark = "partial"
+    return _Shown(
+        reference, prediction, mark, _named(cell.difference) if cell and cell.difference else ""
+    )
 
 
 def _named(difference: CellDifference) -> str:
@@ -762,58 +634,50 @@ def _named(difference: CellDifference) -> str:
     return f"{name} {sign}{size:,.6g}{unit}"
 
 
-def _row_note(row: PlacePair) -> str:
-    return "" if row.is_matched else f"{row.side} row"
-
-
-_TYPE_NAMES = (
-    *("columns", "missing columns", "extra columns"),
-    *("equal cells", "partial cells", "missing cells", "extra cells"),
-)
-
-
 def _number_tables(
     comparison: TableComparison, weights: RubricWeights | None
 ) -> tuple[TextTable, TextTable, TextTable]:
     """Return the counts by data type, those of rows, columns and cells, and the penalty."""
+
+    def numbers(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> TextTable:
+        first, *others = names
+        columns = [Column(first), *(Column(name, right=True) for name in others)]
+        return TextTable(columns, rows, title)
+
     sides = ("matched", "missing", "extra")
+    names = [f"{name} cells" if "_" not in name else name.replace("_", " ") for name in TYPE_COUNTS]
+    structure = comparison.structure
     return (
-        _numbers(
+        numbers(
             "By data type",
-            ("type", *_TYPE_NAMES),
-            [[kind, *map(str, counts)] for kind, counts in comparison.types.items()],
+            ("type", "columns", *names[1:]),
+            [[kind, *map(str, counts.values())] for kind, counts in comparison.types.items()],
         ),
-        _numbers(
+        numbers(
             "Counts",
             ("", *sides),
             [
-                [part, *(str(getattr(comparison.structure, f"{side}_{part}")) for side in sides)]
+                [part, *(str(getattr(structure, f"{side}_{part}")) for side in sides)]
                 for part in ("rows", "columns", "cells")
             ],
         ),
-        _numbers(
+        numbers(
             "Score",
             ("term", "weight", "amount", "of", "penalty"),
             [
-                [
-                    term.name,
-                    f"{term.weight:.4g}",
-                    f"{term.amount:.4g}",
-                    str(term.total),
-                    f"{term.value:.4f}",
-                ]
-                for term in comparison.penalty(weights).terms
+                [t.name, f"{t.weight:.4g}", f"{t.amount:.4g}", str(t.total), f"{t.value:.4f}"]
+                for t in comparison.penalty(weights).terms
             ],
         ),
     )
 
 
-_MOST_NAMES = 10
-"""Columns with another name that are listed."""
+def _by_the_paper(comparison: TableComparison, weights: RubricWeights | None) -> str:
+    return f"With shares of the reference, as in the paper: {comparison.paper_score(weights):.4f}."
 
 
 def _sentences(comparison: TableComparison) -> Iterator[str]:
-    """Yield which columns are named otherwise, merged, split or moved, and which cells differ."""
+    """Yield which columns are named otherwise, merged or split, and how many cells differ."""
     renamed = [f"{c.name} → {c.predicted_name}" for c in comparison.columns if c.is_renamed]
     if renamed:
         left = len(renamed) - _MOST_NAMES
@@ -822,8 +686,7 @@ def _sentences(comparison: TableComparison) -> Iterator[str]:
     headers = comparison.reference.header, comparison.prediction.header
     for merged in comparison.merged:
         apart, together = headers if merged.in_prediction else reversed(headers)
-        parts = " + ".join(apart[part] for part in merged.parts)
-        names = (parts, together[merged.whole])
+        names = " + ".join(apart[part] for part in merged.parts), together[merged.whole]
         first, second = names if merged.in_prediction else reversed(names)
         yield f"Columns {'merged' if merged.in_prediction else 'split'}: {first} → {second}."
     if comparison.repeated_keys:
@@ -832,20 +695,18 @@ def _sentences(comparison: TableComparison) -> Iterator[str]:
             f"{count:,} {'key stands' if count == 1 else 'keys stand'} in several rows: these are "
             "paired in their order."
         )
-    yield from map(str, comparison.moved)
-    kinds = [f"{NAMES[kind]} {n}" for kind, n in sorted(comparison.partial_counts.items())]
+    kinds = Counter(cell.difference.kind for cell in comparison.cells if cell.difference)
     if kinds:
-        yield f"Matched cells that differ: {', '.join(kinds)}."
+        named = ", ".join(f"{NAMES[kind]} {n}" for kind, n in sorted(kinds.items()))
+        yield f"Matched cells that differ: {named}."
     elif comparison.structure.matched_cells:
         yield "All matched cells are equal."
     else:
         yield "No cell of one matches one of the other."
 
 
-# The terminal: both tables in one.
-
-
 def _in_one(cell: _Shown) -> str:
+    """Return a cell of both tables as the terminal shows it."""
     note = f" [{cell.note}]" if cell.note else ""
     if cell.mark == "absent":
         return ""
@@ -885,54 +746,55 @@ def _body(comparison: TableComparison, weights: RubricWeights | None) -> str:
     shown = _shown_rows(comparison, MOST_SHOWN)
     penalty = comparison.penalty(weights)
     score = f"<strong>{penalty.score:.4f}</strong>: 1 less a penalty of {penalty.total:.4f}"
-    notes = [f"<p>Score {score}. {_by_the_paper(comparison, weights)}</p>"]
+    notes = [f"Score {score}. {_by_the_paper(comparison, weights)}"]
     if comparison.transposed:
-        notes.append("<p>The prediction was transposed; it is shown as the reference lies.</p>")
+        notes.append("The prediction was transposed; it is shown as the reference lies.")
     if len(comparison.rows) > len(shown):
         notes.append(
-            f"<p>{len(shown):,} of {len(comparison.rows):,} rows are shown; rows without a "
-            "difference were left out first.</p>"
+            f"{len(shown):,} of {len(comparison.rows):,} rows are shown; rows without a "
+            "difference were left out first."
         )
-    notes += [f"<p>{escape(sentence)}</p>" for sentence in _sentences(comparison)]
+    notes += map(escape, _sentences(comparison))
     types, counts, terms = _number_tables(comparison, weights)
-    sums = (
-        f'<tr><th colspan="4">sum</th><td class="number">{penalty.total:.4f}</td></tr>'
-        '<tr><th colspan="4">score: 1 less the sum, and at least 0</th>'
-        f'<td class="number">{penalty.score:.4f}</td></tr>'
+    sums = "".join(
+        f'<tr><th colspan="4">{name}</th><td class="number">{value:.4f}</td></tr>'
+        for name, value in (
+            ("sum", penalty.total),
+            ("score: 1 less the sum, and at least 0", penalty.score),
+        )
     )
     numbers = f"{_number_html(counts)}{_number_html(types)}{_number_html(terms, sums)}"
-    return f"{''.join(notes)}{_both(comparison, shown)}{numbers}"
+    return f"{''.join(f'<p>{note}</p>' for note in notes)}{_both(comparison, shown)}{numbers}"
 
 
-def _both(
-    comparison: TableComparison, rows: Iterable[tuple[int, PlacePair, Sequence[_Shown]]]
-) -> str:
+def _both(comparison: TableComparison, rows: Iterable[tuple[int, str, Sequence[_Shown]]]) -> str:
     """Return both tables as one: a line for every row, the reference's columns first."""
     pairs = [column.pair for column in comparison.columns]
     sides = [[place for place, pair in enumerate(pairs) if pair[at] is not None] for at in (0, 1)]
+
+    def line(cells: Sequence[_Shown], tag: str) -> str:
+        # a table without columns has an empty cell
+        return "".join(
+            "".join(
+                _side_cell(cells[place], at, tag, starts=at == 1 and place == places[0])
+                for place in places
+            )
+            or _tag(tag, "", ["next"] * at)
+            for at, places in enumerate(sides)
+        )
+
     names = "".join(
-        f'<th colspan="{max(len(own), 1)}"{_class(["next"] * at)}>{name}</th>'
-        for at, (name, own) in enumerate(zip(("Reference", "Prediction"), sides, strict=True))
+        f'<th colspan="{max(len(places), 1)}"{_class(["next"] * at)}>{name}</th>'
+        for at, (name, places) in enumerate(zip(("Reference", "Prediction"), sides, strict=True))
     )
     lines = "".join(
-        f"<tr><th>{number}{_note(_row_note(pair))}</th>{_line(cells, sides, 'td')}</tr>"
-        for number, pair, cells in rows
+        f"<tr><th>{number}{_small(note)}</th>{line(cells, 'td')}</tr>"
+        for number, note, cells in rows
     )
     return (
         '<section tabindex="0" aria-label="Reference and prediction"><table><thead>'
-        f'<tr><th rowspan="2">#</th>{names}</tr><tr>{_line(_header(comparison), sides, "th")}</tr>'
+        f'<tr><th rowspan="2">#</th>{names}</tr><tr>{line([*_header(comparison)], "th")}</tr>'
         f"</thead><tbody>{lines}</tbody></table></section>"
-    )
-
-
-def _line(cells: Sequence[_Shown], sides: Sequence[Sequence[int]], tag: str) -> str:
-    """Return the cells of both tables; one without columns has an empty cell."""
-    return "".join(
-        "".join(
-            _side_cell(cells[place], at, tag, starts=at == 1 and place == own[0]) for place in own
-        )
-        or f"<{tag}{_class(['next'] * at)}></{tag}>"
-        for at, own in enumerate(sides)
     )
 
 
@@ -952,23 +814,25 @@ def _side_cell(cell: _Shown, at: int, tag: str, starts: bool) -> str:
     if absent or (at == 0 and cell.prediction and in_both):
         note = ""
     classes = [*([kind] if kind else []), *(["next"] if starts else [])]
-    return f"<{tag}{_class(classes)}>{escape(cell[at])}{_note(note)}</{tag}>"
+    return _tag(tag, f"{escape(cell[at])}{_small(note)}", classes)
+
+
+def _tag(tag: str, content: str, classes: Sequence[str] = ()) -> str:
+    return f"<{tag}{_class(classes)}>{content}</{tag}>"
 
 
 def _class(names: Sequence[str]) -> str:
     return f' class="{" ".join(names)}"' if names else ""
 
 
-def _note(text: str) -> str:
-    return f"<small>{escape(text)}</small>" if text else ""
+def _small(text: str) -> str:
+    return _tag("small", escape(text)) if text else ""
 
 
 def _number_html(table: TextTable, more: str = "") -> str:
-    head = "".join(f"<th>{escape(column.name)}</th>" for column in table.columns)
+    head = "".join(_tag("th", escape(column.name)) for column in table.columns)
     lines = "".join(
-        f"<tr><th>{escape(name)}</th>"
-        + "".join(f'<td class="number">{number}</td>' for number in numbers)
-        + "</tr>"
+        _tag("tr", _tag("th", name) + "".join(_tag("td", n, ["number"]) for n in numbers))
         for name, *numbers in table.rows
     )
     return (
