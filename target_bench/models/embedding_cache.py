@@ -14,7 +14,6 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ from target_bench.core.errors import PluginError, StoreError, reason
 from target_bench.core.files import cache_root
 from target_bench.core.identity import plugin_identity
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.cache_file import JOURNALS, CacheFile, connected
+from target_bench.models.cache_file import CacheFile, connected
 
 Warn = Callable[[str], object]
 
@@ -34,7 +33,7 @@ CHUNK = 1024
 """Default number of texts that are encoded before they are recorded."""
 
 FORMAT = 3
-"""The version of the layout; a file of another version is moved aside."""
+"""The version of the layout."""
 
 FOLDER = "embeddings"
 """Folder in the cache."""
@@ -48,6 +47,7 @@ _VECTOR = np.dtype("<f4")
 _SUFFIX = ".sqlite"
 _AT_ONCE = 500  # keys in a statement; SQLite allows at least 999
 _SHOWN = 60  # characters of a text in a message
+_AFTER, _LONG = 20, 60  # seconds of encoding before a warning, and of what is left
 
 
 def encoded(
@@ -73,7 +73,7 @@ def encoded(
         texts: any texts, repeated ones too.
         kind: what they are.
         cache: whether vectors are recorded, and recorded ones used.
-        warn: gets messages about damaged files.
+        warn: is told of a long wait.
 
     Returns:
         (n, d) vectors in the order of the texts; equal texts have equal vectors; without any text
@@ -112,65 +112,46 @@ def _vectors_of(
     keys, texts = list(distinct), list(distinct.values())
     known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((0, 0), np.float32), 0
     if store is not None:
-        known, vectors, n_cut = store.read(keys, warn)
+        known, vectors, n_cut = store.read(keys)
         if known.any():
-            cache_use.record_reads(
-                "embedding cache", store, [keys[i] for i in np.flatnonzero(known)]
-            )
+            read = [keys[i] for i in np.flatnonzero(known)]
+            cache_use.record_reads("embedding cache", store.path, read)
         if known.all():
             return vectors, n_cut
-        store.append([], vectors[:0], (), warn)  # see that it works before hours of encoding
+        store.append([], vectors[:0])  # see that it works before hours of encoding
     missing = np.flatnonzero(~known)
-    report = _long_wait([len(texts[i]) for i in missing], warn)
+    n_characters, n_encoded = sum(len(texts[i]) for i in missing), 0
+    start, warned = time.monotonic(), store is None
     for some, made, *cut in _parts(encoder, [texts[i] for i in missing], kind, store is not None):
         places = missing[some]
-        n_cut += sum(cut[0]) if cut else 0
+        flags = cut[0] if cut else [False] * len(places)
+        n_cut += sum(flags)
         part = _checked(made, [texts[i] for i in places], encoder)
-        if store is not None:
-            store.append([keys[i] for i in places], part, cut[0] if cut else (), warn)
-            cache_use.record_computed(store, [keys[i] for i in places])
+        if vectors.shape[1] not in (0, part.shape[1]):
+            raise PluginError(
+                f"{_name(encoder)} gave vectors of {part.shape[1]} dimensions, and before of "
+                f"{vectors.shape[1]}. Its settings and its revision() must tell models apart"
+            )
         if not vectors.shape[1]:
             vectors = np.zeros((len(keys), part.shape[1]), np.float32)
-        if part.shape[1] != vectors.shape[1]:
-            raise PluginError(
-                f"{_name(encoder)} gave vectors of {vectors.shape[1]} and of {part.shape[1]} "
-                "dimensions"
-            )
         vectors[places] = part
         known[places] = True
         if store is not None:
-            report(some)
+            store.append([keys[i] for i in places], part, flags)
+            cache_use.record_computed(store.path, [keys[i] for i in places])
+        n_encoded += sum(len(texts[i]) for i in places)
+        seconds = time.monotonic() - start
+        left = seconds * (n_characters / max(n_encoded, 1) - 1)
+        if seconds > _AFTER and left > _LONG and not warned:
+            warned = True
+            warn(
+                f"{len(missing):,} texts are encoded, which takes about {left / 60:,.0f} minutes "
+                "more. Vectors are kept: stopped, the same command goes on from there"
+            )
     if not known.all():
         text = texts[int(np.argmin(known))]
         raise PluginError(f"{_name(encoder)} made no vector of the text {_beginning(text)}")
     return vectors, n_cut
-
-
-def _long_wait(lengths: Sequence[int], warn: Warn) -> Callable[[Sequence[int]], None]:
-    """Return a function that gets the places of encoded texts, and warns once of a long wait.
-
-    Args:
-        lengths: characters of all texts.
-        warn: gets the warning.
-    """
-    start, n_encoded, warned = time.monotonic(), 0, False
-
-    def report(places: Sequence[int]) -> None:
-        nonlocal n_encoded, warned
-        n_encoded += sum(lengths[i] for i in places)
-        seconds = time.monotonic() - start
-        left = seconds * (sum(lengths) / max(n_encoded, 1) - 1)
-        if seconds > _AFTER and left > _LONG and not warned:
-            warned = True
-            warn(
-                f"{len(lengths):,} texts are encoded, which takes about {left / 60:,.0f} minutes "
-                "more. Vectors are kept: stopped, the same command goes on from there"
-            )
-
-    return report
-
-
-_AFTER, _LONG = 20, 60  # seconds: of encoding before the warning, and of what is left
 
 
 def _parts(
@@ -235,26 +216,24 @@ def _store(encoder: Encoder, kind: TextKind) -> "EmbeddingStore | None":
     return EmbeddingStore(cache_root() / FOLDER / f"{name}{_SUFFIX}", written, kind)
 
 
-@dataclass(frozen=True, slots=True)
 class EmbeddingStore:
     """The recorded vectors of one encoder; safe for several threads and processes.
 
-    Attributes:
+    Args:
         path: the file; made when the first vector is recorded.
         encoder: the identity of the encoder, as JSON.
         kind: of the texts.
     """
 
-    path: Path
-    encoder: str
-    kind: str
+    def __init__(self, path: Path, encoder: str, kind: str) -> None:
+        self.path = path
+        self._header = encoder, kind
 
-    def read(self, keys: Sequence[bytes], warn: Warn) -> tuple[NDArray[np.bool_], Vectors, int]:
-        """Return the recorded vectors of texts.
+    def read(self, keys: Sequence[bytes]) -> tuple[NDArray[np.bool_], Vectors, int]:
+        """Return the recorded vectors of texts; a damaged one counts as not recorded.
 
         Args:
             keys: of the texts, see ``text_key``, each once.
-            warn: is called for a damaged file, which is moved aside, and for damaged rows.
 
         Returns:
             (n,) which are recorded; their (n, d) vectors, the others zero; d is 0 while none is
@@ -263,46 +242,47 @@ class EmbeddingStore:
         Raises:
             StoreError: the file cannot be read.
         """
+        known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32), 0
         if not self.path.exists():
-            return np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32), 0
-        with closing(CacheFile(self.path, _TABLES, FORMAT, "embeddings", warn)) as file:
-            known, vectors, n_cut, n_damaged = file.do(lambda database: _gathered(database, keys))
-        if n_damaged:
-            warn(
-                f"{n_damaged} of the embeddings recorded in {self.path} are damaged; these texts "
-                "are encoded again"
-            )
+            return known, vectors, n_cut
+        places = {key: place for place, key in enumerate(keys)}
+
+        def gather(database: sqlite3.Connection) -> None:
+            nonlocal vectors, n_cut
+            for key, row, cut, crc in _rows(database, keys):  # together they fill memory twice
+                if crc != _crc(key, row, cut):
+                    continue
+                vector = np.frombuffer(row, _VECTOR)
+                if not vectors.shape[1]:
+                    vectors = np.zeros((len(keys), len(vector)), np.float32)
+                vectors[places[key]] = vector
+                known[places[key]] = True
+                n_cut += cut
+
+        self._do(gather)
         return known, vectors, n_cut
 
     def append(
-        self,
-        keys: Sequence[bytes],
-        vectors: Vectors,
-        cut: Sequence[bool] = (),
-        warn: Warn = warnings.warn,
+        self, keys: Sequence[bytes], vectors: Vectors, cut: Sequence[bool] | None = None
     ) -> None:
         """Record the vectors of texts, all or none; without any, see that the file can be written.
 
         Args:
             keys: of the texts, each once.
             vectors: (n, d) finite numbers.
-            cut: which of the texts were longer than the model reads; none of them if empty.
-            warn: is called for a damaged file, which is moved aside.
+            cut: which of the texts were longer than the model reads; default: none.
 
         Raises:
-            PluginError: the vectors are not of the length of those recorded before.
             StoreError: they cannot be written; those recorded before are kept.
         """
-        flags = [bool(flag) for flag in cut] if len(cut) else [False] * len(keys)
+        flags = [False] * len(keys) if cut is None else map(bool, cut)
         rows = [
             (key, row := vector.astype(_VECTOR).tobytes(), flag, _crc(key, row, flag))
             for key, vector, flag in zip(keys, vectors, flags, strict=True)
         ]
-        header = (self.encoder, self.kind, time.strftime("%Y-%m-%dT%H:%M:%S%z"))
+        header = (*self._header, time.strftime("%Y-%m-%dT%H:%M:%S%z"))
 
         def write(database: sqlite3.Connection) -> None:
-            if rows:
-                self._check_length(database, vectors.shape[1])
             with database:  # commits, or rolls back
                 database.execute("BEGIN IMMEDIATE")
                 database.execute(
@@ -311,37 +291,11 @@ class EmbeddingStore:
                 )
                 database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", rows)
 
-        with closing(CacheFile(self.path, _TABLES, FORMAT, "embeddings", warn)) as file:
-            file.do(write)
+        self._do(write)
 
-    def _check_length(self, database: sqlite3.Connection, dimension: int) -> None:
-        row = database.execute("SELECT length(vector) FROM vectors LIMIT 1").fetchone()
-        if row and row[0] != dimension * _VECTOR.itemsize:
-            raise PluginError(
-                f"{json.loads(self.encoder)['class']} made vectors of {dimension} dimensions, and "
-                f"those that are recorded in {self.path} have {row[0] // _VECTOR.itemsize}. Its "
-                "settings and its revision() must tell models apart; fix them, or delete the file."
-            )
-
-
-def _gathered(
-    database: sqlite3.Connection, keys: Sequence[bytes]
-) -> tuple[NDArray[np.bool_], Vectors, int, int]:
-    """Return which keys are recorded, vectors, and how many texts are cut and rows damaged."""
-    known, vectors = np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32)
-    n_cut = n_damaged = 0
-    places = {key: place for place, key in enumerate(keys)}
-    for key, row, cut, crc in _rows(database, keys):  # one by one: together they fill memory twice
-        whole = key in places and type(row) is bytes and cut in (0, 1)
-        if not whole or crc != _crc(key, row, cut):
-            n_damaged += 1
-            continue
-        if not vectors.shape[1]:
-            vectors = np.zeros((len(keys), len(row) // _VECTOR.itemsize), np.float32)
-        vectors[places[key]] = np.frombuffer(row, _VECTOR)
-        known[places[key]] = True
-        n_cut += cut
-    return known, vectors, n_cut, n_damaged
+    def _do(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        with closing(CacheFile(self.path, _TABLES, FORMAT, "embeddings")) as file:
+            file.do(work)
 
 
 def _rows(database: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
@@ -352,9 +306,11 @@ def _rows(database: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple
         yield from database.execute(query, some)
 
 
-def _crc(key: bytes, vector: bytes, cut: int) -> int:
+def _crc(*row: Any) -> int:
     """Return the CRC-32 of a row, which also finds the vector of another text."""
-    return zlib.crc32(key + vector + bytes([cut]))
+    key, vector, cut = row
+    whole = type(vector) is bytes and cut in (0, 1)  # damage may have made them anything
+    return zlib.crc32(key + vector + bytes([cut])) if whole else -1
 
 
 class EmbeddingFile(NamedTuple):
@@ -362,7 +318,7 @@ class EmbeddingFile(NamedTuple):
 
     Attributes:
         path: where it lies.
-        state: ``whole``, ``moved aside`` or why it cannot be used.
+        state: ``whole``, or why it cannot be used.
         encoder: class and settings of the encoder, for people.
         kind: of the texts, ``query`` or ``table``.
         rows: how many vectors there are.
@@ -383,37 +339,32 @@ class EmbeddingFile(NamedTuple):
 
 def entries(root: Path) -> list[EmbeddingFile]:
     """Return all files of recorded embeddings in a cache folder, unusable ones included."""
-    paths = sorted((root / FOLDER).glob(f"*{_SUFFIX}*"))
-    return [_entry(path) for path in paths if not path.name.endswith((*JOURNALS, ".lock"))]
+    return [_entry(path) for path in sorted((root / FOLDER).glob(f"*{_SUFFIX}"))]
 
 
 def _entry(path: Path) -> EmbeddingFile:
     size = path.stat().st_size
-    aside = "" if path.suffix == _SUFFIX else "moved aside"
     try:
         with closing(connected(path, FORMAT)) as database:
             encoder, kind, created = database.execute("SELECT * FROM header").fetchone()
             rows, n_bytes = database.execute(
-                "SELECT (SELECT count(*) FROM vectors), "
-                "(SELECT length(vector) FROM vectors LIMIT 1)"
+                "SELECT count(*), coalesce(max(length(vector)), 0) FROM vectors"
             ).fetchone()
         shown = _shown(json.loads(encoder))
-    except (OSError, sqlite3.Error, TypeError, ValueError) as error:
-        return EmbeddingFile(path, aside or f"cannot be read: {error}", "", "", 0, 0, size, "")
-    dimension = (n_bytes or 0) // _VECTOR.itemsize
-    return EmbeddingFile(path, aside or "whole", shown, kind, rows, dimension, size, created)
+    except (sqlite3.Error, TypeError, ValueError) as error:
+        return EmbeddingFile(path, f"cannot be read: {error}", "", "", 0, 0, size, "")
+    dimension = n_bytes // _VECTOR.itemsize
+    return EmbeddingFile(path, "whole", shown, kind, rows, dimension, size, created)
 
 
 def _shown(encoder: Mapping[str, Any]) -> str:
     """Return ``Class(setting=value, ...)``: without empty settings, hashes by their beginning."""
-    settings = encoder.get("config") or {}
-    values = {
-        name: str(value)[:19] if str(value).startswith("sha256:") else value
-        for name, value in settings.items()
+    shown = ", ".join(
+        f"{name}={str(value)[:19] if str(value).startswith('sha256:') else value}"
+        for name, value in encoder["config"].items()
         if value not in (None, "", [], {})
-    }
-    shown = ", ".join(f"{name}={value}" for name, value in values.items())
-    return f"{str(encoder.get('class', '')).rpartition(':')[2]}({shown})"
+    )
+    return f"{encoder['class'].rpartition(':')[2]}({shown})"
 
 
 def clear(root: Path) -> list[EmbeddingFile]:

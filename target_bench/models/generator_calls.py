@@ -89,7 +89,7 @@ def recorded_answers(
         r.query_id: request_key(kind, "", {"generator": identity, "prompt": r.messages[-1].content})
         for r in requests
     }
-    with closing(AnswerCache(file(), observer.warning)) as cache:
+    with closing(AnswerCache(file())) as cache:
         missing = []
         for request in requests:
             recorded = cache.get(keys[request.query_id])

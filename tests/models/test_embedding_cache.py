@@ -177,7 +177,7 @@ def test_invalid_vectors(root: Path, gives: Any, message: str, cache: bool) -> N
     assert not any(entry.rows for entry in entries(root))
 
 
-def test_damage_warns_and_is_repaired(root: Path) -> None:
+def test_damage_is_repaired(root: Path) -> None:
     encoder = Lengths()
     encoded(encoder, ["a", "bb"], "table")
     [entry] = entries(root)
@@ -185,12 +185,9 @@ def test_damage_warns_and_is_repaired(root: Path) -> None:
     place = content.index(expected(["a"]).tobytes())
     content[place] ^= 1
     entry.path.write_bytes(content)
-    with pytest.warns(UserWarning, match="1 of the embeddings recorded in"):
+    for _ in range(2):
         vectors, _ = encoded(encoder, ["a", "bb"], "table")
-    np.testing.assert_array_equal(vectors, expected(["a", "bb"]))
-    messages: list[str] = []
-    encoded(encoder, ["a", "bb"], "table", warn=messages.append)
-    assert not messages
+        np.testing.assert_array_equal(vectors, expected(["a", "bb"]))
     assert encoder.sent == ["bb", "a", "a"]
 
 
@@ -211,10 +208,6 @@ D = 5
 IDENTITY = '{"class": "tests:Encoder", "config": {"model": "m"}, "revision": "r"}'
 
 
-def never(message: str) -> None:
-    raise AssertionError(message)
-
-
 def opened(root: Path) -> EmbeddingStore:
     return EmbeddingStore(root / "embeddings" / "key.sqlite", IDENTITY, "table")
 
@@ -226,13 +219,12 @@ def vectors_of(texts: Sequence[str]) -> Vectors:
 
 def append(store: EmbeddingStore, *texts: str) -> None:
     keys = [text_key(text) for text in texts]
-    store.append(keys, vectors_of(texts), warn=lambda _: None)
+    store.append(keys, vectors_of(texts))
 
 
-def recorded(store: EmbeddingStore, *texts: str, warnings: list[str] | None = None) -> list[str]:
+def recorded(store: EmbeddingStore, *texts: str) -> list[str]:
     """Which of the texts are recorded; their vectors are as they were given."""
-    warn = never if warnings is None else warnings.append
-    known, vectors, _ = store.read([text_key(text) for text in texts], warn)
+    known, vectors, _ = store.read([text_key(text) for text in texts])
     if not known.any():
         return []
     kept = [text for text, there in zip(texts, known, strict=True) if there]
@@ -252,15 +244,15 @@ def test_no_damage_gives_a_wrong_vector(tmp_path: Path) -> None:
         damaged[place] ^= 0xFF
         path.write_bytes(damaged)
         with suppress(StoreError):  # it says what to do
-            recorded(opened(tmp_path), "a", "b", "c", warnings=[])
+            recorded(opened(tmp_path), "a", "b", "c")
             append(opened(tmp_path), "a", "d")
-            assert "d" in recorded(opened(tmp_path), "a", "d", warnings=[])
+            assert "d" in recorded(opened(tmp_path), "a", "d")
         for end in ("-wal", "-shm", "-journal"):
             path.with_name(path.name + end).unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("content", [b"no database" * 100, None])
-def test_a_damaged_file_is_moved_aside(tmp_path: Path, content: bytes | None) -> None:
+def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes | None) -> None:
     store = opened(tmp_path)
     append(store, "a")
     if content is None:  # another layout
@@ -268,15 +260,9 @@ def test_a_damaged_file_is_moved_aside(tmp_path: Path, content: bytes | None) ->
             database.execute("PRAGMA user_version = 99")
     else:
         store.path.write_bytes(content)
-    before = store.path.read_bytes()
-    warnings: list[str] = []
-    assert recorded(store, "a", warnings=warnings) == []
-    append(store, "b")
-    assert recorded(opened(tmp_path), "a", "b") == ["b"]
-    assert len(warnings) == 1
-    assert "moved to key.sqlite.aside-" in warnings[0]
-    [aside] = (tmp_path / "embeddings").glob("key.sqlite.aside-*")
-    assert aside.read_bytes() == before
+    for work in (append, recorded):
+        with pytest.raises(StoreError, match=r"key.sqlite .*remove the file if it is damaged"):
+            work(store, "a")
 
 
 def test_many_vectors_are_read_into_their_matrix_alone(tmp_path: Path) -> None:
@@ -285,7 +271,7 @@ def test_many_vectors_are_read_into_their_matrix_alone(tmp_path: Path) -> None:
     store.append(keys, np.ones((1000, 1000), np.float32))
     tracemalloc.start()
     try:
-        _, vectors, _ = store.read(keys, never)
+        _, vectors, _ = store.read(keys)
         assert tracemalloc.get_traced_memory()[1] < 1.5 * vectors.nbytes
     finally:
         tracemalloc.stop()

@@ -87,7 +87,7 @@ class RemoteGenerator(Generator):
             if key is None:
                 yield from in_threads(lambda r: self._answered(r, ask), requests, self.concurrency)
                 return
-            cache = stack.enter_context(closing(AnswerCache(file(), observer.warning)))
+            cache = stack.enter_context(closing(AnswerCache(file())))
             locks = _Locks()
 
             def answered(request: GenerationRequest) -> Generation:
