@@ -12,7 +12,7 @@ from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.models.remote.answer_cache import ModelReply, request_key
 from target_bench.models.remote.failures import Failure
-from target_bench.models.remote.openai_client import Connection, ModelServer, check_at_least_one
+from target_bench.models.remote.openai_client import ModelServer, check_at_least_one
 from target_bench.models.remote.remote_generator import Ask, RemoteGenerator, with_text
 
 _OWN = ("model", "messages", "temperature", "max_tokens", "seed", "response_format", "stream", "n")
@@ -128,13 +128,13 @@ class OpenAI(RemoteGenerator):
         return body
 
     @contextmanager
-    def connected(self, observer: Observer) -> Iterator[Ask]:
+    def connected(self) -> Iterator[Ask]:
         """Return what asks the model within a ``with`` block."""
-        with Connection(self._server, "/chat/completions", observer.waiting) as connection:
+        with self._server.connected("/chat/completions") as send:
 
             def ask(request: GenerationRequest) -> tuple[ModelReply, float]:
                 body = self.body(request) | dict(self.extra or {})
-                reply, seconds = connection.send(body, request.answer_schema is not None)
+                reply, seconds = send(body, request.answer_schema is not None)
                 return _answer(reply, request), seconds
 
             yield ask

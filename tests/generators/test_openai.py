@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from email.utils import formatdate
 from pathlib import Path
-from time import monotonic, sleep, time
+from time import monotonic, time
 from typing import Any
 
 import pytest
@@ -188,47 +188,6 @@ def test_retry_after_is_obeyed(server: OpenAIServer, header: str) -> None:
     assert answer.error is None
     assert monotonic() - start >= 0.9
     assert (answer.seconds or 9) < 0.9
-
-
-def test_all_requests_wait_for_what_one_is_told_and_the_user_hears_of_it(
-    server: OpenAIServer,
-) -> None:
-    times, waits = [], []
-
-    def script(_: served.Request) -> served.Reply | None:
-        times.append(monotonic())
-        return served.rate_limited(retry_after="1") if len(times) == 1 else None
-
-    class Listener(Observer):
-        def waiting(self, reason: str, seconds: float) -> None:
-            waits.append((reason, seconds))
-
-    server.script = script
-    generator = OpenAI("m", server.base_url, cache=False, concurrency=2)
-    assert len(list(generator.generate_many(requests(9), Listener()))) == 9
-    assert sum(sent < times[0] + 0.9 for sent in times) <= 2
-    assert waits == [("HTTP 429: Rate limit reached", 1.0)]
-
-
-def test_what_waits_when_the_connection_is_closed_is_not_sent(server: OpenAIServer) -> None:
-    server.script = lambda _: served.rate_limited(retry_after="1")
-    generator = OpenAI("m", server.base_url, cache=False, max_retries=0)
-    errors: list[Exception] = []
-
-    def send() -> None:
-        try:
-            ask_server(request())
-        except Exception as error:
-            errors.append(error)
-
-    with generator.connected(Observer()) as ask_server:
-        send()
-        waiting = threading.Thread(target=send)
-        waiting.start()
-        sleep(0.2)
-    waiting.join()
-    assert len(server.requests) == 1
-    assert len(errors) == 2
 
 
 @pytest.mark.parametrize(

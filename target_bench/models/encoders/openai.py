@@ -4,17 +4,18 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from target_bench.core.contract import constructor_arguments
+from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.prompt_writer import CHARACTERS_PER_TOKEN, tokens_in
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.models.embedding_cache import encoded
 from target_bench.models.remote.failures import Failure
-from target_bench.models.remote.openai_client import Connection, ModelServer, check_at_least_one
+from target_bench.models.remote.openai_client import ModelServer, Send, check_at_least_one
 from target_bench.models.remote.threads import in_threads
 
 _OWN = ("model", "input", "dimensions")
@@ -104,7 +105,10 @@ class OpenAIEmbeddings(Encoder):
         )
         self._server = ModelServer(self, "the encoder openai", _OWN, ("input",))
         self.paid = self._server.paid
-        self._account = _Account()
+        self._reset()
+
+    def _reset(self) -> None:
+        self._n_embedded = self._n_requests = self._n_tokens = 0
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings that can change a vector; where requests really go is one of them."""
@@ -118,15 +122,22 @@ class OpenAIEmbeddings(Encoder):
 
     def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002 (the contract's argument)
         """Start the counts again: another corpus begins."""
-        self._account = _Account()
+        self._reset()
 
     def load(self, folder: Path) -> None:  # noqa: ARG002 (the contract's argument)
         """Start the counts again: the tables of another corpus are in its index already."""
-        self._account = _Account()
+        self._reset()
 
     def notes(self) -> Sequence[str]:
-        """Return notes on requests, their cost, and pauses of the server."""
-        return self._account.notes(self.model, self.prices)
+        """Return a note on requests and their cost."""
+        if not self._n_embedded:
+            return []
+        price = self.prices and self._n_tokens * self.prices["input"] / 1e6
+        cost = "" if price is None else f", for {price:.4g}"
+        return [
+            f"{self.model}: {self._n_embedded:,} texts embedded in {self._n_requests:,} requests, "
+            f"{self._n_tokens:,} tokens{cost}"
+        ]
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return the (n, d) vectors of the texts; recorded ones are not used.
@@ -147,30 +158,31 @@ class OpenAIEmbeddings(Encoder):
         prompt = self.query_prompt if kind == "query" else self.table_prompt
         whole = [prompt + text for text in texts]
         sent = [self._cut(text) for text in whole]
-        cut = [len(text) < len(original) for text, original in zip(sent, whole, strict=True)]
         errors: list[Exception] = []
         batches = takewhile(lambda _: not errors, self._batches(sent))
-
-        with Connection(self._server, "/embeddings", self._account.waited) as connection:
+        with self._server.connected("/embeddings") as send:
 
             def embedded(batch: _Batch) -> tuple[list[_Embedded], Exception | None]:
                 parts: list[_Embedded] = []
                 try:
-                    self._embed(batch, connection, parts)
+                    self._embed(batch, send, parts)
                 except (Failure, ConfigError, PluginError) as error:
                     return parts, error
                 return parts, None
 
             for parts, error in in_threads(embedded, batches, self.concurrency):
-                for part in parts:
-                    self._account.add(part)
-                    yield part.places, part.vectors, [cut[i] for i in part.places]
+                for places, vectors, tokens in parts:
+                    self._n_embedded += len(places)
+                    self._n_requests += 1
+                    self._n_tokens += tokens
+                    yield places, vectors, [len(sent[i]) < len(whole[i]) for i in places]
                 if error is not None:
                     errors.append(error)
         if errors and isinstance(errors[0], Failure):
+            problem = without_secrets(str(errors[0]))
             raise PluginError(
                 f"embedding with the model {self.model!r} at {self._server.address} failed: "
-                f"{errors[0]}. What was embedded before is kept if it is cached; run the same "
+                f"{problem}. What was embedded before is kept if it is cached; run the same "
                 "command again."
             )
         if errors:
@@ -193,7 +205,7 @@ class OpenAIEmbeddings(Encoder):
         if batch:
             yield batch
 
-    def _embed(self, batch: "_Batch", connection: Connection, parts: "list[_Embedded]") -> None:
+    def _embed(self, batch: "_Batch", send: Send, parts: "list[_Embedded]") -> None:
         """Have a batch embedded; one that is too much for the server is sent in halves."""
         body: dict[str, Any] = {
             "model": self.model,
@@ -203,7 +215,7 @@ class OpenAIEmbeddings(Encoder):
         if self.dimensions is not None:
             body["dimensions"] = self.dimensions
         try:
-            reply, _ = connection.send(body | dict(self.extra or {}))
+            reply, _ = send(body | dict(self.extra or {}))
         except Failure as failure:
             if failure.kind != "context_overflow":
                 raise
@@ -211,7 +223,7 @@ class OpenAIEmbeddings(Encoder):
                 raise self._too_long(batch[0][1], failure) from failure
             middle = len(batch) // 2
             for half in (batch[:middle], batch[middle:]):
-                self._embed(half, connection, parts)
+                self._embed(half, send, parts)
         else:
             parts.append(_read(reply, [place for place, _ in batch], self.dimensions))
 
@@ -228,21 +240,11 @@ _Batch = list[tuple[int, str]]
 """Texts of one request, with their places."""
 
 
-class _Embedded(NamedTuple):
-    """The vectors of one request.
-
-    Attributes:
-        places: of its texts, among all that are embedded.
-        vectors: (n, d) of them, in this order.
-        tokens: of its texts, 0 where the server does not count them.
-    """
-
-    places: Sequence[int]
-    vectors: Vectors
-    tokens: int
+_Embedded = tuple[list[int], Vectors, int]
+"""Places of texts, their vectors in this order, and how many tokens the server counts, or 0."""
 
 
-def _read(reply: Mapping[str, Any], places: Sequence[int], dimensions: int | None) -> _Embedded:
+def _read(reply: Mapping[str, Any], places: list[int], dimensions: int | None) -> _Embedded:
     """Return the vectors in what a server sent, in the order of the texts.
 
     Args:
@@ -274,7 +276,7 @@ def _read(reply: Mapping[str, Any], places: Sequence[int], dimensions: int | Non
         )
     usage = reply.get("usage")
     tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    return _Embedded(places, vectors, tokens if isinstance(tokens, int) and tokens > 0 else 0)
+    return places, vectors, tokens if isinstance(tokens, int) and tokens > 0 else 0
 
 
 def _vector(embedding: Any) -> Vectors:
@@ -283,29 +285,3 @@ def _vector(embedding: Any) -> Vectors:
         return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
     vector: Vectors = np.array(embedding, np.float32)
     return vector
-
-
-class _Account:
-    """Totals of the requests."""
-
-    def __init__(self) -> None:
-        self._n_embedded = self._n_requests = self._n_tokens = 0
-        self._waited = 0.0
-
-    def add(self, embedded: _Embedded) -> None:
-        self._n_embedded += len(embedded.places)
-        self._n_requests += 1
-        self._n_tokens += embedded.tokens
-
-    def waited(self, _reason: str, seconds: float) -> None:
-        self._waited += seconds
-
-    def notes(self, model: str, prices: Mapping[str, float] | None) -> list[str]:
-        if not self._n_embedded:
-            return []
-        cost = "" if prices is None else f", for {self._n_tokens * prices['input'] / 1e6:.4g}"
-        wait = f"; waited {self._waited:.0f} s as the server asked" if self._waited else ""
-        return [
-            f"{model}: {self._n_embedded:,} texts embedded in {self._n_requests:,} requests, "
-            f"{self._n_tokens:,} tokens{cost}{wait}"
-        ]

@@ -112,7 +112,7 @@ def refused(status: int, body: object, with_schema: bool = False) -> Failure:
     if isinstance(error, Mapping):
         code = next((str(error[name]) for name in ("code", "type") if error.get(name)), "")
         words = next((error[name] for name in ("message", "detail") if error.get(name)), error)
-    words = _short(str(words))
+    words = " ".join(str(words).split())[:_LONGEST]
     message, text = f"HTTP {status}: {words}", f"{code} {words}"
     if status == 402 or (status == 429 and code in _NO_CREDIT):
         return Failure("rate_limit", message, hopeless=True)
@@ -146,11 +146,6 @@ def error_with_status_200(body: Mapping[str, Any]) -> Failure | None:
         return None
     code = error.get("code") if isinstance(error, Mapping) else None
     return refused(code if isinstance(code, int) and 400 <= code < 600 else 500, body)
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _root(error: BaseException) -> str:

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from threading import Lock
 from typing import Any, ClassVar
-from weakref import WeakValueDictionary
 
 from target_bench.core.contract import Generator
 from target_bench.core.credentials import answer_without_secrets, without_secrets
@@ -22,7 +21,6 @@ from target_bench.models.remote.answer_cache import (
     file,
     request_key,
     storable,
-    storable_count,
     unrecorded,
 )
 from target_bench.models.remote.failures import Failure, failure_of
@@ -59,7 +57,7 @@ class RemoteGenerator(Generator):
         """Return what gives the key of a recorded answer, or None if nothing is recorded."""
 
     @abstractmethod
-    def connected(self, observer: Observer) -> AbstractContextManager[Ask]:
+    def connected(self) -> AbstractContextManager[Ask]:
         """Return what asks the model within a ``with`` block."""
 
     def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
@@ -73,7 +71,9 @@ class RemoteGenerator(Generator):
         return answer
 
     def generate_many(
-        self, requests: Iterable[GenerationRequest], observer: Observer
+        self,
+        requests: Iterable[GenerationRequest],
+        observer: Observer,  # noqa: ARG002 (the contract's argument)
     ) -> Iterator[Generation]:
         """Yield the answers as they come, in any order; see ``Generator.generate_many``.
 
@@ -83,16 +83,16 @@ class RemoteGenerator(Generator):
         """
         key = self.answer_key()
         with ExitStack() as stack:
-            ask = stack.enter_context(self.connected(observer))
+            ask = stack.enter_context(self.connected())
             if key is None:
                 yield from in_threads(lambda r: self._answered(r, ask), requests, self.concurrency)
                 return
             cache = stack.enter_context(closing(AnswerCache(file())))
-            locks = _Locks()
+            locks: dict[str, Lock] = {}
 
             def answered(request: GenerationRequest) -> Generation:
                 name = key(request)
-                with locks.lock_of(name):
+                with locks.setdefault(name, Lock()):  # equal requests wait for one answer
                     recorded = cache.get(name)
                     if recorded is not None:
                         return self._generation(request, recorded, None)
@@ -150,18 +150,6 @@ class RemoteGenerator(Generator):
         return None
 
 
-class _Locks:
-    """A lock for each key that is in use."""
-
-    def __init__(self) -> None:
-        self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        self._lock = Lock()
-
-    def lock_of(self, key: str) -> Lock:
-        with self._lock:
-            return self._locks.setdefault(key, Lock())
-
-
 class WrappedModel(RemoteGenerator):
     """A generator that asks a model object of another package.
 
@@ -200,11 +188,11 @@ class WrappedModel(RemoteGenerator):
 
     def answer_key(self) -> Callable[[GenerationRequest], str] | None:
         """Return what gives the key of a recorded answer, or None if nothing is recorded."""
-        try:
-            settings = self.config() if self.cache else None
-        except TypeError:
+        if not self.cache:
             return None
-        if settings is None:
+        try:
+            settings = self.config()
+        except TypeError:
             return None
 
         def key(request: GenerationRequest) -> str:
@@ -213,7 +201,7 @@ class WrappedModel(RemoteGenerator):
 
         return key
 
-    def connected(self, observer: Observer) -> AbstractContextManager[Ask]:  # noqa: ARG002 (the model tries again itself)
+    def connected(self) -> AbstractContextManager[Ask]:
         """Return what asks the model."""
 
         def timed(request: GenerationRequest) -> tuple[ModelReply, float]:
@@ -240,7 +228,7 @@ def with_text(text: object, reason: object, refusal: object, counts: Sequence[An
     Raises:
         Failure: there is no text.
     """
-    tokens = storable_count(counts[0]), storable_count(counts[1])
+    tokens = _count(counts[0]), _count(counts[1])
     if refusal:
         raise Failure("refusal", str(refusal), tokens=tokens)
     if reason == "content_filter":
@@ -255,6 +243,10 @@ def with_text(text: object, reason: object, refusal: object, counts: Sequence[An
     return ModelReply(storable(text), end, *tokens)
 
 
+def _count(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value < 2**63 else None  # what SQLite can hold
+
+
 def error_text(error: BaseException) -> str:
     """Return kind and message of an error; the kind is its cause's where it has none itself.
 
@@ -264,6 +256,5 @@ def error_text(error: BaseException) -> str:
     failure = failure_of(error)
     if failure is not None:
         return without_secrets(str(failure))
-    words = " ".join(without_secrets(str(error)).split())
-    words = words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+    words = " ".join(without_secrets(str(error)).split())[:_LONGEST]
     return f"raised: {type(error).__name__}: {words}"

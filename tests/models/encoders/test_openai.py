@@ -101,13 +101,6 @@ def test_a_second_run_sends_nothing(server: OpenAIServer) -> None:
     assert len(server.requests) == 10
 
 
-def test_a_wait_that_the_server_asks_for_is_noted(server: OpenAIServer) -> None:
-    encoder = OpenAIEmbeddings("m", server.base_url)
-    server.script = first_times(1, served.rate_limited(retry_after="1"))
-    encoder.encode(["q"], "table")
-    assert encoder.notes()[0].endswith("; waited 1 s as the server asked")
-
-
 def test_no_edit_of_code_sends_paid_texts_again(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
