@@ -1,6 +1,5 @@
 """``target-bench runs``: what lies in a store of runs, whether it is whole, and its export."""
 
-import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -219,8 +218,7 @@ EXPORT_HELP = """Write a run for other tools.
 
 `target-bench runs export runs/retrieval-mini-... --format trec -o trec/` writes run.trec and
 qrels.trec, which ir-measures and trec_eval read. `--format lines` writes answers.txt, an answer a
-line in the order of the corpus, which ToTTo's test server reads. `--format mlflow -o URI` writes
-parameters, scores with intervals, tags and files to an MLflow tracking store.
+line in the order of the corpus, which ToTTo's test server reads.
 """
 
 
@@ -228,20 +226,12 @@ parameters, scores with intervals, tags and files to an MLflow tracking store.
 def export(
     run: Annotated[str, argument("A run folder, or its name or id in `runs list`.", metavar="RUN")],
     format: Annotated[
-        Literal["trec", "lines", "mlflow"],
-        typer.Option(
-            help="Run and judgements as TREC has them, an answer a line, or a run of MLflow."
-        ),
+        Literal["trec", "lines"],
+        typer.Option(help="Run and judgements as TREC has them, or an answer a line."),
     ] = "trec",
     out: Annotated[
-        str | None,
-        option(
-            "Where the files go; for MLflow a tracking URI, or a folder for a SQLite store. "
-            "Default: the run folder; for MLflow $MLFLOW_TRACKING_URI, else mlruns.",
-            "--out",
-            "-o",
-            metavar="PLACE",
-        ),
+        Path | None,
+        option("Where the files go. Default: the run folder.", "--out", "-o", metavar="FOLDER"),
     ] = None,
     corpus: Annotated[
         str | None,
@@ -250,7 +240,7 @@ def export(
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
-    """Write a run: rankings or answers, with its corpus loaded, or all of it to MLflow."""
+    """Write the rankings or answers of a run, with its corpus loaded."""
     from target_bench.data.formats import detect
     from target_bench.data.load import is_path, load, of_task
     from target_bench.runs.answer_lines import export_answer_lines
@@ -259,12 +249,6 @@ def export(
     from target_bench.runs.trec import export as export_trec
 
     stored = read_run(find(run, RUNS))
-    if format == "mlflow":
-        from target_bench.runs.mlflow_export import export_to_mlflow
-
-        place = out or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
-        typer.echo(export_to_mlflow(stored, place))
-        return
     name = corpus or stored.asked.corpus
     if name is None:
         raise ConfigError(
@@ -273,7 +257,7 @@ def export(
     if is_path(name) and not detect.path_and_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     dataset = load(name, stored.split, stored.asked.distractors, data_dir=data_dir)
-    folder = Path(out or stored.folder)
+    folder = out or stored.folder
     if format == "lines":
         path, n_empty = export_answer_lines(stored, of_task(dataset, stored.identity.task), folder)
         typer.echo(path)

@@ -6,6 +6,7 @@ ended a moment or a year ago.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from math import isnan
 from pathlib import Path
@@ -593,7 +594,13 @@ class Result:
         """
         if self.retrieval is self:
             return self.own_times
-        return self.retrieval.own_times.with_answers(self.own_times)
+        ranked, own = self.retrieval.own_times, self.own_times
+        return replace(
+            ranked,
+            seconds={**ranked.seconds, **own.seconds},
+            timed_answers=own.timed_answers,
+            left_out={**ranked.left_out, **own.left_out},
+        )
 
     @property
     def seconds(self) -> Mapping[str, float]:

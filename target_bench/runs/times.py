@@ -21,7 +21,7 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from threading import get_ident
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from target_bench.core.registry import installed_version
 from target_bench.runs.manifest import Manifest
@@ -30,21 +30,6 @@ STAGES = ("embed_corpus", "retrieve", "generate")
 """The stages whose seconds are the system's own; those of loading and scoring are the harness's."""
 
 LATENCY = "latency"
-
-
-@dataclass(frozen=True, slots=True)
-class Took:
-    """How long a stage took this time.
-
-    Attributes:
-        seconds: wall-clock.
-        from_caches: the caches that something in it came out of; none if it is cold.
-        queries: how many queries it covers.
-    """
-
-    seconds: float
-    from_caches: Sequence[str] = ()
-    queries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +58,21 @@ class ColdTimes:
     @property
     def retrieve(self) -> float | None:
         """Milliseconds a query, in batches."""
-        return _each(self.seconds.get("retrieve"), self.timed_queries)
+        seconds, n = self.seconds.get("retrieve"), self.timed_queries
+        return 1000 * seconds / n if seconds and n else None
 
     @property
     def generate(self) -> float | None:
         """Milliseconds an answer."""
-        return _each(self.seconds.get("generate"), self.timed_answers)
+        seconds, n = self.seconds.get("generate"), self.timed_answers
+        return 1000 * seconds / n if seconds and n else None
 
-    def cell(self, stage: str) -> str:
+    def cell(self, stage: Literal["retrieve", "generate"]) -> str:
         """Milliseconds per query of a stage; blank if nothing was timed, a dash if not cold."""
         milliseconds = self.generate if stage == "generate" else self.retrieve
         if milliseconds is None:
             return "–" if stage in self.left_out else ""
         return f"{milliseconds:.2f}"
-
-    def with_answers(self, answers: "ColdTimes") -> "ColdTimes":
-        """Return the times of a retrieval and those of the answers that are built on it."""
-        return ColdTimes(
-            {**self.seconds, **answers.seconds},
-            self.timed_queries,
-            answers.timed_answers,
-            self.latency,
-            {**self.left_out, **answers.left_out},
-        )
 
 
 def cold(manifest: Manifest) -> ColdTimes:
@@ -106,16 +83,18 @@ def cold(manifest: Manifest) -> ColdTimes:
     seconds, latency = dict(manifest.seconds), manifest.latency_ms
     left_out = {}
     for stage in (*STAGES, LATENCY):
-        if not (latency is not None if stage == LATENCY else stage in seconds):
+        if stage not in seconds and (stage != LATENCY or latency is None):
             continue
-        plugin = _plugin_of(manifest, stage)
-        computed = "class" in plugin
-        why = _why_not(manifest, stage, plugin) if computed else ""
+        identity = manifest.identity
+        plugin = identity.generator if stage == "generate" else identity.own_retriever
+        plugin_class = (plugin or {}).get("class")  # none where no model is asked
+        why = _why_not(manifest, stage, plugin_class) if plugin_class is not None else ""
+        if why is None:
+            continue
         if why:
             left_out[stage] = why
-        if why or not computed:
-            seconds.pop(stage, None)
-            latency = None if stage == LATENCY else latency
+        seconds.pop(stage, None)
+        latency = None if stage == LATENCY else latency
     return ColdTimes(
         seconds,
         manifest.timed_queries or 0 if "retrieve" in seconds else 0,
@@ -125,63 +104,18 @@ def cold(manifest: Manifest) -> ColdTimes:
     )
 
 
-def _why_not(manifest: Manifest, stage: str, plugin: Mapping[str, Any]) -> str:
-    """Return why the time of a stage is not shown; empty if it is cold."""
-    if stage not in manifest.from_caches:
+def _why_not(manifest: Manifest, stage: str, plugin_class: str) -> str | None:
+    """Return why the time of a stage is not shown; None if it is cold."""
+    caches = manifest.from_caches.get(stage)
+    if caches is None:
         return "not said what came from a cache"
-    caches = manifest.from_caches[stage]
     if caches:
-        replayed = plugin.get("class") == REPLAY
+        replayed = plugin_class == "Replay"
         return "answers read from a file" if replayed else f"from a cache ({', '.join(caches)})"
     answered = manifest.timed_answers or 0
     if stage == "generate" and answered != manifest.queries:
         return f"{answered} answers of it were timed"
-    return ""
-
-
-def _plugin_of(manifest: Manifest, stage: str) -> Mapping[str, Any]:
-    """Return the identity of what a stage asks; without a class it asks no model."""
-    identity = manifest.identity
-    plugin = identity.generator if stage == "generate" else identity.own_retriever
-    return plugin or {}
-
-
-def retrieval_entries(
-    manifest: Manifest, load: float, embed: Took | None, retrieve: Took | None
-) -> dict[str, Any]:
-    """Return the manifest's entries for a retrieval that took this long; None: it was not run.
-
-    A cold time of the index stays where the index came out of a cache this time. Times of ranking
-    add up over all times that a run was gone on with.
-    """
-    seconds, from_caches = dict(manifest.seconds), dict(manifest.from_caches)
-    seconds["load"] = round(load, 6)
-    timed = manifest.timed_queries or 0
-    if embed is not None and not (embed.from_caches and from_caches.get("embed_corpus") == []):
-        seconds["embed_corpus"] = round(embed.seconds, 6)
-        from_caches["embed_corpus"] = sorted(embed.from_caches)
-    if retrieve is not None and retrieve.queries:
-        _add(seconds, from_caches, "retrieve", retrieve)
-        timed += retrieve.queries
-    return {"seconds": seconds, "timed_queries": timed, "from_caches": from_caches}
-
-
-def generation_entries(manifest: Manifest, took: Took | None) -> dict[str, Any]:
-    """Return the manifest's entries for answers that took this long; None: nothing was sent."""
-    seconds, from_caches = dict(manifest.seconds), dict(manifest.from_caches)
-    timed = manifest.timed_answers or 0
-    if took is not None and took.queries:
-        _add(seconds, from_caches, "generate", took)
-        timed += took.queries
-    return {"seconds": seconds, "timed_answers": timed, "from_caches": from_caches}
-
-
-def latency_entries(
-    manifest: Manifest, measured: Mapping[str, Any], from_caches: Sequence[str]
-) -> dict[str, Any]:
-    """Return the times of single queries in a manifest."""
-    caches = {**manifest.from_caches, LATENCY: sorted(from_caches)}
-    return {"latency_ms": measured, "from_caches": caches}
+    return None
 
 
 def left_out_note(
@@ -199,25 +133,48 @@ def left_out_note(
     return f"– is a time that is not shown: {'; '.join(why)}." if why else None
 
 
-def has_latency(manifest: Manifest) -> bool:
-    """Return whether single queries were timed, and it is known what came out of a cache."""
-    return manifest.latency_ms is not None and LATENCY in manifest.from_caches
+class Took(NamedTuple):
+    """How long a stage took this time.
+
+    Attributes:
+        seconds: wall-clock.
+        from_caches: the caches that something in it came out of; none if it is cold.
+        queries: how many queries it covers.
+    """
+
+    seconds: float
+    from_caches: Sequence[str] = ()
+    queries: int = 0
 
 
-def _add(
-    seconds: dict[str, float], from_caches: dict[str, list[str]], stage: str, took: Took
-) -> None:
-    """Add to the time of a stage, and to the caches that something in it came out of."""
-    seconds[stage] = round(seconds.get(stage, 0.0) + took.seconds, 6)
-    from_caches[stage] = sorted({*from_caches.get(stage, ()), *took.from_caches})
+def with_times(
+    manifest: Manifest,
+    counter: Literal["timed_queries", "timed_answers"],
+    stages: Mapping[str, Took],
+) -> dict[str, Any]:
+    """Return the manifest's entries for stages that took this long.
 
+    Times of ranking and answering add up over all times that a run was gone on with. A cold time of
+    the index stays where the index came out of a cache this time.
 
-REPLAY = "Replay"
-"""The class that reads answers from a file, as identities name it."""
-
-
-def _each(seconds: float | None, n: int) -> float | None:
-    return 1000 * seconds / n if seconds and n else None
+    Args:
+        manifest: with the times before.
+        counter: the entry that counts the queries of ranking or answering.
+        stages: stage -> how long it took; without those that were not run.
+    """
+    seconds, from_caches = dict(manifest.seconds), dict(manifest.from_caches)
+    n: int = getattr(manifest, counter) or 0
+    for stage, (took, caches, queries) in stages.items():
+        if stage == "load":
+            seconds[stage] = round(took, 6)
+        elif stage == "embed_corpus":
+            if not caches or from_caches.get(stage) != []:
+                seconds[stage], from_caches[stage] = round(took, 6), sorted(caches)
+        elif queries:
+            seconds[stage] = round(seconds.get(stage, 0.0) + took, 6)
+            from_caches[stage] = sorted({*from_caches.get(stage, ()), *caches})
+            n += queries
+    return {"seconds": seconds, counter: n, "from_caches": from_caches}
 
 
 @contextmanager
@@ -282,7 +239,7 @@ def environment(used: Mapping[str, str]) -> dict[str, Any]:
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
         "packages": {name: version for name, version in versions.items() if version is not None},
         USED: dict(used),
-        "git": _git(),
+        "git": _git(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH)),
     }
 
 
@@ -292,40 +249,29 @@ def _devices() -> list[str]:
     if torch is not None:
         with suppress(Exception):  # a driver that does not fit raises anything
             if torch.cuda.is_available():
-                names = range(torch.cuda.device_count())
-                return [str(torch.cuda.get_device_name(i)) for i in names]
+                return [*map(torch.cuda.get_device_name, range(torch.cuda.device_count()))]
     devices = []
     for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
         with suppress(OSError):
-            model = re.search(r"^Model:\s*(.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-            devices += [model[1].strip()] if model else []
+            text = path.read_text(encoding="utf-8")
+            devices += re.findall(r"^Model:\s*(.*\S)", text, re.MULTILINE)
     return devices
 
 
-def _git() -> dict[str, Any] | None:
-    """Return the commit of the working folder, and whether tracked files were changed since."""
-    return _git_state(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH))
-
-
 @lru_cache(maxsize=1)
-def _git_state(*_: object) -> dict[str, Any] | None:
-    commit = _git_output("rev-parse", "HEAD")
-    changed = _git_output("status", "--porcelain", "--untracked-files=no")
-    if commit is None:
-        return None
-    return {"commit": commit, "dirty": None if changed is None else bool(changed)}
+def _git(folder: str, _fresh: int) -> dict[str, Any] | None:
+    """Return the commit of a folder, and whether tracked files were changed since.
 
-
-def _git_output(*arguments: str) -> str | None:
-    """Return the output of git; None without git, outside a repository, or after a time limit."""
+    None without git, outside a repository, or after a time limit.
+    """
     git = shutil.which("git")
     if git is None:
         return None
-    command = [git, "--no-optional-locks", *arguments]
-    try:
-        done = subprocess.run(  # noqa: S603 (a program and arguments of ours)
-            command, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    words = "--no-optional-locks describe --always --dirty --abbrev=40 --exclude=*".split()
+    with suppress(OSError, subprocess.SubprocessError):
+        described = subprocess.run(  # noqa: S603 (a program and arguments of ours)
+            [git, *words], cwd=folder, capture_output=True, timeout=_GIT_SECONDS, check=True
+        ).stdout.decode()
+        commit, dirty, _ = described.partition("-dirty")
+        return {"commit": commit.strip(), "dirty": bool(dirty)}
+    return None

@@ -35,7 +35,7 @@ from target_bench.harness.stages.retrieve import Experiment
 from target_bench.models.original_classes import adapted, created
 from target_bench.runs.record_log import ANSWERS, Answered
 from target_bench.runs.store import Run
-from target_bench.runs.times import Took, generation_entries
+from target_bench.runs.times import Took, with_times
 
 
 class GeneratorLike(Protocol):
@@ -217,13 +217,14 @@ class GenerateStage:
                     self.observer.answered(answered.generation)
                     self.observer.advance(1)
         finally:
-            took = None
+            stages = {}
             if self.spec.generator is not None:
                 cached = any(a.generation.cached for a in answers.values())
                 if cached:
                     cache_use.record_answers(self.spec.generator, any_cached=True)
                 took = Took(time.perf_counter() - start, watch.used(), len(answers))
-            self.store.write_manifest(**generation_entries(self.store.manifest, took))
+                stages = {"generate": took}
+            self.store.write_manifest(**with_times(self.store.manifest, "timed_answers", stages))
         return answers
 
     def _answers(self, todo: Sequence[Query]) -> Iterator[Answered]:

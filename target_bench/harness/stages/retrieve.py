@@ -175,7 +175,7 @@ class RetrieveStage:
         if again and self.spec.rank is None:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
         todo = [query for query in self.dataset.queries if query.id not in done]
-        timed = self.options.latency == 0 or times.has_latency(self.store.manifest)
+        timed = self.options.latency == 0 or self.store.manifest.latency_ms is not None
         if not todo and timed and self.store.manifest.seconds:
             self._repeat_notes()
             self._note_versions(None)
@@ -400,9 +400,10 @@ class RetrieveStage:
         return fault
 
     def _record_times(self, embed: Took | None, retrieve: Took | None) -> None:
-        if is_bound(self.spec.identity):  # how long it takes says nothing of any system
-            embed = retrieve = None
-        entries = times.retrieval_entries(self.store.manifest, self.load_seconds, embed, retrieve)
+        stages = {"load": Took(self.load_seconds)}
+        if embed and retrieve and not is_bound(self.spec.identity):  # no bound is a system
+            stages |= {"embed_corpus": embed, "retrieve": retrieve}
+        entries = times.with_times(self.store.manifest, "timed_queries", stages)
         self.store.write_manifest(**entries)
 
     def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
@@ -410,8 +411,8 @@ class RetrieveStage:
         queries = self.dataset.queries
         inputs: list[Any] = [q if self.spec.reads_gold else q.text for q in queries]
         measured, from_caches = measure(retriever, inputs, self.depth, n)
-        entries = times.latency_entries(self.store.manifest, measured, from_caches)
-        self.store.write_manifest(**entries)
+        caches = {**self.store.manifest.from_caches, times.LATENCY: sorted(from_caches)}
+        self.store.write_manifest(latency_ms=measured, from_caches=caches)
 
     def _where(self) -> str:
         return f"{self.dataset.info.name} {self.dataset.split}"

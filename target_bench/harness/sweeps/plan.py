@@ -37,7 +37,6 @@ from target_bench.runs.manifest import run_key
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS
 from target_bench.runs.result import read_run
 from target_bench.runs.store import folder_of
-from target_bench.runs.times import has_latency
 
 State = Literal["new", "begun", "done", "unreadable"]
 
@@ -213,8 +212,8 @@ def _state(cell: SweepCell, folder: Path) -> State:
     except StoreError:
         return "begun"  # scores are computed again
     again = failed and (cell.options.retry_failed or cell.options.on_error == "stop")
-    timed = cell.options.latency == 0 or cell.generator is not None or has_latency(run.manifest)
-    return "done" if timed and not again else "begun"
+    to_time = cell.options.latency and cell.generator is None and run.manifest.latency_ms is None
+    return "begun" if to_time or again else "done"
 
 
 def _of_retriever(experiment: Experiment, n_recorded: int) -> Estimate | None:
