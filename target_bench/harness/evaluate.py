@@ -399,7 +399,8 @@ def _write(
     queries = [query for query in dataset.queries if query.id in ids]
     if task.answer == "ranking":
         write_tables(run.folder, dataset.corpus)
-    columns = slicing.slice_columns(queries)
+    properties = slicing.by_property(queries)
+    columns = {slicing.SLICE_PREFIX + name: values for name, values in properties.items()}
     if dataset.corrections is not None:
         columns[CONTESTED] = [query.id in dataset.corrections.gold for query in queries]
         parts["corrections"] = str(dataset.corrections)

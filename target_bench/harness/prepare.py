@@ -112,7 +112,8 @@ def with_names(
 def check_properties(names: Sequence[str], datasets: Iterable[Dataset]) -> None:
     """See that queries have the properties by which scores are wanted."""
     for dataset in datasets if names else ():
-        slicing.check_names(slicing.by_property(dataset.queries), names)
+        for name in names:
+            slicing.by_name(slicing.by_property(dataset.queries), name)
 
 
 def earlier_metrics(

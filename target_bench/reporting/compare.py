@@ -13,8 +13,6 @@ from target_bench.core.metric import (
     CORRECTED,
     MetricSpec,
     Score,
-    mean,
-    of_mean,
     score_of,
     stored_name,
 )
@@ -35,7 +33,7 @@ from target_bench.runs.find import find, is_store, labelled
 from target_bench.runs.manifest import read_manifest
 from target_bench.runs.newest import BASELINE_OF_FOLDER, COMPARED, Shared, newest_runs
 from target_bench.runs.result import Result, Results, check_same_data, read_run
-from target_bench.runs.slicing import Mask, Measured, part_score
+from target_bench.runs.slicing import Mask, Measured, mean_of, part_score
 
 RunLike = str | Path | Result | Results
 """A run folder, the id of a run, a result or several; or a folder of runs.
@@ -174,7 +172,7 @@ def _by_gold(
             continue
         mine, theirs = (run.measured(row.metric) for run in (runs[row.run], base))
         mask, spec = parts[row.slice], published.spec(row.metric)
-        if mine.of_rows:  # a query has no value of its own
+        if mine.metric.of_rows:  # a query has no value of its own
             differ = mask & (mine.statistics != theirs.statistics).any(axis=1)
         else:
             values = mine.values, theirs.values
@@ -292,7 +290,7 @@ def _compare_files(
         parts[name] = {"": valued}
     sides = {
         run.name: {
-            name: (Measured(name, v, of_mean(v), mean, None, specs[name]), None)
+            name: (mean_of(name, v, specs[name]), None)
             for name, v in run.values.items()
             if name in specs
         }
@@ -517,13 +515,13 @@ def _difference(
     mask: Mask,
     draws: _Draws,
 ) -> Difference | None:
-    mine, theirs = measured.statistics[mask], base.statistics[mask]
-    if any(np.isnan(score_of(measured, statistics)) for statistics in (mine, theirs)):
+    metric, mine, theirs = measured.metric, measured.statistics[mask], base.statistics[mask]
+    if any(np.isnan(score_of(metric, statistics)) for statistics in (mine, theirs)):
         return None
-    paired = stats.compare(mine, theirs, measured.value, *draws, of_rows=measured.of_rows)
-    low, high = stats.interval_of_difference(measured, mine, theirs)
+    paired = stats.compare(mine, theirs, metric.value, *draws, of_rows=metric.of_rows)
+    low, high = stats.interval_of_difference(metric, mine, theirs)
     values = measured.values[mask], base.values[mask]
-    counts = (None, None, None) if measured.of_rows else stats.wins_ties_losses(*values)
+    counts = (None, None, None) if metric.of_rows else stats.wins_ties_losses(*values)
     wins, ties, losses = counts if spec.higher_is_better else reversed(counts)
     effect: list[float | None] = [None, None, None]
     if measured.is_mean and base.is_mean:
@@ -543,7 +541,7 @@ def _difference(
         wins=wins,
         ties=ties,
         losses=losses,
-        detectable=stats.detectable(measured, mine, theirs),
+        detectable=stats.detectable(metric, mine, theirs),
     )
 
 

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import text_tables
-from target_bench.core.metric import MetricSpec, mean, of_mean
+from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable, counted, p_text
 from target_bench.metrics import stats
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs.differences import PLUGINS, settings, varying
 from target_bench.runs.result import Result
-from target_bench.runs.slicing import Measured
+from target_bench.runs.slicing import Measured, mean_of
 
 SIGNIFICANT = 0.05
 """A corrected p-value below this tells two scores apart."""
@@ -260,10 +260,12 @@ class AveragedMetric:
     """A metric that is no mean, averaged over runs as a score (a ``stats.Bounded``).
 
     Its (n, m) statistics are those of the runs beside each other.
+
+    Attributes:
+        parts: the metric of each run.
     """
 
-    parts: Sequence[Measured]
-    statistics: Floats
+    parts: Sequence[stats.Bounded]
 
     @property
     def of_rows(self) -> bool:
@@ -292,6 +294,10 @@ class AveragedMetric:
         values = [getattr(p, method)(*a) for p, a in zip(self.parts, by_part, strict=True)]
         averages: Floats = np.mean(values, axis=0)
         return averages
+
+
+Estimated = tuple[stats.Bounded, Floats]
+"""A metric, and (n, m) statistics of it."""
 
 
 def main_effects(
@@ -345,9 +351,7 @@ def matched(factor: Factor, varied: Sequence[Factor]) -> tuple[dict[str, list[in
     return dict(runs), len(common)
 
 
-def _averages(
-    groups: Sequence[Sequence[int]], scores: Sequence[Measured]
-) -> list[Measured | AveragedMetric]:
+def _averages(groups: Sequence[Sequence[int]], scores: Sequence[Measured]) -> list[Estimated]:
     """Return the average score of each group of runs, given by their places.
 
     An average of means over the same queries is a mean over these, which is quicker to test.
@@ -357,31 +361,33 @@ def _averages(
     of_means = all(np.array_equal(has_value[0], h) for h in has_value) and all(
         s.is_mean for s in used
     )
-    averages: list[Measured | AveragedMetric] = []
+    averages: list[Estimated] = []
     for places in groups:
         parts = [scores[i] for i in places]
         if of_means:
             v = np.mean([part.values for part in parts], axis=0)
-            averages.append(Measured(parts[0].name, v, of_mean(v), mean, None, parts[0].spec))
+            average = mean_of(parts[0].name, v, parts[0].spec)
+            averages.append((average.metric, average.statistics))
         else:
-            averages.append(AveragedMetric(parts, np.hstack([p.statistics for p in parts])))
+            metric = AveragedMetric([part.metric for part in parts])
+            averages.append((metric, np.hstack([part.statistics for part in parts])))
     return averages
 
 
 def _tested(
-    scores: Sequence[Measured | AveragedMetric],
+    scores: Sequence[Estimated],
     levels: Sequence[tuple[str, ...]],
     spec: MetricSpec,
 ) -> list[TestedScore]:
     """Return each score, and its difference from the best, whose p is not corrected yet."""
-    estimates = [stats.estimate(score, score.statistics) for score in scores]
+    estimates = [stats.estimate(metric, statistics) for metric, statistics in scores]
     best = max(range(len(scores)), key=lambda i: spec.merit(estimates[i].value))
-    theirs, tested = scores[best].statistics, []
-    for i, (score, e) in enumerate(zip(scores, estimates, strict=True)):
+    theirs, tested = scores[best][1], []
+    for i, ((metric, mine), e) in enumerate(zip(scores, estimates, strict=True)):
         difference = None
         if i != best:
-            paired = stats.compare(score.statistics, theirs, score.value, of_rows=score.of_rows)
-            bounds = stats.interval_of_difference(score, score.statistics, theirs)
+            paired = stats.compare(mine, theirs, metric.value, of_rows=metric.of_rows)
+            bounds = stats.interval_of_difference(metric, mine, theirs)
             difference = Tested(paired.difference, *bounds, paired.p)
         tested.append(TestedScore(levels[i], e.value, e.low, e.high, difference))
     return tested
@@ -445,13 +451,14 @@ def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
 
 
 def _ranking(runs: Sequence[Result], metric: str, tables_vary: bool) -> Ranking:
-    scores, varied = [run.measured(metric) for run in runs], factors(runs)
+    measured, varied = [run.measured(metric) for run in runs], factors(runs)
+    scores, spec = [(each.metric, each.statistics) for each in measured], measured[0].spec
     levels = [tuple(factor.of_run[i] for factor in varied) for i in range(len(runs))]
     places = [
         replace(place, folder=str(run.folder))
-        for run, place in zip(runs, _tested(scores, levels, scores[0].spec), strict=True)
+        for run, place in zip(runs, _tested(scores, levels, spec), strict=True)
     ]
-    places.sort(key=lambda place: -scores[0].spec.merit(place.score))
+    places.sort(key=lambda place: -spec.merit(place.score))
     mixed_in = " + ".join(runs[0].asked.distractors) or "no distractors"
     names = tuple(factor.name for factor in varied)
     return Ranking(mixed_in if tables_vary else "", names, tuple(_corrected(places)))

@@ -29,11 +29,13 @@ from target_bench.core.metric import (
     SYNTHETIC,
     AnswerCounts,
     Counts,
+    OnPart,
     Score,
     ScoresByName,
     marks_of,
     of_mean,
     over_no_query,
+    score_of,
     split,
     stored_name,
 )
@@ -43,6 +45,7 @@ from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, co
 from target_bench.metrics.scores import (
     headline,
     is_built_in,
+    named,
     ranking_metrics,
     spec_of,
     table_metrics,
@@ -54,10 +57,10 @@ from target_bench.runs.score_files import StoredScores, check_tables, read_score
 from target_bench.runs.slicing import (
     SLICE_PREFIX,
     Floats,
+    MeanOfValues,
     Measured,
     MissingPluginError,
     by_name,
-    contributions,
     part_score,
 )
 from target_bench.runs.times import ColdTimes, cold, left_out_note
@@ -449,15 +452,34 @@ class Result:
             rankings = self.asked.retrieval_run
             elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
             raise ConfigError(self._no_metric(metric, self.scores) + elsewhere)
-        return contributions(
-            self.folder,
-            metric,
-            self.scores[metric],
-            self.per_query[metric],
-            self.statistics[metric],
-            summed=metric in self._tables[1].column_names,
-            in_parts="synthetic" in self.slices or "unanswerable" in self.denominators,
-        )
+        score, statistics = self.scores[metric], self.statistics[metric]
+        spec, known = spec_of(metric, score), named(metric)
+        is_part = "synthetic" in self.slices or "unanswerable" in self.denominators
+        if known is not None and (is_part or marks_of(metric)):
+            known = OnPart(known, mark=marks_of(metric))
+        summary = known or MeanOfValues(spec)
+        again = f"score it again with target-bench score {self.folder}"
+        try:
+            value = score_of(summary, statistics)
+        except (ValueError, TypeError, AttributeError, IndexError) as error:
+            raise StoreError(
+                f"{self.folder}: what is stored of {metric} gives no score ({error}); {again}"
+            ) from error
+        if not np.isclose(value, score.value, rtol=1e-9, atol=1e-9, equal_nan=True):
+            if known is None and metric in self._tables[1].column_names:
+                raise MissingPluginError(
+                    f"{self.folder.name}: {metric} is a metric of a plug-in that is not installed "
+                    "here, or of a file, and more than a mean of its values, so it cannot be "
+                    "computed for a part of the queries or tested. Install the plug-in (of a file: "
+                    "docs/plugins.md, Publish a plug-in), or name other metrics with --metric."
+                )
+            raise StoreError(
+                f"{self.folder}: {metric} is {score.value:.6f} in scores.json, but what is stored "
+                f"of a query gives {value:.6f}. The scores were edited, or are older than the "
+                f"statistics of such metrics: {again}"
+            )
+        values = np.where(statistics.any(axis=1), self.per_query[metric], np.nan)
+        return Measured(metric, values, statistics, summary, spec)
 
     @cached_property
     def by(self) -> Mapping[str, ScoresOfParts]:

@@ -4,29 +4,20 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
+from math import isclose
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.metric import (
-    Metric,
-    MetricSpec,
-    OnPart,
-    Score,
-    marks_of,
-    mean,
-    of_mean,
-    score_of,
-)
+from target_bench.core.errors import ConfigError
+from target_bench.core.metric import Metric, MetricSpec, Score, mean, of_mean, score_of
 from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.core.text_tables import first_of
 from target_bench.metrics import stats
-from target_bench.metrics.scores import definition, named, spec_of
+from target_bench.metrics.scores import definition
 
 Columns = Mapping[str, Sequence[Any]]
 """Property of the queries -> its value of every query, None for one without it."""
@@ -38,8 +29,6 @@ SLICE_PREFIX = "slice."
 """How the columns of ``per_query.parquet`` begin that hold no metric."""
 
 _LONGEST = 64  # characters of a text that is a property
-_ROUNDING = 1e-9
-_PARTS = 8
 _SHOWN = 12
 
 
@@ -60,11 +49,6 @@ def by_property(queries: Sequence[Query]) -> dict[str, list[Any]]:
         if len(kinds) == 1 and kinds <= {str, int, float, bool} and longest <= _LONGEST:
             columns.setdefault(name, values)
     return columns
-
-
-def slice_columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
-    """Return ``by_property`` with the names that they have in ``per_query.parquet``."""
-    return {SLICE_PREFIX + name: values for name, values in by_property(queries).items()}
 
 
 class Slice(NamedTuple):
@@ -116,7 +100,7 @@ def parts(columns: Columns, slices: Sequence[Slice], n: int) -> dict[str, Mask]:
     """
     masks = {"": np.ones(n, dtype=np.bool_)}
     for condition in slices:
-        options = _options(columns, condition)
+        options = _parts_of(columns, condition)
         masks = {
             ", ".join(filter(None, (name, more))): mask & kept
             for (name, mask), (more, kept) in product(masks.items(), options.items())
@@ -127,8 +111,8 @@ def parts(columns: Columns, slices: Sequence[Slice], n: int) -> dict[str, Mask]:
     return kept
 
 
-def _options(columns: Columns, condition: Slice) -> dict[str, Mask]:
-    values = columns[_known(columns, condition.name)]
+def _parts_of(columns: Columns, condition: Slice) -> dict[str, Mask]:
+    values = _column(columns, condition.name)
     masks = partition(values).masks()
     if not condition.compared:
         return {f"{condition.name}={value}": mask for value, mask in masks.items()}
@@ -171,14 +155,6 @@ class Partition:
     codes: NDArray[np.intp]
 
     @property
-    def sizes(self) -> NDArray[np.intp]:
-        """(values,) how many queries have each."""
-        counts: NDArray[np.intp] = np.bincount(
-            self.codes[self.codes >= 0], minlength=len(self.values)
-        ).astype(np.intp)
-        return counts
-
-    @property
     def groups(self) -> bool:
         """Whether it puts queries together: several values, and not nearly one a query.
 
@@ -189,14 +165,18 @@ class Partition:
 
     def masks(self, none: bool = True) -> dict[str, Mask]:
         """Return value as text -> (n,) which queries have it; ``(none)`` for those without one."""
-        by_value = {_shown(value): self.codes == i for i, value in enumerate(self.values)}
+        by_value = {
+            str(value).lower() if isinstance(value, bool) else str(value): self.codes == i
+            for i, value in enumerate(self.values)
+        }
         if none and (self.codes < 0).any():
-            by_value[_shown(None)] = self.codes < 0
+            by_value["(none)"] = self.codes < 0
         return by_value
 
     def largest(self, most: int) -> list[int]:
         """Choose at most this many values, the most frequent, and return them in their order."""
-        return sorted(np.argsort(-self.sizes, kind="stable")[:most].tolist())
+        sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
+        return sorted(np.argsort(-sizes, kind="stable")[:most].tolist())
 
 
 def partition(column: Sequence[Any]) -> Partition:
@@ -218,17 +198,21 @@ def by_name(columns: Columns, name: str) -> Partition:
     Raises:
         ConfigError: there is no such property; the message lists those there are.
     """
-    return partition(columns[_known(columns, name)])
+    return partition(_column(columns, name))
 
 
-def check_names(columns: Columns, names: Sequence[str]) -> None:
-    """See that queries can be divided by each of these properties; errors as for ``by_name``."""
-    for name in names:
-        _known(columns, name)
+def _column(columns: Columns, name: str) -> Sequence[Any]:
+    plain = name.strip().removeprefix(SLICE_PREFIX)
+    if plain == "database" and plain not in columns:
+        plain = "db_id"
+    if plain not in columns:
+        known = ", ".join(columns) or "none"
+        raise ConfigError(f"unknown slice {name!r}; the queries have: {known}")
+    return columns[plain]
 
 
-_OTHER_NAMES = {"database": "db_id"}
 _DIFFICULTIES = ("easy", "simple", "medium", "moderate", "hard", "challenging", "extra")
+_NUMBER = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
 
 
 def _rank(typed_value: tuple[str, Any]) -> tuple[Any, ...]:
@@ -236,9 +220,6 @@ def _rank(typed_value: tuple[str, Any]) -> tuple[Any, ...]:
     if value in _DIFFICULTIES:
         return kind, 0, _DIFFICULTIES.index(value)
     return kind, 1, _natural(value) if isinstance(value, str) else value, value
-
-
-_NUMBER = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
 
 
 def _natural(text: str) -> tuple[Any, ...]:
@@ -249,143 +230,72 @@ def _natural(text: str) -> tuple[Any, ...]:
     return [*zip(parts[::2], numbers, strict=True)], side
 
 
-def _known(columns: Columns, name: str) -> str:
-    plain = name.strip().removeprefix("slice.")
-    plain = plain if plain in columns else _OTHER_NAMES.get(plain, plain)
-    if plain not in columns:
-        known = ", ".join(columns) or "none"
-        raise ConfigError(f"unknown slice {name!r}; the queries have: {known}")
-    return plain
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "(none)" if value is None else str(value)
-
-
 class MissingPluginError(ConfigError):
     """A metric of a plug-in that is not installed: only its score of all queries is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class MeanOfValues(Metric[Any]):
+    """The mean of values that are known: of a metric that cannot be computed again."""
+
+    signature = ""
+
+    def __init__(self, spec: MetricSpec) -> None:
+        self.spec = spec
+
+    def statistics(self, examples: Any) -> Floats:
+        """Return (n, 2): each value and 1; two zeros for NaN."""
+        return of_mean(np.asarray(examples, dtype=np.float64))
+
+    def value(self, totals: Floats) -> Floats:
+        """Return the mean."""
+        return mean(totals)
+
+    def counted(self, statistics: Floats) -> int:
+        """Return the number of queries with a value."""
+        return int((statistics[:, -1] > 0).sum())
+
+    def weights(self, statistics: Floats) -> Floats:
+        """Return 1 for a query with a value."""
+        return statistics[:, -1]
+
+
+class Measured(NamedTuple):
     """One metric of a run.
 
     Attributes:
         name: as users write it.
         values: (n,) the value of each query alone; NaN where it is left out.
         statistics: (n, m) what each query contributes.
-        value: (..., m) sums of statistics -> (...) scores; or of rows, as ``Metric.value``.
-        metric: the metric with its default settings; None for one of a plug-in that is not
-            installed, which is taken for a mean.
+        metric: the metric with its default settings.
         spec: its declaration.
     """
 
     name: str
     values: Floats
     statistics: Floats
-    value: stats.Value
-    metric: Metric[Any] | None
+    metric: Metric[Any]
     spec: MetricSpec
 
     @property
-    def of_rows(self) -> bool:
-        """See ``Metric.of_rows``."""
-        return self.metric is not None and self.metric.of_rows
-
-    def bounds(self, statistics: Floats) -> tuple[float, float]:
-        """See ``Metric.bounds``."""
-        if self.metric is not None:
-            return self.metric.bounds(statistics)
-        values = statistics[:, 0]
-        return float(values.min(initial=0.0)), float(values.max(initial=self.spec.top))
-
-    def weights(self, statistics: Floats) -> Floats:
-        """See ``Metric.weights``."""
-        weights: Floats = statistics[:, -1]
-        return weights if self.metric is None else self.metric.weights(statistics)
-
-    def without(self, total: Floats, rows: Floats) -> Floats:
-        """See ``Metric.without``."""
-        left = total - rows
-        return self.value(left) if self.metric is None else self.metric.without(total, rows)
-
-    @property
     def is_mean(self) -> bool:
-        """Whether the metric is the mean of its values, seen on parts of the queries."""
+        """Whether the metric is the mean of its values, seen on eight halves of the queries."""
         generator = np.random.default_rng(0)
-        halves = [generator.random(len(self.values)) < 0.5 for _ in range(_PARTS)]
-        return not self.of_rows and all(
-            np.isclose(
-                self.value(self.statistics[half].sum(axis=0)),
-                mean(of_mean(self.values[half]).sum(axis=0)),
-                rtol=_ROUNDING,
-                atol=_ROUNDING,
+        halves = [generator.random(len(self.values)) < 0.5 for _ in range(8)]
+        return not self.metric.of_rows and all(
+            isclose(
+                score_of(self.metric, self.statistics[half]),
+                np.nanmean(self.values[half]),
+                rel_tol=1e-9,
+                abs_tol=1e-9,
             )
             for half in halves
             if not np.isnan(self.values[half]).all()
         )
 
 
-def contributions(
-    folder: Path,
-    metric: str,
-    score: Score,
-    values: Floats,
-    statistics: Floats,
-    *,
-    summed: bool,
-    in_parts: bool,
-) -> Measured:
-    """Return the statistics of the queries for a metric, seen to give its score.
-
-    Args:
-        folder: of the run, for messages.
-        metric: its name.
-        score: as it is in ``scores.json``.
-        values: (n,) the value of each query alone.
-        statistics: (n, m) what each query contributes.
-        summed: whether statistics are stored, which are more than the values.
-        in_parts: whether some queries are in some metrics alone: synthetic or unanswerable ones.
-
-    Raises:
-        MissingPluginError: the metric is more than a mean, and its plug-in is not installed.
-        StoreError: what is stored does not give the score.
-    """
-    known = named(metric)
-    if known is not None and (in_parts or marks_of(metric)):
-        known = OnPart(known, mark=marks_of(metric))
-    value = known.value if known is not None and summed else mean
-    measured = Measured(metric, values, statistics, value, known, spec_of(metric, score))
-    try:
-        again = score_of(measured, statistics)
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
-        raise StoreError(
-            f"{folder}: what is stored of {metric} does not give a score ({error}); "
-            f"score it again with target-bench score {folder}"
-        ) from error
-    if known is None and summed and not _equal(again, score.value):
-        raise MissingPluginError(
-            f"{folder.name}: {metric} is a metric of a plug-in that is not installed here, or of a "
-            "file, and more than a mean of its values, so it cannot be computed for a part of the "
-            "queries or tested. Install the plug-in (of a file: docs/plugins.md, Publish a "
-            "plug-in), or name other metrics with --metric."
-        )
-    if not _equal(again, score.value):
-        raise StoreError(
-            f"{folder}: {metric} is {score.value:.6f} in scores.json, but what is stored of a "
-            f"query gives {again:.6f}. The scores were edited, or are older than the "
-            f"statistics of such metrics: score it again with target-bench score {folder}"
-        )
-    counted = np.where(statistics.any(axis=1), values, np.nan)
-    return replace(measured, values=counted)
-
-
-def _equal(again: float, score: float) -> bool:
-    if np.isnan(score):
-        return bool(np.isnan(again))
-    return abs(again - score) <= _ROUNDING * max(1.0, abs(score))
+def mean_of(name: str, values: Floats, spec: MetricSpec) -> Measured:
+    """Return a metric that is the mean of (n,) values, over those that are not NaN."""
+    return Measured(name, values, of_mean(values), MeanOfValues(spec), spec)
 
 
 def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:
@@ -396,24 +306,17 @@ def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:
         mask: (n,) which queries are in the part.
         whole: the score of all queries, for what the metric is, where one is known.
     """
-    statistics = measured.statistics[mask]
-    value = score_of(measured, statistics)
-    low, high = stats.interval(measured, statistics)
+    metric, statistics = measured.metric, measured.statistics[mask]
+    value = score_of(metric, statistics)
+    low, high = stats.interval(metric, statistics)
     return Score(
         value=value,
         low=low,
         high=high,
-        n=0 if np.isnan(value) else _counted(measured, mask),
+        n=0 if np.isnan(value) else metric.counted(statistics),
         signature=f"{definition(whole.signature)}|{stats.SIGNATURE}" if whole else "",
         spec=whole.spec if whole else measured.spec,
     )
-
-
-def _counted(measured: Measured, mask: Mask) -> int:
-    """Count the queries of a part that the metric is over."""
-    if measured.metric is None:
-        return int((~np.isnan(measured.values[mask])).sum())
-    return measured.metric.counted(measured.statistics[mask])
 
 
 def report_by(
@@ -436,30 +339,16 @@ def report_by(
         Property -> value -> ``queries``, ``runnable`` (the queries that have a score), and the
         value of each metric, None over no query.
     """
-    columns = by_property(queries)
-    measured = [
-        Measured(
-            metric.name,
-            per_query[metric.name],
-            statistics.get(metric.name, of_mean(per_query[metric.name])),
-            metric.value,
-            metric,
-            metric.spec,
-        )
-        for metric in metrics
-    ]
-    tables = {}
+    known = {name: of_mean(values) for name, values in per_query.items()} | {**statistics}
+    tables: dict[str, dict[str, dict[str, Any]]] = {}
     for name in names:
         with suppress(ConfigError):  # these queries have no such property
-            masks = by_name(columns, name).masks(none=False)
-            tables[name] = {value: _values(measured, mask) for value, mask in masks.items()}
-    return {name: parts for name, parts in tables.items() if parts}
-
-
-def _values(measured: Sequence[Measured], mask: Mask) -> dict[str, Any]:
-    values = {metric.name: score_of(metric, metric.statistics[mask]) for metric in measured}
-    return {
-        "queries": int(mask.sum()),
-        "runnable": _counted(measured[0], mask),
-        **{name: None if np.isnan(value) else value for name, value in values.items()},
-    }
+            for value, mask in by_name(by_property(queries), name).masks(none=False).items():
+                rows = {metric.name: known[metric.name][mask] for metric in metrics}
+                scores = {metric.name: score_of(metric, rows[metric.name]) for metric in metrics}
+                tables.setdefault(name, {})[value] = {
+                    "queries": int(mask.sum()),
+                    "runnable": metrics[0].counted(rows[metrics[0].name]),
+                    **{n: None if np.isnan(score) else score for n, score in scores.items()},
+                }
+    return tables

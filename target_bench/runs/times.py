@@ -267,7 +267,7 @@ def _git(folder: str, _fresh: int) -> dict[str, Any] | None:
     git = shutil.which("git")
     if git is None:
         return None
-    words = "--no-optional-locks describe --always --dirty --abbrev=40 --exclude=*".split()
+    words = ["--no-optional-locks", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     with suppress(OSError, subprocess.SubprocessError):
         described = subprocess.run(  # noqa: S603 (a program and arguments of ours)
             [git, *words], cwd=folder, capture_output=True, timeout=_GIT_SECONDS, check=True

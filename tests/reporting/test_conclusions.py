@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from target_bench import TARGET
 from target_bench.core import text_tables
-from target_bench.core.metric import MetricSpec, mean, of_mean
+from target_bench.core.metric import MetricSpec
 from target_bench.metrics import stats
 from target_bench.metrics.scores import named
 from target_bench.reporting import conclusions
@@ -30,7 +30,7 @@ from target_bench.reporting.conclusions import (
 )
 from target_bench.runs.manifest import Identity, Manifest
 from target_bench.runs.result import Result
-from target_bench.runs.slicing import Measured
+from target_bench.runs.slicing import Measured, mean_of
 from tests.builders import ASKED, only, run_identity
 
 
@@ -112,7 +112,7 @@ def test_a_metric_over_other_queries_in_each_run(monkeypatch: pytest.MonkeyPatch
     def measured(run: Result, metric: str) -> Measured:
         values = whole(run, metric).values.copy()
         values[: 40 if "tfidf" in run.folder.name else 0] = np.nan
-        return Measured(metric, values, of_mean(values), mean, None, whole(run, metric).spec)
+        return mean_of(metric, values, whole(run, metric).spec)
 
     monkeypatch.setattr(Result, "measured", measured)
     (conclusion,) = conclude([_runs()[0], _runs()[-2]])
@@ -132,7 +132,7 @@ N = 30
 
 def _measured(values: Any) -> Measured:
     array = np.asarray(values, dtype=float)
-    return Measured("recall@10", array, of_mean(array), mean, None, SPEC)
+    return mean_of("recall@10", array, SPEC)
 
 
 def _factors(**levels: str) -> list[Factor]:
@@ -214,24 +214,25 @@ def _pooled(*shares: float) -> list[Measured]:
     for share in shares:
         gold = generator.integers(1, 9, N).astype(float)
         rows = np.column_stack([np.floor(gold * share), gold])
-        runs.append(Measured("m", rows[:, 0] / gold, rows, metric.value, metric, metric.spec))
+        runs.append(Measured("m", rows[:, 0] / gold, rows, metric, metric.spec))
     return runs
 
 
 def test_metrics_that_are_no_means_are_averaged_as_scores() -> None:
     """The average of pooled recalls is not the recall of all queries pooled."""
     runs = _pooled(0.3, 0.6, 0.9)
-    both = AveragedMetric(runs[:2], np.hstack([run.statistics for run in runs[:2]]))
-    total = both.statistics.sum(axis=0)
-    scores = [float(run.value(run.statistics.sum(axis=0))) for run in runs]
+    both = AveragedMetric([run.metric for run in runs[:2]])
+    rows = np.hstack([run.statistics for run in runs[:2]])
+    total = rows.sum(axis=0)
+    scores = [float(run.metric.value(run.statistics.sum(axis=0))) for run in runs]
     assert float(both.value(total)) == pytest.approx(np.mean(scores[:2]))
-    assert both.bounds(both.statistics) == (0, 1)
-    brute = [float(both.value(total - row)) for row in both.statistics]
-    assert both.without(total, both.statistics) == pytest.approx(brute)
-    assert both.weights(both.statistics).shape == (N,)
+    assert both.bounds(rows) == (0, 1)
+    brute = [float(both.value(total - row)) for row in rows]
+    assert both.without(total, rows) == pytest.approx(brute)
+    assert both.weights(rows).shape == (N,)
     ((effect,), _) = main_effects(_factors(x="12"), runs[:2])
     (test,) = [level.difference for level in effect.levels if level.difference is not None]
-    plain = stats.compare(runs[0].statistics, runs[1].statistics, runs[0].value)
+    plain = stats.compare(runs[0].statistics, runs[1].statistics, runs[0].metric.value)
     assert test.value == pytest.approx(plain.difference)
     assert test.p == plain.p
     effects, _ = main_effects(_factors(retriever="bbt", k1=f"12{NONE}"), runs)

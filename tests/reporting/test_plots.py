@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -103,7 +102,7 @@ def test_parts_without_a_judged_query_keep_their_place(
     def measured(run: Result, metric: str) -> Measured:
         unjudged = np.array([task == "fact_verification" for task in run.slices["task"]])
         values = np.where(unjudged, np.nan, whole(run, metric).values)
-        return replace(whole(run, metric), values=values, statistics=of_mean(values))
+        return whole(run, metric)._replace(values=values, statistics=of_mean(values))
 
     monkeypatch.setattr(Result, "measured", measured)
     monkeypatch.setattr(plots, "save_picture", lambda _, axes, *__: drawn.append(axes))

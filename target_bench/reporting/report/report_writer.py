@@ -12,7 +12,7 @@ from target_bench.reporting.report import charts, queries, summary
 from target_bench.reporting.report.report_runs import ReportRun, open_runs
 from target_bench.reporting.web import environment, page_parts, valid
 from target_bench.runs.record_log import write_file
-from target_bench.runs.slicing import by_property, check_names
+from target_bench.runs.slicing import by_name, by_property
 
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("data.js", "filters.js", "list.js", "marks.js", "tables.js", "detail.js", "report.js")
@@ -71,7 +71,8 @@ def write_report(
     runs, loaded = open_runs(folders, data_dir, observer, limits.depth)
     if len(runs) > charts.SERIES:  # the chart shows the first ones
         runs = [runs[place] for place in summary.best_first(runs)]
-    check_names(by_property(loaded.dataset.queries), by)
+    for name in by:
+        by_name(by_property(loaded.dataset.queries), name)
     pieces = _pieces(runs, loaded.dataset, limits, by, observer)
     write_file(out, (piece.encode() for piece in pieces), "-o")
     return out
