@@ -266,7 +266,7 @@ def _populations(folder: Path) -> Iterator[Population]:
         for name in wanted:
             measured = one.measured(name)
             of_both = measured.statistics, other.measured(name).statistics
-            yield Population(f"{corpus} {name}", measured, *of_both)
+            yield Population(f"{corpus} {name}", measured.metric, *of_both)
     yield from _labels()
     yield from _times()
     yield from _close()

@@ -67,7 +67,7 @@ class ColdTimes:
         seconds, n = self.seconds.get("generate"), self.timed_answers
         return 1000 * seconds / n if seconds and n else None
 
-    def cell(self, stage: Literal["retrieve", "generate"]) -> str:
+    def cell(self, stage: str) -> str:
         """Milliseconds per query of a stage; blank if nothing was timed, a dash if not cold."""
         milliseconds = self.generate if stage == "generate" else self.retrieve
         if milliseconds is None:
