@@ -6,18 +6,15 @@ own and the local ones that it imports. Versions of packages are no part of it: 
 that it used (``used_packages``), and a note says where they are others now.
 """
 
-import __future__
-
 import ast
 import dis
 import hashlib
 import inspect
 import json
-import linecache
 import re
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -264,7 +261,7 @@ def code_hash(thing: type | FunctionType) -> str:
     through others: modules that belong neither to Python, nor to this package, nor to an installed
     package. What is imported by a computed name is not seen. Of an installed plug-in all files of
     its package count, of this package's own bases the declared versions, of a contributed plug-in
-    its one file. Of code typed into a notebook or an interpreter its source counts, and what it
+    its one file. Of code typed into a notebook or an interpreter its bytecode counts, and what it
     names: functions, classes and constants, wherever they were typed, and local modules.
 
     Raises:
@@ -281,9 +278,9 @@ def code_hash(thing: type | FunctionType) -> str:
             continue
         if is_own_code(base):
             hashes.add(f"{base.__qualname__} {getattr(base, 'VERSION', '')}")
-        elif _cell(base) is not None:
+        elif _is_typed(base):
             known: dict[str, Any] = {}
-            _add_typed(base, known)
+            _typed(base, known)
             hashes.add(hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest())
         else:
             file = _source_file(base)
@@ -378,82 +375,84 @@ def _imports(tree: ast.AST) -> list[tuple[int, str]]:
     return names
 
 
-# Code typed into a notebook or an interpreter: it has no file; IPython, and Python from 3.13 on,
-# keep the source of each cell in ``linecache``
+# Code typed into a notebook or an interpreter: it has no file, so its bytecode is hashed
 
 
-def _cell(thing: type | FunctionType) -> str | None:
-    """Return the name under which ``linecache`` may have the source; None for a file's code."""
-    if thing.__module__ != "__main__":
-        return None
-    own = [f for f in _functions(thing) if f.__qualname__.startswith(thing.__qualname__)]
-    names = {function.__code__.co_filename for function in own} - {"<string>"}  # as of dataclasses
-    if not names or any(Path(name).is_file() for name in names):
-        return None
-    return max(names, key=lambda name: bool(linecache.getlines(name)))
+def _is_typed(thing: Any) -> bool:
+    """Return whether a class or function was typed in."""
+    if not isinstance(thing, type | FunctionType) or thing.__module__ != "__main__":
+        return False
+    functions = [thing] if isinstance(thing, FunctionType) else vars(thing).values()
+    own = [f for f in functions if isinstance(f, FunctionType)]
+    names = {f.__code__.co_filename for f in own} - {"<string>"}  # as of dataclasses
+    return bool(names) and not any(Path(name).is_file() for name in names)
 
 
-def _functions(thing: type | FunctionType) -> Iterator[FunctionType]:
-    """Yield a function, or the functions of a class."""
-    for value in [thing] if isinstance(thing, FunctionType) else vars(thing).values():
-        function = getattr(value, "fget", None) or getattr(value, "__func__", value)
-        function = inspect.unwrap(function) if callable(function) else function
-        if isinstance(function, FunctionType):
-            yield function
-
-
-def _add_typed(thing: type | FunctionType, known: dict[str, Any]) -> None:
-    """Add a class or function that was typed in, and what it uses, by name.
+def _typed(thing: type | FunctionType, known: dict[str, Any]) -> str:
+    """Add the code of a class or function that was typed in, and of all it uses; return its name.
 
     Raises:
-        OSError: it stands inside of a function, or uses a variable whose value is unknown.
+        OSError: it uses a value that cannot be identified.
     """
-    name = thing.__qualname__.partition(".")[0]
-    if name in known:
-        return
-    statement, known[name] = _statement(thing, name)
-    tree = ast.Module([statement], type_ignores=[])
-    functions = list(_functions(thing))
-    values = functions[0].__globals__
-    annotations = __future__.annotations.compiler_flag  # so that names in them do not count
-    for used in _globals_of(compile(tree, "<cell>", "exec", annotations)) & values.keys():
-        value = values[used]
-        module = value if isinstance(value, ModuleType) else inspect.getmodule(value)
-        if isinstance(value, FunctionType | type) and _cell(value) is not None:
-            _add_typed(value, known)
-        elif module is None or not hasattr(value, "__name__"):
-            known[f"value {used}"] = _constant(used, value)
-        elif not _is_library(module):
-            known[f"module {module.__name__}"] = _module_hashes(
-                _source_file(module), module.__name__
-            )
-    paths = [Path.cwd(), *map(Path, sys.path)]
-    files = [file for _, name in _imports(tree) for file in _imported_files(name, paths)]
-    known[f"imports {name}"] = _hashes_with_imports(files, Path.cwd())
-    for function in functions:  # one of them may have been set later, in another cell
-        if _cell(function) not in (None, _cell(thing)):
-            _add_typed(function, known)
+    name = thing.__qualname__
+    if name not in known:
+        known[name] = None  # it may use itself
+        if isinstance(thing, FunctionType):
+            cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+            values = [thing.__defaults__, thing.__kwdefaults__, cells]
+            used = {n: thing.__globals__[n] for n in _globals_of(thing.__code__, thing.__globals__)}
+            described = [_stable(name, value, known) for value in (*values, used)]
+            known[name] = [_stable(name, thing.__code__, known), *described]
+        else:
+            known[name] = {
+                member: _stable(f"{name}.{member}", value, known)
+                for member, value in vars(thing).items()
+                if member != "_abc_impl" and (not member.startswith("__") or callable(value))
+            }
+    return name
 
 
-def _statement(thing: type | FunctionType, name: str) -> tuple[ast.stmt, str]:
-    """Return the statement of the cell that defines a class or function, and its source."""
-    source = "".join(linecache.getlines(_cell(thing) or ""))
-    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    defined = [s for s in ast.parse(source).body if isinstance(s, kinds) and s.name == name]
-    if not defined or "<locals>" in thing.__qualname__:
+def _globals_of(code: CodeType, known: Collection[str]) -> set[str]:
+    """Return the known global names that code reads, at any depth."""
+    own = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    inner = (_globals_of(c, known) for c in code.co_consts if isinstance(c, CodeType))
+    return own.intersection(known).union(*inner)
+
+
+def _stable(name: str, value: Any, known: dict[str, Any]) -> Any:
+    """Return a value as JSON that is equal for equal values only, in every process.
+
+    Raises:
+        OSError: it is no constant, no collection of constants, and no code.
+    """
+    kind = type(value).__name__
+    value = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+    if value is None or isinstance(value, str | bytes | bool | int | float | complex | Path):
+        return [kind, ascii(value)]
+    if isinstance(value, re.Pattern):
+        return [kind, ascii(value.pattern), value.flags]
+    if isinstance(value, Mapping | list | tuple):
+        items = value.items() if isinstance(value, Mapping) else value
+        return [kind, *(_stable(name, item, known) for item in items)]
+    if isinstance(value, set | frozenset):
+        return [kind, *sorted((_stable(name, item, known) for item in value), key=json.dumps)]
+    if isinstance(value, CodeType):
+        imported = [i.argval for i in dis.get_instructions(value) if i.opname == "IMPORT_NAME"]
+        paths = [Path.cwd(), *map(Path, sys.path)]
+        files = [file for each in imported for file in _imported_files(each, paths)]
+        parts = (value.co_code, value.co_names, value.co_varnames, value.co_consts)
+        return [_hashes_with_imports(files, Path.cwd()), _stable(name, parts, known)]
+    if isinstance(value, property):
+        return _stable(name, (value.fget, value.fset), known)
+    if _is_typed(value):
+        return _typed(value, known)
+    module = value if isinstance(value, ModuleType) else inspect.getmodule(value)
+    if module is None or not hasattr(value, "__name__") or inspect.ismethod(value):
         raise OSError(
-            f"{thing.__qualname__} is not defined at the top level of a cell that is kept"
+            f"it uses {name}, a {kind}, which is not identified; make it an argument of the "
+            "constructor"
         )
-    statement = defined[-1]
-    first = min([statement.lineno, *(each.lineno for each in statement.decorator_list)])
-    return statement, "".join(source.splitlines(keepends=True)[first - 1 : statement.end_lineno])
-
-
-def _globals_of(code: CodeType) -> set[str]:
-    """Return the global names that code reads, at any depth."""
-    reading = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
-    own = {step.argval for step in dis.get_instructions(code) if step.opname in reading}
-    return own.union(*(_globals_of(c) for c in code.co_consts if isinstance(c, CodeType)))
+    return [value.__name__, *([] if _is_library(module) else _hashes_of_module(module))]
 
 
 def _is_library(module: ModuleType) -> bool:
@@ -464,23 +463,5 @@ def _is_library(module: ModuleType) -> bool:
     return file.is_relative_to(PACKAGE) or _is_installed(file)
 
 
-def _constant(name: str, value: Any) -> Any:
-    """Return a value as JSON that is equal for equal values only.
-
-    Raises:
-        OSError: it is neither a constant nor a collection of constants.
-    """
-    kind = type(value).__name__
-    if isinstance(value, re.Pattern):
-        return [kind, ascii(value.pattern), value.flags]
-    if value is None or isinstance(value, str | bytes | bool | int | float | complex | Path):
-        return [kind, ascii(value)]
-    if isinstance(value, Mapping | list | tuple):
-        items = value.items() if isinstance(value, Mapping) else value
-        return [kind, *(_constant(name, item) for item in items)]
-    if isinstance(value, set | frozenset):
-        return [kind, *sorted((_constant(name, item) for item in value), key=json.dumps)]
-    raise OSError(
-        f"it uses the variable {name!r}, a {kind}, which is not identified; make it an argument of "
-        "the constructor"
-    )
+def _hashes_of_module(module: ModuleType) -> list[str]:
+    return _module_hashes(_source_file(module), module.__name__)

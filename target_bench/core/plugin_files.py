@@ -15,8 +15,7 @@ from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from types import CodeType, ModuleType
 
 from target_bench.core.errors import PASSED_ON, ConfigError
 from target_bench.core.user_code import described, place
@@ -27,14 +26,11 @@ FILE_MODULE = "_target_bench_plugin_"
 _places: dict[str, Path] = {}
 """Name of such a module, not of one within a package -> its file, or the folder of its package."""
 
-_changed: set[str] = set()
-"""Those of which a file has changed since it was imported."""
-
 
 def module_of(path: Path, target: str) -> ModuleType:
     """Import a file as a module; ``target`` is what an error message quotes.
 
-    The file itself is executed again, a module beside it only if one of that folder has changed.
+    It and the modules beside it are executed again once one of them has changed.
 
     Raises:
         ConfigError: there is no such file, or importing it raised.
@@ -43,13 +39,13 @@ def module_of(path: Path, target: str) -> ModuleType:
         raise ConfigError(f"{target!r}: there is no file {path}")
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
-    beside = {name for name, place in _places.items() if place.parent == path.parent}
-    if any(_has_changed(name) for name in sys.modules if _root(name) in beside):
-        _changed.update(beside)
-    name = _name(path)
-    _changed.add(name)
+    places = {name: _places.get(name.partition(".")[0], Path()) for name in sys.modules}
+    loaded = [name for name, place in places.items() if place.parent == path.parent]
+    if any(_has_changed(name) for name in loaded):
+        for name in loaded:
+            del sys.modules[name]
     try:
-        return _imported(name)
+        return importlib.import_module(_name(path))
     except PASSED_ON:
         raise
     except BaseException as error:
@@ -65,42 +61,28 @@ def _name(place: Path) -> str:
     return name
 
 
-def _root(name: str) -> str:
-    return name.partition(".")[0]
-
-
-def _imported(name: str) -> ModuleType:
-    if name in _changed:
-        _changed.remove(name)
-        for old in [module for module in sys.modules if _root(module) == name]:
-            del sys.modules[old]
-    return importlib.import_module(name)
-
-
 def _has_changed(name: str) -> bool:
+    """Return whether the file of a module is another than the one that was executed."""
     loader = getattr(sys.modules[name], "__loader__", None)
-    return isinstance(loader, _Loader) and loader.has_changed()
+    try:
+        return isinstance(loader, _Loader) and loader.get_data(loader.path) != loader.content
+    except OSError:
+        return True
 
 
 class _Loader(SourceFileLoader):
     """Executes a file, whose import statements find what lies beside the plug-in."""
 
-    def exec_module(self, module: ModuleType) -> None:
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 (the argument of importlib)
+        # No compiled file is read or left: it would be taken for one that is edited in a second.
         self.content = self.get_data(self.path)
-        place = _places[_root(module.__name__)]
+        return self.source_to_code(self.content, self.path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        place = _places[module.__name__.partition(".")[0]]
         own = {**vars(builtins), "__import__": partial(_import, place)}
         vars(module)["__builtins__"] = own
         super().exec_module(module)
-
-    def has_changed(self) -> bool:
-        """Return whether the file is another than the one that was executed."""
-        try:
-            return self.get_data(self.path) != self.content
-        except OSError:
-            return True
-
-    def set_data(self, *args: Any, **options: Any) -> None:
-        """Leave no compiled file beside a user's: it would be taken for one edited in a second."""
 
 
 class _Finder:
@@ -110,7 +92,7 @@ class _Finder:
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        place = _places.get(_root(name))
+        place = _places.get(name.partition(".")[0])
         if place is None:
             return None
         if path is not None:
@@ -140,7 +122,7 @@ def _import(
     if beside is None:
         return builtins.__import__(name, globals, locals, fromlist, level)
     own = _name(beside)
-    _imported(own)
+    importlib.import_module(own)
     return builtins.__import__(own + dot + rest, globals, locals, fromlist, 0)
 
 

@@ -7,12 +7,12 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from target_bench import contrib
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
@@ -29,9 +29,6 @@ from target_bench.core.errors import (
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.settings import parse_settings
 from target_bench.core.user_code import described, place
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 DISTRIBUTION = "target-bench"
 
@@ -78,15 +75,7 @@ def normalise(name: str) -> str:
 
 def names(kind: Kind) -> list[str]:
     """Return all names of a kind: built-ins in their order, contributed ones, installed ones."""
-    known = [*built_in(kind), *contributed(kind)]
-    return [*known, *sorted(set(_entry_points(kind)) - set(known))]
-
-
-def built_in(kind: Kind) -> Mapping[str, str]:
-    """Return name -> ``module:Class`` of the built-in plug-ins of a kind, in their order."""
-    if kind != "metric":
-        return BUILT_IN[kind]
-    return {name: where for module in METRIC_MODULES for name, where in _metrics(module).items()}
+    return [name for name in _places(kind) if name not in UNLISTED.get(kind, ())]
 
 
 def built_in_metric(name: str) -> str | None:
@@ -102,17 +91,12 @@ def _metrics(module: str) -> dict[str, str]:
     return {name: f"{module}:{name}" for name in declared}
 
 
-def contributed(kind: Kind) -> list[str]:
-    """Return the names of the contributed plug-ins of a kind, sorted."""
-    return list(_contributed(kind))
-
-
 def contributed_file(kind: Kind, name: str) -> str | None:
     """Return the file of a contributed plug-in, as in ``corpora/wtq.py``; None for any other."""
-    module = _find(kind, name) if name not in built_in(kind) else None
+    module = _find(kind, name) or ""
     if module not in _contributed(kind).values():
         return None
-    return "/".join(str(module).split(".")[-2:]) + ".py"
+    return "/".join(module.split(".")[-2:]) + ".py"
 
 
 def working(kind: Kind) -> list[str]:
@@ -166,27 +150,24 @@ def create(kind: Kind, text: str, other_names: Iterable[str] = ()) -> Any:
 def build(
     kind: Kind,
     target: str,
-    settings_as_written: dict[str, Any],
+    settings: dict[str, Any],
     other_names: Iterable[str] = (),
     text: str | None = None,
 ) -> Any:
-    """Build a plug-in from its name and its settings; errors as for ``create``."""
-    note_secrets(settings_as_written)
+    """Build a plug-in from its name and its settings; ``text``, which errors quote, has both."""
+    note_secrets(settings)
     cls = resolve(kind, target, other_names)
-    named = _as_named(target)
-    text = (text or target).replace(target, named, 1)
-    settings = _checked(cls, settings_as_written, f"{kind} {named}")
+    checked = _checked(cls, settings, f"{kind} {target}")
     try:
-        return cls(**settings)
+        return cls(**checked)
     except (*PASSED_ON, MissingExtraError):
         raise
     except BaseException as error:
-        is_ours = isinstance(error, ConfigError)
-        problem = str(error) if is_ours else described(error) + place(error)
-        named, shown = masked_settings(text), without_secrets(problem)
+        is_ours, named = isinstance(error, ConfigError), masked_settings(text or target)
+        problem = without_secrets(str(error) if is_ours else described(error) + place(error))
         if is_ours or is_own_code(cls):
-            raise ConfigError(f"{kind} {named!r}: {shown}") from error
-        raise PluginError(f"{kind} {named} cannot be made: {shown}") from error
+            raise ConfigError(f"{kind} {named!r}: {problem}") from error
+        raise PluginError(f"{kind} {named} cannot be made: {problem}") from error
 
 
 def part(kind: Kind, value: Any) -> Any:
@@ -205,27 +186,20 @@ def resolve(
 
     With ``only_callable`` false, any other object of a module or file may be named, too.
     """
-    path = _find(kind, target)
-    if path is not None:
-        return _import(path, target)
-    if _FILE.fullmatch(target):
+    where = _find(kind, target)
+    if where is None and ":" not in target:
+        if target in other_names:
+            raise ConfigError(f"the {kind} {target} has no settings")
+        aliases = [a for n in names(kind) for a in _aliases(n)] if kind == "task" else []
+        raise ConfigError(unknown_name(kind, target, [*names(kind), *other_names], aliases))
+    module_name, _, attribute = (where or target).rpartition(":")
+    if where is None and _FILE.fullmatch(target):
         from target_bench.core.plugin_files import module_of
 
-        file_name, _, attribute = target.rpartition(":")
-        module = module_of(Path(file_name).resolve(), target)
-        return _attribute(module, attribute, target, only_callable)
-    if ":" in target:
-        return _import(target, target, only_callable)
-    if target in other_names:
-        raise ConfigError(f"the {kind} {target} has no settings")
-    aliases = [a for n in names(kind) for a in _aliases(n)] if kind == "task" else []
-    message = unknown_name(kind, target, [*names(kind), *other_names], aliases)
-    others = [
-        f" {target} is a{'n' * (other[0] in 'ei')} {other}."
-        for other in _GROUPS
-        if other != kind and is_known(other, target)
-    ]
-    raise ConfigError("".join([message, *others]))
+        module = module_of(Path(module_name).resolve(), target)
+    else:  # the module of a contributed plug-in stands alone
+        module = _imported(module_name or attribute, target)
+    return _attribute(module, attribute if module_name else "", target, only_callable)
 
 
 def is_known(kind: Kind, name: str) -> bool:
@@ -238,10 +212,12 @@ def canonical(kind: Kind, name: str) -> str:
 
     A task is also known by its title and its aliases (``QA`` -> its short name).
     """
-    if _find_exact(kind, name):
+    if kind == "metric" and built_in_metric(name):
+        return name  # without importing the modules of all metrics
+    known = _places(kind)
+    if name in known:
         return name
     plain = normalise(name)
-    known = [*names(kind), *UNLISTED.get(kind, ())]
     registered = next((short for short in known if normalise(short) == plain), None)
     if registered is None and kind == "task":
         of_tasks = ((short, map(normalise, _aliases(short, "title"))) for short in known)
@@ -267,18 +243,20 @@ def anywhere(target: str) -> str:
 
 
 def _find(kind: Kind, name: str) -> str | None:
-    return _find_exact(kind, name) or _find_exact(kind, canonical(kind, name))
-
-
-def _find_exact(kind: Kind, name: str) -> str | None:
-    known = {} if kind == "metric" else BUILT_IN[kind] | UNLISTED.get(kind, {})
-    where = built_in_metric(name) if kind == "metric" else known.get(name)
-    if where is not None:
+    """Return where the plug-in of a name in any spelling is, as ``module:Class``."""
+    if kind == "metric" and (where := built_in_metric(name)):
         return where
-    if name in _contributed(kind):
-        return _contributed(kind)[name]
-    entry = _entry_points(kind).get(name)
-    return entry.value if entry else None
+    return _places(kind).get(canonical(kind, name))
+
+
+def _places(kind: Kind) -> dict[str, str]:
+    """Return name -> ``module:Class``, or the module of a contributed plug-in, of all of a kind."""
+    built_in = BUILT_IN.get(kind) or {
+        name: where for module in METRIC_MODULES for name, where in _metrics(module).items()
+    }
+    own = built_in | UNLISTED.get(kind, {}) | _contributed(kind)
+    installed = _installed(_GROUPS[kind], tuple(sys.path))
+    return own | {name: where for name, where in installed.items() if name not in own}
 
 
 def _contributed(kind: Kind) -> dict[str, str]:
@@ -286,81 +264,47 @@ def _contributed(kind: Kind) -> dict[str, str]:
     return contrib.modules(_CONTRIBUTED[kind]) if kind in _CONTRIBUTED else {}
 
 
-def _entry_points(kind: Kind) -> dict[str, "EntryPoint"]:
-    entries: dict[str, EntryPoint] = {}
-    for entry in _installed(_GROUPS[kind], tuple(sys.path)) if kind in _GROUPS else ():
-        other = entries.setdefault(entry.name, entry)
-        if other.value != entry.value:
-            raise ConfigError(
-                f"two installed packages offer a {kind} named {entry.name!r}: "
-                f"{other.value} and {entry.value}. Name the class instead: {entry.value}"
-            )
-    return entries
-
-
 @cache
-def _installed(group: str, _path: tuple[str, ...]) -> tuple["EntryPoint", ...]:
+def _installed(group: str, _path: tuple[str, ...]) -> dict[str, str]:
     """Return the entry points of a group; scanning every installed package takes a while."""
     from importlib.metadata import entry_points
 
-    return tuple(entry_points(group=group))
+    return {entry.name: entry.value for entry in sorted(entry_points(group=group))}
 
 
-def _import(path: str, target: str, only_callable: bool = True) -> Any:
-    module_name, _, attribute = path.partition(":")
+def _imported(name: str, target: str) -> Any:
     try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name and module_name.startswith(error.name):
-            raise ConfigError(f"{target!r}: there is no module {error.name!r}") from error
-        raise ConfigError(
-            f"{target!r}: importing {module_name} failed: {error}{place(error)}"
-        ) from error
+        return importlib.import_module(name)
     except (*PASSED_ON, MissingExtraError):
         raise
     except BaseException as error:
+        if isinstance(error, ModuleNotFoundError) and name.startswith(error.name or " "):
+            raise ConfigError(f"{target!r}: there is no module {error.name!r}") from error
         raise ConfigError(
-            f"{target!r}: importing {module_name} raised {described(error)}{place(error)}"
+            f"{target!r}: importing {name} raised {described(error)}{place(error)}"
         ) from error
-    if not attribute:
-        return _only_class(module, target)
-    return _attribute(module, attribute, target, only_callable)
-
-
-def _only_class(module: Any, target: str) -> type:
-    """Return the plug-in of a contributed file: the one public class that is defined there."""
-    own = [
-        value
-        for name, value in vars(module).items()
-        if inspect.isclass(value) and value.__module__ == module.__name__ and name[0] != "_"
-    ]
-    if len(own) != 1:
-        defined = ", ".join(cls.__name__ for cls in own) or "none"
-        raise ConfigError(
-            f"{target!r}: {module.__file__} defines the public classes {defined}. A contributed "
-            "plug-in is the one class of its file whose name does not begin with an underscore"
-        )
-    return own[0]
-
-
-def _as_named(target: str) -> str:
-    """Return a class of a file by the file's name, for messages; other names as they are."""
-    module, _, name = target.rpartition(":")
-    if not module.startswith(FILE_MODULE):
-        return target
-    return f"{Path(sys.modules[module].__file__ or module).name}:{name}"
 
 
 def _attribute(module: Any, attribute: str, target: str, only_callable: bool) -> Any:
+    """Return an object of a module; without a name, the only public class that it defines."""
+    own = {
+        name: value
+        for name, value in vars(module).items()
+        if callable(value)
+        and not inspect.isbuiltin(value)
+        and getattr(value, "__module__", None) == module.__name__
+    }
+    if not attribute:
+        public = [n for n, value in own.items() if inspect.isclass(value) and n[0] != "_"]
+        if len(public) == 1:
+            return own[public[0]]
+        raise ConfigError(
+            f"{target!r}: {module.__file__} defines the public classes "
+            f"{', '.join(public) or 'none'}. A contributed plug-in is the one class of its file "
+            "whose name does not begin with an underscore"
+        )
     plugin = getattr(module, "DEFINITIONS", {}).get(attribute) or getattr(module, attribute, None)
     if plugin is None or (only_callable and not callable(plugin)):
-        own = [
-            name
-            for name, value in vars(module).items()
-            if callable(value)
-            and not inspect.isbuiltin(value)
-            and getattr(value, "__module__", None) == module.__name__
-        ]
         raise ConfigError(
             f"{target!r}: no {attribute!r} in {target.rpartition(':')[0]}. Classes and functions "
             f"there: {', '.join(own) or 'none'}"
@@ -370,43 +314,25 @@ def _attribute(module: Any, attribute: str, target: str, only_callable: bool) ->
 
 def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
     """Return the settings, each converted to the type its constructor argument declares."""
-    parameters = _constructor(cls, what).parameters.values()
+    try:
+        parameters = inspect.signature(cls, eval_str=True).parameters.values()
+    except NameError:  # a type hint that exists for type checkers only
+        parameters = inspect.signature(cls).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{what}: its constructor cannot be read: {error}") from error
     named = {p.name: p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    for key in settings:
-        if key not in named and not open_ended:
-            problem = unknown_name("setting", key, named)
-            raise ConfigError(f"{what}: {problem}{_quoted(key, settings, problem)}")
     for name, parameter in named.items():
         if parameter.default is parameter.empty and name not in settings:
             raise ConfigError(f"{what}: needs the setting {name}, as in {name}=...")
-    return {
-        key: _converted(
-            value, named[key].annotation, f"{what}: setting {key}={masked(value, key)!r}"
-        )
-        if key in named
-        else value
-        for key, value in settings.items()
-    }
-
-
-def _quoted(key: str, settings: Mapping[str, Any], problem: str) -> str:
-    """Return advice on quotes, where an unknown setting may be one of an earlier plug-in."""
-    for name, value in settings.items():
-        if isinstance(value, str) and ":" in value and "Did you mean" not in problem:
-            return (
-                f" Settings of {name} go into quotes: {name}='{masked_settings(value)},{key}=...'."
-            )
-    return ""
-
-
-def _constructor(cls: Any, what: str) -> inspect.Signature:
-    try:
-        return inspect.signature(cls, eval_str=True)
-    except NameError:  # a type hint that exists for type checkers only
-        return inspect.signature(cls)
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{what}: its constructor cannot be read: {error}") from error
+    converted = {}
+    for key, value in settings.items():
+        if key not in named and not open_ended:
+            raise ConfigError(f"{what}: {unknown_name('setting', key, named)}")
+        annotation = named[key].annotation if key in named else inspect.Parameter.empty
+        shown = f"{what}: setting {key}={masked(value, key)!r}"
+        converted[key] = _converted(value, annotation, shown)
+    return converted
 
 
 def _converted(value: Any, annotation: Any, what: str) -> Any:
