@@ -7,7 +7,7 @@ interval of a paired difference (``metrics.stats``).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import lcm
 from typing import Any
@@ -19,13 +19,11 @@ from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable, counted, p_text
 from target_bench.metrics import stats
+from target_bench.metrics.stats import ALPHA
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs.differences import PLUGINS, settings, varying
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import Measured, mean_of
-
-SIGNIFICANT = 0.05
-"""A corrected p-value below this tells two scores apart."""
 
 DEFAULT = "default"
 """The level of a run that leaves a setting at its default."""
@@ -33,11 +31,14 @@ DEFAULT = "default"
 NONE = "–"
 """The level of a run whose plug-in has no such setting, or never a chosen one."""
 
+Factors = Mapping[str, Sequence[str]]
+"""What varies between runs: name of a setting, as ``k1`` -> its level in each run."""
+
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class DifferenceFromBest:
     """A score less the best one on the same queries, with its 95% interval.
 
     ``p`` is of the paired randomisation test, corrected (Holm) for all tests of a table.
@@ -61,13 +62,13 @@ class TestedScore:
     score: float
     low: float
     high: float
-    difference: Tested | None = None
+    difference: DifferenceFromBest | None = None
     folder: str | None = None
 
     @property
     def is_apart(self) -> bool:
         """Whether it differs significantly from the best one."""
-        return self.difference is not None and self.difference.p < SIGNIFICANT
+        return self.difference is not None and self.difference.p < ALPHA
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,81 +142,77 @@ def conclude(runs: Iterable[Result]) -> list[Conclusion]:
     Raises:
         StoreError: a run is not finished, or damaged.
     """
-    once_each = {run.folder.resolve(): run for run in runs}.values()
-    groups: dict[tuple[str, ...], list[Result]] = {}
-    for run in once_each:
-        key = (run.task, run.corpus, run.split, run.identity.queries_fingerprint)
-        groups.setdefault(key, []).append(run)
-    conclusions = [_conclude(group) for group in groups.values()]
-    return [conclusion for conclusion in conclusions if conclusion is not None]
+    groups: dict[tuple[str, ...], list[Result]] = defaultdict(list)
+    for run in {run.folder.resolve(): run for run in runs}.values():
+        groups[run.task, run.corpus, run.split, run.identity.queries_fingerprint].append(run)
+    return [concluded for group in groups.values() if (concluded := _conclude(group)) is not None]
 
 
-def markdown(name: str, conclusions: Sequence[Conclusion]) -> str:
-    """Return the file ``NAME.conclusions.md`` of a sweep."""
-    lines = [f"# What the sweep {name} shows", ""]
-    for conclusion in conclusions:
-        subject = f"{conclusion.corpus}: {conclusion.task}, {conclusion.metric}"
-        lines += [f"## {subject}, {conclusion.n:,} queries", ""]
-        for sentence in sentences(conclusion):
-            lines += [sentence.replace("*", "\\*"), ""]
-        lines += [text_tables.markdown(tables(conclusion)), ""]
-    return "\n".join(lines)
+def _conclude(runs: Sequence[Result]) -> Conclusion | None:
+    systems = [run for run in runs if not run.is_bound]
+    scored = [run for run in systems if run.scores]
+    if not scored:
+        return None
+    metric, why = leading_metric(*_by_tables(scored))
+    ranked = [run for run in scored if metric in {*run.scores} and run.scores[metric].n]
+    if len(ranked) < 2:
+        return None
+    scores, varied = [run.measured(metric) for run in ranked], factors(ranked)
+    effects, unclear = main_effects(varied, scores)
+    sizes = [int((~np.isnan(score.values)).sum()) for score in scores]
+    n_bounds, n_empty = len(runs) - len(systems), len(systems) - len(ranked)
+    notes = {
+        f"{counted(n_bounds, 'upper or lower bound')} left out.": n_bounds,
+        f"{counted(n_empty, 'run')} left out: {metric} is over no query.": n_empty,
+        f"{why}.": why,
+        f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ in it "
+        "alone.": unclear,
+        f"{metric} is over {min(sizes):,} to {max(sizes):,} queries, by run.": len({*sizes}) > 1,
+    }
+    by_tables = _by_tables(ranked)
+    return Conclusion(
+        task=ranked[0].task,
+        corpus=f"{ranked[0].corpus} {ranked[0].split}",
+        metric=metric,
+        spec=scores[0].spec,
+        n=ranked[0].scores[metric].n,
+        rankings=tuple(_ranking(group, metric, len(by_tables) > 1) for group in by_tables),
+        effects=tuple(effects),
+        notes=tuple(note for note, holds in notes.items() if holds),
+    )
 
 
-def sentences(conclusion: Conclusion) -> list[str]:
-    """Return sentences on the best cell, the settings that matter, and what limits both."""
-    lines = [line for ranking in conclusion.rankings for line in _on_best(conclusion, ranking)]
-    ranges = [_range(conclusion.spec, each) for each in conclusion.effects if each.is_significant]
-    if ranges:
-        lines.append(f"Significant effects on the average, the largest first: {'; '.join(ranges)}.")
-    others = [effect.factor for effect in conclusion.effects if not effect.is_significant]
-    if others:
-        lines.append(f"No significant effect on the average: {', '.join(others)}.")
-    return [*lines, *conclusion.notes]
+def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
+    groups: dict[str, list[Result]] = defaultdict(list)
+    for run in runs:
+        groups[run.identity.corpus_fingerprint].append(run)
+    return list(groups.values())
 
 
-def tables(conclusion: Conclusion, most: int | None = None) -> list[TextTable]:
-    """Return rankings and main effects.
-
-    Args:
-        conclusion: what is shown.
-        most: how many places of a ranking are shown; None for all.
-    """
-    shown = [_ranking_table(conclusion, ranking, most) for ranking in conclusion.rankings]
-    if conclusion.effects:
-        shown.append(_effects_table(conclusion))
-    return shown
+def _ranking(runs: Sequence[Result], metric: str, tables_vary: bool) -> Ranking:
+    scores, varied = [run.measured(metric) for run in runs], factors(runs)
+    estimated = [(score.metric, score.statistics) for score in scores]
+    levels = list(zip(*varied.values(), strict=True)) or [()] * len(runs)
+    places = [
+        replace(place, folder=str(run.folder))
+        for run, place in zip(runs, _tested(estimated, levels, scores[0].spec), strict=True)
+    ]
+    places.sort(key=lambda place: -scores[0].spec.merit(place.score))
+    mixed_in = " + ".join(runs[0].asked.distractors) or "no distractors"
+    return Ranking(mixed_in if tables_vary else "", tuple(varied), tuple(_corrected(places)))
 
 
 # What varies between runs
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """Something that varies between runs: its name, as ``k1``, and the level of each run."""
-
-    name: str
-    of_run: tuple[str, ...]
-
-    @property
-    def levels(self) -> list[str]:
-        """The levels that runs have: numbers ascending, else in the order of the runs."""
-        levels = [level for level in dict.fromkeys(self.of_run) if level != NONE]
-        try:
-            return sorted(levels, key=float)
-        except ValueError:
-            return levels
 
 
 _SHARED = ("corpus", "split", "about", "database", "limit", "task", "k")
 """Settings that decide which queries are asked, or how deep; runs of one conclusion share them."""
 
 
-def factors(runs: Sequence[Result]) -> list[Factor]:
+def factors(runs: Sequence[Result]) -> dict[str, tuple[str, ...]]:
     """Return what varies between runs that were asked the same queries.
 
-    A setting that all runs of a plug-in share belongs to the plug-in and is not a factor. Settings
-    that always vary together, such as those that a sweep zips, are one factor.
+    A setting that all runs of a plug-in share belongs to the plug-in and is no factor.
     """
     chosen = [settings(run) for run in runs]
     columns: dict[str, tuple[str, ...]] = {}
@@ -229,30 +226,71 @@ def factors(runs: Sequence[Result]) -> list[Factor]:
             run.get(name, DEFAULT if kind not in PLUGINS or run.get(kind) in having else NONE)
             for run in chosen
         )
-    together: list[list[str]] = []
-    for name, column in columns.items():
-        for group in together:
-            pairs = set(zip(columns[group[0]], column, strict=True))
-            if len(pairs) == len(set(column)) == len(set(columns[group[0]])):
-                group.append(name)
-                break
-        else:
-            together.append([name])
-    last = [name.rpartition(".")[2] for name in columns]
-    short = {n: s if last.count(s) == 1 else n for n, s in zip(columns, last, strict=True)}
-    return [
-        Factor(
-            ", ".join(short[name] for name in group),
-            tuple(
-                NONE if set(levels) == {NONE} else ", ".join(levels)
-                for levels in zip(*(columns[name] for name in group), strict=True)
-            ),
-        )
-        for group in together
-    ]
+    short = [name.rpartition(".")[2] for name in columns]
+    names = (s if short.count(s) == 1 else name for name, s in zip(columns, short, strict=True))
+    return dict(zip(names, columns.values(), strict=True))
+
+
+def levels_in_order(column: Sequence[str]) -> list[str]:
+    """Return the levels that runs have: numbers ascending, else in the order of the runs."""
+    levels = [level for level in dict.fromkeys(column) if level != NONE]
+    try:
+        return sorted(levels, key=float)
+    except ValueError:
+        return levels
 
 
 # Statistics
+
+
+def main_effects(varied: Factors, scores: Sequence[Measured]) -> tuple[list[MainEffect], list[str]]:
+    """Return the main effects, largest first; and the factors whose effect is not known.
+
+    Args:
+        varied: the factors.
+        scores: a metric of each run.
+    """
+    effects, unclear = [], []
+    for name, column in varied.items():
+        runs, n_combinations = _matched(name, varied)
+        if len(runs) < 2:
+            unclear.append(name)
+            continue
+        levels = [level for level in levels_in_order(column) if level in runs]
+        averages = _averages([runs[level] for level in levels], scores)
+        tested = _tested(averages, [(level,) for level in levels], scores[0].spec)
+        effects.append(MainEffect(name, tuple(tested), n_combinations))
+    corrected = iter(_corrected([level for effect in effects for level in effect.levels]))
+    effects = [replace(e, levels=tuple(next(corrected) for _ in e.levels)) for e in effects]
+    effects.sort(key=lambda effect: -float(np.ptp([level.score for level in effect.levels])))
+    return effects, unclear
+
+
+def _matched(name: str, varied: Factors) -> tuple[dict[str, list[int]], int]:
+    """Return the runs of each level of a factor, made comparable.
+
+    They have the same combinations of the other factors in common, each with the same weight. A
+    factor that only some levels have, as the settings of one of two retrievers, is averaged over
+    within these.
+
+    Returns:
+        level -> places of runs, as many for every level, each as often as it counts; and how many
+        combinations they are of. Empty and 0 if no combination of the others has all levels.
+    """
+    column = varied[name]
+    places = [i for i, level in enumerate(column) if level != NONE]
+    others = [o for n, o in varied.items() if n != name and all(o[i] != NONE for i in places)]
+    by_others: dict[tuple[str, ...], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for i in places:
+        by_others[tuple(other[i] for other in others)][column[i]].append(i)
+    levels = {column[i] for i in places}
+    common = [cells for cells in by_others.values() if cells.keys() == levels]
+    times = lcm(*(len(cell) for cells in common for cell in cells.values()))
+    runs: dict[str, list[int]] = defaultdict(list)
+    for cells in common:
+        for level, cell in cells.items():
+            runs[level] += cell * (times // len(cell))
+    return dict(runs), len(common)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,67 +338,14 @@ Estimated = tuple[stats.Bounded, Floats]
 """A metric, and (n, m) statistics of it."""
 
 
-def main_effects(
-    varied: Sequence[Factor], scores: Sequence[Measured]
-) -> tuple[list[MainEffect], list[str]]:
-    """Return the main effects, largest first; and the factors whose effect is not known.
-
-    Args:
-        varied: the factors.
-        scores: a metric of each run.
-    """
-    effects, unclear = [], []
-    for factor in varied:
-        runs, n_combinations = matched(factor, varied)
-        if len(runs) < 2:
-            unclear.append(factor.name)
-            continue
-        levels = sorted(runs, key=factor.levels.index)
-        averages = _averages([runs[level] for level in levels], scores)
-        tested = _tested(averages, [(level,) for level in levels], scores[0].spec)
-        effects.append(MainEffect(factor.name, tuple(tested), n_combinations))
-    corrected = iter(_corrected([level for effect in effects for level in effect.levels]))
-    effects = [replace(e, levels=tuple(next(corrected) for _ in e.levels)) for e in effects]
-    effects.sort(key=lambda effect: -float(np.ptp([level.score for level in effect.levels])))
-    return effects, unclear
-
-
-def matched(factor: Factor, varied: Sequence[Factor]) -> tuple[dict[str, list[int]], int]:
-    """Return the runs of each level of a factor, made comparable.
-
-    They have the same combinations of the other factors in common, each with the same weight. A
-    factor that only some levels have, as the settings of one of two retrievers, is averaged over
-    within these.
-
-    Returns:
-        level -> places of runs, as many for every level, each as often as it counts; and how many
-        combinations they are of. Empty and 0 if no combination of the others has all levels.
-    """
-    places = [i for i, level in enumerate(factor.of_run) if level != NONE]
-    others = [f for f in varied if f is not factor and all(f.of_run[i] != NONE for i in places)]
-    by_others: dict[tuple[str, ...], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for i in places:
-        by_others[tuple(other.of_run[i] for other in others)][factor.of_run[i]].append(i)
-    levels = {factor.of_run[i] for i in places}
-    common = [cells for cells in by_others.values() if cells.keys() == levels]
-    times = lcm(*(len(cell) for cells in common for cell in cells.values()))
-    runs: dict[str, list[int]] = defaultdict(list)
-    for cells in common:
-        for level, cell in cells.items():
-            runs[level] += cell * (times // len(cell))
-    return dict(runs), len(common)
-
-
 def _averages(groups: Sequence[Sequence[int]], scores: Sequence[Measured]) -> list[Estimated]:
     """Return the average score of each group of runs, given by their places.
 
     An average of means over the same queries is a mean over these, which is quicker to test.
     """
     used = [scores[i] for i in sorted({i for places in groups for i in places})]
-    has_value = [~np.isnan(score.values) for score in used]
-    of_means = all(np.array_equal(has_value[0], h) for h in has_value) and all(
-        s.is_mean for s in used
-    )
+    same_queries = len({np.isnan(score.values).tobytes() for score in used}) == 1
+    of_means = same_queries and all(score.is_mean for score in used)
     averages: list[Estimated] = []
     for places in groups:
         parts = [scores[i] for i in places]
@@ -388,7 +373,7 @@ def _tested(
         if i != best:
             paired = stats.compare(mine, theirs, metric.value, of_rows=metric.of_rows)
             bounds = stats.interval_of_difference(metric, mine, theirs)
-            difference = Tested(paired.difference, *bounds, paired.p)
+            difference = DifferenceFromBest(paired.difference, *bounds, paired.p)
         tested.append(TestedScore(levels[i], e.value, e.low, e.high, difference))
     return tested
 
@@ -401,92 +386,51 @@ def _corrected(tested: Sequence[TestedScore]) -> list[TestedScore]:
     ]
 
 
-def _conclude(runs: Sequence[Result]) -> Conclusion | None:
-    kept = [run for run in runs if not run.is_bound and run.scores]
-    notes = []
-    if n_bounds := sum(run.is_bound for run in runs):
-        notes.append(f"{counted(n_bounds, 'upper or lower bound')} left out.")
-    if n_empty := sum(not run.is_bound and not run.scores for run in runs):
-        notes.append(f"{counted(n_empty, 'run')} left out: no query has a reference.")
-    if not kept:
-        return None
-    metric, why = leading_metric(*_by_tables(kept))
-    notes += [f"{why}."] if why else []
-    having = [run for run in kept if metric in {*run.scores}]  # by its whole name
-    runs = [run for run in having if run.scores[metric].n]
-    if len(runs) < 2:
-        return None
-    if len(runs) < len(having):
-        n_without = counted(len(having) - len(runs), "run")
-        notes.append(f"{n_without} left out: {metric} is over no query.")
-    scores = [run.measured(metric) for run in runs]
-    varied = factors(runs)
-    effects, unclear = main_effects(varied, scores)
-    if unclear:
-        notes.append(
-            f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ in "
-            "it alone."
-        )
-    sizes = [int((~np.isnan(score.values)).sum()) for score in scores]
-    if min(sizes) < max(sizes):
-        notes.append(f"{metric} is over {min(sizes):,} to {max(sizes):,} queries, by run.")
-    by_tables = _by_tables(runs)
-    return Conclusion(
-        runs[0].task,
-        f"{runs[0].corpus} {runs[0].split}",
-        metric,
-        scores[0].spec,
-        runs[0].scores[metric].n,
-        tuple(_ranking(group, metric, len(by_tables) > 1) for group in by_tables),
-        tuple(effects),
-        tuple(notes),
-    )
-
-
-def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
-    groups: dict[str, list[Result]] = {}
-    for run in runs:
-        groups.setdefault(run.identity.corpus_fingerprint, []).append(run)
-    return list(groups.values())
-
-
-def _ranking(runs: Sequence[Result], metric: str, tables_vary: bool) -> Ranking:
-    measured, varied = [run.measured(metric) for run in runs], factors(runs)
-    scores, spec = [(each.metric, each.statistics) for each in measured], measured[0].spec
-    levels = [tuple(factor.of_run[i] for factor in varied) for i in range(len(runs))]
-    places = [
-        replace(place, folder=str(run.folder))
-        for run, place in zip(runs, _tested(scores, levels, spec), strict=True)
-    ]
-    places.sort(key=lambda place: -spec.merit(place.score))
-    mixed_in = " + ".join(runs[0].asked.distractors) or "no distractors"
-    names = tuple(factor.name for factor in varied)
-    return Ranking(mixed_in if tables_vary else "", names, tuple(_corrected(places)))
-
-
 # Words and tables
+
 
 _NAMED = 3
 """Cells that a sentence names."""
+
+
+def markdown(name: str, conclusions: Sequence[Conclusion]) -> str:
+    """Return the file ``NAME.conclusions.md`` of a sweep."""
+    lines = [f"# What the sweep {name} shows", ""]
+    for conclusion in conclusions:
+        subject = f"{conclusion.corpus}: {conclusion.task}, {conclusion.metric}"
+        lines += [f"## {subject}, {conclusion.n:,} queries", ""]
+        for sentence in sentences(conclusion):
+            lines += [sentence.replace("*", "\\*"), ""]
+        lines += [text_tables.markdown(tables(conclusion)), ""]
+    return "\n".join(lines)
+
+
+def sentences(conclusion: Conclusion) -> list[str]:
+    """Return sentences on the best cell, the settings that matter, and what limits both."""
+    lines = [line for ranking in conclusion.rankings for line in _on_best(conclusion, ranking)]
+    ranges = [_range(conclusion.spec, each) for each in conclusion.effects if each.is_significant]
+    if ranges:
+        lines.append(f"Significant effects on the average, the largest first: {'; '.join(ranges)}.")
+    others = [effect.factor for effect in conclusion.effects if not effect.is_significant]
+    if others:
+        lines.append(f"No significant effect on the average: {', '.join(others)}.")
+    return [*lines, *conclusion.notes]
 
 
 def _on_best(conclusion: Conclusion, ranking: Ranking) -> Iterator[str]:
     best, *others = ranking.places
     if not others:
         return
-    where = f" with {ranking.tables}" if ranking.tables else ""
-    tied = sum(place.score == best.score for place in others)
-    same = f"; {counted(tied, 'other cell')} with the same score" if tied else ""
     bounds = conclusion.spec.interval(best.low, best.high)
     yield (
-        f"{conclusion.corpus}{where}, {conclusion.n:,} queries: the best of {len(ranking.places)} "
-        f"cells by {conclusion.metric} is {_settings(ranking, best)}, with "
-        f"{conclusion.spec.text(best.score)} (95% {bounds}){same}."
+        f"{_subject(conclusion, ranking)}, {conclusion.n:,} queries: the best of "
+        f"{len(ranking.places)} cells by {conclusion.metric} is {_settings(ranking, best)}, with "
+        f"{conclusion.spec.text(best.score)} (95% {bounds})."
     )
     near = [_settings(ranking, place) for place in others if not place.is_apart]
     how = f"paired randomisation tests, corrected for {len(others)} (Holm)"
     if not near:
-        yield f"Every other cell is significantly worse (p < {p_text(SIGNIFICANT)}; {how})."
+        yield f"Every other cell is significantly worse (p < {p_text(ALPHA)}; {how})."
     elif len(near) == len(others):
         yield f"These queries tell none of the others apart from it ({how})."
     else:
@@ -500,6 +444,10 @@ def _on_best(conclusion: Conclusion, ranking: Ranking) -> Iterator[str]:
         "The best cell was chosen on these queries, so its score is slightly optimistic; confirm "
         "it on another split."
     )
+
+
+def _subject(conclusion: Conclusion, ranking: Ranking) -> str:
+    return conclusion.corpus + (f" with {ranking.tables}" if ranking.tables else "")
 
 
 def _settings(ranking: Ranking, place: TestedScore) -> str:
@@ -516,61 +464,69 @@ def _range(spec: MetricSpec, effect: MainEffect) -> str:
     return f"{effect.factor} ({' to '.join(ends)})"
 
 
-_DIFFERENCE = (
-    Column("from\nthe best", right=True, label="from the best"),
-    Column("95%", right=True, below=True, label="95% of the difference"),
-    Column("p", right=True),
-)
+def tables(conclusion: Conclusion, most: int | None = None) -> list[TextTable]:
+    """Return rankings and main effects.
+
+    Args:
+        conclusion: what is shown.
+        most: how many places of a ranking are shown; None for all.
+    """
+    shown = [_ranking_table(conclusion, ranking, most) for ranking in conclusion.rankings]
+    return [*shown, _effects_table(conclusion)] if conclusion.effects else shown
+
+
+def _score_columns(name: str) -> list[Column]:
+    return [
+        Column(name, right=True),
+        Column("95%", right=True, below=True, label="95% of the score"),
+        Column("from\nthe best", right=True, label="from the best"),
+        Column("95%", right=True, below=True, label="95% of the difference"),
+        Column("p", right=True),
+    ]
 
 
 def _ranking_table(conclusion: Conclusion, ranking: Ranking, most: int | None) -> TextTable:
     columns = [
         Column("", right=True, label="rank"),
         *(Column(name, prose=True) for name in ranking.factors),  # values may be long lists
-        Column(conclusion.metric, right=True),
-        Column("95%", right=True, below=True, label="95% of the score"),
-        *_DIFFERENCE,
+        *_score_columns(conclusion.metric),
     ]
     shown = ranking.places[:most]
     rows = [
-        [str(rank), *place.levels, *_numbers(conclusion, place)]
+        [str(rank), *place.levels, *_cells(conclusion.spec, place)]
         for rank, place in enumerate(shown, start=1)
     ]
-    where = f" with {ranking.tables}" if ranking.tables else ""
-    title = f"{conclusion.corpus}{where}: cells by {conclusion.metric}"
     left = len(ranking.places) - len(shown)
-    note = f"{left} more, all in the file NAME.conclusions.md." if left else None
     apart = [i for i, place in enumerate(shown) if place.is_apart]
-    return TextTable(columns, rows, title, frozenset(apart[:1]), note)
+    return TextTable(
+        columns,
+        rows,
+        title=f"{_subject(conclusion, ranking)}: cells by {conclusion.metric}",
+        rules=frozenset(apart[:1]),
+        note=f"{left} more, all in the file NAME.conclusions.md." if left else None,
+    )
 
 
 def _effects_table(conclusion: Conclusion) -> TextTable:
-    columns = [
-        Column("setting"),
-        Column("value", prose=True),
-        Column("mean", right=True),
-        Column("95%", right=True, below=True, label="95% of the mean"),
-        *_DIFFERENCE,
+    rows = [
+        ["" if i else effect.factor, *level.levels, *_cells(conclusion.spec, level)]
+        for effect in conclusion.effects
+        for i, level in enumerate(effect.levels)
     ]
-    rows: list[list[str]] = []
-    rules: set[int] = set()
-    for effect in conclusion.effects:
-        rules |= {len(rows)} if rows else set()
-        for i, level in enumerate(effect.levels):
-            rows.append(["" if i else effect.factor, *level.levels, *_numbers(conclusion, level)])
-    title = f"{conclusion.corpus}: the effect of each setting on {conclusion.metric}"
     times = ", ".join(f"{effect.factor} {effect.combinations}" for effect in conclusion.effects)
-    note = (
-        "A mean is over the same combinations of the other settings for every value of a setting "
-        f"({times}). p: paired randomisation test of two means, corrected for all of these tests "
-        "(Holm)."
+    return TextTable(
+        [Column("setting"), Column("value", prose=True), *_score_columns("mean")],
+        rows,
+        title=f"{conclusion.corpus}: the effect of each setting on {conclusion.metric}",
+        rules=frozenset(i for i, row in enumerate(rows) if i and row[0]),
+        note="A mean is over the same combinations of the other settings for every value of a "
+        f"setting ({times}). p: paired randomisation test of two means, corrected for all of these "
+        "tests (Holm).",
     )
-    return TextTable(columns, rows, title, frozenset(rules), note)
 
 
-def _numbers(conclusion: Conclusion, row: TestedScore) -> list[str]:
-    spec, difference = conclusion.spec, row.difference
-    score = [spec.text(row.score), spec.interval(row.low, row.high)]
+def _cells(spec: MetricSpec, row: TestedScore) -> list[str]:
+    score, difference = [spec.text(row.score), spec.interval(row.low, row.high)], row.difference
     if difference is None:
         return [*score, "best", "", ""]
     bounds = spec.interval(difference.low, difference.high, " to ", "+")
