@@ -234,10 +234,6 @@ def report(
     depth: Annotated[int, typer.Option(help="Tables of each ranking that are shown.", min=1)] = 10,
     rows: Annotated[int, typer.Option(help="Rows of each table that are shown.", min=1)] = 50,
     cell: Annotated[int, typer.Option(help="Characters of a cell that are shown.", min=1)] = 300,
-    max_size: Annotated[
-        float,
-        typer.Option(help="Megabytes from which on tables low in rankings are left out."),
-    ] = 100,
     by: By = None,
     data_dir: DataDir = None,
     offline: Offline = False,
@@ -250,7 +246,7 @@ def report(
 
     check_output(out, "-o", "report.html")
     sets = of_same_data(_named(runs, REPORTED))
-    limits = Limits(depth, rows, cell, max_size)
+    limits = Limits(depth, rows, cell)
     if len(sets) > 1:
         typer.echo(f"The runs are on {len(sets)} sets of queries or tables: a report of each.")
     for name, folders in sets.items():

@@ -76,7 +76,6 @@ const filters = (() => {
       show.push(["missed", runs.length > 1 ? "missed by all runs" : "missed"]);
       show.push(["found", runs.length > 1 ? "found by all runs" : "found"]);
     }
-    if (index.common.length) show.push(["firsts", "different first tables"]);
     if (ranked && labelled && runs.length > 1) show.push(["split", "found by some runs only"]);
     if (chosen.length > 1 && measured(chosen)) {
       show.push(...chosen.map((run) => [`won:${run}`, `won by ${runs[run].label}`]));
@@ -159,7 +158,6 @@ const filters = (() => {
       "": null,
       wrong: (i) => ["bad", "warn"].includes(kind(answered(a, i))),
       missed: all((run, i) => !isFound(run, i) && index.n_gold[i] > 0),
-      firsts: (i) => !index.same_first[i],
       found: all(isFound),
       split: (i) => {
         const n = overview.runs.filter((_, run) => isFound(run, i)).length;

@@ -1,4 +1,4 @@
-"""The queries of a report: what became of each, how far rankings agree, and all that is shown.
+"""The queries of a report: what became of each, and all that is shown.
 
 The data lie in blocks of compressed JSON, which the page unpacks when they are needed.
 """
@@ -6,9 +6,8 @@ The data lie in blocks of compressed JSON, which the page unpacks when they are 
 import base64
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from math import isnan
 from typing import Any
 
@@ -16,8 +15,8 @@ import numpy as np
 
 from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Query, Table, TableId
 from target_bench.data.table_text import cell_text
+from target_bench.metrics.scores import deciding_metric
 from target_bench.reporting.report.report_runs import ReportRun, ShownTables
-from target_bench.reporting.report.summary import outcome_metric
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import by_property, partition
 
@@ -31,8 +30,6 @@ COLUMNS = 60
 """Columns of a table that are embedded."""
 LONGEST_TEXT = 20_000
 """Characters of a question, an answer, a statement: what is longer is cut, and says so."""
-MOST_IN_PAIRS = 6
-"""Runs of which each pair is compared; of more, each is compared with the first."""
 
 _LISTED = 600  # characters of a question in the list and the search
 _SEARCHED = 200  # characters of a reference answer in the search
@@ -56,40 +53,28 @@ def cut(text: str, longest: int = LONGEST_TEXT) -> str | list[Any]:
 # What became of each query
 
 
-@dataclass(frozen=True, slots=True)
-class Outcomes:
-    """What became of the queries in a run, in their order.
+def outcomes(run: ReportRun, queries: Sequence[Query]) -> tuple[list[str], list[str]]:
+    """Say what became of each query in a run.
 
-    Attributes:
-        ranks: the ranks of the gold tables that were retrieved, ascending, from 1.
-        retrieved: one of ``RETRIEVED`` each.
-        answered: ``right``, ``partly``, ``wrong``, ``failed`` or ``not judged`` by the metric that
-            decides, or the verdict of SQL; empty for a run of rankings.
+    Returns:
+        Of its ranking, one of ``RETRIEVED`` each; and of its answer: ``right``, ``partly``,
+        ``wrong``, ``failed`` or ``not judged`` by the metric that decides, or the verdict of SQL;
+        none for a run of rankings.
     """
-
-    ranks: list[tuple[int, ...]]
-    retrieved: list[str]
-    answered: list[str]
-
-
-def outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
-    """Say what became of each query."""
-    metric = outcome_metric(run)
-    answers = [] if run.answers is None else queries
-    values = run.values[metric] if metric else np.full(len(answers), np.nan)
+    rankings = [retrieved(query, run.tables[query.id]) for query in queries]
+    if run.answers is None:
+        return rankings, []
+    metric = deciding_metric(run.scores)
+    values = run.values[metric] if metric else np.full(len(queries), np.nan)
     of_refusals = run.values.get("exact_match[none]", values)
-    return Outcomes(
-        [run.tables[query.id].gold_ranks for query in queries],
-        [retrieved(query, run.tables[query.id]) for query in queries],
-        [
-            answered(
-                float((of_refusals if query.unanswerable else values)[i]),
-                run.run.answers[query.id].generation.error,
-                run.run.judgements.get(query.id, {}).get("verdict"),
-            )
-            for i, query in enumerate(answers)
-        ],
-    )
+    return rankings, [
+        answered(
+            float((of_refusals if query.unanswerable else values)[i]),
+            run.run.answers[query.id].generation.error,
+            run.run.judgements.get(query.id, {}).get("verdict"),
+        )
+        for i, query in enumerate(queries)
+    ]
 
 
 def retrieved(query: Query, shown: ShownTables) -> str:
@@ -115,82 +100,38 @@ def answered(value: float, error: str | None, verdict: str | None) -> str:
     return "right" if value == 1 else "wrong" if value == 0 else "partly"
 
 
-def recall_curve(of_run: Outcomes, queries: Sequence[Query], depth: int) -> list[float]:
+def recall_curve(
+    queries: Sequence[Query], ranks: Sequence[Sequence[int]], depth: int
+) -> list[float]:
     """Return the mean recall at 1, 2, ..., ``depth``; empty without gold tables.
 
-    Synthetic questions count where all are.
+    Synthetic questions count where all are. ``ranks`` are those of each query's gold tables.
     """
     all_synthetic = all(query.synthetic for query in queries)
     recalled, n = np.zeros(depth + 1), 0
-    for query, ranks in zip(queries, of_run.ranks, strict=True):
+    for query, of_gold in zip(queries, ranks, strict=True):
         if query.gold and (all_synthetic or not query.synthetic):
             n += 1
-            for rank in ranks:
+            for rank in of_gold:
                 recalled[rank] += 1 / len(set(query.gold))
     return (recalled[1:].cumsum() / n).tolist() if n else []
 
 
-# How far rankings agree
+def shares_in_common(runs: Sequence[ReportRun], queries: Sequence[Query]) -> list[float]:
+    """Return for each query how far rankings agree: what there is to see without gold tables.
 
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far the rankings of runs agree: what there is to see without gold tables.
-
-    Attributes:
-        cutoffs: at which k the shares of common tables are taken.
-        pairs: two runs, the share of queries with the same first table, and for each cutoff the
-            mean share of common tables: of the k first, or of the longer ranking where it is
-            shorter. Queries for which both found no table do not count; NaN where none counts.
-        common: for each query the share of common tables at the shared depth, mean over the pairs.
-        same_first: for each query whether all runs have the same first table.
+    It is the share of the shown tables that all rankings have, of the longest one; 1 where none
+    has any. Empty with fewer than two runs that rank.
     """
-
-    cutoffs: Sequence[int]
-    pairs: Sequence[tuple[str, str, list[float]]]
-    common: Sequence[float]
-    same_first: Sequence[bool]
-
-
-def agreement(runs: Sequence[ReportRun], queries: Sequence[Query], depth: int) -> Agreement:
-    """Compare the rankings of the runs that have any, at the cutoffs above 1 that all have.
-
-    Args:
-        runs: the runs.
-        queries: their queries.
-        depth: how many tables of each ranking are compared at most.
-    """
-    runs = [run for run in runs if run.is_ranked]
-    if len(runs) < 2:
-        return Agreement([], [], [], [])
-    shared = set.intersection(*(set(run.cutoffs) for run in runs))
-    depth = min([depth, *(run.depth for run in runs)])
-    cutoffs = [k for k in sorted(shared) if 1 < k <= depth]
-    rankings = [[run.tables[query.id].tables[:depth] for query in queries] for run in runs]
-    places = range(len(runs))
-    pairs, common = [], []
-    for i, j in (
-        combinations(places, 2) if len(runs) <= MOST_IN_PAIRS else [(0, n) for n in places[1:]]
-    ):
-        both = list(zip(rankings[i], rankings[j], strict=True))
-        common.append([share_in_common(left, right, depth) for left, right in both])
-        rows = [
-            [float(left[:1] == right[:1]), *(share_in_common(left, right, k) for k in cutoffs)]
-            for left, right in both
-            if left or right
-        ]
-        means = np.mean(rows, axis=0).tolist() if rows else [float("nan")] * (1 + len(cutoffs))
-        pairs.append((runs[i].label, runs[j].label, means))
-    same_first = [
-        len({ranking[:1] for ranking in of_query}) == 1 for of_query in zip(*rankings, strict=True)
-    ]
-    return Agreement(cutoffs, pairs, np.mean(common, axis=0).tolist(), same_first)
-
-
-def share_in_common(left: Sequence[TableId], right: Sequence[TableId], k: int) -> float:
-    """Return the share of common tables among the first k, or those of the longer ranking."""
-    n = min(k, max(len(left), len(right)))
-    return len({*left[:k]} & {*right[:k]}) / n if n else 1.0
+    ranked = [run for run in runs if run.is_ranked]
+    if len(ranked) < 2:
+        return []
+    shares = []
+    for query in queries:
+        shown = [{*run.tables[query.id].tables} for run in ranked]
+        n = max(map(len, shown))
+        shares.append(len(set.intersection(*shown)) / n if n else 1.0)
+    return shares
 
 
 # What the page gets
@@ -209,8 +150,7 @@ def table_numbers(runs: Sequence[ReportRun], queries: Sequence[Query]) -> dict[T
 def index_blocks(
     runs: Sequence[ReportRun],
     queries: Sequence[Query],
-    of_runs: Sequence[Outcomes],
-    agreed: Agreement,
+    of_runs: Sequence[tuple[Sequence[str], Sequence[str]]],
 ) -> Iterator[Block]:
     """Yield the data of the list, the search and the filters, and one block per metric and run."""
     index = {
@@ -227,15 +167,14 @@ def index_blocks(
             for name, column in by_property(queries).items()
             if (divided := partition(column)).groups
         ],
-        "common": [round(share, 3) for share in agreed.common],
-        "same_first": agreed.same_first,
+        "common": [round(share, 3) for share in shares_in_common(runs, queries)],
         "runs": [
             {
-                "first": [ranks[0] if ranks else 0 for ranks in of_run.ranks],
-                "outcome": [RETRIEVED.index(outcome) for outcome in of_run.retrieved],
-                "answer": of_run.answered,
+                "first": [next(iter(run.tables[query.id].gold_ranks), 0) for query in queries],
+                "outcome": [RETRIEVED.index(outcome) for outcome in rankings],
+                "answer": answers,
             }
-            for of_run in of_runs
+            for run, (rankings, answers) in zip(runs, of_runs, strict=True)
         ],
     }
     yield block("index", index)
@@ -300,13 +239,8 @@ def _in_run(query: Query, run: ReportRun, tables: Mapping[TableId, int]) -> dict
 
 
 _FACTS = (
-    "input_tokens",
-    "output_tokens",
-    "cost",
-    "seconds",
-    "finish_reason",
-    "truncated",
-    "cached",
+    *("input_tokens", "output_tokens", "cost", "seconds"),
+    *("finish_reason", "truncated", "cached"),
 )
 
 
@@ -330,36 +264,29 @@ def _plain(value: Any) -> Any:
 
 
 def table_blocks(
-    tables: Mapping[TableId, int],
-    corpus: Corpus,
-    rows: int,
-    cell: int,
-    is_full: Callable[[], bool],
+    tables: Mapping[TableId, int], corpus: Corpus, rows: int, cell: int
 ) -> Iterator[Block]:
-    """Yield the tables; once the file is full, of the rest only what they are called.
+    """Yield the tables.
 
     Args:
         tables: the numbers of tables, in their order.
         corpus: the tables.
         rows: the first rows that are shown.
         cell: characters of a cell that are shown.
-        is_full: whether the file has reached its largest size.
     """
     ids = list(tables)
     for first in range(0, len(ids), TABLES_PER_BLOCK):
         some = [corpus[table] for table in ids[first : first + TABLES_PER_BLOCK]]
-        shown = [_named(table) if is_full() else _whole(table, rows, cell) for table in some]
+        shown = [_table(table, rows, cell) for table in some]
         yield block(f"tables-{first // TABLES_PER_BLOCK}", shown)
 
 
-def _named(table: Table) -> dict[str, Any]:
-    titles = [str(table.context.get(name) or "") for name in ("title", "section_title")]
-    return {"id": list(table.id), "title": cut(" – ".join(filter(None, titles)), 300)}
-
-
-def _whole(table: Table, rows: int, longest: int) -> dict[str, Any]:
+def _table(table: Table, rows: int, longest: int) -> dict[str, Any]:
     """Return a table as the page's script reads it: a NULL is null, any other cell text."""
-    return _named(table) | {
+    titles = [str(table.context.get(name) or "") for name in ("title", "section_title")]
+    return {
+        "id": list(table.id),
+        "title": cut(" – ".join(filter(None, titles)), 300),
         "header": [cut(str(name), longest) for name in table.header[:COLUMNS]],
         "rows": [
             [None if cell is None else cut(cell_text(cell), longest) for cell in row[:COLUMNS]]

@@ -2,9 +2,8 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.metric import AnswerCounts
+from target_bench.core.metric import AnswerCounts, Score
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, TableId
-from target_bench.core.task import Task, given_tables
+from target_bench.core.task import SummaryBlock, Task, given_tables
 from target_bench.core.task_names import make_task
 from target_bench.data.load import Loaded
 from target_bench.harness.resume import ResumedRun
@@ -46,7 +45,7 @@ class ShownTables:
     error: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ReportRun:
     """A finished run as the report shows it, with the rankings it is built on.
 
@@ -55,8 +54,6 @@ class ReportRun:
         label: what it is called in the report; no other run of the report is called so.
         task: its task.
         tables: query id -> its tables, retrieved or, where none are retrieved, given.
-        is_given: whether nothing was retrieved.
-        scores: of the run and its rankings: metric -> value, low, high, n, signature.
         values: metric -> (n,) value of every query, in the order of the queries.
     """
 
@@ -64,9 +61,12 @@ class ReportRun:
     label: str
     task: Task[Any]
     tables: Mapping[str, ShownTables]
-    is_given: bool
-    scores: Mapping[str, Mapping[str, Any]]
     values: Mapping[str, NDArray[np.float64]]
+
+    @property
+    def scores(self) -> Mapping[str, Score]:
+        """Of the run and its rankings."""
+        return self.run.all_scores
 
     @property
     def answers(self) -> AnswerCounts | None:
@@ -74,23 +74,19 @@ class ReportRun:
         return self.run.answer_counts
 
     @property
+    def is_given(self) -> bool:
+        """Whether nothing was retrieved."""
+        return self.run.retrieval.asked.retriever is None
+
+    @property
     def is_ranked(self) -> bool:
         """Whether anything was ranked: not where tables are given, nor for answers without any."""
-        if self.is_given:
-            return False
-        return self.answers is None or not self.run.is_no_context
+        return not self.is_given and (self.answers is None or not self.run.is_no_context)
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
         """The cutoffs of its rankings, ascending; none without a retriever."""
         return self.run.retrieval.identity.top_k
-
-    @property
-    def depth(self) -> int:
-        """The largest number of tables of a query."""
-        return max(
-            self.cutoffs, default=max((shown.n for shown in self.tables.values()), default=0)
-        )
 
     @cached_property
     def remarks(self) -> Mapping[str, Sequence[str]]:
@@ -98,9 +94,17 @@ class ReportRun:
         return self.task.view.remarks(self.run.report) if self.run.report else {}
 
     @property
+    def findings(self) -> Sequence[SummaryBlock]:
+        """What the task sums its answers up to."""
+        return self.run.summary
+
+    @property
     def identity_text(self) -> str:
         """All that changes its figures, to be read."""
         return json.dumps(self.run.identity.content, ensure_ascii=False, indent=2)
+
+
+_SAME = ("corpus", "split", "corpus_fingerprint", "queries_fingerprint")
 
 
 def open_runs(
@@ -134,15 +138,10 @@ def open_runs(
     stored = _without_basis(stored)
     loaded = ResumedRun(stored[0], data_dir, observer).load()
     runs = [
-        _opened(run, label, loaded.dataset, depth)
+        _opened(run, label, loaded, depth)
         for run, label in zip(stored, labels(stored), strict=True)
     ]
-    for run in runs:
-        _check_references(run, loaded)
     return runs, loaded
-
-
-_SAME = ("corpus", "split", "corpus_fingerprint", "queries_fingerprint")
 
 
 def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
@@ -150,27 +149,23 @@ def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
 
     Returns:
         Corpus, split and number of queries, in words that may stand in the name of a file -> the
-        run folders; two sets that share these have fingerprints of tables and queries beside them.
+        run folders; sets that share these have their fingerprint of queries and tables beside them.
 
     Raises:
         StoreError: a folder holds no run.
     """
-    sets: dict[tuple[str, ...], list[Path]] = {}
-    names: dict[tuple[str, ...], str] = {}
+    sets: dict[str, dict[tuple[str, ...], list[Path]]] = {}
     for run in _without_basis([read_run(folder) for folder in folders]):
         rankings = run.retrieval
+        words = (Path(rankings.corpus).name[-_LONGEST_NAME:], rankings.split, rankings.asked.about)
+        name = " ".join([*filter(None, words), f"{rankings.manifest.queries} queries"])
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")
         data = tuple(str(getattr(rankings.identity, part)) for part in _SAME)
-        sets.setdefault(data, []).append(run.folder)
-        n = rankings.manifest.queries
-        words = [Path(rankings.corpus).name[-_LONGEST_NAME:], rankings.split]
-        # Rankings may have been made for another task that asks the same queries.
-        words += [rankings.asked.about or "", "" if n is None else f"{n} queries"]
-        name = re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(filter(None, words))).strip("-")
-        names.setdefault(data, name)
-    n_of_name = Counter(names.values())
+        sets.setdefault(name, {}).setdefault(data, []).append(run.folder)
     return {
-        name if n_of_name[name] == 1 else f"{name}-{data[2]:.12}-{data[3]:.12}": sets[data]
-        for data, name in names.items()
+        name if len(alike) == 1 else f"{name}-{data[2]:.12}-{data[3]:.12}": runs
+        for name, alike in sets.items()
+        for data, runs in alike.items()
     }
 
 
@@ -183,42 +178,45 @@ def _without_basis(runs: Sequence[Result]) -> list[Result]:
     return [run for run in runs if run.folder not in shown_with]
 
 
-def _opened(stored: Result, label: str, dataset: Dataset, depth: int) -> ReportRun:
-    rankings, ids = stored.retrieval, [query.id for query in dataset.queries]
+def _opened(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportRun:
+    rankings, dataset = stored.retrieval, loaded.dataset
+    ids = [query.id for query in dataset.queries]
     task = make_task(stored.asked.task or stored.task)
-    is_given = rankings.asked.retriever is None
-    if is_given:
+    if rankings.asked.retriever is None:
         tables = {
             query.id: shown_tables(query.gold, given_tables(task, query), depth=depth)
             for query in dataset.queries
         }
     else:
         tables = _ranked(rankings.folder, dataset, depth)
-        _check_all_there(rankings.folder / RANKINGS.file, ids, tables)
-    values = _per_query(rankings, ids)
+        _check_complete(rankings.folder / RANKINGS.file, ids, tables)
+    values = aligned(ids, [(rankings.query_ids, rankings.per_query)]) if rankings.scores else {}
     if rankings is not stored:
         if stored.is_no_context:  # answers are not built on these rankings
             values = {name: np.full_like(known, np.nan) for name, known in values.items()}
-        values |= _per_query(stored, ids)
+        values |= aligned(ids, [(stored.query_ids, stored.per_query)]) if stored.scores else {}
     if stored.answer_counts is not None:
-        _check_all_there(stored.folder / ANSWERS.file, ids, stored.answers)
-    scores = {name: score.to_json() for name, score in stored.all_scores.items()}
-    return ReportRun(stored, label, task, tables, is_given, scores, values)
+        _check_complete(stored.folder / ANSWERS.file, ids, stored.answers)
+        queries = loaded.of_task(task).dataset.queries
+        if answers_fingerprint(queries) != stored.identity.queries_fingerprint:
+            raise StoreError(
+                f"{stored.folder}: the queries or their reference answers are not what they were, "
+                "so what is stored does not belong to them. Name the data of the run with "
+                "--data-dir, or run again."
+            )
+    return ReportRun(stored, label, task, tables, values)
 
 
 def _ranked(folder: Path, dataset: Dataset, depth: int) -> dict[str, ShownTables]:
     """Read rankings line by line, and keep no more of each than is shown."""
-    queries = {query.id: query for query in dataset.queries}
-    known = {table.id: table.id for table in dataset.corpus}  # so that an id is in memory once
+    gold = {query.id: query.gold for query in dataset.queries}
     shown = {}
     for ranking in RANKINGS.lines(folder):
         if isinstance(ranking, StoreError):
             raise ranking
-        if (query := queries.get(ranking.query_id)) is not None:
-            tables, scores = ranking.tables, ranking.scores
-            own = shown_tables(query.gold, tables, scores, ranking.error, depth)
-            same = tuple(known.get(table, table) for table in own.tables)
-            shown[query.id] = replace(own, tables=same)
+        if ranking.query_id in gold:
+            own = (gold[ranking.query_id], ranking.tables, ranking.scores, ranking.error)
+            shown[ranking.query_id] = shown_tables(*own, depth)
     return shown
 
 
@@ -234,34 +232,10 @@ def shown_tables(
     return ShownTables(tuple(tables[:depth]), tuple(scores[:depth]), len(tables), ranks, error)
 
 
-def _check_all_there(path: Path, ids: Sequence[str], lines: Mapping[str, object]) -> None:
+def _check_complete(path: Path, ids: Sequence[str], lines: Mapping[str, object]) -> None:
     missing = next((query_id for query_id in ids if query_id not in lines), None)
     if missing is not None:
         raise StoreError(
             f"{path}: query {missing!r:.80} is not there; finish the run with the command that "
             "began it"
-        )
-
-
-def _per_query(run: Result, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Metric -> values in the order of the queries; NaN for one without a reference."""
-    complete = len(run.query_ids) == run.n_scored and run.n_queries == len(ids)
-    if not complete or not set(run.query_ids) <= set(ids):
-        raise StoreError(
-            f"{run.folder / 'per_query.parquet'}: is of other queries than these; run the same "
-            "command again"
-        )
-    return aligned(ids, [(run.query_ids, run.per_query)]) if run.scores else {}
-
-
-def _check_references(shown: ReportRun, loaded: Loaded) -> None:
-    if shown.answers is None:
-        return
-    run = shown.run
-    queries = loaded.of_task(shown.task).dataset.queries
-    if answers_fingerprint(queries) != run.identity.queries_fingerprint:
-        raise StoreError(
-            f"{run.folder}: the queries or their reference answers are not what they were, so what "
-            "is stored does not belong to them. Name the data of the run with --data-dir, or run "
-            "again."
         )

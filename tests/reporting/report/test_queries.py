@@ -1,11 +1,11 @@
-"""What became of each query, how far rankings agree, and the curve and chart of recall."""
+"""What became of each query, and the curve and chart of recall."""
 
 from itertools import pairwise
 from math import nan
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,13 +14,11 @@ from target_bench import TARGET, Observer
 from target_bench.core.schema import Query, TableId
 from target_bench.reporting.report.charts import recall_chart
 from target_bench.reporting.report.queries import (
-    Agreement,
-    Outcomes,
-    agreement,
     answered,
     outcomes,
     recall_curve,
     retrieved,
+    shares_in_common,
 )
 from target_bench.reporting.report.report_runs import open_runs, shown_tables
 
@@ -83,49 +81,26 @@ def test_a_refusal_is_right_where_no_table_answers(tmp_path: Path) -> None:
     folder = target.run("bm25", generator="extractive")[0].folder
     (run,), loaded = open_runs([folder], None, Observer())
     queries = loaded.of_task(run.task).dataset.queries
-    of_answers = outcomes(run, queries).answered
+    of_answers = outcomes(run, queries)[1]
     refusals = [a for query, a in zip(queries, of_answers, strict=True) if query.unanswerable]
     assert set(refusals) <= {"right", "wrong"}
     share = refusals.count("right") / len(refusals)
     assert share == run.run.scores["refusal_recall"].value > 0
 
 
-# How far rankings agree
-
-
-def _agreement(depth: int, cutoffs: list[int], *queries: list[str]) -> Agreement:
-    """Of runs that have these rankings, a letter a table."""
-    runs = [
+def test_how_far_rankings_agree() -> None:
+    """Two empty ones agree; one that found nothing agrees with no other."""
+    rankings = {"1": ("ab", "ba"), "2": ("ab", "ac"), "3": ("a", ""), "4": ("", "")}
+    runs: list[Any] = [
         SimpleNamespace(
-            label=f"run {i}",
             is_ranked=True,
-            cutoffs=cutoffs,
-            depth=depth,
-            tables={str(n): shown_tables((), _tables(names[i])) for n, names in enumerate(queries)},
+            tables={n: shown_tables((), _tables(both[i])) for n, both in rankings.items()},
         )
-        for i in range(len(queries[0]))
+        for i in (0, 1)
     ]
-    return agreement(runs, [Query(str(n), "?", ()) for n in range(len(queries))], depth)  # type: ignore[arg-type]
-
-
-def test_agreement_of_rankings() -> None:
-    three = _agreement(2, [1, 2], ["abc", "abd", "ba"], ["a", "c", "b"])
-    pairs = [("run 0", "run 1"), ("run 0", "run 2"), ("run 1", "run 2")]
-    assert [pair[:2] for pair in three.pairs] == pairs
-    assert three.cutoffs == [2]
-    assert three.pairs[0][2] == pytest.approx([0.5, 0.5])
-    assert (three.same_first, three.common) == ([False, False], [1, 0])
-    many = _agreement(1, [1], ["a"] * 7)
-    assert [pair[:2] for pair in many.pairs] == [("run 0", f"run {i}") for i in range(1, 7)]
-    alone = _agreement(2, [1], ["a"])
-    assert (alone.pairs, alone.common) == ([], [])
-
-
-def test_short_rankings() -> None:
-    """Equal rankings of one table agree wholly; two empty ones say nothing."""
-    assert np.isnan(_agreement(5, [1, 5], ["", ""]).pairs[0][2]).all()
-    some = _agreement(5, [1, 5], ["", ""], ["a", "a"], ["a", ""])
-    assert some.pairs[0][2] == pytest.approx([0.5, 0.5])
+    queries = [Query(n, "?", ()) for n in rankings]
+    assert shares_in_common(runs, queries) == [1, 0.5, 0, 1]
+    assert shares_in_common(runs[:1], queries) == []
 
 
 # The curve and the chart
@@ -137,7 +112,7 @@ letters = st.text("abcdefgh", max_size=6).map(lambda text: "".join(dict.fromkeys
 def test_the_curve_is_mean_recall(cases: list[tuple[str, str]]) -> None:
     queries = [Query(str(i), "?", _tables(gold)) for i, (gold, _) in enumerate(cases)]
     ranks = [shown_tables(_tables(gold), _tables(names)).gold_ranks for gold, names in cases]
-    for k, value in enumerate(recall_curve(Outcomes(ranks, [], []), queries, 6), start=1):
+    for k, value in enumerate(recall_curve(queries, ranks, 6), start=1):
         recalls = [len({*gold} & {*names[:k]}) / len(gold) for gold, names in cases]
         assert value == pytest.approx(sum(recalls) / len(cases))
 
