@@ -97,19 +97,17 @@ def cached(
     Raises:
         DataError: the sources cannot be read, or changed while they were read.
     """
-    part = _part(loader, split, kind)
-    code = _code(loader, split, kind)
-    if code is None:
+    name, place = _name(loader, split, kind), cache_root() / "corpora"
+    if name is None:
+        part = f"{loader.info.name}-{split}-{kind.name}"
         why = f"{part} is read again every time: its loader's code or settings have no hash"
     else:
-        place = cache_root() / "corpora"
         try:
-            entry, faults = _entry(place, f"{part}-{code}", folder, kind)
-            return entry or _written(place, f"{part}-{code}", folder, kind, read(), faults)
+            return _entry(place, name, folder, kind) or _written(place, name, folder, kind, read())
         except OSError as error:
             why = (
-                f"the cache {cache_root()} cannot be written ({error.strerror or error}), so "
-                f"{part} was read without it; name another folder with ${CACHE_VARIABLE}"
+                f"the cache {cache_root()} cannot be written ({error.strerror or error}), so the "
+                f"{kind.name} were read without it; name another folder with ${CACHE_VARIABLE}"
             )
     fresh = in_memory(kind, read())
     return fresh._replace(notes=(*fresh.notes, why))
@@ -121,34 +119,28 @@ def in_memory(kind: Kind, reading: SourceReading) -> Cached:
     return Cached(value, dict(reading.release.hashes), tuple(reading.notes()))
 
 
-def _entry(
-    place: Path, name: str, folder: Path, kind: Kind
-) -> tuple[Cached | None, tuple[str, ...]]:
-    """Return an entry of these sources, or None and a note of each that was damaged.
+def _entry(place: Path, name: str, folder: Path, kind: Kind) -> Cached | None:
+    """Return an entry of these sources, or None.
 
     Damaged entries are removed, and so are those of this folder whose sources have changed since,
     except for the last one of tables (``former_tables``).
     """
-    faults: list[str] = []
     for path in sorted(place.glob(f"{name}-*.arrow")):
         with suppress(*_NO_ENTRY):
             if sha256_of(path)[:16] != path.stem[-16:]:
                 path.unlink()
-                faults.append(f"{path} was damaged, and was made again")
                 continue
             record = _record(path)
             seen = Seen.from_json(record["seen"])
             if seen.still_true(folder):
-                return Cached(kind.opened(path), seen.files, tuple(record["notes"])), ()
-            if record["folder"] == str(folder.resolve()) and kind is TABLES:
-                path.replace(_former(place, name, folder))
-            elif record["folder"] == str(folder.resolve()):
-                path.unlink()
-    return None, tuple(faults)
+                return Cached(kind.opened(path), seen.files, tuple(record["notes"]))
+            if record["folder"] == str(folder.resolve()):
+                path.replace(_former(place, name, folder)) if kind is TABLES else path.unlink()
+    return None
 
 
 def _former(place: Path, name: str, folder: Path) -> Path:
-    """Return the file that keeps the tables of a folder as they were before it changed."""
+    """Return the file that keeps what was read of a folder before it changed."""
     key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return place / f".former-{name}-{key}.arrow"
 
@@ -158,23 +150,14 @@ def former_tables(loader: CorpusLoader, folder: Path, split: str) -> "ArrowCorpu
 
     They help to say what became of a table.
     """
-    code = _code(loader, split, TABLES)
+    path = _former(cache_root() / "corpora", _name(loader, split, TABLES) or "", folder)
     try:
-        path = _former(cache_root() / "corpora", f"{_part(loader, split, TABLES)}-{code}", folder)
         return ArrowCorpus(path) if path.exists() else None
     except _NO_ENTRY:
         return None
 
 
-def _part(loader: CorpusLoader, split: str, kind: Kind) -> str:
-    """Return the words with which the names of entries begin."""
-    part = re.sub(r"[^A-Za-z0-9_.-]+", "_", f"{loader.info.name}-{split}").lstrip(".")[:80]
-    return f"{part}-{kind.name}"
-
-
-def _written(
-    place: Path, name: str, folder: Path, kind: Kind, reading: SourceReading, faults: Sequence[str]
-) -> Cached:
+def _written(place: Path, name: str, folder: Path, kind: Kind, reading: SourceReading) -> Cached:
     """Read sources into an entry.
 
     Raises:
@@ -186,9 +169,7 @@ def _written(
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > _ABANDONED:
                 path.unlink()
-    descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, suffix=".arrow", dir=place)
-    os.close(descriptor)
-    path, seen = Path(temporary), reading.release.seen
+    seen = reading.release.seen
 
     def record() -> dict[str, Any]:
         if not seen.still_true(folder):
@@ -199,35 +180,41 @@ def _written(
         notes = reading.notes()
         return {"folder": str(folder.resolve()), "seen": seen.to_json(), "notes": notes}
 
+    descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, suffix=".arrow", dir=place)
+    os.close(descriptor)
+    path = Path(temporary)
     try:
         notes = _write(path, kind, reading.items, record)["notes"]
         if seen.files:  # a loader that reads nothing from the folder may read anything
             path = path.replace(place / f"{name}-{sha256_of(path)[:16]}.arrow")
         value = kind.opened(path)  # an open file outlives its name
     finally:
-        with suppress(OSError):
-            Path(temporary).unlink()
-    return Cached(value, dict(seen.files), (*notes, *faults))
+        Path(temporary).unlink(missing_ok=True)
+    return Cached(value, dict(seen.files), tuple(notes))
 
 
-def _code(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
-    """Return a hash of the reading code, its settings and what is read; None if it has none."""
+def _name(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
+    """Return how the names of entries begin: corpus, split, part, and a hash of what reads them.
+
+    None if code or settings of the loader have no hash.
+    """
     plugin = type(loader)
     settings = {k: v for k, v in vars(loader).items() if k not in ("info", "embedded")}
+    whole = [loader.info.name, split, kind.name]
     try:
         codes = [
             _own_code(),
             code_hash(plugin),
             installed_version("pyarrow"),
             f"{plugin.__module__}:{plugin.__qualname__}",
-            loader.info.name,
-            split,
-            kind.name,
+            *whole,
             json.dumps(settings, sort_keys=True, default=_path),
         ]
     except (OSError, TypeError, ValueError):  # no source file, or a setting that is an object
         return None
-    return hashlib.sha256(json.dumps(codes).encode()).hexdigest()[:12]
+    code = hashlib.sha256(json.dumps(codes).encode()).hexdigest()[:12]
+    part = re.sub(r"[^A-Za-z0-9_.-]+", "_", "-".join(whole)).lstrip(".")[:80]
+    return f"{part}-{code}"
 
 
 @cache
@@ -333,10 +320,7 @@ class ArrowCorpus(HashedCorpus):
         return map(_table, self._ids, bodies, contexts)
 
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        return self.at(self.positions[table_id])
-
-    def at(self, place: int) -> Table:
-        """Return the table at a place in corpus order."""
+        place = self.positions[table_id]
         number = bisect_right(self._starts, place) - 1
         batch, row = self._batches[number], place - self._starts[number]
         return _table(self._ids[place], batch.column(3)[row], batch.column(4)[row])
@@ -422,13 +406,12 @@ def entries() -> list[CacheEntry]:
     listed = []
     place = cache_root() / "corpora"
     for path in sorted(place.iterdir()) if place.is_dir() else ():
+        source, files = "", []
+        with suppress(*_NO_ENTRY):
+            record = _record(path)
+            source, files = str(record["folder"]), list(record["seen"]["files"])
         with suppress(OSError):  # another process is removing it
             state = path.stat()
-            try:
-                record = _record(path)
-                source, files = str(record["folder"]), list(record["seen"]["files"])
-            except _NO_ENTRY:
-                source, files = "", []
             made = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(state.st_mtime))
             listed.append(CacheEntry(path, state.st_size, made, source, files))
     return listed
@@ -442,12 +425,10 @@ def clear() -> list[CacheEntry]:
     """
     gone = entries()
     try:
-        for path in [*(entry.path for entry in gone), cache_root() / DATABASES]:
-            with suppress(FileNotFoundError, NotADirectoryError):  # another process was faster
-                if path.is_dir():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
+        for entry in gone:
+            entry.path.unlink(missing_ok=True)  # another process may be faster
+        with suppress(FileNotFoundError):
+            shutil.rmtree(cache_root() / DATABASES)
     except OSError as error:
         raise StoreError(f"{error.filename} cannot be removed: {error.strerror}") from error
     return gone

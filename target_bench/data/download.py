@@ -9,18 +9,16 @@ that was interrupted goes on with the files that are missing.
 
 import hashlib
 import json
-import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from errno import ENOSPC
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from target_bench.core import registry
@@ -45,6 +43,9 @@ from target_bench.core.observer import Observer
 from target_bench.data import sources
 from target_bench.data.sources import SOURCES, GitHubFiles, HubFiles
 
+if TYPE_CHECKING:
+    from requests import Session
+
 OFFLINE = "HF_HUB_OFFLINE"
 """The variable that forbids downloads; ``--offline`` sets it."""
 
@@ -59,7 +60,6 @@ _PARALLEL = 8  # more make raw.githubusercontent.com refuse requests
 _BACKOFF = 0.5  # seconds between two requests after a refusal, then twice as long each time
 _TIMEOUT = (15, 30)  # seconds to connect, and between two pieces
 _BLOCK = 1 << 16
-_TICK = 0.2  # seconds between two moves of the bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,8 @@ def fetch(
             {**before.files, **here},
             tuple(file.path for file in missing),
         )
-        _write_record(done)
+        record = {k: v for k, v in asdict(done).items() if k not in ("folder", "fetched")}
+        atomic_write(folder / _RECORD, json.dumps(sealed(record), indent=1).encode())
     return done
 
 
@@ -209,50 +210,44 @@ def _fetchable(name: str) -> str:
 
 
 class _File(NamedTuple):
-    """A file on the web: its size, if that is known, and its SHA-256 or git blob id.
-
-    ``home`` is its folder in that of the corpus, of files of the hub; on GitHub it is empty.
-    """
+    """A file on the web: its size, if that is known, and its SHA-256 or git blob id."""
 
     repository: str
     commit: str
-    name: str
+    path: str  # in the folder of the corpus
+    url: str
     size: int | None
     hash: str
-    home: str = ""
-
-    @property
-    def path(self) -> str:
-        """Where it lies in the folder of the corpus."""
-        return f"{self.home}/{self.name}".lstrip("/")
-
-    @property
-    def url(self) -> str:
-        """Its address."""
-        path = f"{self.commit}/{quote(self.name)}"
-        if self.home:
-            server = os.environ.get(HUB, "the hub")
-            return f"{server}/datasets/{self.repository}/resolve/{path}"
-        server = os.environ.get(GITHUB_RAW, "https://raw.githubusercontent.com")
-        return f"{server.rstrip('/')}/{self.repository}/{path}"
+    on_hub: bool = False
 
 
 def _files_of(parts: Sequence[GitHubFiles | HubFiles], before: Download) -> list[_File]:
     """Return the files of a split, those of the hub at the commit that was fetched before."""
-    files: list[_File] = []
-    for part in parts:
-        if isinstance(part, GitHubFiles):
-            files += _pinned(part)
-        else:
-            files += _listed_by_hub(part, before.commits.get(part.repository, part.revision))
-    return files
+    return [
+        file
+        for part in parts
+        for file in (
+            _pinned(part)
+            if isinstance(part, GitHubFiles)
+            else _listed_by_hub(part, before.commits.get(part.repository, part.revision))
+        )
+    ]
 
 
 def _pinned(part: GitHubFiles) -> list[_File]:
+    server = os.environ.get(GITHUB_RAW, "https://raw.githubusercontent.com").rstrip("/")
+    root = f"{server}/{part.repository}/{part.commit}"
     pins = sources.PINS / f"{part.repository.rpartition('/')[2]}.txt"
     lines = (line.split(" ", 2) for line in pins.read_text(encoding="utf-8").splitlines())
     return [
-        _File(part.repository, part.commit, path, None if size == "-" else int(size), known_hash)
+        _File(
+            part.repository,
+            part.commit,
+            path,
+            f"{root}/{quote(path)}",
+            None if size == "-" else int(size),
+            known_hash,
+        )
         for known_hash, size, path in lines
         if any(fnmatchcase(path, pattern) for pattern in part.patterns)
     ]
@@ -271,21 +266,22 @@ def _listed_by_hub(part: HubFiles, revision: str) -> list[_File]:
                 raise DataError(f"{place}: the commit {revision} is not there. Report it, please.")
             revision = whole[0]
         answer = api.dataset_info(part.repository, revision=revision, files_metadata=True)
-    if revision not in (sources.MAIN, answer.sha):
-        raise DataError(f"{place}: answers with commit {answer.sha}, not {revision}")
-    home = part.repository.split("/")[1]
-    files = [
-        _File(part.repository, str(answer.sha), f.rfilename, f.lfs.size, f.lfs.sha256, home)
-        if f.lfs
-        else _File(part.repository, str(answer.sha), f.rfilename, f.size, str(f.blob_id), home)
-        for f in answer.siblings or ()
-        if fnmatchcase(f.rfilename, part.pattern) and not f.rfilename.startswith((".", "README"))
-    ]
+    commit = str(answer.sha)
+    if revision not in (sources.MAIN, commit):
+        raise DataError(f"{place}: answers with commit {commit}, not {revision}")
+    files = []
+    for item in answer.siblings or ():
+        name, size = item.rfilename, item.size
+        if not fnmatchcase(name, part.pattern) or name.startswith((".", "README")):
+            continue
+        if ".." in name or not (name.isprintable() and isinstance(size, int)):
+            raise DataError(f"{place}: the hub lists {name!r} of {size} bytes")
+        path = f"{part.repository.split('/')[1]}/{name}"
+        known_hash = item.lfs.sha256 if item.lfs else str(item.blob_id)
+        url = f"{place}/resolve/{commit}/{quote(name)}"
+        files.append(_File(part.repository, commit, path, url, size, known_hash, True))
     if not files:
-        raise DataError(f"{place}: has no {part.pattern} at commit {answer.sha}")
-    for file in files:
-        if ".." in file.name or not (file.name.isprintable() and isinstance(file.size, int)):
-            raise DataError(f"{place}: the hub lists {file.name!r} of {file.size} bytes")
+        raise DataError(f"{place}: has no {part.pattern} at commit {commit}")
     return files
 
 
@@ -325,43 +321,54 @@ def _fetch(
     observer: Observer,
 ) -> None:
     """Fetch files beside each other, note them in ``here``; the first error ends it."""
-    received = shown = 0
-    stopped = threading.Event()
+    import requests
 
-    def count(n: float | None) -> None:
+    session = _session()
+    received, counting, stopped = 0, threading.Lock(), threading.Event()
+
+    def blocks(answer: requests.Response) -> Iterator[bytes]:
         nonlocal received
-        if stopped.is_set():
-            raise _StoppedError
-        received += int(n or 0)  # by several threads, so a few may be missed by the bar
+        for block in answer.iter_content(_BLOCK):
+            if stopped.is_set():
+                raise _StoppedError
+            with counting:
+                observer.advance((received + len(block)) // 1000 - received // 1000)
+                received += len(block)
+            yield block
 
-    save = (_hub_client if missing[0].home else _github_client)(folder, count)
+    def save(file: _File) -> None:
+        headers = {}
+        if file.on_hub:
+            from huggingface_hub import get_token
+
+            if token := get_token():  # ``requests`` drops it on the way to another host
+                headers = {"Authorization": f"Bearer {token}"}
+        with session.get(file.url, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
+            answer.raise_for_status()
+            atomic_write(folder / file.path, blocks(answer), durable=False)
 
     def fetch_one(file: _File) -> None:
         with _explained(file.url):
-            save(file)
+            try:
+                save(file)
+            except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError):
+                save(file)  # lost amid the content, which no Retry sees
         here[file.path] = _verified(folder / file.path, file)
 
     pool = ThreadPoolExecutor(_PARALLEL, "fetch")
     # Large files first: what is left at the end is short.
-    pending = {pool.submit(fetch_one, f) for f in sorted(missing, key=lambda f: -(f.size or 0))}
+    jobs = [pool.submit(fetch_one, f) for f in sorted(missing, key=lambda f: -(f.size or 0))]
     try:
-        while pending:
-            done, pending = wait(pending, _TICK, FIRST_EXCEPTION)
-            for future in done:
-                future.result()
-            observer.advance(received // 1000 - shown)
-            shown = received // 1000
+        for job in as_completed(jobs):
+            job.result()
     finally:
         stopped.set()
         pool.shutdown(cancel_futures=True)
         observer.finished()
 
 
-_Count = Callable[[float | None], None]
-"""Is called with how many bytes came; raises ``_StoppedError`` when nothing more is needed."""
-
-
-def _github_client(folder: Path, count: _Count) -> Callable[[_File], object]:
+def _session() -> "Session":
+    """Return a session that tries again."""
     import requests
     from requests.adapters import HTTPAdapter
     from urllib3.util import Retry
@@ -378,49 +385,7 @@ def _github_client(folder: Path, count: _Count) -> Callable[[_File], object]:
     session = requests.Session()
     for scheme in ("http://", "https://"):
         session.mount(scheme, HTTPAdapter(pool_maxsize=_PARALLEL, max_retries=refused))
-
-    def save(file: _File) -> None:
-        try:
-            save_once(file)
-        except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError):
-            save_once(file)  # lost amid the content, which no Retry sees
-
-    def save_once(file: _File) -> None:
-        with session.get(file.url, stream=True, timeout=_TIMEOUT) as answer:
-            answer.raise_for_status()
-            atomic_write(folder / file.path, blocks(answer), durable=False)
-
-    def blocks(answer: requests.Response) -> Iterator[bytes]:
-        for block in answer.iter_content(_BLOCK):
-            count(len(block))
-            yield block
-
-    return save
-
-
-def _hub_client(folder: Path, count: _Count) -> Callable[[_File], object]:
-    from huggingface_hub import hf_hub_download
-    from tqdm import tqdm
-
-    class Bar(tqdm):  # type: ignore[misc]
-        """A bar that shows nothing and counts."""
-
-        def __init__(self, *args: object, **kwargs: object) -> None:
-            super().__init__(*args, **(kwargs | {"disable": True}))
-
-        def update(self, n: float | None = 1) -> None:
-            count(n)
-
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-    return lambda file: hf_hub_download(
-        file.repository,
-        file.name,
-        repo_type="dataset",
-        revision=file.commit,
-        local_dir=folder / file.home,
-        endpoint=os.environ.get(HUB),
-        tqdm_class=Bar,
-    )
+    return session
 
 
 @contextmanager
@@ -431,32 +396,25 @@ def _explained(url: str) -> Iterator[None]:
     except (TargetBenchError, _StoppedError):
         raise
     except Exception as error:
-        if isinstance(error, OSError) and (error.filename or error.errno == ENOSPC):
+        response = getattr(error, "response", None)
+        if type(error).__module__ == "builtins" and isinstance(error, OSError):
             raise  # of the disk
-        raise _refusal(without_secrets(url), error) from error
-
-
-def _refusal(url: str, error: BaseException) -> TargetBenchError:
-    causes = [error]
-    while inner := causes[-1].__cause__ or causes[-1].__context__:
-        causes.append(inner)
-    responses = (getattr(cause, "response", None) for cause in causes)
-    status = next((answer.status_code for answer in responses if answer is not None), None)
-    if status in (401, 403):
-        return ConfigError(
-            f"{url}: access was refused (status {status}). If it is on the Hugging Face hub, set "
-            "HF_TOKEN to a token that may read it."
-        )
-    if status is not None:
-        return DataError(f"{url}: the server answered with status {status}. Try again later.")
-    reason = " ".join(f"{type(error).__name__}: {causes[-1]}".split())  # some are of several lines
-    return DataError(
-        without_secrets(
-            f"{url}: cannot be fetched ({reason}). Check the network and proxies (HTTPS_PROXY); "
-            f"${GITHUB_RAW} and ${HUB} name other addresses. To get the files by other means: "
-            "target-bench run with --offline lists them, and where to put them."
-        )
-    )
+        url, reason = without_secrets(url), " ".join(f"{type(error).__name__}: {error}".split())
+        if response is None:
+            raise DataError(
+                f"{url}: cannot be fetched ({without_secrets(reason)}). Check the network and "
+                f"proxies (HTTPS_PROXY); ${GITHUB_RAW} and ${HUB} name other addresses. To get the "
+                "files by other means: target-bench run with --offline lists them, and where to "
+                "put them."
+            ) from error
+        if response.status_code in (401, 403):
+            raise ConfigError(
+                f"{url}: access was refused (status {response.status_code}). If it is on the "
+                "Hugging Face hub, set HF_TOKEN to a token that may read it."
+            ) from error
+        raise DataError(
+            f"{url}: the server answered with status {response.status_code}. Try again later."
+        ) from error
 
 
 @contextmanager
@@ -466,8 +424,6 @@ def _saying_what_is_here(
     """End errors with how much is here, and that the same command goes on."""
 
     def what_is_here() -> str:
-        if not needed:  # the files were not listed yet
-            return ""
         size = sum(size for size, _ in here.values())
         whole = sum(file.size or 0 for file in needed.values())
         return (
@@ -478,7 +434,7 @@ def _saying_what_is_here(
     try:
         yield
     except TargetBenchError as error:
-        raise type(error)(f"{error}{what_is_here()}") from error
+        raise type(error)(f"{error}{what_is_here() if needed else ''}") from error
     except OSError as error:
         raise StoreError(
             f"{error.filename or folder} cannot be read or written: {error.strerror or error}. "
@@ -503,11 +459,6 @@ def _recorded(folder: Path) -> Download | None:
         return Download(record["name"], folder, record["commits"], record["splits"], files)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _write_record(download: Download) -> None:
-    record = {k: v for k, v in asdict(download).items() if k not in ("folder", "fetched")}
-    atomic_write(download.folder / _RECORD, json.dumps(sealed(record), indent=1).encode())
 
 
 def _bar() -> Observer:

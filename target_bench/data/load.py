@@ -1,7 +1,7 @@
-"""Corpora by name, path or value: one split found, fetched, read and checked.
+"""Corpora by name, path or value: one split located, fetched, read and checked.
 
 ``load`` is the way for one split; ``Loader`` loads many of them once each, for runs. Below them is
-how a corpus and its folder are found, how tables and queries are read (``read``), what makes a
+how a corpus and its folder are located, how tables and queries are read (``read``), what makes a
 dataset sound (``make_dataset``), and which task queries are about (``of_task``).
 """
 
@@ -9,12 +9,12 @@ import inspect
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK, SQL_TASK
@@ -65,12 +65,9 @@ from target_bench.data.tables import (
     checked,
     is_peculiarity,
     noting,
-    query_notes,
     sound,
     table_notes,
 )
-
-T = TypeVar("T")
 
 CorpusLike = str | Path | Dataset
 """A corpus by name, by path, or loaded already."""
@@ -85,7 +82,7 @@ ENVIRONMENT = "TARGET_BENCH_DATA"
 """The variable that names the folder with one sub-folder per corpus."""
 
 _ALIASES = {"dev": "validation", "val": "validation", "mini-dev": "mini_dev", "minidev": "mini_dev"}
-_MOST_NAMED = 12  # tables or databases, in a note
+_MOST_NAMED = 12  # databases, in a note
 
 
 def load(
@@ -121,6 +118,8 @@ def load(
     """
     if isinstance(distractors, str | Path):
         raise ConfigError(f"distractors={str(distractors)!r}: expected a list of texts")
+    if not isinstance(corpus, CorpusLike):
+        raise ConfigError(_no_corpus(corpus))
     draw: unanswerable.Draw | None = None
     if isinstance(corpus, Dataset):
         if split not in (None, corpus.split):
@@ -129,8 +128,6 @@ def load(
                 f"{corpus.split}"
             )
         dataset = corpus
-    elif not isinstance(corpus, str | Path):
-        raise ConfigError(_no_corpus(corpus))
     else:
         plugin = loader(corpus)
         _, draw = unanswerable.of_spec(str(corpus))
@@ -145,12 +142,10 @@ def load(
 
 
 def _no_corpus(value: object) -> str:
-    loader_of_own = isinstance(value, CorpusLoader) or (
-        isinstance(value, type) and issubclass(value, CorpusLoader)
+    return (
+        f"{value!r:.100} is no corpus: expected a name as 'mini', a path as './tables', or a "
+        "Dataset; a loader of your own is named by its file, as 'my_corpus.py:Mine'"
     )
-    expected = "a name as 'mini', a path as './tables', or a Dataset"
-    advice = "; a loader of your own is named by its file, as 'my_corpus.py:Mine'" * loader_of_own
-    return f"{value!r:.100} is no corpus: expected {expected}{advice}"
 
 
 def _mixed(
@@ -163,15 +158,7 @@ def _mixed(
             f"distractors {text!r}: {' and '.join(unanswerable.SETTINGS)} are for the corpus that "
             "is asked about"
         )
-    try:
-        plugin = loader(spec.corpus)
-    except ConfigError as error:
-        if spec.corpus == mixing.divided(text)[0]:  # without settings of its own
-            raise
-        raise ConfigError(
-            f"distractors {text!r}: {str(error).rstrip('.')}. Distractors of any corpus take "
-            f"{', '.join(mixing.SETTINGS[:-1])} and {mixing.SETTINGS[-1]}."
-        ) from error
+    plugin = loader(spec.corpus)
     split = split_of(plugin, spec.split)
     same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
     folder = folder_of(plugin, data_dir, split, not same, observer)
@@ -223,7 +210,7 @@ class Loaded:
         return self if n is None else self._with(self.dataset.queries[:n], limit=n)
 
     def of_database(self, name: str | None) -> "Loaded":
-        """Return the data with the queries of one database only; case counts only if ambiguous.
+        """Return the data with the queries of one database only, in any case of its name.
 
         Raises:
             ConfigError: no query is about it.
@@ -231,29 +218,28 @@ class Loaded:
         if name is None:
             return self
         known = sorted({query.database_id for query in self.dataset.queries})
-        if name not in known:
-            same = [other for other in known if other.lower() == name.lower()]
-            if len(same) != 1:
-                raise ConfigError(
-                    f"no query is about the database {name!r}; there are {', '.join(known)}"
-                )
-            name = same[0]
-        queries = tuple(q for q in self.dataset.queries if q.database_id == name)
-        return self._with(queries, database=name)
+        same = [name] if name in known else [n for n in known if n.lower() == name.lower()]
+        if len(same) != 1:
+            raise ConfigError(
+                f"no query is about the database {name!r}; there are {', '.join(known)}"
+            )
+        queries = tuple(q for q in self.dataset.queries if q.database_id == same[0])
+        return self._with(queries, database=same[0])
 
     def of_task(self, task: AnyTask) -> "Loaded":
-        """Return the data with the queries about a task only, as ``of_task`` finds them.
+        """Return the data with the queries about a task only, as ``of_task`` selects them.
 
         Raises:
             ConfigError: no query is about it.
         """
-        queries = of_task(self.dataset, task).queries
+        dataset = of_task(self.dataset, task)
         if _ranks(task):
-            return replace(self, dataset=replace(self.dataset, queries=queries))
-        task_name = queries[0].metadata.get("task", _name(task))
-        some = len(queries) < len(self.dataset.queries)
+            return replace(self, dataset=dataset)
+        task_name = dataset.queries[0].metadata.get("task", _name(task))
+        some = len(dataset.queries) < len(self.dataset.queries)
         return replace(
-            self._with(queries, about=task_name), only_about=task_name if some else self.only_about
+            self._with(dataset.queries, about=task_name),
+            only_about=task_name if some else self.only_about,
         )
 
     def _with(self, queries: tuple[Query, ...], **chosen: Any) -> "Loaded":
@@ -282,15 +268,7 @@ class Loader:
         gold_corrections: Path | None = None,
         gold_missing: GoldMissing = "stop",
     ) -> Loaded:
-        """Return a split of a corpus with distractors; arguments and errors as for ``load``.
-
-        Args:
-            corpus: by name, path or value.
-            split: its name; default: the corpus's own.
-            distractors: tables to mix in.
-            gold_corrections: a file of corrections of gold tables.
-            gold_missing: what a gold table does that is not among the tables.
-        """
+        """Return a split of a corpus with distractors; arguments and errors as for ``load``."""
         name = id(corpus) if isinstance(corpus, Dataset) else str(corpus)
         key = (name, split, distractors, gold_corrections, gold_missing)
         if key not in self._loaded:
@@ -306,23 +284,22 @@ class Loader:
                 observer=self._observer,
             )
             seconds = time.perf_counter() - start
-            specs = [_anywhere(mixing.divided(spec)[0], spec) for spec in distractors]
-            words: dict[str, Any] = {"corpus": None, "distractors": specs}
-            if not isinstance(corpus, Dataset):
-                text = str(corpus)
-                target = text if is_path(corpus) else registry.parse("corpus", text).target
-                words["corpus"] = _anywhere(target, text)
+            words: dict[str, Any] = {
+                "corpus": None if isinstance(corpus, Dataset) else _anywhere(str(corpus)),
+                "distractors": [_anywhere(spec) for spec in distractors],
+            }
             self._loaded[key] = Loaded(dataset, seconds, words)
-            of_databases = isinstance(corpus, Dataset) or dataset.databases or not is_path(corpus)
+            of_files = not (isinstance(corpus, Dataset) or dataset.databases) and is_path(corpus)
             for note in dataset.notes:
-                is_note = not of_databases or is_peculiarity(note)
+                is_note = of_files or is_peculiarity(note)
                 say = self._observer.note if is_note else self._observer.warning
                 say(f"{dataset.info.name} {dataset.split}: {note}")
         return self._loaded[key]
 
 
-def _anywhere(name: str, spec: str) -> str:
-    """Return a spec, which begins with a name or path, as it is written from any folder."""
+def _anywhere(spec: str) -> str:
+    """Return a corpus with its settings as it is written from any folder."""
+    name = mixing.divided(spec)[0]
     whole = str(Path(name).resolve()) if is_path(name) else registry.anywhere(name)
     return whole + spec[len(name) :]
 
@@ -417,34 +394,33 @@ def folder_of(
         DataError: there is none; the message says how to get the data.
         TargetBenchError: a download failed.
     """
-    name = plugin.folder or plugin.info.name
+    from target_bench.data import download
+
+    info = plugin.info
+    name = plugin.folder or info.name
+    split = split or info.splits[0]
     if plugin.embedded is not None:
         return plugin.embedded
     if data_dir is not None:
         folder = Path(data_dir)
         if not folder.is_dir():
-            raise data_missing(plugin, f"--data-dir {folder}: there is no such folder")
-        if (folder / name).is_dir():
-            return folder / name
-        if not strict:
-            return folder
+            raise _data_missing(plugin, f"--data-dir {folder}: there is no such folder", split)
+        if (folder / name).is_dir() or not strict:
+            return folder / name if (folder / name).is_dir() else folder
     root = os.environ.get(ENVIRONMENT)
     if root and (Path(root) / name).is_dir():
         return Path(root) / name
-    from target_bench.data import download
-
-    split = split or plugin.info.splits[0]
-    if downloaded := download.ready(plugin.info.name, split):
+    if downloaded := download.ready(info.name, split):
         return downloaded
-    if not plugin.info.files:
+    if not info.files:
         return _folder_of_code(plugin)
-    if split in download.splits_of(plugin.info.name) and not download.is_offline():
-        return download.fetch(plugin.info.name, [split], observer).folder
+    if split in download.splits_of(info.name) and not download.is_offline():
+        return download.fetch(info.name, [split], observer).folder
     where = f"${ENVIRONMENT}/{name}: {Path(root) / name} is not a folder" if root else ""
-    raise data_missing(plugin, where or f"the data of corpus {name} is not here.", split)
+    raise _data_missing(plugin, where or f"the data of corpus {name} is not here.", split)
 
 
-def data_missing(plugin: CorpusLoader, what: str, split: str | None = None) -> DataError:
+def _data_missing(plugin: CorpusLoader, what: str, split: str) -> DataError:
     """Return the error that says what is missing, where to get it, and where to put it."""
     from target_bench.data import download
 
@@ -458,8 +434,7 @@ def data_missing(plugin: CorpusLoader, what: str, split: str | None = None) -> D
         f"Then set {ENVIRONMENT} to the folder that holds {folder}/,",
         f"or pass --data-dir with the path of {folder}/ itself.",
     ]
-    fetched = download.splits_of(info.name)
-    if split in fetched:
+    if split in (fetched := download.splits_of(info.name)):
         lines.append(f"It would be fetched by itself, but --offline or {download.OFFLINE} is set.")
     elif fetched:
         lines.append(f"Fetched by themselves are the splits {', '.join(fetched)}.")
@@ -484,7 +459,7 @@ def read(
     """
     if not folder.is_relative_to(PACKAGE):
         return _read(plugin, folder, split, gold_missing)
-    databases = frozenset(_databases(plugin, folder, split).items())
+    databases = frozenset(read_databases(plugin, folder, split).items())
     return _read_once(type(plugin), folder, split, databases)
 
 
@@ -504,24 +479,20 @@ def _read(
     plugin = by_layout(plugin, folder)
     tables = _part(plugin, folder, split, TABLES)
     read_queries = _part(plugin, folder, split, QUERIES)
-    queries: Sequence[Query] = read_queries.value
-    more: Sequence[str] = ()
-    if type(plugin).answerable is not CorpusLoader.answerable:  # it may leave out tables
-        queries, more = plugin.answerable(queries, tables.value)
+    queries, more = plugin.answerable(read_queries.value, tables.value)
     files = tables.files | read_queries.files
     former = former_tables(plugin, folder, split) if plugin.cached else None
     where = f"corpus {plugin.info.name}, split {split}{_from_files(list(files)[::-1])}"
     queries, missing, gone = settle_missing(queries, tables.value, former, gold_missing, where)
     notes = [*tables.notes, *read_queries.notes, *more, *gone]
-    made = make_dataset(
+    dataset = make_dataset(
         plugin.info, split, tables.value, queries, files, notes, plugin.tables_alone
     )
-    made = replace(made, missing_gold=missing)
-    databases = _databases(plugin, folder, split)
+    databases = read_databases(plugin, folder, split)
     if databases or SQL_TASK in plugin.info.tasks:
-        notes = _database_notes(made, databases)
-        made = replace(made, databases=databases, notes=(*made.notes, *notes))
-    return made
+        notes = [*dataset.notes, *_database_notes(dataset, databases)]
+        dataset = replace(dataset, databases=databases, notes=tuple(notes))
+    return replace(dataset, missing_gold=missing)
 
 
 def tables_now_and_before(
@@ -529,8 +500,8 @@ def tables_now_and_before(
 ) -> tuple[Corpus, Corpus | None]:
     """Return the tables of a split, and those before its files changed last, if they are kept."""
     folder = folder_of(plugin, data_dir, split)
-    tables = read_tables(plugin, folder, split).value
     plugin = by_layout(plugin, folder)
+    tables = _part(plugin, folder, split, TABLES).value
     return tables, former_tables(plugin, folder, split) if plugin.cached else None
 
 
@@ -541,7 +512,14 @@ def read_tables(plugin: CorpusLoader, folder: Path, split: str) -> Cached:
 
 def read_databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
     """Return database id -> file of one split; errors as for ``read``."""
-    return _databases(by_layout(plugin, folder), folder, split)
+    plugin = by_layout(plugin, folder)
+    release = Release(folder, plugin.info.source, plugin.subfolders)
+    with _naming(plugin, [release], f"databases of {split}") as where:
+        files = dict(plugin.databases(release, split))
+        for name, path in files.items():
+            if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
+                raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
+    return files
 
 
 def by_layout(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
@@ -575,7 +553,7 @@ def _part(plugin: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
             releases.append(Release(folder, plugin.info.source, plugin.subfolders))
             return _reading(plugin, releases[-1], split, kind)
 
-        with _naming_files(plugin, releases, split):
+        with _naming(plugin, releases, f"{kind.name} of {split}"):
             part = cached(plugin, folder, split, kind, reading)
     if (folder / "source.json").exists():  # the folder was downloaded
         from target_bench.data import download
@@ -586,90 +564,49 @@ def _part(plugin: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
 
 def held(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> Cached:
     """Return tables or queries read past the cache, into memory; errors as for ``read``."""
-    with _naming_files(plugin, [release], split):
+    with _naming(plugin, [release], f"{kind.name} of {split}"):
         return in_memory(kind, _reading(plugin, release, split, kind))
 
 
 def _reading(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> SourceReading:
     """Return tables or queries of a split, checked one by one as they are read."""
+    if kind is QUERIES:
+        queries = map(check_query, plugin.queries(release, split))
+        return SourceReading(release, queries, lambda: release.notes)
     notes: list[str] = []
-    if kind is TABLES:
-        listed = _given(plugin, release, lambda: plugin.tables(release, split), split, Table)
-        tables = noting(checked(sound(release, table) for table in listed), notes)
-        tables = with_languages(tables) if plugin.info.any_task else tables
-        return SourceReading(release, tables, lambda: [*notes, *release.notes])
-
-    def queries() -> Iterator[Query]:
-        for query in _given(plugin, release, lambda: plugin.queries(release, split), split, Query):
-            check_query(query, f"corpus {plugin.info.name}, split {split}")
-            yield query
-
-    return SourceReading(release, queries(), lambda: release.notes)
-
-
-def _given(
-    plugin: CorpusLoader,
-    release: Release,
-    give: Callable[[], Iterable[T]],
-    split: str,
-    kind: type[T],
-) -> Iterator[T]:
-    """Yield what a loader gives; see ``_naming_plugin`` for errors in it."""
-    part = "tables" if issubclass(kind, Table) else "queries"
-    with _naming_plugin(plugin, release.folder, f"{part} of {split}") as where:
-        for item in give():
-            if not isinstance(item, kind):
-                raise PluginError(f"{where}: expected {kind.__name__}, found {type(item).__name__}")
-            yield item
-
-
-def _databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
-    """Return database id -> file of a split, by the loader."""
-    if type(plugin).databases is CorpusLoader.databases:  # a corpus of tables alone
-        return {}
-    with _naming_plugin(plugin, folder, f"databases of {split}") as where:
-        files = plugin.databases(Release(folder, plugin.info.source, plugin.subfolders), split)
-        for name, path in files.items():
-            if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
-                raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
-        return dict(files)
+    rectangular = (sound(release, table) for table in plugin.tables(release, split))
+    tables = noting(checked(rectangular), notes)
+    tables = with_languages(tables) if plugin.info.any_task else tables
+    return SourceReading(release, tables, lambda: [*notes, *release.notes])
 
 
 @contextmanager
-def _naming_plugin(plugin: CorpusLoader, folder: Path, what: str) -> Iterator[str]:
-    """Raise what a loader raises as an error that names it.
+def _naming(plugin: CorpusLoader, releases: Sequence[Release], what: str) -> Iterator[str]:
+    """Raise what a loader raises as an error that names it, and the files it had read.
 
     Raises:
-        DataError: a file cannot be read.
+        DataError: a file cannot be read, or what it holds is not sound.
         PluginError: a plug-in that is not ours raised, or gave something else.
     """
     where = f"corpus {plugin.info.name} ({type(plugin).__name__}), {what}"
     try:
         yield where
+    except DataError as error:
+        names = list(releases[-1].hashes) if releases else []
+        folder = releases[-1].folder if releases else Path()
+        if any(name in str(error) for name in (*names, str(folder)) if name not in ("", ".")):
+            raise
+        raise DataError(f"{where}{_from_files(names)}: {error}") from error
     except (*PASSED_ON, TargetBenchError, GeneratorExit):
         raise
     except OSError as error:
+        file = f"{error.filename}: " if error.filename else ""
         reason = error.strerror or message(error)
-        file = error.filename or folder
-        raise DataError(f"{where}: {file}: cannot be read: {reason}{place(error)}") from error
+        raise DataError(f"{where}: {file}cannot be read: {reason}{place(error)}") from error
     except BaseException as error:
         if is_own_code(type(plugin)):
             raise
         raise PluginError(f"{where}: {described(error)}{place(error)}") from error
-
-
-@contextmanager
-def _naming_files(plugin: CorpusLoader, releases: Sequence[Release], split: str) -> Iterator[None]:
-    """Give an error inside the block that names no file the corpus and the files of a release."""
-    try:
-        yield
-    except DataError as error:
-        release = releases[-1] if releases else Release(Path(), "")
-        folder = str(release.folder) if release.folder.name else ""  # "." is in any text
-        if any(name in str(error) for name in (*release.hashes, folder) if name):
-            raise
-        where = f"corpus {plugin.info.name}, split {split}"
-        raise DataError(f"{where}{_from_files(list(release.hashes))}: {error}") from error
 
 
 def make_dataset(
@@ -709,19 +646,11 @@ def make_dataset(
             f"{where}: {len(tables)} tables and {len(queries)} queries; both are needed"
         )
     check_queries(queries, tables, f"{split_of_corpus}{_from_files(names[::-1])}")
-    if notes is None:
-        notes = table_notes(tables)
-    if info.any_task and len(languages := languages_in(tables)) > 1:
-        several = f"{len(languages)} languages ({', '.join(map(language_name, languages))})"
-        notes = (f"the tables are in {several}: bm25, rows and best read words of each", *notes)
-    elif info.any_task and (language := recognised_in(tables) or "en") != "en":
-        name = language_name(language)
-        read = f"bm25, rows and best read words of {name}; bm25:language=en reads English ones"
-        if language not in WORDS_OF:
-            divided = "pairs of characters" if language in TOLD_APART else "what spaces divide"
-            read = f"without a stemmer and stop words for it, words are {divided}"
-        notes = (f"the tables are in {name}: {read}", *notes)
-    return Dataset(info, split, tables, queries, dict(files or {}), (*notes, *query_notes(queries)))
+    notes = table_notes(tables) if notes is None else notes
+    silent = sum(1 for query in queries if not query.text.strip())
+    empty = [f"{silent} of {len(queries)} queries are empty"] if silent else []
+    spoken = _language_notes(tables) if info.any_task else []
+    return Dataset(info, split, tables, queries, dict(files or {}), (*spoken, *notes, *empty))
 
 
 def _from_files(names: Sequence[str]) -> str:
@@ -729,45 +658,45 @@ def _from_files(names: Sequence[str]) -> str:
     return f" (from {first_of(names, 3)})" if names else ""
 
 
+def _language_notes(tables: Corpus) -> list[str]:
+    """Return what retrievers make of tables in another language than English."""
+    if len(languages := languages_in(tables)) > 1:
+        several = f"{len(languages)} languages ({', '.join(map(language_name, languages))})"
+        return [f"the tables are in {several}: bm25, rows and best read words of each"]
+    language = recognised_in(tables) or "en"
+    if language == "en":
+        return []
+    name = language_name(language)
+    how = f"bm25, rows and best read words of {name}; bm25:language=en reads English ones"
+    if language not in WORDS_OF:
+        divided = "pairs of characters" if language in TOLD_APART else "what spaces divide"
+        how = f"without a stemmer and stop words for it, words are {divided}"
+    return [f"the tables are in {name}: {how}"]
+
+
 def _database_notes(dataset: Dataset, there: Mapping[str, Path]) -> list[str]:
-    """Return notes for the user about databases: missing or damaged ones, empty tables.
+    """Return notes for the user about databases that are missing or damaged.
 
     SQL may be run for the queries that name no task, or text-to-SQL.
     """
-    corpus = dataset.corpus
     of_sql = (q for q in dataset.queries if q.metadata.get("task", SQL_TASK) == SQL_TASK)
     n_queries = Counter(query.database_id for query in of_sql)
-    n_tables = Counter(table_id.database_id for table_id in corpus.ids)
     missing = [name for name in n_queries if name not in there]
     notes = []
     if missing:
-        lost_tables = sum(n_tables[name] for name in missing)
+        lost_tables = sum(table_id.database_id in missing for table_id in dataset.corpus.ids)
         lost_queries = sum(n_queries[name] for name in missing)
         notes.append(
             f"{len(missing)} of {len(n_queries)} databases are not here "
             f"({first_of(missing, _MOST_NAMED)}): their {lost_tables} tables are known by their "
             f"schema alone, and SQL for the {lost_queries:,} queries on them cannot be run"
         )
-    damaged: dict[str, DataError] = {}
-    empty = []
     for name, file in there.items():
         try:
             sound_tables(file)
         except DataError as error:
-            damaged[name] = error
-    for table_id in corpus.ids:
-        if table_id.database_id in there and table_id.database_id not in damaged:
-            try:
-                empty += [] if corpus[table_id].rows else [str(table_id)]
-            except DataError as error:
-                damaged[table_id.database_id] = error
-    notes += [
-        f"{error} The {n_queries[name]} queries on {name} are not run"
-        for name, error in damaged.items()
-        if n_queries[name]
-    ]
-    if empty:
-        notes.append(f"tables without rows: {first_of(empty, _MOST_NAMED)}")
+            if n_queries[name]:
+                notes.append(f"{error} The {n_queries[name]} queries on {name} are not run")
     return notes
 
 
@@ -814,8 +743,7 @@ def _fitting(task: AnyTask) -> Iterator[str]:
     if not registry.is_own_code(cls):
         yield from (base.name for base in cls.__mro__[1:] if hasattr(base, "name"))
         for name in registry.BUILT_IN["task"]:
-            other = registry.resolve("task", name)
-            if other.answer == cls.answer:
+            if registry.resolve("task", name).answer == cls.answer:
                 yield name
 
 
@@ -844,15 +772,13 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
     text, cls = task_text(written), task_class(written)
     if corpora is None:
         names = registry.working("corpus")
-        return [(text, name) for name in names if _serves(loader(name).info, written)]
-    if not isinstance(corpora, CorpusLike | Iterable):
-        raise ConfigError(_no_corpus(corpora))
-    listed = [corpora] if isinstance(corpora, CorpusLike) else list(corpora)
+        return [(text, name) for name in names if _serves(loader(name).info, cls)]
+    listed: list[Any] = list(corpora) if isinstance(corpora, list | tuple | set) else [corpora]
     for corpus in listed:
         if not isinstance(corpus, CorpusLike):
             raise ConfigError(_no_corpus(corpus))
         info = corpus.info if isinstance(corpus, Dataset) else loader(corpus).info
-        if not _serves(info, written):
+        if not _serves(info, cls):
             served = ", ".join(info.tasks) or f"none (mix it in: --distractors {info.name}:n=1000)"
             served += f"; name one with --task {info.tasks[0]}" if info.tasks else ""
             raise ConfigError(
@@ -862,12 +788,10 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
     return [(text, corpus) for corpus in listed]
 
 
-def _serves(info: CorpusInfo, task: str) -> bool:
+def _serves(info: CorpusInfo, cls: type[Task[Any]]) -> bool:
     """Return whether a corpus serves a task; a user's own data serves any for which it has all."""
-    cls = task_class(task)
-    if any(name in info.tasks for name in _fitting(cls)):
-        return True
-    return info.any_task and cls.answer != "sql"
+    served = any(name in info.tasks for name in _fitting(cls))
+    return served or (info.any_task and cls.answer != "sql")
 
 
 def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:

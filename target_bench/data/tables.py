@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -22,8 +21,6 @@ HEADER_BYTES = 8
 
 Grid = tuple[Sequence[str], Sequence[Sequence[Cell]]]
 """Header and rows."""
-
-_SEPARATOR = re.compile(r"[;\t]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +138,7 @@ def header_digest(table: Table) -> bytes:
 
 def digests_of(corpus: Corpus) -> Sequence[Digest]:
     """Return the digests of any corpus's tables, in its order."""
-    if isinstance(corpus, HashedCorpus):
-        return corpus.digests
-    return [digest_of(table) for table in corpus]
+    return corpus.digests if isinstance(corpus, HashedCorpus) else list(map(digest_of, corpus))
 
 
 def digest_of(table: Table) -> Digest:
@@ -170,7 +165,7 @@ def checked(tables: Iterable[Table]) -> Iterator[Table]:
     """
     seen: set[TableId] = set()
     for table in tables:
-        _check_id(table.id)
+        _check_id(table)
         if table.id in seen:
             raise DataError(f"table {table.id} occurs twice; ids must be unique")
         seen.add(table.id)
@@ -183,10 +178,12 @@ def checked(tables: Iterable[Table]) -> Iterator[Table]:
         yield table
 
 
-def _check_id(table_id: Any) -> None:
-    if not isinstance(table_id, TableId) or not _is_id(table_id):
+def _check_id(table: Table) -> None:
+    if not isinstance(table, Table):
+        raise TypeError(f"expected Table, found {type(table).__name__}")
+    if not isinstance(table.id, TableId) or not _is_id(table.id):
         raise DataError(
-            f"a table's id should be a TableId of two texts, but is {table_id!r:.80}; write "
+            f"a table's id should be a TableId of two texts, but is {table.id!r:.80}; write "
             'Table(TableId("0", "t1"), ...) where there are no databases'
         )
 
@@ -202,23 +199,19 @@ def _check_grid(table: Table) -> None:
     if isinstance(table.rows, LazyRows):  # a database keeps them in shape
         return
     for number, row in enumerate(table.rows, start=1):
+        place = f"table {table.id}, row {number}"
         if len(row) != width:
-            raise DataError(
-                f"table {table.id}, row {number}: {len(row)} cells under {width} columns"
-            )
-        if isinstance(row, str | bytes) or not PLAIN.issuperset(map(type, row)):
-            _check_cells(f"table {table.id}, row {number}", row)
-
-
-def _check_cells(place: str, row: Any) -> None:
-    if isinstance(row, str | bytes):
-        raise DataError(f"{place}: expected a list of cells, found {row!r:.80}")
-    for cell in row:
-        if not isinstance(cell, str | int | float | bytes | None):
-            raise DataError(
-                f"{place}: a cell cannot be {type(cell).__name__} ({cell!r:.40}); cells are text, "
-                "numbers, bytes or None"
-            )
+            raise DataError(f"{place}: {len(row)} cells under {width} columns")
+        if isinstance(row, str | bytes):
+            raise DataError(f"{place}: expected a list of cells, found {row!r:.80}")
+        if PLAIN.issuperset(map(type, row)):
+            continue
+        for cell in row:
+            if not isinstance(cell, str | int | float | bytes | None):
+                raise DataError(
+                    f"{place}: a cell cannot be {type(cell).__name__} ({cell!r:.40}); cells are "
+                    "text, numbers, bytes or None"
+                )
 
 
 def encoded_body(table: Table) -> bytes:
@@ -343,22 +336,17 @@ def _named(table: Table) -> list[bool]:
     return [bool(name.strip()) for name in table.header]
 
 
-def _is_unsplit(table: Table) -> bool:
-    return len(table.header) == 1 and _SEPARATOR.search(table.header[0]) is not None
-
-
-def _has_bytes(table: Table) -> bool:
-    if isinstance(table.rows, LazyRows):  # a database says itself what is a BLOB
-        return False
-    return any(bytes in map(type, row) for row in table.rows)
-
-
 _PECULIAR: Mapping[str, Callable[[Table], bool]] = {
     "have no rows": lambda table: not table.rows,
     "have only empty column names": lambda table: not any(_named(table)),
     "have some empty column names": lambda table: len(set(_named(table))) == 2,
-    "have a single column with ; or a tab in its name (is a comma the separator?)": _is_unsplit,
-    "have cells of bytes, which are read as hexadecimal (is it text? store it so)": _has_bytes,
+    "have a single column with ; or a tab in its name (is a comma the separator?)": lambda table: (
+        len(table.header) == 1 and bool({";", "\t"} & {*table.header[0]})
+    ),
+    # of a database, its declaration says what is a BLOB
+    "have cells of bytes, which are read as hexadecimal (is it text? store it so)": lambda table: (
+        not isinstance(table.rows, LazyRows) and any(bytes in map(type, row) for row in table.rows)
+    ),
     "have no title, and no retriever reads their ids (where an id is a name, give it as title)": (
         lambda table: not has_title(table)
     ),
@@ -377,18 +365,6 @@ def is_peculiarity(note: str) -> bool:
 def has_title(table: Table) -> bool:
     """Return whether its context has a title that is not blank."""
     return bool(str(table.context.get("title") or "").strip())
-
-
-def titled(table: Table) -> Table:
-    """Return the table; one without a title that lies in a database has its name as title.
-
-    There the id of a table is the name that SQL calls it by. The id of any other table may be a
-    number, a hash or a path in somebody's archive: it is a key, which no retriever reads, so that
-    rankings do not depend on it. A loader that knows a table's name puts it into the context.
-    """
-    if table.id.database_id == NO_DATABASE or has_title(table):
-        return table
-    return replace(table, context={**table.context, "title": table.id.table_id})
 
 
 _RAGGED = (
@@ -437,46 +413,50 @@ def rectangular(
 
 
 def sound(release: Release, table: Table) -> Table:
-    """Return the table with rows as long as its header and, if it has a name, with a title."""
-    _check_id(table.id)
-    if table.header and not isinstance(table.rows, LazyRows) and not _is_rectangular(table):
-        place = f"table {table.id}"
+    """Return the table with rows as long as its header; in a database, its name is its title.
+
+    There the id of a table is the name that SQL calls it by. The id of any other table may be a
+    number, a hash or a path in somebody's archive: it is a key, which no retriever reads, so that
+    rankings do not depend on it. A loader that knows a table's name puts it into the context.
+    """
+    _check_id(table)
+    if not isinstance(table.rows, LazyRows):
         header, rows = rectangular(
-            release, table.header, table.rows, lambda number: f"{place}, row {number + 1}"
+            release, table.header, table.rows, lambda number: f"table {table.id}, row {number + 1}"
         )
         if rows is not table.rows:
             table = replace(table, header=header, rows=rows)
-    return titled(table)
+    if table.id.database_id != NO_DATABASE and not has_title(table):
+        table = replace(table, context={**table.context, "title": table.id.table_id})
+    return table
 
 
-def _is_rectangular(table: Table) -> bool:
-    width = len(table.header)
-    return all(isinstance(row, list | tuple) and len(row) == width for row in table.rows)
-
-
-def check_query(query: Query, where: str) -> None:
-    """Check the types of a query's fields.
+def check_query(query: Query) -> Query:
+    """Return a query whose fields have the types that they should have.
 
     Raises:
         DataError: id, text or answer is not text, or a gold table is not a pair of texts.
     """
-    texts = {"id": query.id, "text": query.text, "database_id": query.database_id}
-    for name, value in texts.items():
-        if not isinstance(value, str):
-            raise DataError(
-                f"{where}: query {query.id!r}: {name} should be text, not {value!r:.80}"
-            )
-    if not isinstance(query.gold, tuple) or not all(map(_is_id, query.gold)):
-        raise DataError(
-            f"{where}: query {query.id!r}: gold should be a tuple of TableId, "
-            f"not {query.gold!r:.80}"
-        )
+    if not isinstance(query, Query):
+        raise TypeError(f"expected Query, found {type(query).__name__}")
     answers = query.answer if isinstance(query.answer, tuple) else (query.answer,)
-    if not all(isinstance(answer, str) for answer in answers):
-        raise DataError(
-            f"{where}: query {query.id!r}: answer should be text or a tuple of texts, "
-            f"not {query.answer!r:.80}"
-        )
+    faults = {
+        "id should be text": (query.id, isinstance(query.id, str)),
+        "text should be text": (query.text, isinstance(query.text, str)),
+        "database_id should be text": (query.database_id, isinstance(query.database_id, str)),
+        "gold should be a tuple of TableId": (
+            query.gold,
+            isinstance(query.gold, tuple) and all(map(_is_id, query.gold)),
+        ),
+        "answer should be text or a tuple of texts": (
+            query.answer,
+            all(isinstance(answer, str) for answer in answers),
+        ),
+    }
+    for what, (value, is_so) in faults.items():
+        if not is_so:
+            raise DataError(f"query {query.id!r}: {what}, not {value!r:.80}")
+    return query
 
 
 def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
@@ -487,7 +467,10 @@ def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
     """
     seen = set()
     for query in queries:
-        check_query(query, where)
+        try:
+            check_query(query)
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from error
         if query.id in seen:
             raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
         seen.add(query.id)
@@ -498,9 +481,3 @@ def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
                     f"{where}: query {query.id!r} has gold table {table_id}, which is not among "
                     f"the {len(corpus)} tables.{did_you_mean(table_id.table_id, names)}"
                 )
-
-
-def query_notes(queries: Sequence[Query]) -> list[str]:
-    """Return notes for the user about these queries."""
-    silent = sum(1 for query in queries if not query.text.strip())
-    return [f"{silent} of {len(queries)} queries are empty"] if silent else []

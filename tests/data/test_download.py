@@ -98,28 +98,25 @@ def test_an_interrupted_download_is_continued(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Ctrl-C after some files: what is verified stays, the rest is fetched by the same command."""
-    real = download._github_client
+    real, verified = download._verified, []
 
-    def five_files(*arguments: Any) -> Any:
-        save, saved = real(*arguments), []
-
-        def interrupted(file: Any) -> None:
-            saved.append(file)
-            if len(saved) > 5:
+    def interrupted(path: Path, file: Any) -> tuple[int, str]:
+        if path.exists():
+            verified.append(path)
+            if len(verified) > 5:
+                path.unlink()
                 raise KeyboardInterrupt
-            save(file)
-
-        return interrupted
+        return real(path, file)
 
     monkeypatch.setattr(download, "_PARALLEL", 1)
-    monkeypatch.setattr(download, "_github_client", five_files)
+    monkeypatch.setattr(download, "_verified", interrupted)
     with pytest.raises(KeyboardInterrupt):
         load("ottqa")
     message = capsys.readouterr().err
     assert f"Interrupted. 5 of {N_OTTQA} files (0.0 MB of 0.0 MB) are in {tmp_path}" in message
     assert "the same command goes on from there" in message
     assert download.ready("ottqa", "validation") is None
-    monkeypatch.setattr(download, "_github_client", real)
+    monkeypatch.setattr(download, "_verified", real)
     server.seen.clear()
     assert len(load("ottqa").corpus) == 20
     assert len(server.seen) == N_OTTQA - 5

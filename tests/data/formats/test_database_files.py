@@ -86,7 +86,7 @@ def test_every_field(tmp_path: Path, suffix: str) -> None:
         "foreign_keys": [["city", "city.id"]],
     }
     assert dataset.queries[0].gold == (("shop", "city"),)
-    assert dataset.notes == ("1 of 3 tables have no rows", "tables without rows: shop/empty 1")
+    assert dataset.notes == ("1 of 3 tables have no rows",)
     assert dataset.databases == {"shop": path}
     assert "text_to_sql" in dataset.info.tasks
     assert load(path).corpus.fingerprint == dataset.corpus.fingerprint
