@@ -341,7 +341,8 @@ class TerminalObserver(Observer):
 
     def waiting(self, reason: str, seconds: float) -> None:
         """Say that nothing happens for a while, and why."""
-        self._say(f"Waiting {seconds:.0f} s: {visible(without_secrets(reason))}")
+        how_long = f"Waiting {seconds:.0f} s: " if seconds else ""
+        self._say(f"{how_long}{visible(without_secrets(reason))}")
 
     def warning(self, message: str, heading: str = "Warning: ") -> None:
         """Print a warning that was not printed before."""

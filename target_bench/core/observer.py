@@ -34,7 +34,13 @@ class Observer:
         """Report an answer of a generator, or its failure: text, tokens, cost and seconds."""
 
     def waiting(self, reason: str, seconds: float) -> None:
-        """Report that nothing happens for a while, and why."""
+        """Report that nothing happens for a while, and why.
+
+        Default: a warning where it is not known how long (``seconds`` is 0), as when another
+        process is at the same run.
+        """
+        if not seconds:
+            self.warning(reason)
 
     def warning(self, message: str) -> None:
         """Warn the user of something; the run goes on."""

@@ -318,7 +318,7 @@ def _opened(
     options, observer, dataset = experiment.options, experiment.observer, experiment.dataset
     sizes = len(dataset.queries), len(dataset.corpus)
     run = Run(options.out, filter(None, label), identity)
-    with run.locked(observer.warning):
+    with run.locked(lambda message: observer.waiting(message, 0.0)):
         chosen, earlier = (
             [each for each in listed if is_read_by(metric_of(each), task)]
             for listed in (options.metrics, experiment.earlier_metrics)

@@ -10,8 +10,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.settings import named
 from target_bench.harness.options import OPTIONS, check_names, read_option
 from target_bench.harness.stages.generate import ANSWER_MODES
-from target_bench.harness.sweeps.specs import PLUGINS, spec_text, with_name
-from target_bench.harness.sweeps.sweep_file import SweepFile
+from target_bench.harness.yaml_file import PLUGINS, YamlFile, spec_text, with_name
 from target_bench.runs.manifest import Command
 
 
@@ -24,7 +23,7 @@ def read_config(file: Path) -> dict[str, Any]:
         ConfigError: the file cannot be read, or holds an unknown key or an invalid value; the
             message names the line of each.
     """
-    document = SweepFile.read(file)
+    document = YamlFile.read(file)
     options: dict[str, Any] = {}
     for key, value in document.content.items():
         with document.collecting(document.at(key)):

@@ -28,6 +28,7 @@ from types import TracebackType
 from typing import IO, Any, NamedTuple, Self, TypeVar
 
 from target_bench.core.errors import BudgetError, ConfigError, DataError
+from target_bench.core.ranking import n_processors
 from target_bench.core.schema import Executed, SQLOutcome
 from target_bench.sql.databases import EngineName, database
 from target_bench.sql.engines import SQLLimits
@@ -259,7 +260,7 @@ class Pool:
         limits: SQLLimits | None = None,
         budget: float | None = None,
     ) -> None:
-        n = cores() if workers is None else workers
+        n = n_processors() if workers is None else workers
         if n < 1:
             raise ConfigError(f"SQL workers={n!r}: expected 1 or more")
         self.limits = limits or SQLLimits()
@@ -338,13 +339,6 @@ class Pool:
             if self._closed:
                 raise ConfigError("this pool of SQL workers is closed; make another")
             return self._threads.submit(job)
-
-
-def cores() -> int:
-    """Return the number of cores for this process."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _listen(process: "subprocess.Popen[bytes]", replies: "SimpleQueue[Any]") -> None:

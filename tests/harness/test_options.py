@@ -24,9 +24,9 @@ from target_bench.harness.options import (
     flag_of,
     in_sweeps,
 )
-from target_bench.harness.sweeps.grid import cells, shared_options
-from target_bench.harness.sweeps.sweep_file import SweepFile
+from target_bench.harness.sweeps.grid import cells
 from target_bench.harness.target import TARGET
+from target_bench.harness.yaml_file import YamlFile
 
 
 def test_keywords_of_python_are_the_options() -> None:
@@ -56,11 +56,11 @@ def test_flags_of_the_command_line_are_the_options() -> None:
 def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text("corpora: mini\nretrievers: bm25\n", encoding="utf-8")
-    document = SweepFile.read(file)
-    (cell,) = cells(document, shared_options(document))
+    (cell,) = cells(YamlFile.read(file))
+    runs = Path("runs").resolve()
     named = {each.name for axis in (True, False) for _, each in in_sweeps(axis)}
     assert named == (RUN_OPTIONS | PROMPT_OPTIONS) - {"distractors", "within_database"}
-    assert cell.options == Options(split="test", out=Path("runs").resolve())
+    assert cell.options == Options(split="test", out=runs, indexes=runs / ".indexes")
 
 
 @pytest.mark.parametrize(

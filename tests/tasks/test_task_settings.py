@@ -11,9 +11,9 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.task_names import task_named, task_text
 from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.resume import ResumedRun
-from target_bench.harness.sweeps.grid import cells, shared_options
-from target_bench.harness.sweeps.sweep_file import SweepFile
+from target_bench.harness.sweeps.grid import cells
 from target_bench.harness.target import TARGET
+from target_bench.harness.yaml_file import YamlFile
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.runs.result import read_run
 from target_bench.sql.judge import VERSION as JUDGING_VERSION
@@ -95,8 +95,7 @@ def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
         "corpora: mini\nretrievers: oracle\ngenerators: gold\ntasks:\n"
         "  - {name: Text-to-SQL, engine: [sqlite, duckdb], timeout: 5}\n  - fv:labels=target\n"
     )
-    document = SweepFile.read(path)
-    assert [cell.task for cell in cells(document, shared_options(document))] == [
+    assert [cell.task for cell in cells(YamlFile.read(path))] == [
         "text_to_sql:engine=sqlite,timeout=5",
         "text_to_sql:engine=duckdb,timeout=5",
         "fact_verification:labels=target",

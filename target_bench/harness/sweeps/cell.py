@@ -13,10 +13,11 @@ from target_bench.core.credentials import masked, masked_settings, without_secre
 from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
+from target_bench.core.settings import named
 from target_bench.core.task_names import task_class
 from target_bench.core.text_tables import counted
 from target_bench.harness.options import EXTRACTIVE, OPTIONS, Options, options_read
-from target_bench.harness.sweeps.specs import spec_text, takes, with_name
+from target_bench.harness.yaml_file import with_name
 
 if TYPE_CHECKING:
     from target_bench.data.load import Loader
@@ -31,14 +32,11 @@ class SweepCell:
         number: its place in the sweep, from 1.
         task: the task with its settings, as on the command line.
         corpus: a name, or the path of one's own.
-        retriever: the retriever, with its settings, as on the command line; None for a task that
-            retrieves nothing.
-        generator: what answers, as on the command line; None for the task retrieval.
+        retriever: the retriever, with its settings and perhaps a name (``ours=bm25``), as on the
+            command line; None for a task that retrieves nothing.
+        generator: what answers, in the same way; None for the task retrieval.
         options: everything else that ``run`` reads: the split and its part, the cutoffs, what
             prompts are made of, and where the data are and the run folders go.
-        retriever_name: what the user calls the retriever; None without a name.
-        generator_name: what the user calls the generator; None without a name.
-        cores: how many processes its task may start, if it starts any; None for one a core.
         gpus: how many GPUs it needs, for executors that place cells by that.
     """
 
@@ -48,9 +46,6 @@ class SweepCell:
     retriever: str | None
     generator: str | None = None
     options: Options = field(default_factory=Options)
-    retriever_name: str | None = None
-    generator_name: str | None = None
-    cores: int | None = None
     gpus: float = 0.0
 
     @property
@@ -62,15 +57,14 @@ class SweepCell:
     def parts(self) -> list[str]:
         """What it is made of, in words: task, data, retriever, generator and its prompt."""
         options = self.options
-        named = [
+        limits = [
             f"{n}={v}" for n in ("database", "limit") if (v := getattr(options, n)) is not None
         ]
-        data = " ".join(filter(None, (masked_settings(self.corpus), options.split, *named)))
+        data = " ".join(filter(None, (masked_settings(self.corpus), options.split, *limits)))
         parts = [masked_settings(self.task), " + ".join([data, *options.distractors])]
-        if self.retriever is not None:
-            parts.append(with_name(self.retriever_name, masked_settings(self.retriever)))
+        for name, text in (named_and_masked(p) for p in (self.retriever, self.generator)):
+            parts += [with_name(name, text)] if text is not None else []
         if self.generator is not None:
-            parts.append(with_name(self.generator_name, masked_settings(self.generator)))
             parts += [options.prompt.name] if options.prompt else []
             parts += [counted(options.tables, "table")] if options.tables else []
             for name in ("table_format", "prompt_tokens", "schema_scope"):
@@ -82,8 +76,10 @@ class SweepCell:
         return " | ".join(self.parts)
 
 
-def _masked(text: str | None) -> str | None:
-    return None if text is None else masked_settings(text)
+def named_and_masked(plugin: str | None) -> tuple[str | None, str | None]:
+    """Return what a plug-in is called, if anything, and its text without credentials."""
+    name, text = named(plugin)
+    return name, None if text is None else masked_settings(text)
 
 
 def described(cell: SweepCell) -> dict[str, Any]:
@@ -91,7 +87,9 @@ def described(cell: SweepCell) -> dict[str, Any]:
     options, name = cell.options, cell.task_name
     answered = cell.generator is not None
     scoped = answered and "schema_scope" in options_read(task_class(cell.task))
-    names = {"retriever_name": cell.retriever_name, "generator_name": cell.generator_name}
+    retriever_name, retriever = named_and_masked(cell.retriever)
+    generator_name, generator = named_and_masked(cell.generator)
+    names = {"retriever_name": retriever_name, "generator_name": generator_name}
     return {
         "number": cell.number,
         "task": name,
@@ -101,8 +99,8 @@ def described(cell: SweepCell) -> dict[str, Any]:
         "distractors": " + ".join(options.distractors) or None,
         "database": options.database,
         "limit": options.limit,
-        "retriever": _masked(cell.retriever),
-        "generator": _masked(cell.generator),
+        "retriever": retriever,
+        "generator": generator,
         "prompt": None if options.prompt is None else options.prompt.name,
         **{key: given for key, given in names.items() if given is not None},
         "k": None if cell.retriever is None else options.top_k[-1],
@@ -117,8 +115,8 @@ def plugin_settings(cell: SweepCell) -> dict[str, str]:
     """Return the settings of a cell's plug-ins: ``retriever.k1`` -> text as it is, else JSON."""
     texts: dict[registry.Kind, str | None] = {
         "task": cell.task,
-        "retriever": cell.retriever,
-        "generator": cell.generator,
+        "retriever": named(cell.retriever)[1],
+        "generator": named(cell.generator)[1],
     }
     return {
         f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
@@ -196,11 +194,8 @@ class CellOutcome:
             row |= {f"latency_ms.{p}": latency[p] for p in ("p50", "p95", "p99") if p in latency}
         for name, score in self.scores.items():
             value = score.to_json()
-            row |= {
-                name: value["value"],
-                f"{name}.low": value["low"],
-                f"{name}.high": value["high"],
-            }
+            row |= {name: value["value"]}
+            row |= {f"{name}.{bound}": value[bound] for bound in ("low", "high")}
         return row
 
     def as_event(self) -> dict[str, Any]:
@@ -223,10 +218,22 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
         cell: the cell.
         observer: is notified that the cell begins, and through ``of_cell`` what goes on in it.
     """
+    from target_bench.data.load import tasks_and_corpora
+    from target_bench.harness.evaluate import evaluate_pairs
+    from target_bench.runs.result import Result
+
     observer.cell_started(cell.number, str(cell))
+    of_cell = observer.of_cell(cell.number)
     start = time.perf_counter()
     try:
-        result = _result(cell, observer.of_cell(cell.number))
+        (result,) = evaluate_pairs(
+            tasks_and_corpora((cell.task, cell.corpus)),
+            cell.retriever,
+            cell.generator or EXTRACTIVE,
+            cell.options,
+            loader=loader_of(cell, of_cell),
+            observer=of_cell,
+        )
     except PASSED_ON:
         raise
     except BaseException as error:
@@ -234,6 +241,8 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
         message = str(error) if ours else user_code.described(error) + user_code.place(error)
         code = error.exit_code if isinstance(error, TargetBenchError) else 1
         return failed(cell, message, time.perf_counter() - start, code, traceback.format_exc())
+    # without the queries, so that it is small
+    result = Result(result.folder, asked=result.asked, reused=result.reused)
     return CellOutcome(cell, time.perf_counter() - start, result)
 
 
@@ -245,32 +254,11 @@ def failed(
     return CellOutcome(cell, seconds, None, without_secrets(error), exit_code, trace)
 
 
-def _result(cell: SweepCell, observer: Observer) -> "Result":
-    from target_bench.data.load import tasks_and_corpora
-    from target_bench.harness.evaluate import evaluate_pairs
-    from target_bench.runs.result import Result
-
-    task = cell.task
-    if cell.cores is not None and takes("task", task, "workers"):
-        task = spec_text("task", task, {"workers": cell.cores})
-    (result,) = evaluate_pairs(
-        tasks_and_corpora((task, cell.corpus)),
-        cell.retriever,
-        with_name(cell.generator_name, cell.generator or EXTRACTIVE),
-        cell.options,
-        loader=_loader(cell, observer),
-        observer=observer,
-        name=cell.retriever_name,
-    )
-    # without the queries, so that it is small
-    return Result(result.folder, asked=result.asked, reused=result.reused)
-
-
 _LOADERS: dict[tuple[Any, ...], "Loader"] = {}
 
 
-def _loader(cell: SweepCell, observer: Observer) -> "Loader":
-    """Return the loader with the data of the cell; a process keeps one split at a time."""
+def loader_of(cell: SweepCell, observer: Observer) -> "Loader":
+    """Return the loader with the data of a cell; a process keeps one split at a time."""
     from target_bench.data.load import Loader
 
     options = cell.options
@@ -279,3 +267,8 @@ def _loader(cell: SweepCell, observer: Observer) -> "Loader":
         _LOADERS.clear()
         _LOADERS[key] = Loader(options.data_dir, observer)
     return _LOADERS[key]
+
+
+def forget_data() -> None:
+    """Let the data of the last cell go, so that the next one reads its files again."""
+    _LOADERS.clear()

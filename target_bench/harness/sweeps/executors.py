@@ -10,10 +10,9 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
-from uuid import uuid4
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.observer import Observer
@@ -64,27 +63,27 @@ class Local:
         from joblib.externals.loky import get_reusable_executor
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-        has_affinity = hasattr(os, "sched_getaffinity")
-        cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-        threads = max(1, cores // self.workers)
+        left = {cell.number: cell for cell in cells}
         try:
-            shared = [replace(cell, cores=threads) for cell in cells]
-            left = {cell.number: cell for cell in shared}
             try:
-                for outcome in self._parallel(shared, threads, observer):
+                for outcome in self._parallel(cells, observer):
                     del left[outcome.cell.number]
                     yield outcome
             except TerminatedWorkerError:  # it does not say whose process that was
                 for cell in left.values():
                     try:
-                        yield from self._parallel([cell], threads, observer)
+                        yield from self._parallel([cell], observer)
                     except TerminatedWorkerError as error:
                         yield failed(cell, _lost(error))
         finally:  # a later sweep may be of another folder, or of plug-ins that were edited
             get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
-    def _parallel(self, cells: Sequence[SweepCell], threads: int, observer: Observer) -> Outcomes:
+    def _parallel(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         from joblib import Parallel, delayed, parallel_config
+
+        from target_bench.core.ranking import n_processors
+
+        threads = max(1, n_processors() // self.workers)
 
         def begun() -> Iterator[Any]:  # drawn from as workers become free
             for cell in cells:
@@ -99,8 +98,7 @@ class Local:
                 pre_dispatch=self.workers,
             )(begun())
         for outcome, warnings in outcomes:
-            _pass_on(warnings, observer, outcome.cell)
-            yield outcome
+            yield _with_warnings(outcome, warnings, observer)
 
 
 @dataclass(frozen=True)
@@ -132,49 +130,38 @@ class Ray:
 
     def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         """Yield the outcomes as they come; see ``Executor``."""
-        out = cells[0].options.out
-        out.mkdir(parents=True, exist_ok=True)
-        mark = out / f".ray-{uuid4().hex}"  # a node with a folder of its own of this name lacks it
-        try:
-            mark.touch()
-            with _connected(self.address):
-                placed = [replace(cell, cores=max(1, int(self.cpus))) for cell in cells]
-                yield from self._as_tasks(placed, mark, observer)
-        finally:
-            mark.unlink(missing_ok=True)
+        cells[0].options.out.mkdir(parents=True, exist_ok=True)
+        with _connected(self.address):
+            import ray
 
-    def _as_tasks(self, cells: Sequence[SweepCell], mark: Path, observer: Observer) -> Outcomes:
-        import ray
-
-        remote: Any = ray.remote(_on_a_node)
-        own = {key: value for key, value in os.environ.items() if key.startswith("TARGET_BENCH_")}
-        running: dict[Any, SweepCell] = {}
-        try:
-            for cell in cells:
-                too_much = _lacking(self.cpus, cell.gpus)
-                if too_much is not None:
-                    yield failed(cell, too_much, exit_code=2)
-                    continue
-                observer.cell_started(cell.number, str(cell))
-                resources = {"num_cpus": self.cpus, "num_gpus": cell.gpus}
-                task = remote.options(name=str(cell), max_retries=1, **resources)
-                running[task.remote(cell, __version__, Path.cwd(), mark, own)] = cell
-            while running:
-                (ready, *_), _ = ray.wait(list(running), num_returns=1)
-                cell = running.pop(ready)
-                try:
-                    outcome, warnings = ray.get(ready)
-                except ray.exceptions.RayTaskError as error:  # of ``_on_a_node`` itself
-                    yield failed(cell, str(error.cause), exit_code=2)
-                except ray.exceptions.RayError as error:
-                    yield failed(cell, _lost(error))
-                else:
-                    _pass_on(warnings, observer, cell)
-                    yield outcome
-        finally:
-            for task in running:
-                with suppress(ray.exceptions.RayError):
-                    ray.cancel(task, force=True)
+            own = {key: text for key, text in os.environ.items() if key.startswith("TARGET_BENCH_")}
+            running: dict[Any, SweepCell] = {}
+            try:
+                for cell in cells:
+                    too_much = _lacking(self.cpus, cell.gpus)
+                    if too_much is not None:
+                        yield failed(cell, too_much, exit_code=2)
+                        continue
+                    observer.cell_started(cell.number, str(cell))
+                    remote: Any = ray.remote(_on_a_node)
+                    resources = {"num_cpus": self.cpus, "num_gpus": cell.gpus}
+                    task = remote.options(name=str(cell), max_retries=1, **resources)
+                    running[task.remote(cell, __version__, Path.cwd(), own)] = cell
+                while running:
+                    (ready, *_), _ = ray.wait(list(running), num_returns=1)
+                    cell = running.pop(ready)
+                    try:
+                        outcome, warnings = ray.get(ready)
+                    except ray.exceptions.RayTaskError as error:  # of ``_on_a_node`` itself
+                        yield failed(cell, str(error.cause), exit_code=2)
+                    except ray.exceptions.RayError as error:
+                        yield failed(cell, _lost(error))
+                    else:
+                        yield _with_warnings(outcome, warnings, observer)
+            finally:
+                for task in running:
+                    with suppress(ray.exceptions.RayError):
+                        ray.cancel(task, force=True)
 
 
 def _lost(error: Exception) -> str:
@@ -187,18 +174,27 @@ def _lost(error: Exception) -> str:
 
 
 class _Warnings(Observer):
-    """Keeps what a cell warns of; a worker sends it home with the outcome."""
+    """Keeps what a cell warns of; a worker sends it home with the outcome.
+
+    That workers wait for each other, as they share rankings and indexes, is nothing to tell.
+    """
 
     def __init__(self) -> None:
         self.messages: list[str] = []
+
+    def waiting(self, reason: str, seconds: float) -> None:
+        pass
 
     def warning(self, message: str) -> None:
         self.messages.append(message)
 
 
-def _pass_on(warnings: Sequence[str], observer: Observer, cell: SweepCell) -> None:
+def _with_warnings(
+    outcome: CellOutcome, warnings: Sequence[str], observer: Observer
+) -> CellOutcome:
     for message in warnings:
-        observer.of_cell(cell.number).warning(message)
+        observer.of_cell(outcome.cell.number).warning(message)
+    return outcome
 
 
 def _in_a_worker(cell: SweepCell, threads: int) -> tuple[CellOutcome, list[str]]:
@@ -224,24 +220,23 @@ def _end_with_parent() -> None:
 
 
 def _on_a_node(
-    cell: SweepCell, version: str, folder: Path, mark: Path, environment: Mapping[str, str]
+    cell: SweepCell, version: str, folder: Path, environment: Mapping[str, str]
 ) -> tuple[CellOutcome, list[str]]:
     """Run a cell where the sweep is: in its working folder, with its variables."""
     import ray
 
-    node = socket.gethostname()
+    node = f"the node {socket.gethostname()}"
     if __version__ != version:
         raise ConfigError(
-            f"the node {node} has target-bench {__version__}, and the sweep is of {version}: "
-            "install the same on all nodes"
+            f"{node} has target-bench {__version__}, and the sweep is of {version}: install the "
+            "same on all nodes"
         )
-    missing = next((path for path in (folder, mark) if not path.exists()), None)
-    if missing is not None:
-        raise ConfigError(
-            f"the node {node} does not see {folder if missing == folder else mark.parent}: folders "
-            "of runs, data and plug-ins have to lie on a file system that all nodes share, under "
-            "one path"
-        )
+    for path in (folder, cell.options.out):
+        if not path.exists():
+            raise ConfigError(
+                f"{node} does not see {path}: folders of runs, data and plug-ins have to lie on a "
+                "file system that all nodes share, under one path"
+            )
     os.environ.update(environment)
     os.chdir(folder)
     if not ray.get_gpu_ids():

@@ -6,12 +6,12 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from math import inf, prod
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, unknown_name
 from target_bench.core.settings import check_named_once, named
-from target_bench.core.task import Task
 from target_bench.core.task_names import task_class, task_named, task_text
 from target_bench.data import distractors
 from target_bench.data.load import loader, split_of
@@ -25,8 +25,7 @@ from target_bench.harness.options import (
     read_option,
 )
 from target_bench.harness.sweeps.cell import SweepCell
-from target_bench.harness.sweeps.specs import PLUGINS, spec_text
-from target_bench.harness.sweeps.sweep_file import SweepFile
+from target_bench.harness.yaml_file import PLUGINS, YamlFile, spec_text, with_name
 
 MOST_CELLS = 10_000
 """Combinations of a file at most: more would take hours to look at alone, and is a slip."""
@@ -46,53 +45,49 @@ _SHARED = {entry: each.name for entry, each in in_sweeps(axis=False)} | {
 _OF_CORPUS = {"splits": "split", "database": "database", "limit": "limit"}
 """Key of an entry of ``corpora`` -> option of ``run``."""
 
-_ENTRIES = [*dict.fromkeys(_LISTS), *_SHARED, "name"]
 
-
-class CellPlugin(NamedTuple):
-    """A task, retriever or generator as on the command line, its name, and the GPUs it needs."""
-
-    text: str | None
-    name: str | None = None
-    gpus: float = 0.0
-
-
-def name_of(document: SweepFile) -> str:
+def name_of(file: YamlFile) -> str:
     """Return the name of a sweep: what its file says, else that of its file."""
-    name = document.content.get("name", document.file.stem)
-    if not isinstance(name, str) or not re.fullmatch(r"[\w.-]*\w", name) or name[0] == ".":
-        raise ConfigError(f"{document.at('name')}: {name!r} is no name for files")
+    name = file.content.get("name", file.path.stem)
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
+        raise ConfigError(f"{file.at('name')}: {name!r} is no name for files")
     return name
 
 
-def shared_options(document: SweepFile) -> dict[str, Any]:
-    """Return the options of ``run`` that all cells share, and check the names of all entries."""
-    for entry in document.content:
-        with document.collecting(document.at(entry)):
-            if entry not in _ENTRIES:
-                raise ConfigError(unknown_name("key", entry, _ENTRIES))
-    shared = {}
-    for entry, name in _SHARED.items():
-        value = document.content.get(entry, OPTIONS[name].default)
-        with document.collecting(document.at(entry)):
-            shared[name] = read_option(name, value, document.at(entry))
-    document.raise_problems()
-    return shared
-
-
-def cells(document: SweepFile, shared: Mapping[str, Any]) -> list[SweepCell]:
+def cells(file: YamlFile, out: Path | None = None) -> list[SweepCell]:
     """Return the cells of a sweep, those of one split together, numbered from 1.
 
     Args:
-        document: the file.
-        shared: its ``shared_options``.
+        file: the file.
+        out: where runs go, in place of what the file says.
+
+    Raises:
+        ConfigError: an entry is unknown or invalid; with all of them.
     """
-    axes = _axes(document)
-    unique: dict[SweepCell, SweepCell] = {}
-    for chosen in combined(axes, document.at()):
-        for cell in _cells(chosen, shared, document):
-            unique.setdefault(replace(cell, retriever_name=None, generator_name=None), cell)
-    return [replace(cell, number=n) for n, cell in enumerate(unique.values(), 1)]
+    shared = _shared(file)
+    axes = {entry: _axis(entry, file) for entry in _LISTS}
+    file.raise_problems()
+    folder = (out or shared["out"]).resolve()
+    shared |= {"out": folder, "indexes": (shared["indexes"] or folder / ".indexes").resolve()}
+    chosen = combined(axes, str(file.path))
+    unique = dict.fromkeys(cell for each in chosen for cell in _cells(each, shared, file))
+    return [replace(cell, number=n) for n, cell in enumerate(unique, 1)]
+
+
+def _shared(file: YamlFile) -> dict[str, Any]:
+    """Return the options that all cells share, and check the names of all entries."""
+    entries = [*dict.fromkeys(_LISTS), *_SHARED, "name"]
+    for entry in file.content:
+        with file.collecting(file.at(entry)):
+            if entry not in entries:
+                raise ConfigError(unknown_name("key", entry, entries))
+    shared = {}
+    for entry, name in _SHARED.items():
+        value = file.content.get(entry, OPTIONS[name].default)
+        with file.collecting(file.at(entry)):
+            shared[name] = read_option(name, value, file.at(entry))
+    file.raise_problems()
+    return shared
 
 
 def combined(axes: Mapping[str, Sequence[Any]], where: str) -> list[dict[str, Any]]:
@@ -119,32 +114,32 @@ def _listed(value: Any) -> list[Any]:
 # The lists of a file
 
 
-def _axes(document: SweepFile) -> dict[str, list[Any]]:
-    """Return the alternatives of each list."""
-    axes: dict[str, list[Any]] = {}
-    for entry in _LISTS:
-        default = OPTIONS[_OPTION_LISTS[entry]].default if entry in _OPTION_LISTS else None
-        values = document.content.get(entry, default)
-        if values is None and entry == "corpora":
-            values = []
-        choices: list[Any] = []
-        for i, value in enumerate(_listed(values)):
-            where = document.at(entry, i)
-            with document.collecting(where):
-                choices += _choices(entry, value, where)
-        axes[entry] = choices
-        with document.collecting(document.at(entry)):
-            if values == []:
-                raise ConfigError("the list is empty")
-            if entry in PLUGINS:
-                names = [v.get("name") if isinstance(v, dict) else v for v in _listed(values)]
-                check_named_once(name for name in names if isinstance(name, str))
-    document.raise_problems()
-    return axes
+def _axis(entry: str, file: YamlFile) -> list[Any]:
+    """Return the alternatives of a list of the file."""
+    default = OPTIONS[_OPTION_LISTS[entry]].default if entry in _OPTION_LISTS else None
+    values = _listed(file.content.get(entry, default))
+    if values == [None] and entry == "corpora":
+        values = []
+    alternatives: list[Any] = []
+    for i, value in enumerate(values):
+        where = file.at(entry, i)
+        with file.collecting(where):
+            alternatives += _alternatives(entry, value, where)
+    with file.collecting(file.at(entry)):
+        if not values:
+            raise ConfigError("the list is empty")
+        if entry in PLUGINS:
+            names = [value.get("name") if isinstance(value, dict) else value for value in values]
+            check_named_once(name for name in names if isinstance(name, str))
+    return alternatives
 
 
-def _choices(entry: str, value: Any, where: str) -> Iterator[Any]:
-    """Yield the alternatives that a value in a list of the file stands for."""
+def _alternatives(entry: str, value: Any, where: str) -> Iterator[Any]:
+    """Yield what a value in a list stands for.
+
+    That is of ``corpora`` (name, options), of plug-ins (text or None, GPUs), of ``distractors`` a
+    tuple of texts, and else the value of an option.
+    """
     if entry in _OPTION_LISTS:
         yield read_option(_OPTION_LISTS[entry], value, where)
     elif entry == "distractors":
@@ -154,22 +149,23 @@ def _choices(entry: str, value: Any, where: str) -> Iterator[Any]:
     elif entry == "corpora":
         for data in _expanded(value, where, tuple(_OF_CORPUS)):
             name = data.pop("name")
+            options = {_OF_CORPUS[key]: (key, each) for key, each in data.items()}
             yield (
                 name,
                 {
-                    _OF_CORPUS[key]: read_option(_OF_CORPUS[key], each, f"{where}.{key}")
-                    for key, each in data.items()
+                    option: read_option(option, each, f"{where}.{key}")
+                    for option, (key, each) in options.items()
                 },
             )
     elif value is None:
-        yield CellPlugin(None)
+        yield None, 0.0
     else:
         for settings in _expanded(value, where):
             gpus = settings.pop("gpus", 0.0)
             if not isinstance(gpus, int | float) or not 0 <= gpus < inf:
                 raise ConfigError(f"{where}.gpus: expected a number from 0, not {gpus!r}")
             name, plain = named(settings.pop("name"))
-            yield CellPlugin(spec_text(PLUGINS[entry], plain, settings), name, gpus)
+            yield with_name(name, spec_text(PLUGINS[entry], plain, settings)), gpus
 
 
 def _expanded(value: Any, where: str, known: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -208,59 +204,48 @@ def _specs(entry: Any, where: str) -> list[str]:
 
 
 def _cells(
-    chosen: Mapping[str, Any], shared: Mapping[str, Any], document: SweepFile
+    chosen: Mapping[str, Any], shared: Mapping[str, Any], file: YamlFile
 ) -> Iterator[SweepCell]:
     """Yield a cell for each task of a combination; without a task, those that its corpus serves."""
-    corpus, _ = chosen["corpora"]
-    retriever, generator = chosen["retrievers"], chosen["generators"]
-    for text in _tasks(chosen, document):
+    corpus, of_corpus = chosen["corpora"]
+    (retriever, gpus_to_rank), (generator, gpus_to_answer) = (
+        chosen["retrievers"],
+        chosen["generators"],
+    )
+    values = {**shared, "distractors": chosen["distractors"]}
+    values |= {name: chosen[entry] for entry, name in _OPTION_LISTS.items()} | of_corpus
+    with suppress(ConfigError, DataError):  # told where the corpus is loaded
+        values["split"] = split_of(loader(corpus), values["split"])
+    for text in _tasks(chosen, file):
         task = task_class(text)
-        if task.source == "retrieved" and retriever.text is None:
+        ranks, answers = task.source == "retrieved", task.answer != "ranking"
+        if ranks and retriever is None:
             raise ConfigError(
-                f"{document.at()}: the entry retrievers is missing: {task.title} is about tables "
+                f"{file.path}: the entry retrievers is missing: {task.title} is about tables "
                 "that are retrieved"
             )
-        ranking = retriever if task.source == "retrieved" else CellPlugin(None)
-        answering = generator if task.answer != "ranking" else CellPlugin(None)
-        if task.answer != "ranking" and generator.text is None:
-            answering = CellPlugin(EXTRACTIVE)
+        # Options of prompts that the task does not read make no cell.
+        read = OPTIONS.keys() - PROMPT_OPTIONS | (options_read(task) if answers else set())
         yield SweepCell(
             number=0,
             task=text,
             corpus=corpus,
-            retriever=ranking.text,
-            generator=answering.text,
-            options=_options(task, chosen, shared),
-            retriever_name=ranking.name,
-            generator_name=answering.name,
-            gpus=max(ranking.gpus, answering.gpus),
+            retriever=retriever if ranks else None,
+            generator=(generator or EXTRACTIVE) if answers else None,
+            options=Options.of({name: value for name, value in values.items() if name in read}),
+            gpus=max(gpus_to_rank if ranks else 0.0, gpus_to_answer if answers else 0.0),
         )
 
 
-def _tasks(chosen: Mapping[str, Any], document: SweepFile) -> list[str]:
+def _tasks(chosen: Mapping[str, Any], file: YamlFile) -> list[str]:
     """Return the task that is chosen; else retrieval; else, with generators, all about answers."""
-    text, (corpus, _) = chosen["tasks"].text, chosen["corpora"]
+    (text, _), (corpus, _) = chosen["tasks"], chosen["corpora"]
     try:
         if text is not None:
             task_named(text)
             return [task_text(text)]
-        if chosen["generators"].text is None:
+        if chosen["generators"][0] is None:
             return [RANKING_TASK]
         return [task for task in loader(corpus).info.tasks if task != RANKING_TASK]
     except (ConfigError, DataError) as error:
-        raise ConfigError(f"{document.at('tasks' if text else 'corpora')}: {error}") from error
-
-
-def _options(
-    task: type[Task[Any]], chosen: Mapping[str, Any], shared: Mapping[str, Any]
-) -> Options:
-    """Return the options of a cell; those of prompts that the task does not read make no cell."""
-    corpus, own = chosen["corpora"]
-    values = {**shared, "distractors": chosen["distractors"]}
-    values |= {name: chosen[entry] for entry, name in _OPTION_LISTS.items()} | own
-    with suppress(ConfigError, DataError):  # told where the corpus is loaded
-        values["split"] = split_of(loader(corpus), values["split"])
-    values["indexes"] = None  # chosen where it is known which retrievers can save theirs
-    values["out"] = values["out"].resolve()
-    read = options_read(task) if task.answer != "ranking" else frozenset[str]()
-    return Options.of({n: v for n, v in values.items() if n not in PROMPT_OPTIONS or n in read})
+        raise ConfigError(f"{file.at('tasks' if text else 'corpora')}: {error}") from error

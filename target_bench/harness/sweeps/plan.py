@@ -16,22 +16,23 @@ from target_bench.core.identity import is_no_context
 from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Query, TableId
+from target_bench.core.settings import named
 from target_bench.core.task import Task, given_tables
-from target_bench.core.task_names import make_task, task_class
-from target_bench.data.load import Loaded, Loader, tasks_and_corpora
+from target_bench.core.task_names import make_task
+from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.identities import (
     answer_plan,
     answers_identity,
     retrieval_identity,
 )
-from target_bench.harness.options import EXTRACTIVE
+from target_bench.harness.prepare import limited_to, loaded_split
 from target_bench.harness.stages import consent
 from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.stages.generate import AnswerOptions, AnswerPlan, GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec, retriever_spec
 from target_bench.harness.stages.score import scorable
-from target_bench.harness.sweeps.cell import SweepCell
-from target_bench.harness.sweeps.sweep_file import SweepFile
+from target_bench.harness.sweeps.cell import SweepCell, loader_of
+from target_bench.harness.yaml_file import YamlFile
 from target_bench.models.prompts.prompting import may_repair
 from target_bench.runs.manifest import run_key
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS
@@ -68,95 +69,78 @@ class PlannedCell:
     estimates: tuple[Estimate, ...] = ()
 
 
-def planned(
-    cells: Sequence[SweepCell], document: SweepFile, indexes: Path, observer: Observer
-) -> list[PlannedCell]:
+def planned(cells: Sequence[SweepCell], file: YamlFile, observer: Observer) -> list[PlannedCell]:
     """Look at every cell: those of one split, which stand together, share its data.
 
     Args:
         cells: the cells.
-        document: the file they come from.
-        indexes: the folder of saved indexes, for the retrievers that can save theirs.
+        file: the file they come from.
         observer: gets loading.
+
+    Raises:
+        ConfigError: cells are invalid; with the entry of each problem.
+        DataError: so if it is the data of all that are.
     """
-    planner = _Planner(document, indexes, observer)
+    planner = _Planner(file, observer)
     looked_at = [planner.planned(cell) for cell in cells]
-    document.raise_problems()
+    file.raise_problems()
     return [cell for cell in looked_at if cell is not None]
 
 
 class _Planner:
     """Builds each retriever and generator once, and keeps the data of one split."""
 
-    def __init__(self, document: SweepFile, indexes: Path, observer: Observer) -> None:
-        self._document = document
-        self._indexes = indexes
-        self._observer = observer
-        self._data: tuple[Any, Loader] | None = None
+    def __init__(self, file: YamlFile, observer: Observer) -> None:
+        self._file, self._observer = file, observer
         self._retrievers: dict[str, RetrieverSpec] = {}
         self._generators: dict[tuple[str, str], GeneratorSpec] = {}
-        self._estimated: set[tuple[Path, str]] = set()
+        self._estimated: set[str] = set()
 
     def planned(self, cell: SweepCell) -> PlannedCell | None:
-        """Return the state of a cell; None, and its problems in the document, if it is invalid."""
+        """Return the state of a cell; None, and its problems in the file, if it is invalid."""
 
         def collecting(entry: str) -> AbstractContextManager[None]:
-            return self._document.collecting(self._document.at(entry))
+            return self._file.collecting(self._file.at(entry))
 
+        options, n_problems = cell.options, len(self._file.problems)
         spec = task = answering = loaded = plan = None
         with collecting("retrievers"):
-            spec = self._retriever(cell)
+            spec = self._retriever(cell.retriever)
         with collecting("tasks"):
             task = make_task(cell.task)
         with collecting("generators"):
-            if task is not None and task.answer != "ranking":
-                answering = self._answering(cell, task)
-        with collecting("distractors" if cell.options.distractors else "corpora"):
+            if task is not None and cell.generator is not None:
+                answering = self._answering(cell, cell.generator, task)
+        with collecting("distractors" if options.distractors else "corpora"):
             if task is not None:
-                loaded = self._loaded(cell)
-        if task is None or loaded is None or (task.answer != "ranking" and answering is None):
+                tasks_and_corpora((cell.task, cell.corpus))
+                loader = loader_of(cell, self._observer)
+                loaded = limited_to(loaded_split(cell.task, cell.corpus, options, loader), options)
+        if task is None or loaded is None or len(self._file.problems) > n_problems:
             return None
-        if spec is None and cell.retriever is not None:
-            return None
-        if spec is not None and spec.retriever is not None and can_save(spec.retriever):
-            cell = replace(cell, options=replace(cell.options, indexes=self._indexes))
+        if spec is None or spec.retriever is None or not can_save(spec.retriever):
+            cell = replace(cell, options=replace(options, indexes=None))
         experiment = Experiment(loaded, spec, cell.options, self._observer)
-        if answering is None:
-            return self._with_state(cell, experiment, None, task)
-        with collecting("prompts" if cell.options.prompt else "tables"):
-            plan = answer_plan(task, experiment, answering)
-        return None if plan is None else self._with_state(cell, experiment, plan, task)
+        if answering is not None:
+            with collecting("prompts" if options.prompt else "tables"):
+                plan = answer_plan(task, experiment, answering)
+        if len(self._file.problems) > n_problems:
+            return None
+        return self._with_state(cell, experiment, plan, task)
 
-    def _retriever(self, cell: SweepCell) -> RetrieverSpec | None:
-        if cell.retriever is not None and cell.retriever not in self._retrievers:
-            self._retrievers[cell.retriever] = retriever_spec(cell.retriever, self._observer)
-        return None if cell.retriever is None else self._retrievers[cell.retriever]
+    def _retriever(self, text: str | None) -> RetrieverSpec | None:
+        if text is not None and text not in self._retrievers:
+            self._retrievers[text] = retriever_spec(named(text)[1], self._observer)
+        return None if text is None else self._retrievers[text]
 
-    def _answering(self, cell: SweepCell, task: Task[Any]) -> AnswerOptions:
+    def _answering(self, cell: SweepCell, generator: str, task: Task[Any]) -> AnswerOptions:
         if task.source == "retrieved":
             cell.options.check_tables(cell.options.top_k[-1])
-        generator = cell.generator or EXTRACTIVE
         options = AnswerOptions(generator, cell.options.prompting)
         key = generator, cell.task
         if key not in self._generators:
             self._generators[key] = options.generator_spec(task, self._observer)
         return replace(options, generator=self._generators[key])
-
-    def _loaded(self, cell: SweepCell) -> Loaded:
-        options = cell.options
-        key = (cell.corpus, options.split, options.distractors, options.data_dir)
-        if self._data is None or self._data[0] != key:
-            self._data = key, Loader(options.data_dir, self._observer)
-        tasks_and_corpora((cell.task, cell.corpus))
-        loaded = self._data[1].load(
-            cell.corpus,
-            options.split,
-            options.distractors,
-            gold_corrections=options.gold_corrections,
-            gold_missing=options.gold_missing,
-        )
-        of_task = loaded.of_task(task_class(cell.task))
-        return of_task.of_database(options.database).limited(options.limit)
 
     def _with_state(
         self, cell: SweepCell, experiment: Experiment, plan: AnswerPlan | None, task: Task[Any]
@@ -167,9 +151,8 @@ class _Planner:
         if experiment.retriever is not None:
             identity = retrieval_identity(experiment, None if plan else task)
             rankings = _on_disk(cell, experiment, identity, "retrieval.jsonl")
-            key = (cell.options.out, rankings.key)
-            if rankings.state != "done" and key not in self._estimated:
-                self._estimated.add(key)  # once for all cells that share the rankings
+            if rankings.state != "done" and rankings.key not in self._estimated:
+                self._estimated.add(rankings.key)  # once for all cells that share the rankings
                 estimates.append(_of_retriever(experiment, rankings.recorded))
         if plan is None:
             assert rankings is not None

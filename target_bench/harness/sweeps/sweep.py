@@ -2,30 +2,28 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from target_bench.core.observer import Observer
 from target_bench.core.text_tables import csv_text
 from target_bench.harness.options import PROMPT_OPTIONS, in_sweeps
 from target_bench.harness.stages.consent import Estimate
-from target_bench.harness.sweeps.cell import CellOutcome, described, failed
+from target_bench.harness.sweeps.cell import CellOutcome, described, failed, forget_data
 from target_bench.harness.sweeps.executors import Executor, Local
-from target_bench.harness.sweeps.grid import cells, name_of, shared_options
+from target_bench.harness.sweeps.grid import cells, name_of
 from target_bench.harness.sweeps.plan import PlannedCell, planned
-from target_bench.harness.sweeps.sweep_file import SweepFile
+from target_bench.harness.yaml_file import YamlFile
 from target_bench.runs.record_log import write_file
 
+Number = TypeVar("Number", int, float)
 FORMAT = 1
 
 _OF_ANSWERS = {"generators"} | {e for e, each in in_sweeps(True) if each.name in PROMPT_OPTIONS}
 """Entries that cells about retrieval do not read."""
-
-_MANY = 1_000
-"""Cells that take so long to look at that a user is told."""
 
 
 @dataclass(frozen=True)
@@ -65,20 +63,16 @@ class Sweep:
             ConfigError: the file, or what it asks for, is invalid; with its entry each.
             DataError: a corpus is missing or broken.
         """
-        document, observer = SweepFile.read(Path(file)), observer or Observer()
-        name, shared = name_of(document), shared_options(document)
-        if out is not None:
-            shared["out"] = Path(out)
-        all_cells = cells(document, shared)
-        if len(all_cells) > _MANY:
-            observer.waiting(f"{file}: {len(all_cells):,} cells are looked at", 0.0)
-        folder = shared["out"].resolve()
-        indexes = (shared["indexes"] or folder / ".indexes").resolve()
-        looked_at = planned(all_cells, document, indexes, observer)
+        document, observer = YamlFile.read(Path(file)), observer or Observer()
+        name = name_of(document)
+        all_cells = cells(document, None if out is None else Path(out))
+        forget_data()  # of an earlier sweep, whose files may have been edited since
+        looked_at = planned(all_cells, document, observer)
         if all(each.cell.generator is None for each in looked_at):
             for entry in sorted(_OF_ANSWERS & document.content.keys()):
                 where = document.at(entry)
                 observer.warning(f"{where} changes nothing: no cell is about answers")
+        folder = all_cells[0].options.out
         return cls(name, Path(file), folder, looked_at, document.sha256)
 
     @property
@@ -87,7 +81,16 @@ class Sweep:
         groups: dict[tuple[str, bool], list[Estimate]] = {}
         for part in (estimate for cell in self.cells for estimate in cell.estimates):
             groups.setdefault((part.plugin, part.input_tokens is None), []).append(part)
-        return [_sum(parts) for parts in groups.values()]
+        return [
+            Estimate(
+                plugin,
+                sum(part.requests for part in parts),
+                total(part.input_tokens for part in parts),
+                total(part.cost for part in parts),
+                parts[0].sent,
+            )
+            for (plugin, _), parts in groups.items()
+        ]
 
     def run(
         self, executor: Executor | None = None, observer: Observer | None = None
@@ -161,13 +164,8 @@ def _json(document: Mapping[str, Any]) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _sum(parts: Sequence[Estimate]) -> Estimate:
-    tokens = [part.input_tokens for part in parts if part.input_tokens is not None]
-    costs = [part.cost for part in parts if part.cost is not None]
-    return Estimate(
-        parts[0].plugin,
-        sum(part.requests for part in parts),
-        sum(tokens) if len(tokens) == len(parts) else None,
-        sum(costs) if len(costs) == len(parts) else None,
-        parts[0].sent,
-    )
+def total(amounts: Iterable[Number | None]) -> Number | None:
+    """Return the sum of amounts; None where one of them is not known."""
+    listed = list(amounts)
+    known = [amount for amount in listed if amount is not None]
+    return sum(known[1:], start=known[0]) if known and len(known) == len(listed) else None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.harness.sweeps.specs import spec_text
+from target_bench.harness.yaml_file import spec_text
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text() | st.floats(-1e9, 1e9)
 VALUES = st.recursive(

@@ -6,15 +6,14 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.harness.sweeps.cell import SweepCell
-from target_bench.harness.sweeps.grid import cells, shared_options
-from target_bench.harness.sweeps.sweep_file import SweepFile
+from target_bench.harness.sweeps.grid import cells
+from target_bench.harness.yaml_file import YamlFile
 
 
 def _cells(folder: Path, text: str) -> list[SweepCell]:
     path = folder / "s.yaml"
     path.write_text(text, encoding="utf-8")
-    document = SweepFile.read(path)
-    return cells(document, shared_options(document))
+    return cells(YamlFile.read(path))
 
 
 NESTED = "\n".join(["a0: &a0 [1]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))])
@@ -31,7 +30,6 @@ NESTED = "\n".join(["a0: &a0 [1]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n
         ("a: !!python/object:os.system x\n", "not valid YAML"),
         ("a: \x00\n", "not valid YAML"),
         (NESTED, "an alias (*name) is not read"),
-        ("# " + 1_000_000 * "x", "has 1,000,002 bytes; 1,000,000 are the most"),
     ],
 )
 def test_invalid_files(tmp_path: Path, text: str, message: str) -> None:

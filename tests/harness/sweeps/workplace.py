@@ -43,6 +43,13 @@ class Placed(Slow):
         time.sleep(self.seconds)
 
 
+class Noting(Slow):
+    '''Has something to say.'''
+
+    def notes(self):
+        return ["mind this"]
+
+
 class Broken(Slow):
     '''Fails at every query.'''
 

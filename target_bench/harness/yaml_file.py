@@ -1,0 +1,139 @@
+"""The YAML file of a run or a sweep: what it says, and what is wrong with it, entry by entry."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from target_bench.core import registry
+from target_bench.core.credentials import masked_settings
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.settings import parse_settings, yaml_value
+
+PLUGINS: Mapping[str, registry.Kind] = {
+    "tasks": "task",
+    "retrievers": "retriever",
+    "generators": "generator",
+}
+"""Entry of a file that lists plug-ins -> their kind."""
+
+
+@dataclass(frozen=True)
+class YamlFile:
+    """A YAML file.
+
+    Attributes:
+        path: where it is.
+        content: what it says.
+        sha256: of the file.
+        problems: what is wrong with its entries, as lines -> errors.
+    """
+
+    path: Path
+    content: dict[str, Any]
+    sha256: str
+    problems: dict[str, ConfigError | DataError] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> "YamlFile":
+        """Read a file; aliases, which can stand for more than a machine can hold, are refused."""
+        try:
+            written = path.read_bytes()
+            content = yaml_value(written.decode("utf-8-sig"))
+        except FileNotFoundError as error:
+            raise ConfigError(f"{path}: there is no such file") from error
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            message = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
+            raise ConfigError(f"{path}: not valid YAML: {message}") from error
+        if not isinstance(content, dict):
+            raise ConfigError(f"{path}: expected entries such as corpora: [mini]")
+        for key in _keys(content):
+            if not isinstance(key, str):
+                raise ConfigError(
+                    f"{path}: the key {key} is no text; YAML reads on, off, yes and no as true and "
+                    "false: write it in quotes"
+                )
+        return cls(path, content, hashlib.sha256(written).hexdigest())
+
+    def at(self, entry: str, index: int | None = None) -> str:
+        """Return ``file: entry``, with the index of a value where the entry is a list."""
+        listed = index is not None and isinstance(self.content.get(entry), list)
+        return f"{self.path}: {entry}[{index}]" if listed else f"{self.path}: {entry}"
+
+    @contextmanager
+    def collecting(self, where: str) -> Iterator[None]:
+        """Keep a ``ConfigError`` or ``DataError`` of the block, so that a user is told all at once.
+
+        Args:
+            where: the entry that the block reads, as ``at`` names it.
+        """
+        try:
+            yield
+        except (ConfigError, DataError) as error:
+            message = str(error)
+            line = message if message.startswith(where) else f"{where}: {message}"
+            self.problems.setdefault(line, error)
+
+    def raise_problems(self) -> None:
+        """Raise one error with a line for each problem, if there is any."""
+        if self.problems:
+            data_only = all(isinstance(error, DataError) for error in self.problems.values())
+            raise (DataError if data_only else ConfigError)("\n".join(self.problems))
+
+
+def _keys(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from value
+    for each in value.values() if isinstance(value, dict) else value:
+        if isinstance(each, dict | list):
+            yield from _keys(each)
+
+
+# Plug-ins with settings as text
+
+
+def spec_text(kind: registry.Kind, name: str, settings: Mapping[str, Any]) -> str:
+    """Return ``name:key=value,...``, which ``registry.parse`` reads back as the same."""
+    earlier = registry.parse(kind, name)
+    both = earlier.settings.keys() & settings.keys()
+    if both:
+        raise ConfigError(f"{name}: {min(both)} is set twice")
+    whole = {**earlier.settings, **settings}
+    text = earlier.target
+    if whole:
+        text += ":" + ",".join(f"{key}={_written(value)}" for key, value in whole.items())
+    parsed = registry.parse(kind, text)
+    if (parsed.target, parsed.settings) != (earlier.target, whole):
+        shown = masked_settings(text)
+        raise ConfigError(f"{name}: its settings cannot be written as {shown!r}")
+    return text
+
+
+def with_name(name: str | None, text: str) -> str:
+    """Return a plug-in as users write it, with the name that they give it."""
+    return text if name is None else f"{name}={text}"
+
+
+_PLAIN = re.compile(r"[\w./@+-]+(:[\w./@+-]+)*")
+
+
+def _written(value: Any) -> str:
+    """Return a value in YAML's flow style; text in quotes where YAML would take it for another."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, dict):
+        items = (f"{_written(str(key))}: {_written(each)}" for key, each in value.items())
+        return "{" + ", ".join(items) + "}"
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if _PLAIN.fullmatch(value) and parse_settings(f"v={value}", value)["v"] == value:
+        return value
+    if value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    return json.dumps(value)
