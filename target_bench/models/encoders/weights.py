@@ -1,19 +1,19 @@
-"""Location and revision of the weights of a model."""
+"""Location, revision and loading of the weights of a model."""
 
 import hashlib
 import json
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.files import parse_json, sha256_of
+from target_bench.core.files import digest, parse_json
 from target_bench.models.local_models import device_of, no_loading_bar
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
@@ -65,9 +65,6 @@ class LocalModel:
         Args:
             source: its folder, or its name on the hub.
             settings: of ``from_pretrained``.
-
-        Raises:
-            ConfigError: a setting does not go with it.
         """
         raise NotImplementedError
 
@@ -77,16 +74,37 @@ class LocalModel:
 
     @cached_property
     def loaded(self) -> Any:
-        """The model.
+        """The model: from its folder, the hub's cache, or the hub.
 
         Raises:
             ConfigError: there is no such model or device, or it cannot be loaded.
         """
         weights, _ = self.weights, self.place  # errors of these come first
-        return self.prepared(loaded(self.model, weights, self.read))
+        if isinstance(weights, Path):
+            if not any(has_file(weights, file) for file in (_MODULES, "config.json")):
+                raise ConfigError(
+                    f"model={self.model}: {weights.resolve()} holds no model (neither "
+                    "modules.json nor config.json)"
+                )
+            source, settings = str(weights), {}
+        else:
+            source = weights.name
+            settings = {"revision": weights.commit, "cache_folder": str(weights.cache)}
+        try:
+            with no_loading_bar(), quietly():  # in this order: transformers sets its own level
+                if isinstance(weights, Path) or not weights.cached:
+                    model = self.read(source, **settings)
+                else:
+                    try:
+                        model = self.read(source, **settings, local_files_only=True)
+                    except OSError:  # the cache lacks a file
+                        model = self.read(source, **settings)
+        except Exception as error:  # of files, formats, networks and other people's code
+            raise broken(self.model, weights, error) from error
+        return self.prepared(model)
 
     @cached_property
-    def weights(self) -> "Path | HubModel":
+    def weights(self) -> Path | HubModel:
         """Where the model is.
 
         Raises:
@@ -108,7 +126,8 @@ class LocalModel:
 
         The network is asked only for a model that is not in the hub's cache.
         """
-        return revision(self.weights)
+        weights = self.weights
+        return weights.commit if isinstance(weights, HubModel) else folder_revision(weights)
 
     def config(self) -> Mapping[str, Any]:
         """Return the model's name on the hub; a folder is identified by its ``revision``."""
@@ -133,36 +152,29 @@ def find(
     Raises:
         ConfigError: there is no such folder or model, or the hub cannot be reached.
     """
-    from huggingface_hub import constants
+    from huggingface_hub import HfApi, constants
 
-    folder = _local_folder(model)
-    if folder is not None:
+    folder = Path(model).expanduser()
+    if folder.is_dir():
         if commit is not None:
             raise ConfigError(f"commit={commit}: model={model} is a folder, not one of the hub")
         return folder
+    if model.count("/") > 1 or model.startswith((".", "~", "/")) or not model.strip():
+        raise ConfigError(
+            f"model={model}: there is no folder {folder.resolve()}. Name a folder of weights, or "
+            "a model on the Hugging Face hub as in owner/name"
+        )
     name = f"{owner}/{model}" if owner and "/" not in model else model
     place = Path(cache or constants.HF_HUB_CACHE)
     cached = _cached_commit(name, commit, place)
-    return HubModel(name, cached or _hub_commit(name, commit, place), place, cached is not None)
-
-
-def _local_folder(model: str) -> Path | None:
-    """Return the folder that a setting ``model`` names, or None for a name on the hub.
-
-    Raises:
-        ConfigError: it can only be a path, and there is no such folder.
-    """
-    path = Path(model).expanduser()
-    if path.is_dir():
-        return path
-    is_name = model.count("/") <= 1 and not model.startswith((".", "~", "/")) and "\\" not in model
-    if not model.strip() or path.exists() or not is_name:
-        what = "is a file" if path.is_file() else "is not there"
-        raise ConfigError(
-            f"model={model}: the folder {path.resolve()} {what}. "
-            "Name a folder of weights, or a model on the Hugging Face hub as in owner/name"
-        )
-    return None
+    if cached is not None:
+        return HubModel(name, cached, place, cached=True)
+    try:
+        with quietly():
+            newest = HfApi().model_info(name, revision=commit).sha
+    except Exception as error:  # of networks, servers and names, in a dozen classes
+        raise not_found(name, commit, place, error) from error
+    return HubModel(name, str(newest), place, cached=False)
 
 
 def folder_revision(folder: Path) -> str:
@@ -178,103 +190,37 @@ def folder_revision(folder: Path) -> str:
     try:
         for file in sorted(folder.rglob("*")):
             name = file.relative_to(folder)
-            if (
-                file.is_file()
-                and file.suffix != ".md"
-                and not any(part.startswith(".") for part in name.parts)
-            ):
-                stat = file.stat()
-                content = _file_hash(file.resolve(), stat.st_mtime_ns, stat.st_size)
-                whole.update(f"{json.dumps(name.as_posix())} {content}\n".encode())
+            hidden = any(part.startswith(".") for part in name.parts)
+            if file.is_file() and file.suffix != ".md" and not hidden:
+                whole.update(f"{json.dumps(name.as_posix())} {digest(file)}\n".encode())
     except OSError as error:
         raise ConfigError(f"the model in {folder} cannot be read: {error}") from error
     return whole.hexdigest()
 
 
-@cache
-def _file_hash(file: Path, _time: int, _size: int) -> str:
-    return sha256_of(file)
-
-
-def revision(model: Path | HubModel) -> str:
-    """Return the commit of a model on the hub, or ``folder_revision``."""
-    return model.commit if isinstance(model, HubModel) else folder_revision(model)
-
-
-def loaded(name: str, weights: Path | HubModel, read: Callable[..., Any]) -> Any:
-    """Return the model that a library reads: from its folder, from the cache, or from the hub.
-
-    The hub is asked only for files that the cache lacks.
-
-    Args:
-        name: of the model, for messages.
-        weights: where it is.
-        read: is called with the model's place and settings of ``from_pretrained``.
-
-    Raises:
-        ConfigError: it cannot be read.
-    """
-    if isinstance(weights, Path):
-        if not any(has_file(weights, file) for file in ("modules.json", "config.json")):
-            raise ConfigError(
-                f"model={name}: {weights.resolve()} holds no model (neither modules.json nor "
-                "config.json)"
-            )
-        return _read(name, weights, read, str(weights))
-    settings: dict[str, Any] = {"revision": weights.commit, "cache_folder": str(weights.cache)}
-    if weights.cached:
-        try:
-            return _read(name, None, read, weights.name, **settings, local_files_only=True)
-        except ConfigError as error:
-            if not isinstance(error.__cause__, OSError):
-                raise
-            # files can be fetched, or this says why not
-            _hub_commit(weights.name, weights.commit, weights.cache)
-    return _read(name, None, read, weights.name, **settings)
-
-
-def _read(
-    name: str, folder: Path | None, read: Callable[..., Any], source: str, **settings: Any
-) -> Any:
-    try:
-        with no_loading_bar(), quietly():  # in this order: importing transformers sets its level
-            return read(source, **settings)
-    except Exception as error:  # of files, formats, networks and other people's code
-        raise broken(name, folder, error) from error
-
-
 def has_file(model: Path | HubModel, file: str) -> bool:
     """Return whether a model that was loaded has a file; the network is not asked."""
+    return _file(model, file) is not None
+
+
+def _file(model: Path | HubModel, file: str) -> Path | None:
     if isinstance(model, Path):
-        return (model / file).is_file()
+        path = model / file
+        return path if path.is_file() else None
     from huggingface_hub import try_to_load_from_cache
 
-    path = try_to_load_from_cache(model.name, file, cache_dir=model.cache, revision=model.commit)
-    return isinstance(path, str)
+    cached = try_to_load_from_cache(model.name, file, cache_dir=model.cache, revision=model.commit)
+    return Path(cached) if isinstance(cached, str) else None
 
 
 def module_types(model: Path | HubModel) -> tuple[str, ...]:
     """Return the classes of the modules that a model was saved with by sentence-transformers.
 
     Empty for a model without ``modules.json``. A model of the hub must have been loaded before.
-
-    Raises:
-        ConfigError: the file is broken.
     """
-    if not has_file(model, _MODULES):
-        return ()
-    file = model / _MODULES if isinstance(model, Path) else _from_hub(model, _MODULES)
-    try:
-        return tuple(str(module["type"]) for module in parse_json(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{file}: it cannot be read: {_words(error)}") from error
-
-
-def _from_hub(model: HubModel, file: str) -> Path:
-    from huggingface_hub import hf_hub_download
-
-    with quietly():
-        return Path(hf_hub_download(model.name, file, cache_dir=model.cache, revision=model.commit))
+    file = _file(model, _MODULES)
+    modules = [] if file is None else parse_json(file.read_text(encoding="utf-8"))
+    return tuple(str(module["type"]) for module in modules)
 
 
 def _cached_commit(name: str, commit: str | None, folder: Path) -> str | None:
@@ -289,7 +235,7 @@ def _cached_commit(name: str, commit: str | None, folder: Path) -> str | None:
     try:
         modules, config = (
             try_to_load_from_cache(name, file, cache_dir=folder, revision=commit)
-            for file in ("modules.json", "config.json")
+            for file in (_MODULES, "config.json")
         )
     except HFValidationError:
         return None
@@ -298,20 +244,6 @@ def _cached_commit(name: str, commit: str | None, folder: Path) -> str | None:
     if isinstance(config, str) and modules is not None:
         return Path(config).parent.name
     return None
-
-
-def _hub_commit(name: str, commit: str | None, folder: Path) -> str:
-    """Return the commit that the hub has under a name; asked once, not tried again."""
-    from huggingface_hub import HfApi
-
-    try:
-        with quietly():
-            newest = HfApi().model_info(name, revision=commit).sha
-    except Exception as error:  # of networks, servers and names, in a dozen classes
-        raise not_found(name, commit, folder, error) from error
-    if newest is None:
-        raise not_found(name, commit, folder, LookupError("the hub names no commit"))
-    return newest
 
 
 def not_found(name: str, commit: str | None, folder: Path, error: Exception) -> ConfigError:
@@ -329,9 +261,9 @@ def not_found(name: str, commit: str | None, folder: Path, error: Exception) -> 
     )
 
 
-def broken(model: str, folder: Path | None, error: Exception) -> ConfigError:
+def broken(model: str, weights: Path | HubModel, error: Exception) -> ConfigError:
     """Return the error for weights that are there and cannot be loaded."""
-    place = f" from {folder.resolve()}" if folder else ""
+    place = f" from {weights.resolve()}" if isinstance(weights, Path) else ""
     return ConfigError(f"model={model}: it cannot be loaded{place}: {_words(error)}")
 
 

@@ -2,8 +2,9 @@
 
 import hashlib
 import sys
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -68,16 +69,21 @@ class Prompt:
             ConfigError: the file cannot be read, lacks an entry or has an unknown one, or a
                 template is not valid; or the folder has none for the task.
         """
-        path = _of_task(file or _OWN_PROMPTS, task)
+        path = file or _OWN_PROMPTS
+        if path.is_dir():
+            known = ", ".join(sorted(file.stem for file in path.glob("*.yaml"))) or "none"
+            path = path / f"{task}.yaml"
+            if not path.is_file():
+                raise ConfigError(f"prompt {path}: there is no such file; prompts of {known} are")
         try:
             entries = yaml_value(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise ConfigError(
-                f"prompt {path}: there is no such file; --prompt names a YAML file, or a folder "
-                "with one for each task"
-            ) from error
         except (OSError, ValueError) as error:
-            raise ConfigError(f"prompt {path}: cannot be read: {reason(error)}") from error
+            is_there = not isinstance(error, FileNotFoundError)
+            problem = f"cannot be read: {reason(error)}" if is_there else "there is no such file"
+            raise ConfigError(
+                f"prompt {path}: {problem}; --prompt names a YAML file, or a folder with one for "
+                "each task"
+            ) from error
         if not isinstance(entries, Mapping):
             raise ConfigError(f"prompt {path}: expected the entries {', '.join(_PARTS)}")
         for name in (*_PARTS, *entries):
@@ -127,42 +133,18 @@ class Prompt:
         Raises:
             ConfigError: a template cannot be filled with this query and these tables.
         """
-        prefix = "" if tables else "no_context_"
-        values = {"query": query, "tables": tables}
-        return tuple(self._message(prefix, role, values) for role in ("system", "user"))
-
-    def _message(self, prefix: str, role: str, values: Mapping[str, str]) -> Message:
-        template = self._templates[prefix + role]
-        try:
-            return Message(role, template.render(values))
-        except Exception as error:
-            raise ConfigError(
-                f"prompt {self.name}: entry {prefix + role!r} cannot be filled with the variables "
-                f"query ({values['query']!r:.100}) and tables: {type(error).__name__}: {error}"
-            ) from error
-
-
-def _of_task(path: Path, task: str) -> Path:
-    if not path.is_dir():
-        return path
-    if not (path / f"{task}.yaml").is_file():
-        known = ", ".join(sorted(file.stem for file in path.glob("*.yaml"))) or "none"
-        raise ConfigError(f"prompts {path.name}: no {task}.yaml; there are prompts of {known}")
-    return path / f"{task}.yaml"
-
-
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """Tables as they stand in a prompt.
-
-    Attributes:
-        text: the tables, serialised.
-        rows: for each retrieved table how many of its rows are shown; -1 for one of which not
-            even the header is.
-    """
-
-    text: str
-    rows: tuple[int, ...]
+        messages = []
+        for role in ("system", "user"):
+            entry = role if tables else f"no_context_{role}"
+            try:
+                text = self._templates[entry].render(query=query, tables=tables)
+            except Exception as error:
+                raise ConfigError(
+                    f"prompt {self.name}: entry {entry!r} cannot be filled with the variables "
+                    f"query ({query!r:.100}) and tables: {type(error).__name__}: {error}"
+                ) from error
+            messages.append(Message(role, text))
+        return tuple(messages)
 
 
 @dataclass(frozen=True)
@@ -190,13 +172,10 @@ class Prompter:
     answer_schema: Mapping[str, Any] | None = None
     answer: AnswerKind = "text"
     schema_optional: bool = False
-    _serializer: Serializer = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.budget, int) or self.budget < 1:
-            raise ConfigError(f"prompt_tokens={self.budget!r}: expected a whole number from 1")
-        serializer = Serializer(("title", "section", "keys", "header", "rows"), self.format)
-        object.__setattr__(self, "_serializer", serializer)
+    @cached_property
+    def _serializer(self) -> Serializer:
+        return Serializer(("title", "section", "keys", "header", "rows"), self.format)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -223,11 +202,11 @@ class Prompter:
 
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
         """Return the request for a query, with as much of its tables as fits."""
-        fitted = self.fit(tables)
+        text, rows = self.fit(tables)
         request = GenerationRequest(
             query_id=query.id,
             task=self.task,
-            messages=self.prompt.messages(query.text, fitted.text),
+            messages=self.prompt.messages(query.text, text),
             query=query.text,
             tables=tuple(tables),
             answer_schema=self.answer_schema,
@@ -235,12 +214,16 @@ class Prompter:
             schema_optional=self.schema_optional,
         )
         whole = tuple(len(table.rows) for table in tables)
-        return Prompted(request, fitted.rows, truncated=fitted.rows != whole)
+        return Prompted(request, rows, truncated=rows != whole)
 
-    def fit(self, tables: Sequence[Table]) -> Fitted:
+    def fit(self, tables: Sequence[Table]) -> tuple[str, tuple[int, ...]]:
         """Write tables in their order: whole while they fit, then with as many rows as fit.
 
         What is left out is said where it is missing: rows under their table, tables at the end.
+
+        Returns:
+            The text; and for each table how many of its rows are shown, -1 for one of which not
+            even the header is.
         """
         left = self.budget * CHARACTERS_PER_TOKEN
         blocks: list[str] = []
@@ -254,7 +237,7 @@ class Prompter:
         missing = sum(1 for shown in rows if shown < 0)
         if missing:
             blocks.append(f"[{missing} of {len(tables)} tables left out: no room]")
-        return Fitted("\n\n".join(blocks), tuple(rows))
+        return "\n\n".join(blocks), tuple(rows)
 
     def _block(self, number: int, table: Table, room: int) -> tuple[str, int]:
         """Return a table in at most ``room`` characters, and how many rows of it; -1: nothing fits.
@@ -263,23 +246,14 @@ class Prompter:
         there are.
         """
         n_rows = len(table.rows)
-        if n_rows <= _FIRST_ROWS and len(whole := self._written(number, table, n_rows)) <= room:
-            return whole, n_rows
-        high = 0
+        high = min(_FIRST_ROWS, n_rows)
         while high < n_rows and len(self._written(number, table, high)) <= room:
-            high = min(2 * high + _FIRST_ROWS, n_rows)
-        if high == n_rows:
-            whole = self._written(number, table, n_rows)
-            if len(whole) <= room:
-                return whole, n_rows
-        low, high = -1, min(high, n_rows - 1)
-        while low < high:  # the most rows that fit with the marker
-            middle = (low + high + 1) // 2
-            if len(self._marked(number, table, middle)) <= room:
-                low = middle
-            else:
-                high = middle - 1
-        return ("" if low < 0 else self._marked(number, table, low)), low
+            high = min(2 * high, n_rows)
+        if high == n_rows and len(whole := self._written(number, table, n_rows)) <= room:
+            return whole, n_rows
+        some = range(min(high + 1, n_rows))
+        shown = bisect_right(some, room, key=lambda n: len(self._marked(number, table, n))) - 1
+        return ("" if shown < 0 else self._marked(number, table, shown)), shown
 
     def _written(self, number: int, table: Table, n_rows: int) -> str:
         kept = replace(table, rows=table.rows[:n_rows])
@@ -393,18 +367,11 @@ def prompt_file(task: Task[Any]) -> Path:
     """Return the YAML file with the templates of a task; see ``PromptStyle.file``."""
     if task.prompt.file is not None:
         return task.prompt.file
-    files = [
-        _prompts_of(cls) / f"{cls.name}.yaml"
-        for cls in type(task).__mro__
-        if issubclass(cls, Task) and hasattr(cls, "name")
-    ]
-    default = _OWN_PROMPTS / f"{ANSWER_TASK}.yaml"
-    return next((file for file in files if file.is_file()), default)
-
-
-def _prompts_of(cls: type) -> Path:
-    """Return the folder of the prompts of a class."""
-    if is_own_code(cls):
-        return _OWN_PROMPTS
-    file = getattr(sys.modules[cls.__module__], "__file__", None)
-    return Path(file).parent if file else Path.cwd()  # a cell of a notebook is in no file
+    for cls in type(task).__mro__:
+        if issubclass(cls, Task) and hasattr(cls, "name"):
+            module = getattr(sys.modules[cls.__module__], "__file__", None)
+            own = Path(module).parent if module else Path.cwd()  # a notebook's cell is in no file
+            file = (_OWN_PROMPTS if is_own_code(cls) else own) / f"{cls.name}.yaml"
+            if file.is_file():
+                return file
+    return _OWN_PROMPTS / f"{ANSWER_TASK}.yaml"

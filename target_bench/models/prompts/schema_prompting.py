@@ -43,9 +43,6 @@ class SchemaPrompter(Prompter):
 
     scope: SchemaScope = "database"
     databases: Mapping[str, Path] = field(default_factory=dict)
-    _samples: dict[TableId, tuple[Table, Table]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -62,20 +59,12 @@ class SchemaPrompter(Prompter):
 
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
         """Return the request for a query: schema, three rows per table, and the evidence if any."""
-        sampled = [self._sampled(table) for table in tables]
+        sampled = [replace(table, rows=list(table.rows[:SAMPLE_ROWS])) for table in tables]
         evidence = query.metadata.get("evidence")
         text = f"{query.text}\nEvidence: {evidence}" if evidence else query.text
         prompted = super().prompted(replace(query, text=text), sampled)
         request = replace(prompted.request, query=query.text, tables=tuple(tables))
         return replace(prompted, request=request)
-
-    def _sampled(self, table: Table) -> Table:
-        """Return the table with its first rows, which every question about its database shows."""
-        sample = self._samples.get(table.id)
-        if sample is None or sample[0] is not table:
-            sample = table, replace(table, rows=list(table.rows[:SAMPLE_ROWS]))
-            self._samples[table.id] = sample
-        return sample[1]
 
     def repaired(self, prompted: Prompted, generation: Generation) -> Prompted | None:
         """Return a request with the answer and SQLite's error, if the answer is not valid SQL."""
@@ -132,11 +121,8 @@ def _reader() -> "Pool":
 
 
 def _row(row: Sequence[Any]) -> str:
-    return " | ".join(_shortened(" ".join(cell_text(cell).split())) for cell in row)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}..."
+    cells = (" ".join(cell_text(cell).split()) for cell in row)
+    return " | ".join(c if len(c) <= _LONGEST_CELL else f"{c[:_LONGEST_CELL]}..." for c in cells)
 
 
 def create_statement(table: Table) -> str:
