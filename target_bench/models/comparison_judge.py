@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from target_bench.models.judges import ModelJudge, Wording, last_object
 from target_bench.tables.comparison import TableComparison, compare_tables
-from target_bench.tables.comparison.align import Pairs
+from target_bench.tables.comparison.align import Grid, Pairs
 from target_bench.tables.comparison.compare import AnyTable, compare_aligned
 from target_bench.tables.comparison.differences import CellDifference, PartialKind
-from target_bench.tables.comparison.rubric import CellPair, Grid, Outcome
+from target_bench.tables.comparison.rubric import CellPair, Outcome
 
 COMPARISON = Wording(
     "table_comparison",

@@ -5,6 +5,7 @@ assignment (Jonker & Volgenant 1987) O(min(n, m)²·max(n, m)).
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,7 +15,16 @@ from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
 from target_bench.tables.comparison.differences import is_abbreviation, known_name
-from target_bench.tables.comparison.values import CellValue, Unit, converted, number_key, words
+from target_bench.tables.comparison.values import (
+    Cells,
+    CellValue,
+    Unit,
+    converted,
+    name_of,
+    number_key,
+    read_column,
+    words,
+)
 
 Matrix = NDArray[np.float64]
 Pairs = list[tuple[int, int]]
@@ -48,18 +58,45 @@ _ORDER = 1e-6
 """What decides between equals: a place nearer to the own one."""
 
 
-class Columns(NamedTuple):
-    """The columns of a table, read.
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table as it is compared: names of columns, and rows of one length.
 
     Attributes:
-        names: their names without units.
-        values: the cells of each column.
-        units: the unit in the name of each column; None where it has none.
+        header: the names; those of several levels as a path with dots.
+        rows: the cells.
     """
 
-    names: Sequence[str]
-    values: Sequence[Sequence[CellValue]]
-    units: Sequence[Unit | None]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class ReadTable(NamedTuple):
+    """A table with its cells and names read.
+
+    Attributes:
+        grid: the table.
+        names: of its columns, without units.
+        units: the unit in the name of each column; None where it has none.
+        values: the cells of each column.
+    """
+
+    grid: Grid
+    names: tuple[str, ...]
+    units: tuple[Unit | None, ...]
+    values: Sequence[Cells]
+
+
+def read_table(grid: Grid) -> ReadTable:
+    """Read the cells of a table and the names of its columns."""
+    names = [name_of(name) for name in grid.header]
+    columns = zip(*grid.rows, strict=True) if grid.rows else [()] * len(names)
+    return ReadTable(
+        grid,
+        tuple(name.text for name in names),
+        tuple(name.unit for name in names),
+        [read_column(column) for column in columns],
+    )
 
 
 class Merged(NamedTuple):
@@ -81,7 +118,7 @@ class Merged(NamedTuple):
         return part in self.parts and whole == self.whole
 
 
-def align(reference: Columns, prediction: Columns) -> tuple[Pairs, Pairs]:
+def align(reference: ReadTable, prediction: ReadTable) -> tuple[Pairs, Pairs]:
     """Return pairs of columns and pairs of rows that belong together.
 
     Columns are paired by their names and shared values, rows by the cells of paired columns; then
@@ -100,15 +137,8 @@ def align(reference: Columns, prediction: Columns) -> tuple[Pairs, Pairs]:
     return columns, _align_rows(reference, prediction, columns)
 
 
-def align_columns(reference: Columns, prediction: Columns, rows: Pairs, known: Pairs) -> Pairs:
-    """Return pairs of columns that belong together, where rows are paired already.
-
-    Args:
-        reference: the columns of the reference.
-        prediction: those of the prediction.
-        rows: the pairs of rows.
-        known: pairs of columns that are known.
-    """
+def align_columns(reference: ReadTable, prediction: ReadTable, rows: Pairs, known: Pairs) -> Pairs:
+    """Return pairs of columns that belong together, ``known`` ones too, where rows are paired."""
     similar = _column_similarities(reference, prediction)
     for i, j in known:
         similar[i, :], similar[:, j] = 0.0, 0.0
@@ -117,9 +147,9 @@ def align_columns(reference: Columns, prediction: Columns, rows: Pairs, known: P
     return sorted({*columns, *known, *_columns_by_rows(reference, prediction, columns, rows)})
 
 
-def _align_rows(reference: Columns, prediction: Columns, columns: Pairs) -> Pairs:
+def _align_rows(reference: ReadTable, prediction: ReadTable, columns: Pairs) -> Pairs:
     """Return pairs of rows that belong together, by the cells of paired columns."""
-    n, m = (len(side.values[0]) if side.values else 0 for side in (reference, prediction))
+    n, m = len(reference.grid.rows), len(prediction.grid.rows)
     if not n or not m or not columns:
         return [(i, i) for i in range(min(n, m))] if not columns else []
     total, weights = np.zeros((n, m)), 0.0
@@ -129,22 +159,22 @@ def _align_rows(reference: Columns, prediction: Columns, columns: Pairs) -> Pair
         if {cell.type for cell in cells} <= {"bool", "empty"}:
             weight *= _YES_NO
         others = _in_unit(prediction.values[j], prediction.units[j], reference.units[i])
-        total += weight * cell_similarities(cells, others)
+        total += weight * _cell_similarities(cells, others)
         weights += weight
     pairs = _assigned(total / weights, LEAST_ROW)
     if n != m:
         return pairs
     # of as many rows on both sides the rest is paired in its order: rows that were replaced
-    left = (
-        [place for place in range(n) if place not in taken]
-        for taken in ({i for i, _ in pairs}, {j for _, j in pairs})
-    )
+    left = ([row for row in range(n) if row not in taken] for taken in _taken(pairs))
     return sorted([*pairs, *zip(*left, strict=True)])
 
 
-def _in_unit(
-    cells: Sequence[CellValue], source: Unit | None, target: Unit | None
-) -> Sequence[CellValue]:
+def _taken(pairs: Pairs) -> tuple[set[int], set[int]]:
+    """Return the places of either side that are paired."""
+    return {i for i, _ in pairs}, {j for _, j in pairs}
+
+
+def _in_unit(cells: Cells, source: Unit | None, target: Unit | None) -> Cells:
     """Return cells with their numbers in the unit of another column, where both are known."""
     if source is None or target is None or source == target:
         return cells
@@ -176,7 +206,7 @@ def _assigned(similarities: Matrix, least: float) -> Pairs:
     ]
 
 
-def cell_similarities(reference: Sequence[CellValue], prediction: Sequence[CellValue]) -> Matrix:
+def _cell_similarities(reference: Cells, prediction: Cells) -> Matrix:
     """Return (n, m) similarities of the cells of two columns, from 0 to 1."""
     left_cells, first = _distinct(reference)
     right_cells, second = _distinct(prediction)
@@ -227,7 +257,7 @@ def _other_names(left: Sequence[str], right: Sequence[str]) -> Matrix:
     return same
 
 
-def _distinct(cells: Sequence[CellValue]) -> tuple[list[CellValue], list[int]]:
+def _distinct(cells: Cells) -> tuple[list[CellValue], list[int]]:
     """Return the first cell of each key, and for each cell the place of its key among them."""
     first: dict[object, CellValue] = {}
     for cell in cells:
@@ -236,12 +266,12 @@ def _distinct(cells: Sequence[CellValue]) -> tuple[list[CellValue], list[int]]:
     return list(first.values()), [place[cell.key] for cell in cells]
 
 
-def _places(values: Sequence[CellValue], *types: str) -> list[int]:
+def _places(values: Cells, *types: str) -> list[int]:
     return [i for i, value in enumerate(values) if value.type in types]
 
 
-def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
-    names = name_similarities(reference, prediction)
+def _column_similarities(reference: ReadTable, prediction: ReadTable) -> Matrix:
+    names = _name_similarities(reference.names, prediction.names)
     similar: Matrix = np.where(names == 1, 0.9, _BY_NAME * names)
     keys = [
         [frozenset(c.key for c in cells) for cells in side.values]
@@ -249,23 +279,16 @@ def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
     ]
     for i, left in enumerate(keys[0]):
         for j, right in enumerate(keys[1]):
-            larger = max(len(left), len(right))
-            if larger:
-                similar[i, j] += 0.4 * len(left & right) / larger
-    return similar
-
-
-def name_similarities(reference: Columns, prediction: Columns) -> Matrix:
-    """Return similarities of the names of columns, from 0 to 1."""
-    first, second = tuple(reference.names), tuple(prediction.names)
-    similar: Matrix = (
-        _names(first, second) if first and second else np.zeros((len(first), len(second)))
-    )
+            if left or right:
+                similar[i, j] += 0.4 * len(left & right) / max(len(left), len(right))
     return similar
 
 
 @lru_cache(maxsize=1024)
-def _names(first: tuple[str, ...], second: tuple[str, ...]) -> Matrix:
+def _name_similarities(first: tuple[str, ...], second: tuple[str, ...]) -> Matrix:
+    """Return similarities of the names of columns, from 0 to 1."""
+    if not first or not second:
+        return np.zeros((len(first), len(second)))
     left, right = [_start(name) for name in first], [_start(name) for name in second]
     similar = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
     for i, name in enumerate(left):
@@ -277,12 +300,14 @@ def _names(first: tuple[str, ...], second: tuple[str, ...]) -> Matrix:
     return similar
 
 
-def _with_evidence(reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs) -> Pairs:
+def _with_evidence(
+    reference: ReadTable, prediction: ReadTable, columns: Pairs, rows: Pairs
+) -> Pairs:
     """Return the pairs of columns with alike names, or with a row in which both are filled.
 
     That cells of both are empty does not make columns of different names one.
     """
-    names = name_similarities(reference, prediction)
+    names = _name_similarities(reference.names, prediction.names)
     return [
         (i, j)
         for i, j in columns
@@ -294,16 +319,17 @@ def _with_evidence(reference: Columns, prediction: Columns, columns: Pairs, rows
     ]
 
 
-def _columns_by_rows(reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs) -> Pairs:
+def _columns_by_rows(
+    reference: ReadTable, prediction: ReadTable, columns: Pairs, rows: Pairs
+) -> Pairs:
     """Return pairs of columns that are left, whose cells agree in the rows that are paired."""
-    taken = [{pair[side] for pair in columns} for side in (0, 1)]
     left = [
-        [i for i in range(len(table.names)) if i not in used]
-        for table, used in zip((reference, prediction), taken, strict=True)
+        [i for i in range(len(table.names)) if i not in taken]
+        for table, taken in zip((reference, prediction), _taken(columns), strict=True)
     ]
     if not all(left) or not rows:
         return []
-    names = name_similarities(reference, prediction)
+    names = _name_similarities(reference.names, prediction.names)
     similar = np.zeros((len(left[0]), len(left[1])))
     for place, i in enumerate(left[0]):
         for other, j in enumerate(left[1]):
@@ -341,7 +367,7 @@ _LEAST_MERGED = 0.6
 
 
 def merged_columns(
-    reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs
+    reference: ReadTable, prediction: ReadTable, columns: Pairs, rows: Pairs
 ) -> tuple[Merged, ...]:
     """Return the columns that were merged in the prediction, then those that were split."""
     turned_columns, turned_rows = ([(j, i) for i, j in pairs] for pairs in (columns, rows))
@@ -352,7 +378,7 @@ def merged_columns(
 
 
 def _merged(
-    apart: Columns, together: Columns, columns: Pairs, rows: Pairs, in_prediction: bool
+    apart: ReadTable, together: ReadTable, columns: Pairs, rows: Pairs, in_prediction: bool
 ) -> Iterator[Merged]:
     """Yield columns of one table, one of them not paired at least, that one of the other holds."""
     paired = dict(columns)
@@ -362,17 +388,16 @@ def _merged(
         ["" if column[i].type == "empty" else _spaced(column[i]) for i, _ in rows]
         for column in apart.values
     ]
-    for j in range(len(together.names)):
-        whole = [_spaced(together.values[j][place]) for _, place in rows]
+    for j, cells in enumerate(together.values):
+        whole = [_spaced(cells[place]) for _, place in rows]
         parts = [
             i
-            for i in range(len(apart.names))
-            if (i not in paired or paired[i] == j) and _is_held(texts[i], whole)
+            for i, part in enumerate(texts)
+            if (i not in paired or paired[i] == j) and _is_held(part, whole)
         ]
         # no part alone is the whole in most rows
         if len(parts) > 1 and all(
-            sum(apart.values[part][r].key == together.values[j][s].key for r, s in rows)
-            < len(rows) / 2
+            sum(apart.values[part][r].key == cells[s].key for r, s in rows) < len(rows) / 2
             for part in parts
         ):
             yield Merged(tuple(parts), j, in_prediction)

@@ -1,46 +1,38 @@
 """Two tables compared by rules, without a language model (TabAlign and TabCompare by rules)."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from statistics import fmean
-from typing import Any, TypeGuard
+from typing import Any
 from unicodedata import normalize
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Cell, Table
 from target_bench.tables.answer_tables import MOST_CELLS, AnswerTable
 from target_bench.tables.comparison.align import (
-    Columns,
+    Grid,
     Merged,
     Pairs,
+    ReadTable,
     align,
     align_columns,
     merged_columns,
+    read_table,
 )
 from target_bench.tables.comparison.differences import CellDifference, difference
-from target_bench.tables.comparison.rubric import (
-    CellPair,
-    ColumnPair,
-    Grid,
-    Outcome,
-    PlacePair,
-    TableComparison,
-)
+from target_bench.tables.comparison.rubric import CellPair, ColumnPair, PlacePair, TableComparison
 from target_bench.tables.comparison.values import (
     CellValue,
     DataType,
     Unit,
-    are_long_identifiers,
+    are_identifiers,
     cell_value,
     converted,
-    has_zeros_first,
-    in_one_order,
     in_order_of_each_other,
     name_of,
     text_value,
-    with_compact_dates,
     with_header,
     words,
 )
@@ -76,18 +68,17 @@ def compare_tables(
         DataError: a table has more rows, columns or cells than are compared.
     """
     names = [key] if isinstance(key, str) else list(key)
-    reference_grid, prediction_grid = _grid(reference, "reference"), _grid(prediction, "prediction")
+    grid, other = _grid(reference, "reference"), _grid(prediction, "prediction")
     if names:
-        return _compared_by_key(_ReadTable(reference_grid), _ReadTable(prediction_grid), names)
-    _check_size(reference_grid, "reference")
-    _check_size(prediction_grid, "prediction")
-    names_at = _transposed_at(reference_grid, prediction_grid)
+        return _compared_by_key(read_table(grid), read_table(other), names)
+    _check_size(grid, "reference")
+    _check_size(other, "prediction")
+    names_at = _transposed_at(grid, other)
     if names_at is not None:
-        prediction_grid = _transposed(prediction_grid, names_at)
-        _check_size(prediction_grid, "transposed prediction")
-    first, second = _ReadTable(reference_grid), _ReadTable(prediction_grid)
-    columns, rows = align(first.columns, second.columns)
-    return _compared(first, second, columns, rows, names_at is not None)
+        other = _transposed(other, names_at)
+        _check_size(other, "transposed prediction")
+    first, second = read_table(grid), read_table(other)
+    return _compared(first, second, *align(first, second), turned=names_at is not None)
 
 
 def compare_aligned(
@@ -102,7 +93,7 @@ def compare_aligned(
         rows: pairs of places of rows.
         turned: whether the prediction was transposed before.
     """
-    return _compared(_ReadTable(reference), _ReadTable(prediction), columns, rows, turned)
+    return _compared(read_table(reference), read_table(prediction), columns, rows, turned)
 
 
 # Tables of any kind as rectangles: rows are filled with empty cells to one length.
@@ -116,32 +107,26 @@ def _grid(table: AnyTable | Any, role: str) -> Grid:
     """
     if isinstance(table, Grid):
         return table
+    rows: Sequence[Sequence[Cell]]
     if isinstance(table, AnswerTable):
-        return _rectangle(table.rows)
-    if isinstance(table, Table):
+        rows = table.rows
+    elif isinstance(table, Table):
         has_levels = table.grid is not None and table.grid.header_rows > 1
-        header = table.grid.header_paths() if table.grid and has_levels else table.header
-        return _rectangle([header, *table.rows])
-    kind = type(table)
-    if kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame":
-        return _rectangle(_rows_of_frame(table))
-    return _rectangle(_checked_rows(table, role))
-
-
-def _rectangle(rows: Sequence[Sequence[Cell]]) -> Grid:
-    texts = [[_text(cell) for cell in row] for row in rows]
-    if not texts:
-        return Grid((), ())
-    header = len(texts[0])
-    width = max(map(len, texts))
+        rows = [table.grid.header_paths() if table.grid and has_levels else table.header]
+        rows = [*rows, *table.rows]
+    elif hasattr(table, "itertuples"):
+        rows = _rows_of_frame(table)
+    elif isinstance(table, list | tuple) and all(isinstance(row, list | tuple) for row in table):
+        rows = table
+    else:
+        raise ConfigError(
+            f"the {role} is {table!r:.60}, a {type(table).__name__}. A Table, an AnswerTable, a "
+            "pandas DataFrame, or a list of lists with the header first are compared"
+        )
+    texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    width = max(map(len, texts), default=0)
     filled = [(*row, *[""] * (width - len(row))) for row in texts]
-    return Grid(filled[0], tuple(filled[1:]), sum(len(row) != header for row in texts[1:]))
-
-
-def _text(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    return cell.decode(errors="replace") if isinstance(cell, bytes) else str(cell)
+    return Grid(filled[0], tuple(filled[1:])) if filled else Grid((), ())
 
 
 def _rows_of_frame(frame: Any) -> list[list[Cell]]:
@@ -151,30 +136,6 @@ def _rows_of_frame(frame: Any) -> list[list[Cell]]:
     header = [".".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in frame.columns]
     values = frame.astype(object).where(frame.notna(), None)
     return [header, *(list(row) for row in values.itertuples(index=False, name=None))]
-
-
-_ACCEPTED = (
-    "A Table, an AnswerTable, a pandas DataFrame, or a list of rows with the header first are "
-    "compared"
-)
-
-
-def _checked_rows(table: object, role: str) -> Sequence[Sequence[Cell]]:
-    """Return the rows that a user gave, if they are a list of lists.
-
-    Raises:
-        ConfigError: it is another data frame, a text, a mapping, or anything else.
-    """
-    if not _is_list(table):
-        raise ConfigError(f"the {role} is a {type(table).__name__}. {_ACCEPTED}")
-    for number, row in enumerate(table):
-        if not _is_list(row):
-            raise ConfigError(f"the {role}: row {number} is {row!r:.40}, not a list. {_ACCEPTED}")
-    return table
-
-
-def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
 def _check_size(grid: Grid, role: str) -> None:
@@ -203,24 +164,25 @@ def _transposed_at(reference: Grid, prediction: Grid) -> int | None:
     """
     if not prediction.rows or not reference.header:
         return None
-    names, columns = _edges(reference)
-    other_names, other_columns = _edges(prediction)
+    (names, columns), (other_names, other_columns) = (
+        ([name_of(name).text for name in grid.header], _lines(grid))
+        for grid in (reference, prediction)
+    )
     across = [_agreement(names, column) for column in other_columns]
-    place = across.index(max(across))
     keys_across = [_agreement(column, other_names) for column in columns]
     keys = columns[keys_across.index(max(keys_across))]
-    best = across[place], max(keys_across)
+    best = max(across), max(keys_across)
     along = (
         _agreement(names, other_names),
         max(_agreement(keys, column) for column in other_columns),
     )
-    return place if sum(best) > sum(along) + 0.2 and max(best) >= _LEAST_ACROSS else None
+    is_turned = sum(best) > sum(along) + 0.2 and max(best) >= _LEAST_ACROSS
+    return across.index(max(across)) if is_turned else None
 
 
-def _edges(grid: Grid) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Return the names of the columns, and each column with its name."""
-    names = tuple(name_of(name).text for name in grid.header)
-    return names, list(zip(grid.header, *grid.rows, strict=True))
+def _lines(grid: Grid) -> list[tuple[str, ...]]:
+    """Return each column with its name."""
+    return list(zip(grid.header, *grid.rows, strict=True))
 
 
 def _agreement(texts: Sequence[str], others: Sequence[str]) -> float:
@@ -232,28 +194,25 @@ def _agreement(texts: Sequence[str], others: Sequence[str]) -> float:
 
 def _transposed(grid: Grid, names_at: int) -> Grid:
     """Return a table with its rows as columns; ``names_at`` is the column with their names."""
-    columns = list(zip(*(grid.header, *grid.rows), strict=True))
-    turned = [columns[names_at], *columns[:names_at], *columns[names_at + 1 :]]
-    return Grid(turned[0], tuple(turned[1:]), grid.ragged)
+    columns = _lines(grid)
+    return Grid(columns[names_at], (*columns[:names_at], *columns[names_at + 1 :]))
 
 
 # Rows paired by a key.
 
-_Key = tuple[object, ...]
-"""What the columns of a key say of a row."""
-
 
 def _compared_by_key(
-    reference: "_ReadTable", prediction: "_ReadTable", names: Sequence[str]
+    reference: ReadTable, prediction: ReadTable, names: Sequence[str]
 ) -> TableComparison:
     places = [
-        [_place_of(name, side.grid, role) for name in names]
-        for side, role in ((reference, "reference"), (prediction, "prediction"))
+        (
+            _place_of(name, reference.grid, "reference"),
+            _place_of(name, prediction.grid, "prediction"),
+        )
+        for name in names
     ]
     rows, repeated = _rows_paired(reference, prediction, places)
-    columns = align_columns(
-        reference.columns, prediction.columns, rows, list(zip(*places, strict=True))
-    )
+    columns = align_columns(reference, prediction, rows, places)
     return replace(_compared(reference, prediction, columns, rows), repeated_keys=repeated)
 
 
@@ -263,146 +222,59 @@ def _place_of(name: str, grid: Grid, role: str) -> int:
     Raises:
         ConfigError: there is none, or there are several.
     """
-    for places in (
-        [i for i, other in enumerate(grid.header) if other == name],
-        [i for i, other in enumerate(grid.header) if _as_typed(other) == _as_typed(name)],
-    ):
-        if len(places) == 1:
-            return places[0]
-        if places:
-            raise ConfigError(f"key {name!r}: the {role} has {len(places)} columns of this name")
+    places = [i for i, other in enumerate(grid.header) if other == name]
+    places = places or [i for i, n in enumerate(grid.header) if _as_typed(n) == _as_typed(name)]
+    if len(places) == 1:
+        return places[0]
+    count = f"{len(places)} columns of this name" if places else "no such column"
     raise ConfigError(
-        f"key {name!r}: the {role} has no such column. Its columns are {', '.join(grid.header)}"
+        f"key {name!r}: the {role} has {count}. Its columns are {', '.join(grid.header)}"
     )
 
 
-def _rows_paired(
-    reference: "_ReadTable", prediction: "_ReadTable", places: Sequence[Sequence[int]]
-) -> tuple[Pairs, int]:
+def _rows_paired(reference: ReadTable, prediction: ReadTable, places: Pairs) -> tuple[Pairs, int]:
     """Return the pairs of rows with equal keys, and the number of keys of several rows.
 
     Keys of equal text come first, then those that are equal in another format: ``01`` and ``1``
     may be two keys of one table, and ``1`` and ``1.0`` one key of two. Dates of equal text but in
     columns of another order are not equal.
     """
-    sides = list(zip((reference, prediction), places, strict=True))
-    texts = [_keys(side, at, lambda cell: (cell.text.strip(), cell.key)) for side, at in sides]
-    read = [_keys(side, at, lambda cell: cell.key) for side, at in sides]
+    columns = [
+        [table.values[pair[side]] for pair in places]
+        for side, table in enumerate((reference, prediction))
+    ]
     pairs: Pairs = []
-    repeated: set[_Key] = set()
-    for keys in (texts, read):
-        done = [{pair[side] for pair in pairs} for side in (0, 1)]
-        rows = [_rows_by_key(own, taken) for own, taken in zip(keys, done, strict=True)]
-        for side, by_key in enumerate(rows):
-            repeated |= {read[side][own[0]] for own in by_key.values() if len(own) > 1}
+    repeated: set[tuple[object, ...]] = set()
+    for by_text in (True, False):
+        taken = [{pair[side] for pair in pairs} for side in (0, 1)]
+        rows: list[dict[tuple[object, ...], list[int]]] = [{}, {}]
+        for side, keys in enumerate(columns):
+            for row, cells in enumerate(zip(*keys, strict=True)):
+                if row not in taken[side]:
+                    texts = [cell.text.strip() for cell in cells] if by_text else ()
+                    key: tuple[object, ...] = (*texts, *(cell.key for cell in cells))
+                    rows[side].setdefault(key, []).append(row)
+            repeated |= {key[-len(keys) :] for key, own in rows[side].items() if len(own) > 1}
         for key, own in rows[0].items():
             pairs += zip(own, rows[1].get(key, ()), strict=False)
     return sorted(pairs), len(repeated)
 
 
-def _keys(
-    side: "_ReadTable", places: Sequence[int], read: Callable[[CellValue], object]
-) -> list[_Key]:
-    """Return what the columns of the key say of each row."""
-    columns = [map(read, side.columns.values[place]) for place in places]
-    return list(zip(*columns, strict=True))
-
-
-def _rows_by_key(keys: Sequence[_Key], done: Container[int]) -> dict[_Key, list[int]]:
-    """Return key -> the places of its rows, in their order, but those that are done."""
-    rows: dict[_Key, list[int]] = {}
-    for row, key in enumerate(keys):
-        if row not in done:
-            rows.setdefault(key, []).append(row)
-    return rows
-
-
 # The comparison of aligned tables.
 
 
-class _ReadTable:
-    """A table with its cells and names read.
-
-    Attributes:
-        grid: the table.
-        names: the names of its columns, with their units.
-        columns: its columns as they are aligned.
-    """
-
-    def __init__(self, grid: Grid) -> None:
-        self.grid = grid
-        self.names = [name_of(name) for name in grid.header]
-        read = [[cell_value(cell) for cell in row] for row in grid.rows]
-        values = (
-            [
-                in_one_order(with_compact_dates(_letters_as_text(column)))
-                for column in zip(*read, strict=True)
-            ]
-            if read
-            else [[] for _ in self.names]
-        )
-        self.columns = Columns(
-            [name.text for name in self.names], values, [name.unit for name in self.names]
-        )
-
-    def type(self, column: int) -> DataType:
-        """Return the type of most cells of a column, ``other`` if none has most of them."""
-        types = Counter(cell.type for cell in self.columns.values[column] if cell.type != "empty")
-        if not types:
-            return "empty"
-        most, count = types.most_common(1)[0]
-        return most if count * 2 > types.total() else "other"
-
-    def unit(self, column: int, cell: CellValue) -> Unit | None:
-        """Return the unit of a number, which its cell or the name of its column says."""
-        return with_header(cell.unit, self.names[column].unit)
-
-    def scale(self, column: int, unit: Unit | None) -> float:
-        """Return the mean size, in a unit, of a column's numbers that have one; 0 without any."""
-        numbers = (
-            converted(cell.number, self.unit(column, cell), unit)
-            for cell in self.columns.values[column]
-            if cell.type == "number"
-        )
-        sizes = [abs(number) for number in numbers if number is not None]
-        return fmean(sizes) if sizes else 0.0
-
-    def words(self) -> frozenset[str]:
-        """Return the words of its texts: what stands in the reference is no slip."""
-        return frozenset(
-            word
-            for column in self.columns.values
-            for cell in column
-            if cell.type == "string"
-            for word in words(cell.text).split()
-        )
-
-
-def _letters_as_text(column: Sequence[CellValue]) -> Sequence[CellValue]:
-    """Return a column with its ``Y`` and ``N`` as texts unless most of its cells are booleans."""
-    types = Counter(cell.type for cell in column)
-    if not types["bool"] or types["bool"] * 2 > len(column) - types["empty"]:
-        return column
-    return [
-        text_value(cell.text) if cell.type == "bool" and cell.text in {*"YyNn"} else cell
-        for cell in column
-    ]
-
-
 def _compared(
-    reference: _ReadTable, prediction: _ReadTable, columns: Pairs, rows: Pairs, turned: bool = False
+    reference: ReadTable, prediction: ReadTable, columns: Pairs, rows: Pairs, turned: bool = False
 ) -> TableComparison:
-    merged = merged_columns(reference.columns, prediction.columns, columns, rows)
+    merged = merged_columns(reference, prediction, columns, rows)
     columns = _with_merged(columns, merged)
     whole = {(i, j): each for each in merged for i, j in columns if each.has(i, j)}
-    column_pairs = _all_pairs(columns, len(reference.grid.header), len(prediction.grid.header))
+    pairs = _all_pairs(columns, len(reference.names), len(prediction.names))
     return TableComparison(
         reference.grid,
         prediction.grid,
         turned,
-        tuple(
-            _column_pair(reference, prediction, pair, tuple(pair) in whole) for pair in column_pairs
-        ),
+        tuple(_column_pair(reference, prediction, pair, pair in whole) for pair in pairs),
         tuple(_all_pairs(rows, len(reference.grid.rows), len(prediction.grid.rows))),
         tuple(_cells(reference, prediction, columns, rows, whole)),
         merged,
@@ -431,33 +303,39 @@ def _all_pairs(matched: Pairs, n: int, m: int) -> list[PlacePair]:
 
 
 def _column_pair(
-    reference: _ReadTable, prediction: _ReadTable, pair: PlacePair, is_merged: bool
+    reference: ReadTable, prediction: ReadTable, pair: PlacePair, is_merged: bool
 ) -> ColumnPair:
-    name = "" if pair.reference is None else reference.grid.header[pair.reference]
-    other = "" if pair.prediction is None else prediction.grid.header[pair.prediction]
-    types: list[DataType] = [
-        "empty" if place is None else side.type(place)
-        for side, place in zip((reference, prediction), pair, strict=True)
-    ]
-    renamed = pair.is_matched and name != other and not is_merged
-    extra = pair.reference is None
-    return ColumnPair(
-        pair,
-        other if extra else name,
-        other,
-        types[1] if extra else types[0],
-        types[1],
-        _renamed(name, other) if renamed else None,
+    name, other = (
+        "" if place is None else table.grid.header[place]
+        for table, place in zip((reference, prediction), pair, strict=True)
     )
+    type_, other_type = (
+        "empty" if place is None else _type(table, place)
+        for table, place in zip((reference, prediction), pair, strict=True)
+    )
+    if pair.reference is None:
+        return ColumnPair(pair, other, other, other_type, other_type)
+    renamed = pair.is_matched and name != other and not is_merged
+    return ColumnPair(
+        pair, name, other, type_, other_type, _renamed(name, other) if renamed else None
+    )
+
+
+def _type(table: ReadTable, column: int) -> DataType:
+    """Return the type of most cells of a column, ``other`` if none has most of them."""
+    types = Counter(cell.type for cell in table.values[column] if cell.type != "empty")
+    if not types:
+        return "empty"
+    most, count = types.most_common(1)[0]
+    return most if count * 2 > types.total() else "other"
 
 
 def _renamed(name: str, other: str) -> CellDifference:
     """Return how two names of a column differ, without their units."""
+    apart = None
     if _as_typed(name) != _as_typed(other):
         apart = difference(text_value(name_of(name).text), text_value(name_of(other).text))
-        if apart is not None:
-            return apart
-    return CellDifference("format", 0.0)
+    return apart or CellDifference("format", 0.0)
 
 
 _TYPED = str.maketrans("ı‐‑‒–—―−", "i-------", "^\u0307")
@@ -470,52 +348,66 @@ def _as_typed(name: str) -> str:
 
 
 def _cells(
-    reference: _ReadTable,
-    prediction: _ReadTable,
+    reference: ReadTable,
+    prediction: ReadTable,
     columns: Pairs,
     rows: Pairs,
     merged: Mapping[tuple[int, int], Merged],
 ) -> Iterator[CellPair]:
     """Yield the cells of paired rows and columns of which one is not empty, row by row."""
-    scale = cache(reference.scale)
-    known = reference.words()
-    paired = [(pair, *_paired_column(reference, prediction, *pair, rows)) for pair in columns]
+    known = frozenset(  # what stands in the reference is no slip
+        word
+        for column in reference.values
+        for cell in column
+        if cell.type == "string"
+        for word in words(cell.text).split()
+    )
+
+    @cache
+    def scale(column: int, unit: Unit | None) -> float:
+        """Return the mean size, in a unit, of a column's numbers that have one; 0 without any."""
+        header = reference.units[column]
+        numbers = (
+            converted(cell.number, with_header(cell.unit, header), unit)
+            for cell in reference.values[column]
+            if cell.type == "number"
+        )
+        sizes = [abs(number) for number in numbers if number is not None]
+        return fmean(sizes) if sizes else 0.0
+
+    def compared(
+        pair: tuple[int, int], first: CellValue, second: CellValue
+    ) -> CellDifference | None:
+        units = reference.units[pair[0]], prediction.units[pair[1]]
+        is_number = first.type == "number"
+        size = scale(pair[0], with_header(first.unit, units[0])) if is_number else 0.0
+        return difference(first, second, *units, size, pair in identifying, known)
+
+    identifying = {
+        (k, m) for k, m in columns if are_identifiers(reference.values[k], prediction.values[m])
+    }
+    paired = []
+    for k, m in columns:
+        sides = (
+            [reference.values[k][i] for i, _ in rows],
+            [prediction.values[m][j] for _, j in rows],
+        )
+        paired.append(((k, m), list(zip(*in_order_of_each_other(*sides), strict=True))))
     for place, (i, j) in enumerate(rows):
-        for (k, m), identifies, cells in paired:
-            first, second = cells[place]
-            empty = (first.type == "empty", second.type == "empty")
+        first_row, second_row = reference.grid.rows[i], prediction.grid.rows[j]
+        for pair, cells in paired:
+            empty = [cell.type == "empty" for cell in cells[place]]
             if all(empty):
                 continue
-            apart = None
-            outcome: Outcome = "extra" if empty[0] else "missing"
-            if (k, m) in merged or not any(empty):
-                if (k, m) in merged:
-                    apart = _merged_apart(
-                        reference.grid.rows[i], prediction.grid.rows[j], merged[k, m]
-                    )
-                else:
-                    size = scale(k, reference.unit(k, first)) if first.type == "number" else 0.0
-                    units = reference.names[k].unit, prediction.names[m].unit
-                    apart = difference(first, second, *units, size, identifies, known)
-                outcome = "partial" if apart is not None and apart.share > 0 else "exact"
-            yield CellPair(
-                PlacePair(i, j),
-                PlacePair(k, m),
-                reference.grid.rows[i][k],
-                prediction.grid.rows[j][m],
-                outcome,
-                apart,
-            )
-
-
-def _paired_column(
-    reference: _ReadTable, prediction: _ReadTable, place: int, other: int, rows: Pairs
-) -> tuple[bool, list[tuple[CellValue, CellValue]]]:
-    """Return whether a column's numbers are identifiers, and its cells in each pair of rows."""
-    first, second = reference.columns.values[place], prediction.columns.values[other]
-    identifies = has_zeros_first(first) or has_zeros_first(second) or are_long_identifiers(first)
-    sides = in_order_of_each_other([first[i] for i, _ in rows], [second[j] for _, j in rows])
-    return identifies, list(zip(*sides, strict=True))
+            own = PlacePair(i, j), PlacePair(*pair), first_row[pair[0]], second_row[pair[1]]
+            if any(empty) and pair not in merged:
+                yield CellPair(*own, "extra" if empty[0] else "missing")
+                continue
+            if pair in merged:
+                apart = _merged_apart(first_row, second_row, merged[pair])
+            else:
+                apart = compared(pair, *cells[place])
+            yield CellPair(*own, "partial" if apart and apart.share > 0 else "exact", apart)
 
 
 def _merged_apart(

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 from itertools import pairwise, product
@@ -120,29 +120,27 @@ def difference(
         identifies: whether numbers of these columns are identifiers.
         known: words that are no slips, because the reference has them.
     """
-    same_unit = reference_unit == prediction_unit
-    if same_unit and reference.text.casefold() == prediction.text.casefold():
+    if (
+        reference_unit == prediction_unit
+        and reference.text.casefold() == prediction.text.casefold()
+    ):
         return None if reference.text == prediction.text else _FORMAT
-    if identifies and reference.type == prediction.type == "number":
-        return _identifiers(reference, prediction)
-    if reference.type == prediction.type == "number":
-        units = (
-            with_header(reference.unit, reference_unit),
-            with_header(prediction.unit, prediction_unit),
-        )
-        apart = _numbers(reference, prediction, units, scale)
-        if reference.relation == prediction.relation:
-            return apart
-        return _related(reference, prediction, apart)
+    types = {reference.type, prediction.type}
+    units = (
+        with_header(reference.unit, reference_unit),
+        with_header(prediction.unit, prediction_unit),
+    )
+    if types == {"number"}:
+        if identifies:
+            return _identifiers(reference, prediction)
+        return _numbers(reference, prediction, units, scale)
     if reference.text == prediction.text:
         return None
     if reference.key == prediction.key:
         return _FORMAT
-    if {reference.type, prediction.type} == {"number", "time"}:
-        apart = _durations(reference, prediction, reference_unit, prediction_unit)
-        if apart is not None:
-            return apart
-    if reference.type != prediction.type:
+    if types == {"number", "time"} and (apart := _durations(reference, prediction, units)):
+        return apart
+    if len(types) > 1:
         return _types(reference, prediction, known)
     if reference.type == "date":
         return _dates(reference, prediction)
@@ -151,7 +149,9 @@ def difference(
     if reference.type == "bool":
         return CellDifference("boolean", 1.0)
     if reference.type == "list":
-        return _lists(reference, prediction)
+        items = len(reference.items ^ prediction.items)
+        share = items / len(reference.items | prediction.items)
+        return CellDifference("list", share, float(items), "items")
     return _texts(reference.text, prediction.text, known)
 
 
@@ -164,69 +164,16 @@ def _identifiers(reference: CellValue, prediction: CellValue) -> CellDifference:
     return CellDifference("identifier", _ZEROS_LOST, float(zeros[1] - zeros[0]), "leading zeros")
 
 
+_Units = tuple[Unit | None, Unit | None]
+
+
 def _numbers(
-    reference: CellValue,
-    prediction: CellValue,
-    units: tuple[Unit | None, Unit | None],
-    scale: float,
+    reference: CellValue, prediction: CellValue, units: _Units, scale: float
 ) -> CellDifference | None:
-    name = unit_label(units[0])
-    if units[0] == units[1]:
-        return _amounts(reference, prediction, name, scale)
-    if units[0] is None or units[1] is None:
-        return _with_one_unit(reference, prediction, units, scale)
-    value = converted(prediction.number, units[1], units[0])
-    if value is None:
-        return CellDifference("unit", 1.0, None, name)
-    if _near(reference.number, value):
-        return _FORMAT
-    return _apart(reference.number, value, name, scale)
-
-
-def _with_one_unit(
-    reference: CellValue,
-    prediction: CellValue,
-    units: tuple[Unit | None, Unit | None],
-    scale: float,
-) -> CellDifference | None:
-    """Compare two numbers of which one has a unit: its scale counts, its name may be left out."""
-    name = unit_label(units[0])
-    in_names = reference.unit is None and prediction.unit is None
-    known = units[0] or units[1] or Unit("")
-    if known.scale != 1:
-        value = converted(prediction.number, units[1], units[0])
-        assert value is not None, "only the scale is converted"
-        if _near(reference.number, value):
-            return _FORMAT
-        is_left_out = _same(reference.number, prediction.number) or (known.name and not in_names)
-        apart = _apart(reference.number, value, name, scale)
-        return apart._replace(kind="unit") if is_left_out else apart
-    if in_names:
-        return _amounts(reference, prediction, name, scale)
-    if reference.key == prediction.key and PERCENT not in known.name:
-        return _FORMAT
-    if _same(reference.number, prediction.number) or _is_percentage(reference, prediction, units):
-        return CellDifference("unit", 0.0, 0.0, name)
-    return _apart(reference.number, prediction.number, name, scale)._replace(kind="unit")
-
-
-def _is_percentage(
-    reference: CellValue, prediction: CellValue, units: tuple[Unit | None, Unit | None]
-) -> bool:
-    """Return whether one number is a share and the other the same share in percent."""
-    first, second = (
-        cell.number * (0.01 if unit is not None and unit.name == PERCENT else 1)
-        for cell, unit in zip((reference, prediction), units, strict=True)
-    )
-    return any(unit is not None and unit.name == PERCENT for unit in units) and _near(
-        first, second, 1e-9
-    )
-
-
-def _related(
-    reference: CellValue, prediction: CellValue, apart: CellDifference | None
-) -> CellDifference:
-    """Add to the difference of two numbers that they are related to what is meant in two ways."""
+    """Compare two numbers; to be a bound or an estimate of one side alone is a difference, too."""
+    apart = _amounts(reference, prediction, units, scale)
+    if reference.relation == prediction.relation:
+        return apart
     more = 1.0 if are_opposite_bounds(reference.relation, prediction.relation) else _RELATED
     if apart is None or not apart.share:
         return CellDifference("relation", more)
@@ -234,12 +181,42 @@ def _related(
 
 
 def _amounts(
-    reference: CellValue, prediction: CellValue, name: str, scale: float
+    reference: CellValue, prediction: CellValue, units: _Units, scale: float
 ) -> CellDifference | None:
-    """Compare two numbers of one unit, or of none."""
-    if _same(reference.number, prediction.number):
+    """Compare two amounts: a unit of one side alone may be left out, its scale may not."""
+    name = unit_label(units[0])
+    is_same = _same(reference.number, prediction.number)
+    in_names = reference.unit is None and prediction.unit is None
+    known = units[0] or units[1] or Unit("")
+    one_unit = None in units and units[0] != units[1]
+    if one_unit and known.scale == 1 and not in_names:
+        if reference.key == prediction.key and known.name != PERCENT:
+            return _FORMAT
+        if is_same or _is_percentage(reference, prediction, units):
+            return CellDifference("unit", 0.0, 0.0, name)
+        return _apart(reference.number, prediction.number, name, scale)._replace(kind="unit")
+    if units[0] == units[1] or (one_unit and known.scale == 1):
+        if not is_same:
+            return _apart(reference.number, prediction.number, name, scale)
         return None if reference.text == prediction.text else _FORMAT
-    return _apart(reference.number, prediction.number, name, scale)
+    value = converted(prediction.number, units[1], units[0])
+    if value is None:
+        return CellDifference("unit", 1.0, None, name)
+    if _near(reference.number, value):
+        return _FORMAT
+    apart = _apart(reference.number, value, name, scale)
+    is_left_out = one_unit and (is_same or (known.name and not in_names))
+    return apart._replace(kind="unit") if is_left_out else apart
+
+
+def _is_percentage(reference: CellValue, prediction: CellValue, units: _Units) -> bool:
+    """Return whether one number is a share and the other the same share in percent."""
+    percent = [unit is not None and unit.name == PERCENT for unit in units]
+    first, second = (
+        cell.number * (0.01 if is_percent else 1)
+        for cell, is_percent in zip((reference, prediction), percent, strict=True)
+    )
+    return any(percent) and _near(first, second, 1e-9)
 
 
 def _apart(reference: float, prediction: float, name: str, scale: float) -> CellDifference:
@@ -250,11 +227,8 @@ def _apart(reference: float, prediction: float, name: str, scale: float) -> Cell
 
 def _same(first: float, second: float) -> bool:
     """Return whether two numbers are equal but for noise; integers have none."""
-    if first == second:
-        return True
-    return isclose(first, second, rel_tol=_NOISE, abs_tol=0.0) and not (
-        first % 1 == second % 1 == 0
-    )
+    is_noise = isclose(first, second, rel_tol=_NOISE, abs_tol=0.0)
+    return first == second or (is_noise and not first % 1 == second % 1 == 0)
 
 
 def _near(first: float, second: float, share: float = _ROUNDING) -> bool:
@@ -263,19 +237,13 @@ def _near(first: float, second: float, share: float = _ROUNDING) -> bool:
 
 
 def _types(reference: CellValue, prediction: CellValue, known: Container[str]) -> CellDifference:
-    pair = {reference.type, prediction.type}
-    if pair == {"bool", "number"}:
-        number, truth = (
-            (reference, prediction) if reference.type == "number" else (prediction, reference)
-        )
-        if number.number == (1.0 if truth.key else 0.0):
-            return _FORMAT
-    if "string" in pair or "list" in pair:
+    by_type = {cell.type: cell for cell in (reference, prediction)}
+    if by_type.keys() == {"bool", "number"} and by_type["number"].number == by_type["bool"].key:
+        return _FORMAT
+    if "string" in by_type or "list" in by_type:
         as_texts = _texts(reference.text, prediction.text, known)
-        points = [
-            len(_POINT.findall(cell.text)) for cell in (reference, prediction)
-        ]  # 5-6 is not 5.6
-        is_decimal = "number" in pair and points[0] != points[1]
+        points = {len(_POINT.findall(cell.text)) for cell in (reference, prediction)}
+        is_decimal = "number" in by_type and len(points) > 1  # 5-6 is not 5.6
         if as_texts.kind != "different" and not (as_texts.kind == "format" and is_decimal):
             return as_texts
     return CellDifference("type", 1.0)
@@ -344,31 +312,22 @@ def _times(reference: CellValue, prediction: CellValue) -> CellDifference:
     return CellDifference("time", min(1.0, abs(gap) / max(first, 1.0)), gap, "seconds")
 
 
-def _durations(
-    reference: CellValue,
-    prediction: CellValue,
-    reference_unit: Unit | None,
-    prediction_unit: Unit | None,
-) -> CellDifference | None:
+def _durations(reference: CellValue, prediction: CellValue, units: _Units) -> CellDifference | None:
     """Compare ``1:30:00`` with ``1 h 30 min``; None where the number is no amount of time."""
-    seconds = [
-        _options_in_seconds(cell, unit)
-        for cell, unit in ((reference, reference_unit), (prediction, prediction_unit))
-    ]
-    if not all(seconds):
+    options = list(map(_options_in_seconds, (reference, prediction), units))
+    if not all(options):
         return None
-    first, second = min(product(*seconds), key=lambda pair: abs(pair[1] - pair[0]))
+    first, second = min(product(*options), key=lambda pair: abs(pair[1] - pair[0]))
     if _near(first, second):
         return _FORMAT
     gap = second - first
     return CellDifference("time", min(1.0, abs(gap) / max(first, 1.0)), gap, "seconds")
 
 
-def _options_in_seconds(cell: CellValue, header: Unit | None) -> list[float]:
+def _options_in_seconds(cell: CellValue, unit: Unit | None) -> list[float]:
     """Return what a time, or an amount of time, may be in seconds: ``3:45`` may be minutes."""
     if cell.type == "time":
         return [cell.number, *([cell.number / 60] if cell.text.count(":") == 1 else [])]
-    unit = with_header(cell.unit, header)
     seconds = converted(cell.number, unit, Unit("second")) if unit and unit.name else None
     return [] if seconds is None else [seconds]
 
@@ -380,13 +339,6 @@ def _seconds(cell: CellValue, other: CellValue) -> float:
     return cell.number / 60 if is_plain and beside_fraction else cell.number
 
 
-def _lists(reference: CellValue, prediction: CellValue) -> CellDifference:
-    apart = len(reference.items ^ prediction.items)
-    return CellDifference(
-        "list", apart / len(reference.items | prediction.items), float(apart), "items"
-    )
-
-
 def _texts(reference: str, prediction: str, known: Container[str]) -> CellDifference:
     first, second = words(reference), words(prediction)
     if text_key(reference) == text_key(prediction):
@@ -395,7 +347,8 @@ def _texts(reference: str, prediction: str, known: Container[str]) -> CellDiffer
     other = CellDifference("different", 1.0, float(edits), "edits")
     if _are_opposite_texts(first, second):
         return other
-    keeps_digits = _digits(first) == _digits(second)
+    # a slip in a digit is another number
+    keeps_digits = [c for c in first if c.isdigit()] == [c for c in second if c.isdigit()]
     names = [known_name(text_key(text)) for text in (reference, prediction)]
     same_name = names[0] is not None and names[0] == names[1]
     if same_name or (
@@ -406,27 +359,16 @@ def _texts(reference: str, prediction: str, known: Container[str]) -> CellDiffer
     is_slip = not any(word in known for word in {*second.split()} - {*first.split()})
     if is_slip and share <= _TYPO and keeps_digits and signs(reference) == signs(prediction):
         return CellDifference("typo", share, float(edits), "edits")
-    # texts without letters, such as results, say another thing in another order
-    if not any(map(str.isalpha, reference + prediction)) or not _shares_words(first, second):
-        return other
+    # Alike letters, as of male and female, say nothing of the meaning: a word is shared, or the
+    # same letters are divided otherwise. Texts without letters, such as results, say another thing
+    # in another order.
+    shares_words = not set(first.split()).isdisjoint(second.split())
+    shares_words |= first.replace(" ", "") == second.replace(" ", "")
+    has_letters = any(map(str.isalpha, reference + prediction))
     similarity = token_sort_ratio(first, second) / 100
-    if similarity >= _SHARED:
+    if shares_words and has_letters and similarity >= _SHARED:
         return CellDifference("semantic", max(_REWORDED, 1 - similarity), float(edits), "edits")
     return other
-
-
-def _shares_words(first: str, second: str) -> bool:
-    """Return whether texts have a word in common, or are the same letters divided otherwise.
-
-    Alike letters, as of ``male`` and ``female``, say nothing of the meaning.
-    """
-    one_word = first.replace(" ", "") == second.replace(" ", "")
-    return one_word or not set(first.split()).isdisjoint(second.split())
-
-
-def _digits(text: str) -> list[str]:
-    """Return the digits of a text: a slip in a digit is another number."""
-    return [c for c in text if c.isdigit()]
 
 
 def is_abbreviation(short: str, long: str) -> bool:
@@ -434,11 +376,8 @@ def is_abbreviation(short: str, long: str) -> bool:
     parts, whole = short.split(), long.split()
     if not parts or not whole or len(short) > len(long) - 2:
         return False
-    letters = short.replace(" ", "")
-    if len(whole) > 1 and letters in (
-        _initials(whole),
-        _initials(w for w in whole if w not in _SMALL),
-    ):
+    initials = {"".join(w[0] for w in whole), "".join(w[0] for w in whole if w not in _SMALL)}
+    if len(whole) > 1 and short.replace(" ", "") in initials:
         return True
     least = 1 if len(whole) > 1 else 2
     return len(parts) == len(whole) and all(
@@ -448,10 +387,6 @@ def is_abbreviation(short: str, long: str) -> bool:
 
 _SMALL = frozenset({"of", "the", "and", "for", "in", "de", "la"})
 """Words that initials may leave out: ``USA`` is ``United States of America``."""
-
-
-def _initials(whole: Iterable[str]) -> str:
-    return "".join(word[0] for word in whole)
 
 
 def _shortens(short: str, long: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.text_tables import Column, TextTable, text
-from target_bench.tables.comparison.align import Merged
+from target_bench.tables.comparison.align import Grid, Merged
 from target_bench.tables.comparison.differences import CellDifference, PartialKind
 from target_bench.tables.comparison.values import DataType, cell_value
 
@@ -89,21 +89,6 @@ class CellPair(NamedTuple):
     prediction: str
     outcome: Outcome
     difference: CellDifference | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table as it is compared: names of columns, and rows of one length.
-
-    Attributes:
-        header: the names; those of several levels as a path with dots.
-        rows: the cells.
-        ragged: rows that were longer or shorter than the header.
-    """
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    ragged: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache, lru_cache
@@ -332,7 +333,33 @@ def _list(text: str, _plain: str) -> CellValue | None:
     return None
 
 
-# What a whole column says about its cells: identifiers, and the order of its dates.
+# What a whole column says about its cells: booleans, identifiers, and the order of its dates.
+
+
+def read_column(texts: Sequence[str]) -> Cells:
+    """Read the cells of a column, each as the others say that it is meant.
+
+    ``Y`` and ``N`` are texts unless most cells are booleans, ``20240105`` is a date where all cells
+    are dates, and dates in digits have the day or the month first, as most that can be read in one
+    way alone.
+    """
+    cells = [cell_value(text) for text in texts]
+    types = Counter(cell.type for cell in cells)
+    if types["bool"] * 2 <= len(cells) - types["empty"]:
+        cells = [
+            text_value(cell.text) if cell.type == "bool" and cell.text in {*"YyNn"} else cell
+            for cell in cells
+        ]
+    dates = [_compact_date(cell) or cell for cell in cells]
+    if {"date", "empty"}.issuperset(cell.type for cell in dates):
+        cells = dates
+    votes = 0
+    for cell in cells:
+        places = _DAY_OR_MONTH.match(cell.text) if cell.type == "date" else None
+        if places is not None:
+            votes += (int(places[1]) > 12) - (int(places[2]) > 12)
+    return _with_order(cells, votes > 0) if votes else cells
+
 
 _ZEROS_FIRST = re.compile(r"0\d{2,}")
 """An integer of three digits or more that begins with zero: ``05`` is a month or a minute."""
@@ -343,25 +370,21 @@ _LONG_IDENTIFIER = 11
 _DAY_OR_MONTH = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]\d")
 
 
-def has_zeros_first(cells: Cells) -> bool:
-    """Return whether a column has codes that begin with zero, such as postal codes.
+def are_identifiers(reference: Cells, prediction: Cells) -> bool:
+    """Return whether the numbers of paired columns are codes or long integers, not amounts.
 
-    Codes have one length, or most of them begin so: one ``007`` among amounts makes no codes of
-    them.
+    Codes, such as postal ones, begin with zero in either column: all have one length, or most of
+    them begin so (one ``007`` among amounts makes no codes of them). Long integers of the reference
+    have one length of eleven digits or more, and none ends in three zeros, as amounts do.
     """
-    integers = [cell.text for cell in cells if cell.type == "number" and cell.text.isdecimal()]
-    n = sum(1 for text in integers if _ZEROS_FIRST.fullmatch(text))
-    return n > 0 and (len({len(text) for text in integers}) == 1 or 2 * n > len(integers))
-
-
-def are_long_identifiers(cells: Cells) -> bool:
-    """Return whether a column has long integers of one length that nobody calculates with.
-
-    They have eleven digits or more and nothing else, and none ends in three zeros, as amounts do.
-    """
-    texts = [cell.text for cell in cells if cell.type != "empty"]
+    for cells in (reference, prediction):
+        integers = [cell.text for cell in cells if cell.type == "number" and cell.text.isdecimal()]
+        n = sum(1 for text in integers if _ZEROS_FIRST.fullmatch(text))
+        if n > 0 and (len(set(map(len, integers))) == 1 or 2 * n > len(integers)):
+            return True
+    texts = [cell.text for cell in reference if cell.type != "empty"]
     return (
-        len({len(text) for text in texts}) == 1
+        len(set(map(len, texts))) == 1
         and len(texts[0]) >= _LONG_IDENTIFIER
         and all(re.fullmatch(r"\d+", text) and not text.endswith("000") for text in texts)
     )
@@ -370,31 +393,11 @@ def are_long_identifiers(cells: Cells) -> bool:
 _COMPACT_DATE = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 
 
-def with_compact_dates(cells: Cells) -> Cells:
-    """Return a column with ``20240105`` as a date, if all its cells are dates, so or otherwise."""
-    dates = [_compact_date(cell) or cell for cell in cells]
-    return dates if {"date", "empty"}.issuperset(cell.type for cell in dates) else cells
-
-
 def _compact_date(cell: CellValue) -> CellValue | None:
     match = _COMPACT_DATE.fullmatch(cell.text) if cell.type == "number" else None
     written = "-".join(match.groups()) if match else ""
     date = _date(written, written)
     return date._replace(text=cell.text) if date else None
-
-
-def in_one_order(cells: Cells) -> Cells:
-    """Return a column with its dates in digits read in one order: the day, or the month, first.
-
-    Dates that can be read in one way alone decide, by majority; without any the column stays as it
-    is.
-    """
-    votes = 0
-    for cell in cells:
-        places = _DAY_OR_MONTH.match(cell.text) if cell.type == "date" else None
-        if places is not None:
-            votes += (int(places[1]) > 12) - (int(places[2]) > 12)
-    return _with_order(cells, votes > 0) if votes else cells
 
 
 def in_order_of_each_other(first: Cells, second: Cells) -> tuple[Cells, Cells]:
