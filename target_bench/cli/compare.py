@@ -155,21 +155,24 @@ def _print(compared: "Comparison | PaperTable", layout: Any, form: str, every_no
 PLOT_HELP = """Draw stored runs as .svg, .pdf or .png files (extra plots).
 
 recall-at-k: recall at every k of retrieval runs, with 95% bands. distractors: a score over the
-number of tables mixed in. pareto: a score over time per query, and over cost, with the Pareto
-front. slices: bars of a score for every part of the queries. radar: what a task sums answers up by,
-as abilities of text-to-table.
+number of tables mixed in. pareto: a score over time per query, with the Pareto front. slices: bars
+of a score for every part of the queries. radar: what a task sums answers up by, as abilities of
+text-to-table.
 """
 
 Plot = Literal["recall-at-k", "distractors", "pareto", "slices", "radar"]
 
-_KINDS: Mapping[Plot, tuple[Collection[str], str]] = {
-    "recall-at-k": ({"data_dir"}, "cutoffs"),
-    "distractors": ({"metric"}, "tables"),
-    "pareto": ({"metric"}, ""),
-    "slices": ({"metric", "slices", "by"}, ""),
-    "radar": ((), ""),
+_OPTIONS: Mapping[Plot, Collection[str]] = {
+    "recall-at-k": ("data_dir",),
+    "distractors": ("metric",),
+    "pareto": ("metric",),
+    "slices": ("metric", "slices", "by"),
+    "radar": (),
 }
-"""The options of each kind, and in what the runs of a folder may differ beside systems."""
+"""The options of each kind."""
+
+_VARIED = {"recall-at-k": "cutoffs", "distractors": "tables"}
+"""In what the runs of a folder may differ beside systems."""
 
 
 def plot(
@@ -187,11 +190,14 @@ def plot(
     from target_bench.reporting import plots
     from target_bench.runs.newest import COMPARED
 
-    options, varied = _KINDS[kind]
     for name in ("metric", "slices", "by", "data_dir"):
-        if context.params[name] and name not in options:
+        if context.params[name] and name not in _OPTIONS[kind]:
             flag = name.replace("slices", "slice").replace("_", "-")
             raise ConfigError(f"--{flag} is not for plot {kind}")
+    parts = [*(slices or ()), *(by or ())]
+    if kind == "slices" and not parts:
+        raise ConfigError("name a property of the queries with --by, as in --by difficulty")
+    varied = _VARIED.get(kind)
     folders = _named(runs, {name: value for name, value in COMPARED.items() if name != varied})
     if kind == "recall-at-k":
         with TerminalObserver() as observer:
@@ -203,9 +209,6 @@ def plot(
     elif kind == "radar":
         plots.radar(folders, output)
     else:
-        parts = [*(slices or ()), *(by or ())]
-        if not parts:
-            raise ConfigError("name a property of the queries with --by, as in --by difficulty")
         plots.by_slice(folders, output, parts, metric)
     typer.echo(output)
 

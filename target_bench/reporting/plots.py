@@ -13,8 +13,8 @@ picture. Each raises
 import io
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,25 +23,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
-from target_bench.core.metric import SYNTHETIC, MetricSpec, score_of, stored_name
+from target_bench.core.metric import SYNTHETIC, MetricSpec, Score, score_of, stored_name
 from target_bench.core.observer import Observer
 from target_bench.harness.resume import ResumedRun
 from target_bench.metrics import stats
-from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
+from target_bench.metrics.retrieval import judge, parse
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs import slicing
 from target_bench.runs.differences import labels
 from target_bench.runs.record_log import write_file
 from target_bench.runs.result import Result, check_same_data, read_run
-from target_bench.runs.slicing import MissingPluginError, part_score
+from target_bench.runs.slicing import part_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_FEW = 12
-"""Up to this many cutoffs each has a mark."""
 
 Curve = NDArray[np.float64]
 
@@ -61,22 +58,13 @@ def recall_at_k(
         observer: gets what is noted about the corpus; default: warnings of Python.
     """
     runs = read(folders, path)
-    from matplotlib.ticker import MaxNLocator
-
     curves = [recall_at_every_k(run, data_dir, observer or Observer()) for run in runs]
-    names = labels(runs)
-    with _settings():
-        drawn, (axes,) = _figure(5.6, 3.9)
-        for i, (name, curve) in enumerate(zip(names, curves, strict=True)):
+    with _picture(path, 5.6, 3.9, _subject(runs)) as axes:
+        for i, (name, curve) in enumerate(zip(labels(runs), curves, strict=True)):
             ks = np.arange(1, len(curve[0]) + 1)
-            every = 1 if len(ks) <= _FEW else max(1, len(ks) // 10)
-            _line_with_band(axes, i, name, ks, *curve, markevery=every)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set(
-            xlabel="k (tables)", ylabel=f"recall@k{synthetic_mark(runs)}", title=_subject(runs)
-        )
-        axes.set_ylim(0, 1.02)
-        save_picture(drawn, axes, path)
+            _line_with_band(axes, i, name, ks, *curve, markevery=1 + len(ks) // 13)
+        axes.locator_params("x", integer=True)
+        axes.set(xlabel="k (tables)", ylabel=f"recall@k{synthetic_mark(runs)}", ylim=(0, 1.02))
 
 
 def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
@@ -98,46 +86,55 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
             f"all runs have {sizes[0]:,} distractors; name runs with different --distractors"
         )
     names = labels([next(iter(points.values())) for points in lines.values()])
-    with _settings():
-        drawn, (axes,) = _figure(5.6, 3.9)
+    with _picture(path, 5.6, 3.9, _subject(runs)) as axes:
         for i, (label, points) in enumerate(zip(names, lines.values(), strict=True)):
-            scores = [_score(points[n], name) for n in sorted(points)]
-            bounds = [s.low for s in scores], [s.high for s in scores]
-            _line_with_band(axes, i, label, sorted(points), [s.value for s in scores], *bounds)
-        if sizes[-1] > 50 * next(n for n in sizes if n):
-            axes.set_xscale("symlog", linthresh=next(n for n in sizes if n))
+            scores = [points[n][name] for n in sorted(points)]
+            bands = ([getattr(s, part) for s in scores] for part in ("value", "low", "high"))
+            _line_with_band(axes, i, label, sorted(points), *bands)
+        _wide_axis(axes, sizes)
         axes.set_xticks(sizes, [f"{n:,}" for n in sizes], rotation=30 if len(sizes) > 6 else 0)
         axes.minorticks_off()
-        axes.set(xlabel="distractor tables", ylabel=_axis_label(name, spec), title=_subject(runs))
-        _score_axis(axes, spec)
-        save_picture(drawn, axes, path)
+        axes.set_xlabel("distractor tables")
+        _score_axis(axes, name, spec)
 
 
 def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
-    """Draw a score over milliseconds per query, and over cost a query where a run cost something.
+    """Draw a score over milliseconds per query.
 
-    A run is on the Pareto front if none is both better and cheaper; the front is a line. A run of
+    A run is on the Pareto front if none is both better and faster; the front is a line. A run of
     whose time something came out of a cache has no place; its name stands below the picture.
     """
     runs = read(folders, path)
     name, spec = _metric(runs, metric)
-    names = labels(runs)
-    times = [milliseconds(run) for run in runs]
-    panels = [("milliseconds per query", times)]
-    untimed = [legend_label(name) for name, x in zip(names, times, strict=True) if x is None]
-    costs = [_cost(run) for run in runs]
-    if any(costs):
-        panels.append(("cost a query", costs))
-    with _settings():
-        drawn, all_axes = _figure(4.8 * len(panels) + 0.8, 3.9, len(panels))
-        for axes, (what, xs) in zip(all_axes, panels, strict=True):
-            _pareto_panel(axes, runs, names, name, spec, xs)
-            axes.set(xlabel=what, ylabel=_axis_label(name, spec))
-            _score_axis(axes, spec)
-        all_axes[0].set_title(_subject(runs))
+    names, times, scores = labels(runs), list(map(milliseconds, runs)), [run[name] for run in runs]
+    points = {
+        i: (time, score.value)
+        for i, (time, score) in enumerate(zip(times, scores, strict=True))
+        if time is not None and not isnan(score.value)
+    }
+    if not points:
+        raise ConfigError(
+            f"none of the runs was timed, without anything from a cache, and has a {name}"
+        )
+    places = list(points)
+    best = [places[place] for place in front(list(points.values()), spec.higher_is_better)]
+    untimed = [legend_label(label) for label, x in zip(names, times, strict=True) if x is None]
+    with _picture(path, 5.6, 3.9, _subject(runs)) as axes:
+        line = np.array([points[i] for i in best]).T
+        axes.plot(*line, "--", color="#777777", linewidth=1.2, zorder=1, label="Pareto front")
+        for i, (time, value) in points.items():
+            look = line_style(i) | {"linestyle": "none", "markersize": 8}
+            look |= {} if i in best else {"markerfacecolor": "white"}
+            bars = _errors([scores[i]])
+            label = legend_label(names[i])
+            axes.errorbar([time], [value], bars, label=label, capsize=2, elinewidth=1, **look)
+        axes.set_xlim(left=0)
+        _wide_axis(axes, sorted(time for time, _ in points.values()), 20)
+        axes.set_xlabel("milliseconds per query")
+        _score_axis(axes, name, spec)
         if untimed:
-            drawn.supxlabel(f"without a time of its own: {', '.join(untimed)}", fontsize="small")
-        save_picture(drawn, all_axes[0], path)
+            below = f"without a time of its own: {', '.join(untimed)}"
+            axes.figure.supxlabel(below, fontsize="small")
 
 
 def by_slice(
@@ -149,59 +146,51 @@ def by_slice(
     """
     runs = read(folders, path)
     name, spec = _metric(runs, metric)
-    names = labels(runs)
     conditions = [slicing.parse(text) for text in slices]
     masks = slicing.parts(runs[0].slices, conditions, len(runs[0].query_ids))
-    parts = [
+    scores_of_runs = [
         [part_score(run.measured(name), mask, run.scores[name]) for mask in masks.values()]
         for run in runs
     ]
     ticks = [
         f"{legend_label(part or 'all')} ({score.n:,})"
-        for part, score in zip(masks, parts[0], strict=True)
+        for part, score in zip(masks, scores_of_runs[0], strict=True)
     ]
-    rows = max(1, len(ticks)) * (0.22 * len(runs) + 0.25)
-    with _settings():
-        drawn, (axes,) = _figure(6.4, max(2.6, 1.2 + rows))
-        thickness = 0.8 / len(runs)
-        for i, scores in enumerate(parts):
+    thickness = 0.8 / len(runs)
+    height = 1.2 + len(ticks) * (0.22 * len(runs) + 0.25)
+    with _picture(path, 6.4, max(2.6, height), _subject(runs)) as axes:
+        for i, (label, scores) in enumerate(zip(labels(runs), scores_of_runs, strict=True)):
             axes.barh(
                 np.arange(len(scores)) + (i - (len(runs) - 1) / 2) * thickness,
                 [score.value for score in scores],
                 thickness * 0.9,
                 xerr=_errors(scores),
-                label=legend_label(names[i]),
-                color=COLOURS[i % len(COLOURS)],
+                label=legend_label(label),
+                color=line_style(i)["color"],
                 error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#444444"},
             )
         axes.set_yticks(range(len(ticks)), ticks)
         axes.set_ylim(len(ticks) - 0.5, -0.5)  # a part without a judged query has a place too
         axes.grid(axis="y", visible=False)
-        axes.set(xlabel=_axis_label(name, spec), title=_subject(runs))
+        axes.set_xlabel(_axis_label(name, spec))
         axes.set_xlim(0, 1.02 if spec.scale == "share" else None)
-        save_picture(drawn, axes, path)
 
 
 def radar(folders: Sequence[Path], path: Path) -> None:
     """Draw the profiles that the task of the runs gives, as abilities; one line per run."""
     runs = read(folders, path)
-    names = labels(runs)
     label, shares_of_runs = profiles(runs)
     corners = list(shares_of_runs[0])
     angles = np.linspace(0, 2 * np.pi, len(corners) + 1)
-    with _settings():
-        drawn, (axes,) = _figure(5.6, 4.6, projection="polar")
-        polar: Any = axes
+    with _picture(path, 5.6, 4.6, f"{_subject(runs)}: {label}", "polar") as polar:
         polar.set_theta_offset(np.pi / 2)
         polar.set_theta_direction(-1)
-        for i, (name, shares) in enumerate(zip(names, shares_of_runs, strict=True)):
+        for i, (name, shares) in enumerate(zip(labels(runs), shares_of_runs, strict=True)):
             values = [shares[corner] for corner in corners]
             polar.plot(angles, [*values, values[0]], label=legend_label(name), **line_style(i))
         polar.set_xticks(angles[:-1], corners)
         polar.set_ylim(0, 1)
         polar.set_yticks([0.25, 0.5, 0.75, 1])
-        polar.set_title(f"{_subject(runs)}: {label}")
-        save_picture(drawn, axes, path)
 
 
 # Data besides scores
@@ -211,8 +200,6 @@ def read(folders: Sequence[Path], path: Path) -> list[Result]:
     """Return the runs, each once, after seeing that one picture of them can be written there."""
     check_path(path)
     runs = [read_run(f) for f in {folder.resolve(): folder for folder in folders}.values()]
-    if not runs:
-        raise ConfigError("name at least one run")
     advice = "A picture is of runs of one task on the same queries."
     check_same_data(runs, ("task", "queries_fingerprint"), advice)
     over: dict[tuple[str, ...], list[Result]] = {}
@@ -229,15 +216,13 @@ def profiles(runs: Sequence[Result]) -> tuple[str, list[Mapping[str, float]]]:
     Raises:
         ConfigError: it says none of a run.
     """
-    blocks = []
-    for run in runs:
-        block = next((block for block in run.summary if len(block.profile) > 2), None)
-        if block is None:
+    blocks = [[block for block in run.summary if len(block.profile) > 2] for run in runs]
+    for run, of_run in zip(runs, blocks, strict=True):
+        if not of_run:
             raise ConfigError(
                 f"{run.folder.name}: the task {run.task} has no shares that a radar shows"
             )
-        blocks.append(block)
-    return blocks[0].label, [block.profile for block in blocks]
+    return blocks[0][0].label, [of_run[0].profile for of_run in blocks]
 
 
 def recall_at_every_k(
@@ -272,11 +257,12 @@ def recall_at_every_k(
     queries = tuple(query for query in queries if query.synthetic == bool(synthetic_mark([run])))
     depth = run.identity.top_k[-1]
     judged = judge([stored[q.id].tables for q in queries], [q.gold for q in queries], depth)
-    metrics: list[RetrievalMetric] = [parse(f"recall@{k}") for k in range(1, depth + 1)]
-    statistics = [metric.statistics(judged) for metric in metrics]
-    recall = [score_of(m, s) for m, s in zip(metrics, statistics, strict=True)]
-    bounds = [stats.interval(m, s) for m, s in zip(metrics, statistics, strict=True)]
-    return np.array(recall), *np.array(bounds).T
+    points = []
+    for metric in (parse(f"recall@{k}") for k in range(1, depth + 1)):
+        statistics = metric.statistics(judged)
+        points.append((score_of(metric, statistics), *stats.interval(metric, statistics)))
+    recall, low, high = np.array(points).T
+    return recall, low, high
 
 
 def milliseconds(run: Result) -> float | None:
@@ -308,6 +294,18 @@ def front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) 
     return sorted(best, key=points.__getitem__)
 
 
+def synthetic_mark(runs: Sequence[Result]) -> str:
+    """Return the end of the names of metrics: that of synthetic questions, if all are synthetic."""
+    names = [name for run in runs for name in run.scores]
+    return SYNTHETIC if names and all(name.endswith(SYNTHETIC) for name in names) else ""
+
+
+def _metric(runs: Sequence[Result], metric: str | None) -> tuple[str, MetricSpec]:
+    """Return a metric, by default the one that leads, and its declaration."""
+    name = stored_name(metric or leading_metric(runs)[0], runs[0].scores)
+    return name, spec_of(name, runs[0].scores.get(name))
+
+
 # Parts of pictures
 
 
@@ -324,81 +322,23 @@ def _subject(runs: Sequence[Result]) -> str:
     return f"{', '.join(corpora)} · {runs[0].task.replace('_', ' ')}"
 
 
-def synthetic_mark(runs: Sequence[Result]) -> str:
-    """Return the end of the names of metrics: that of synthetic questions, if all are synthetic."""
-    names = [name for run in runs for name in run.scores]
-    return SYNTHETIC if names and all(name.endswith(SYNTHETIC) for name in names) else ""
-
-
-def _pareto_panel(
-    axes: "Axes",
-    runs: Sequence[Result],
-    names: Sequence[str],
-    metric: str,
-    spec: MetricSpec,
-    xs: Sequence[float | None],
-) -> None:
-    scores = [_score(run, metric) for run in runs]
-    points = {
-        i: (x, scores[i].value)
-        for i, x in enumerate(xs)
-        if x is not None and not isnan(scores[i].value)
-    }
-    if not points:
-        raise ConfigError(
-            f"none of the runs was timed, without anything from a cache, and has a {metric}"
-        )
-    known, places = list(points), list(points.values())
-    best = [known[place] for place in front(places, spec.higher_is_better)]
-    xs_of_best, ys_of_best = zip(*(points[i] for i in best), strict=True)
-    axes.plot(xs_of_best, ys_of_best, "--", c="#777777", lw=1.2, zorder=1, label="Pareto front")
-    for i in known:
-        look = line_style(i) | {"linestyle": "none"}
-        axes.errorbar(
-            [points[i][0]],
-            [points[i][1]],
-            _errors([scores[i]]),
-            label=legend_label(names[i]),
-            capsize=2,
-            elinewidth=1,
-            markersize=8,
-            markerfacecolor=look["color"] if i in best else "white",
-            **look,
-        )
-    positive = [x for x, _ in places if x > 0]
-    if positive and max(positive) > 20 * min(positive):
-        axes.set_xscale("symlog", linthresh=min(positive))
-    else:
-        axes.set_xlim(left=0)
-
-
-def _metric(runs: Sequence[Result], metric: str | None) -> tuple[str, MetricSpec]:
-    """Return a metric, by default the one that leads, and its declaration."""
-    name = stored_name(metric or leading_metric(runs)[0], runs[0].scores)
-    return name, spec_of(name, runs[0].scores.get(name))
-
-
-def _cost(run: Result) -> float | None:
-    """Of an answer; None where it is not known."""
-    cost = run.answer_counts.cost if run.answer_counts is not None else None
-    return None if cost is None else cost / run.n_queries
-
-
-def _score(run: Result, metric: str) -> Any:
-    with suppress(MissingPluginError):
-        run.measured(metric)
-    return run.scores[metric]
-
-
-def _errors(scores: Sequence[Any]) -> list[list[float]]:
+def _errors(scores: Sequence[Score]) -> list[list[float]]:
     return [[max(0, s.value - s.low) for s in scores], [max(0, s.high - s.value) for s in scores]]
+
+
+def _wide_axis(axes: "Axes", xs: Sequence[float], widest: float = 50) -> None:
+    """Make the axis of these ascending values logarithmic where they lie far from each other."""
+    least = next((x for x in xs if x > 0), xs[-1])
+    if xs[-1] > widest * least:
+        axes.set_xscale("symlog", linthresh=least)
 
 
 def _axis_label(metric: str, spec: MetricSpec) -> str:
     return metric if spec.higher_is_better else f"{metric} (lower is better)"
 
 
-def _score_axis(axes: "Axes", spec: MetricSpec) -> None:
+def _score_axis(axes: "Axes", metric: str, spec: MetricSpec) -> None:
+    axes.set_ylabel(_axis_label(metric, spec))
     if spec.scale == "share":
         low, high = axes.get_ylim()
         axes.set_ylim(max(0, low) if low > 0.02 else -0.02, min(1.02, max(high, 0.1)))
@@ -415,7 +355,6 @@ COLOURS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", ":", "-.")
 
-_SUFFIXES = (".svg", ".pdf", ".png")
 _STYLE: Mapping[str, Any] = {
     "svg.hashsalt": "target-bench",
     "pdf.fonttype": 42,
@@ -432,10 +371,12 @@ _STYLE: Mapping[str, Any] = {
     "lines.markersize": 5,
     "figure.dpi": 100,
 }
-_SIGNED = {"svg": ("Date",), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
+_SIGNED = {
+    ".svg": ("Date",),
+    ".pdf": ("CreationDate", "Creator", "Producer"),
+    ".png": ("Software",),
+}
 """Entries with a date or the version of matplotlib, which are left out."""
-
-_LABEL_WIDTH = 34
 
 
 def check_path(path: Path) -> None:
@@ -445,7 +386,7 @@ def check_path(path: Path) -> None:
         ConfigError: the name does not end in .svg, .pdf or .png.
         MissingExtraError: matplotlib is not installed.
     """
-    if path.suffix.lower() not in _SUFFIXES:
+    if path.suffix.lower() not in _SIGNED:
         raise ConfigError(f"{path}: expected a file that ends in .svg, .pdf or .png")
     try:
         import matplotlib  # noqa: F401 (whether it is there)
@@ -453,23 +394,21 @@ def check_path(path: Path) -> None:
         raise MissingExtraError("matplotlib", "plots", "a plot") from error
 
 
-def _settings() -> Any:
-    """Return the settings of matplotlib, for a ``with`` around all drawing."""
+@contextmanager
+def _picture(
+    path: Path, width: float, height: float, title: str, projection: str | None = None
+) -> Iterator[Any]:
+    """Give the axes of an empty picture of this many inches; what is drawn is then written."""
     import matplotlib
-
-    chosen: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
-    return matplotlib.rc_context(chosen)
-
-
-def _figure(
-    width: float, height: float, columns: int = 1, projection: str | None = None
-) -> "tuple[Figure, list[Axes]]":
-    """Return an empty picture of this many inches, with axes beside each other."""
     from matplotlib.figure import Figure
 
-    drawn = Figure(figsize=(width, height), layout="constrained")
-    axes = drawn.subplots(1, columns, squeeze=False, subplot_kw={"projection": projection})
-    return drawn, list(axes[0])
+    chosen: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
+    with matplotlib.rc_context(chosen):
+        drawn = Figure(figsize=(width, height), layout="constrained")
+        axes = drawn.subplots(subplot_kw={"projection": projection})
+        axes.set_title(title)
+        yield axes
+        save_picture(drawn, axes, path)
 
 
 def line_style(i: int) -> dict[str, Any]:
@@ -484,8 +423,7 @@ def line_style(i: int) -> dict[str, Any]:
 
 def legend_label(name: str) -> str:
     """Return a name for the legend, in lines that break after commas where possible."""
-    lines = textwrap.wrap(re.sub(r",(?=\S)", ", ", name), _LABEL_WIDTH, break_on_hyphens=False)
-    return "\n".join(lines)
+    return "\n".join(textwrap.wrap(re.sub(r",(?=\S)", ", ", name), 34, break_on_hyphens=False))
 
 
 def save_picture(drawn: "Figure", axes: "Axes", path: Path) -> None:
@@ -495,7 +433,7 @@ def save_picture(drawn: "Figure", axes: "Axes", path: Path) -> None:
         longest = max(len(line) for name in names for line in name.split("\n"))
         drawn.set_figwidth(drawn.get_figwidth() + 0.6 + 0.085 * longest)  # inches
         drawn.legend(handles, names, loc="outside right upper")
-    kind = path.suffix.lower()[1:]
+    kind = path.suffix.lower()
     buffer = io.BytesIO()
-    drawn.savefig(buffer, format=kind, metadata=dict.fromkeys(_SIGNED[kind]), dpi=150)
+    drawn.savefig(buffer, format=kind[1:], metadata=dict.fromkeys(_SIGNED[kind]), dpi=150)
     write_file(path, buffer.getvalue(), "-o")
