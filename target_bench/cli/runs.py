@@ -284,7 +284,7 @@ def fsck(
     checks = [check(folder) for folder in folders]
     count = Counter[str](checked.state for checked in checks)
     if as_json:
-        print_json([checked.to_json() for checked in checks])
+        print_json([{**each._asdict(), "folder": str(each.folder)} for each in checks])
     else:
         for checked in checks:
             if checked.state == "unfinished":
@@ -309,8 +309,9 @@ def gc(
     from target_bench.runs.integrity import removable, remove
 
     unfinished = removable(out)
-    for run in unfinished:
-        say(f"{run.folder}: {run.why}, {run.bytes / 1e6:.1f} MB")
+    for folder, state in unfinished.items():
+        n_bytes = sum(path.stat().st_size for path in folder.iterdir())
+        say(f"{folder}: {state}, {n_bytes / 1e6:.1f} MB")
     if not unfinished:
         say("nothing to remove")
     elif not yes:

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from target_bench.core.errors import StoreError, TargetBenchError
 from target_bench.core.files import free_lock
 from target_bench.runs import corpus_tables
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import key_of, read_manifest
-from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, LOGS, RANKINGS, cannot, is_torn
+from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, LOGS, RANKINGS, is_torn, refused
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import MissingPluginError
 
@@ -26,9 +25,8 @@ _FILES = {
 _AGAIN = "run the same command again"
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What a look at a run folder found.
+class Checked(NamedTuple):
+    """What a look at a run folder shows.
 
     Attributes:
         folder: the run folder.
@@ -46,10 +44,6 @@ class Checked:
     problems: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the mapping field name -> value."""
-        return {**asdict(self), "folder": str(self.folder)}
-
 
 def check(folder: Path) -> Checked:
     """Look at a run folder: manifest, identity, every line, coverage and scores."""
@@ -62,27 +56,24 @@ def check(folder: Path) -> Checked:
             problems += filter(None, [run.identity_problem()])
         elif any((folder / n).exists() for n in (RANKINGS.file, ANSWERS.file, "scores.json")):
             problems.append("manifest.json is missing, but there are answers")
-    except TargetBenchError as error:
+    except StoreError as error:
         problems.append(str(error))
     stored: dict[str, dict[str, Any]] = {}
     for records in LOGS:
-        values, damaged, path = {}, [], folder / records.file
+        path, lines = folder / records.file, []
         try:
-            for value in records.lines(folder):
-                if isinstance(value, StoreError):
-                    damaged.append(str(value))
-                else:
-                    values[records.query_id(value)] = value
+            lines += records.lines(folder)
         except StoreError as error:
-            damaged.append(str(error))
+            problems.append(str(error))
+        damaged = [str(line) for line in lines if isinstance(line, StoreError)]
         if (more := len(damaged) - _LINES_NAMED) > 0:
             damaged[_LINES_NAMED:] = [f"{path}: {more:,} more lines are damaged"]
         problems += damaged
-        stored[records.file] = values
+        whole = [line for line in lines if not isinstance(line, StoreError)]
+        stored[records.file] = {records.query_id(value): value for value in whole}
         if is_torn(path):
-            notes.append(
-                f"{records.file}: the last line is incomplete; it is removed when the run continues"
-            )
+            torn = "the last line is incomplete; it is removed when the run continues"
+            notes.append(f"{records.file}: {torn}")
     answered = stored[ANSWERS.file] or stored[RANKINGS.file]
     if run.is_scored and not problems:
         try:
@@ -90,9 +81,10 @@ def check(folder: Path) -> Checked:
             problems += _score_problems(run, answered, stored[JUDGEMENTS.file])
         except TargetBenchError as error:
             problems.append(str(error))
+    state: Literal["finished", "unfinished"] = "finished" if run.is_scored else "unfinished"
     return Checked(
         folder,
-        "damaged" if problems else "finished" if run.is_scored else "unfinished",
+        "damaged" if problems else state,
         len(answered),
         n_queries,
         tuple(problems),
@@ -110,10 +102,8 @@ def _score_problems(
     n = len(run.query_ids)
     missing = [query_id for query_id in run.query_ids if query_id not in records]
     if missing:
-        yield (
-            f"{len(missing)} of {n} scored queries have no line, the first is {missing[0]!r}; "
-            f"{_AGAIN}"
-        )
+        no_line = f"{len(missing)} of {n} scored queries have no line, the first is {missing[0]!r}"
+        yield f"{no_line}; {_AGAIN}"
     lines = (records[query_id] for query_id in run.query_ids if query_id in records)
     failed = sum(getattr(line, "generation", line).error is not None for line in lines)
     if not missing and not run.n_unlabelled and failed != run.n_failed:
@@ -121,34 +111,16 @@ def _score_problems(
             f"{failed} queries are recorded as failed, but scores.json says {run.n_failed}; "
             f"{_AGAIN}"
         )
-    if judged or "judge" in run.manifest.seconds:
-        missing = [query_id for query_id in run.query_ids if query_id not in judged]
-        if missing:
-            yield (
-                f"{JUDGEMENTS.file}: {len(missing)} of {n} answers have no line, the first is that "
-                f"to {missing[0]!r}; target-bench score {run.folder} judges them again"
-            )
+    missing = [query_id for query_id in run.query_ids if query_id not in judged]
+    if missing and (judged or "judge" in run.manifest.seconds):
+        yield (
+            f"{JUDGEMENTS.file}: {len(missing)} of {n} answers have no line, the first is that "
+            f"to {missing[0]!r}; target-bench score {run.folder} judges them again"
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Removable:
-    """A run folder that may go.
-
-    Attributes:
-        folder: the run folder.
-        files: the names of the files in it.
-        why: what it is.
-        bytes: how much it takes.
-    """
-
-    folder: Path
-    files: tuple[str, ...]
-    why: str
-    bytes: int
-
-
-def removable(root: Path) -> list[Removable]:
-    """Return runs that were never finished.
+def removable(root: Path) -> dict[Path, str]:
+    """Return the folders of runs that were never finished, each with what it is.
 
     A run that another process is at, that holds files no run has, that other runs are built on,
     whose manifest cannot be read, or that is damaged and holds answers, is never among them.
@@ -156,61 +128,52 @@ def removable(root: Path) -> list[Removable]:
     Raises:
         StoreError: there is no such folder.
     """
-    folders = run_folders(root)
-    needed = set()
+    folders, needed = run_folders(root), set()
     for folder in folders:
-        with suppress(StoreError, OSError):
+        with suppress(StoreError):
             needed.add(read_manifest(folder).asked.retrieval_run)
-    candidates = (_removable(folder) for folder in folders if folder.name not in needed)
-    return [candidate for candidate in candidates if candidate is not None]
-
-
-def _removable(folder: Path) -> Removable | None:
-    paths = sorted(folder.iterdir())
-    ours = all(
-        (path.name in _FILES or path.suffix == ".tmp") and path.is_file() and not path.is_symlink()
-        for path in paths
-    )
-    with free_lock(folder / "lock") as free:
-        if not ours or not free or (folder / "scores.json").exists():
-            return None
-    why = _abandoned(folder)
-    if why is None:
-        return None
-    files = tuple(path.name for path in paths)
-    return Removable(folder, files, why, sum(path.stat().st_size for path in paths))
+    texts = {folder: _abandoned(folder) for folder in folders if folder.name not in needed}
+    return {folder: text for folder, text in texts.items() if text is not None}
 
 
 def _abandoned(folder: Path) -> str | None:
-    """Return why an unscored run may go, or None where it is not certain to be a run."""
+    """Return what an unfinished run is; None where it is finished, in use or perhaps no run."""
+    with free_lock(folder / "lock") as free:
+        if not free or not _is_ours(folder) or (folder / "scores.json").exists():
+            return None
     if not (folder / "manifest.json").exists():
         empty = all(path.name == "lock" or path.suffix == ".tmp" for path in folder.iterdir())
         return "never begun" if empty else None
     try:
-        if read_manifest(folder).identity.key != key_of(folder):
-            return None
+        key = read_manifest(folder).identity.key
     except StoreError:
         return None
     checked = check(folder)
-    if checked.state == "damaged" and checked.answered:
-        return None  # fsck says how the rest is kept
+    if key != key_of(folder) or (checked.problems and checked.answered):
+        return None  # fsck says how the rest of a damaged run is kept
     total = f" of {checked.n_queries}" if checked.n_queries is not None else ""
     return f"unfinished, {checked.answered}{total} queries answered"
 
 
-def remove(run: Removable) -> bool:
-    """Remove a run; False if a process has begun to work there.
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder holds files of runs alone."""
+    return all(
+        (path.name in _FILES or path.suffix == ".tmp") and path.is_file() and not path.is_symlink()
+        for path in folder.iterdir()
+    )
+
+
+def remove(folder: Path) -> bool:
+    """Remove a run; False if a process works there, has finished it, or another file is there.
 
     Raises:
         StoreError: a file cannot be removed.
     """
-    with free_lock(run.folder / "lock") as free:
-        if not free or {path.name for path in run.folder.iterdir()} != set(run.files):
+    with free_lock(folder / "lock") as free:
+        if not free or not _is_ours(folder) or (folder / "scores.json").exists():
             return False
-        try:
-            for name in sorted(run.files, key=lambda name: name == "manifest.json"):
-                (run.folder / name).unlink()
-            run.folder.rmdir()
-        except OSError as error:
-            raise StoreError(cannot("be removed", run.folder, error)) from error
+        with refused("be removed", folder):
+            for path in sorted(folder.iterdir(), key=lambda path: path.name == "manifest.json"):
+                path.unlink()
+            folder.rmdir()
     return True

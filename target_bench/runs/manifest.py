@@ -265,20 +265,14 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(f"{folder}: there is no such run folder")
     try:
         record = parse_json(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise StoreError(
-            f"{path}: cannot be read ({reason(error)}); move the folder away"
-        ) from error
-    if not isinstance(record, dict):
-        raise StoreError(f"{path}: holds no manifest; move the folder away")
-    _check_format(record.get("format"), path)
-    try:
+        if not isinstance(record, dict):
+            raise DamageError("it holds no JSON object")
+        if record.get("format") != FORMAT:
+            raise StoreError(
+                f"{path}: of another version of target-bench (format {record.get('format')!r}; "
+                f"this one reads {FORMAT}); {_ADVICE}"
+            )
         return Manifest.model_validate(unsealed(record))
-    except DamageError as error:
-        raise StoreError(
-            f"{path}: damaged or edited: {error}; choose another --out folder and run it again, or "
-            "move the folder away"
-        ) from error
     except ValidationError as error:
         problem = error.errors()[0]
         entry, value = ".".join(map(str, problem["loc"])), f"{problem['input']!r:.40}"
@@ -287,14 +281,8 @@ def read_manifest(folder: Path) -> Manifest:
         if problem["type"] == "missing":
             wrong = f"no {entry}"
         raise StoreError(f"{path}: damaged ({wrong}); {_ADVICE}") from error
-
-
-def _check_format(recorded: Any, path: Path) -> None:
-    if recorded != FORMAT:
-        raise StoreError(
-            f"{path}: damaged, or of another version of target-bench (format {recorded!r}; this "
-            f"one reads {FORMAT}); {_ADVICE}"
-        )
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read ({reason(error)}); {_ADVICE}") from error
 
 
 def described_error(error: BaseException) -> str:
@@ -346,21 +334,16 @@ def answers_fingerprint(queries: Sequence[Query]) -> str:
 
 def _canonical(value: Any) -> str:
     """Return a value of metadata as text, the same for equal lists and tuples, of numpy or not."""
-    return json.dumps(_plain(value), sort_keys=True)
+    return json.dumps(value, sort_keys=True, default=_plain)
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
+    """Return what JSON has for a value of another type."""
     if isinstance(value, AbstractSet):
         return sorted(map(_canonical, value))
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
+    if isinstance(value, Mapping):
+        return dict(value)
     as_python = getattr(value, "tolist", None)  # numpy's arrays and scalars
-    if callable(as_python):
-        return _plain(as_python())
-    if isinstance(value, Sequence):
-        return [_plain(inner) for inner in value]
-    return [type(value).__name__, str(value)]
+    return as_python() if callable(as_python) else [type(value).__name__, str(value)]

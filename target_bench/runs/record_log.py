@@ -9,12 +9,11 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic_core import from_json
 
@@ -34,10 +33,11 @@ SECONDS_BETWEEN_SYNCS = 1.0
 """How much work a power cut may cost; a killed process loses no finished batch."""
 
 T = TypeVar("T")
+Append = Callable[[Iterable[T]], None]
+"""Adds what is finished to a log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """An answer, and what its prompt showed.
 
     Attributes:
@@ -50,67 +50,6 @@ class Answered:
     generation: Generation
     shown_rows: tuple[int, ...] = ()
     truncated: bool = False
-
-
-class Log(Generic[T]):
-    """A file open for appending; use it as a context manager.
-
-    Every batch is handed to the system at once, and to the disk once a second and at the end. What
-    a killed process left of a last line is cut off first.
-
-    Args:
-        path: the file; it need not exist.
-        line: returns the JSON object of a value, without a line break.
-
-    Raises:
-        StoreError: it cannot be written. Lines that were written before are whole.
-    """
-
-    def __init__(self, path: Path, line: Callable[[T], str]) -> None:
-        self.path, self._line = path, line
-        self._synced = time.monotonic()
-        try:
-            _cut_torn_line(path)
-            new = not path.exists()
-            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-            if new:  # else a power cut may lose the file's name, even if its content is on disk
-                for folder in (path.parent, path.parent.parent):
-                    sync_one(folder)
-        except OSError as error:
-            raise StoreError(cannot("be written", path, error)) from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            os.fsync(self._file)
-        except OSError as problem:
-            if error is None:
-                raise StoreError(cannot("be written", self.path, problem)) from problem
-        finally:
-            os.close(self._file)
-
-    def append(self, values: Iterable[T]) -> None:
-        """Add what is finished.
-
-        Raises:
-            StoreError: it cannot be written, or not all of it.
-        """
-        left = memoryview(b"".join(encoded_line(self._line(value)) for value in values))
-        try:
-            while left:
-                left = left[os.write(self._file, left) :]
-            if time.monotonic() - self._synced >= SECONDS_BETWEEN_SYNCS:
-                os.fsync(self._file)
-                self._synced = time.monotonic()
-        except OSError as error:
-            raise StoreError(cannot("be written", self.path, error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +69,48 @@ class LogFile(Generic[T]):
     parse: Callable[[dict[str, Any]], T]
     query_id: Callable[[T], str]
 
-    def log(self, folder: Path) -> Log[T]:
-        """Return the file of a run folder, open for appending.
+    @contextmanager
+    def log(self, folder: Path) -> Iterator[Append[T]]:
+        """Open the file of a run folder for appending, and give the function that appends.
+
+        Every batch is handed to the system at once, and to the disk once a second and at the end.
+        What a killed process left of a last line is cut off first.
 
         Raises:
-            StoreError: it cannot be written.
+            StoreError: it cannot be written. Lines that were written before are whole.
         """
-        return Log(folder / self.file, self.line)
+        path = folder / self.file
+        with refused("be written", path):
+            _cut_torn_line(path)
+            is_new = not path.exists()
+            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        synced = time.monotonic()
+
+        def append(values: Iterable[T]) -> None:
+            nonlocal synced
+            left = memoryview(b"".join(encoded_line(self.line(value)) for value in values))
+            with refused("be written", path):
+                while left:
+                    left = left[os.write(file, left) :]
+                if time.monotonic() - synced >= SECONDS_BETWEEN_SYNCS:
+                    os.fsync(file)
+                    synced = time.monotonic()
+
+        try:
+            if is_new:  # else a power cut may lose its name, even if its content is on disk
+                with refused("be written", path):
+                    sync_one(folder)
+                    sync_one(folder.parent)
+            try:
+                yield append
+            except BaseException:
+                with suppress(OSError):  # what ended the work says more
+                    os.fsync(file)
+                raise
+            with refused("be written", path):
+                os.fsync(file)
+        finally:
+            os.close(file)
 
     def write(self, folder: Path, values: Iterable[T]) -> None:
         """Replace the file of a run folder as a whole.
@@ -197,51 +171,48 @@ def encoded_line(text: str) -> bytes:
 
 def is_torn(path: Path) -> bool:
     """Return whether the last line of a file lacks its end."""
-    with suppress(OSError), path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        if size:
-            file.seek(size - 1)
-            return file.read(1) != b"\n"
+    with suppress(OSError):
+        return path.read_bytes()[-1:] not in (b"", b"\n")
     return False
 
 
-def cannot(what: str, path: Path, error: OSError, option: str = "--out") -> str:
-    """Return the message for a file that the system refuses, with the option to use instead."""
-    advice = f"Choose a writable folder with {option}."
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        advice = "Make room and run the same command again: what was answered is kept."
-    return f"{path} cannot {what}: {error.strerror}. {advice}"
+@contextmanager
+def refused(what: str, path: Path, option: str = "--out") -> Iterator[None]:
+    """Say which file the system refuses.
+
+    Args:
+        what: what cannot be done, as ``be written``.
+        path: the file or folder.
+        option: the option that names another place.
+
+    Raises:
+        StoreError: for an ``OSError`` in the context.
+    """
+    try:
+        yield
+    except OSError as error:
+        advice = f"Choose a writable folder with {option}."
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            advice = "Make room and run the same command again: what was answered is kept."
+        raise StoreError(f"{path} cannot {what}: {error.strerror}. {advice}") from error
 
 
 def write_file(path: Path, content: bytes | Iterable[bytes], option: str = "--out") -> None:
-    """Replace a file as a whole.
-
-    Args:
-        path: the file.
-        content: all of it.
-        option: the option that names another place, for the error.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
-    try:
+    """Replace a file as a whole; errors as for ``refused``."""
+    with refused("be written", path, option):
         atomic_write(path, content)
-    except OSError as error:
-        raise StoreError(cannot("be written", path, error, option)) from error
 
 
 def _whole_lines(path: Path) -> list[bytes]:
     try:
-        *whole, _ = path.read_bytes().split(b"\n")  # the last one is torn, or nothing
+        return path.read_bytes().split(b"\n")[:-1]  # the last one is torn, or nothing
     except FileNotFoundError:
         return []
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
-    return whole
 
 
 def _parsed(line: bytes) -> Any:
-    """Return the JSON value of a line."""
     try:
         return from_json(line)  # in half the time of json.loads
     except ValueError:  # lone surrogates, which it does not read
@@ -272,10 +243,8 @@ def _ranking_line(value: Retrieval) -> str:
     parts = [f'"query_id": {_encoded(value.query_id)}, "tables": [{tables}]']
     if value.scores:
         parts.append(f'"scores": [{", ".join(map(repr, value.scores))}]')
-    if value.error is not None:
-        parts.append(f'"error": {_encoded(value.error)}')
-    if value.traceback is not None:
-        parts.append(f'"traceback": {_encoded(value.traceback)}')
+    texts = {"error": value.error, "traceback": value.traceback}
+    parts += [f'"{n}": {_encoded(text)}' for n, text in texts.items() if text is not None]
     parts += [f'"{name}": true' for name in MARKS if getattr(value, name)]
     return f"{{{', '.join(parts)}}}"
 
@@ -302,16 +271,10 @@ _DEFAULTS = {field.name: field.default for field in fields(Generation)}
 
 def _answer_line(value: Answered) -> str:
     """Return the answer without what is not known."""
-    record = {
-        name: entry
-        for name, entry in asdict(value.generation).items()
-        if name in ("query_id", "text") or entry != _DEFAULTS[name]
-    }
-    if value.shown_rows:
-        record["shown_rows"] = value.shown_rows
-    if value.truncated:
-        record["truncated"] = True
-    return _encoded(record)
+    answer = asdict(value.generation)
+    shown = {"shown_rows": value.shown_rows} if value.shown_rows else {}
+    known = {n: v for n, v in answer.items() if n in ("query_id", "text") or v != _DEFAULTS[n]}
+    return _encoded(known | shown | ({"truncated": True} if value.truncated else {}))
 
 
 def _parsed_answer(record: dict[str, Any]) -> Answered:

@@ -11,7 +11,7 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +24,6 @@ from target_bench.core.files import (
     sealed,
     unsealed,
 )
-from target_bench.core.schema import Corpus, Retrieval
 from target_bench.runs.manifest import (
     Command,
     Identity,
@@ -33,7 +32,7 @@ from target_bench.runs.manifest import (
     read_manifest,
     run_key,
 )
-from target_bench.runs.record_log import RANKINGS, cannot, write_file
+from target_bench.runs.record_log import refused, write_file
 from target_bench.runs.score_files import encoded_table, hash_of_columns
 
 _SILENT_SECONDS = 0.5
@@ -55,16 +54,12 @@ class Run:
     def __init__(self, root: Path, label: Iterable[str], identity: Mapping[str, Any]) -> None:
         self.identity = Identity.model_validate(json.loads(json.dumps(identity)))
         words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-") for word in label]
-        self.id = "-".join([*(word[:40] for word in words), self.identity.key])
-        earlier = folder_of(root, self.identity.content)  # the same run, perhaps spelled otherwise
-        if earlier is not None:
-            self.id = earlier.name
-        self.folder = root / self.id
-        self._manifest: Manifest | None = None
-        try:
+        name = "-".join([*(word[:40] for word in words), self.identity.key])
+        # The same run may be there, spelled otherwise.
+        self.folder = folder_of(root, self.identity.content) or root / name
+        self.id = self.folder.name
+        with refused("be created", self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(cannot("be created", self.folder, error)) from error
         self._read_manifest()
 
     def _read_manifest(self) -> None:
@@ -80,13 +75,8 @@ class Run:
 
     @property
     def manifest(self) -> Manifest:
-        """What is recorded of the run.
-
-        Raises:
-            StoreError: nothing is recorded yet; ``begin`` does it.
-        """
-        if self._manifest is None:
-            raise StoreError(f"{self.folder}: nothing is recorded of this run yet; begin it first")
+        """What is recorded of the run, from ``begin`` on."""
+        assert self._manifest is not None, f"{self.folder}: begin the run first"
         return self._manifest
 
     @contextmanager
@@ -94,15 +84,28 @@ class Run:
         """Keep every other process out of this run, waiting for one that is at it.
 
         The system gives the lock back when its process ends, however it ends. In a folder that
-        cannot be written there is no lock, and none is needed. An error that leaves the context is
-        recorded in the manifest.
+        cannot be written there is no lock, and none is needed. An error that ends work on the run
+        is recorded in the manifest; one beside it, as of a metric over a finished run, is not.
 
         Args:
             tell: gets the message that another process is waited for.
         """
+
+        def waits(file: IO[bytes]) -> None:
+            holder = "another process"
+            with suppress(OSError):  # systems that lock the content too
+                file.seek(0)
+                holder = file.read().decode(errors="replace") or holder
+            tell(f"{holder} is running this; waiting for it to finish: {self.folder}")
+
+        def unlocked(error: Exception) -> None:
+            tell(f"{self.folder} cannot be locked ({error}); let one process at a time run there")
+
         with ExitStack() as stack:
+            # A folder that ``runs gc`` has removed meanwhile is made again.
+            lock = exclusive_lock(self.folder / "lock", waits, unlocked, _SILENT_SECONDS)
             try:
-                file = stack.enter_context(self._lock(tell))
+                file = stack.enter_context(lock)
             except OSError:
                 yield
                 return
@@ -119,16 +122,13 @@ class Run:
                 self._record_error(error)
                 raise
 
-    def _lock(self, tell: Callable[[str], None]) -> AbstractContextManager[IO[bytes]]:
-        """Return the lock; a folder that ``runs gc`` has removed meanwhile is made again."""
-
-        def waits(file: IO[bytes]) -> None:
-            tell(f"{_holder(file)} is running this; waiting for it to finish: {self.folder}")
-
-        def unlocked(error: Exception) -> None:
-            tell(f"{self.folder} cannot be locked ({error}); let one process at a time run there")
-
-        return exclusive_lock(self.folder / "lock", waits, unlocked, _SILENT_SECONDS)
+    def _record_error(self, error: BaseException) -> None:
+        """Record what ended the work; where nothing can be written, the error alone says it."""
+        if self._manifest is None or self._manifest.status == "finished":
+            return
+        status = "failed" if isinstance(error, Exception) else "interrupted"
+        with suppress(StoreError):
+            self.write_manifest(status=status, error=described_error(error))
 
     def begin(self, command: Command, queries: int, tables: int | None = None) -> None:
         """Record what is run, if nothing is recorded yet; of a known run, what it is called now.
@@ -138,21 +138,21 @@ class Run:
             queries: how many queries there are.
             tables: how many tables there are.
         """
-        if self.is_new:
-            self._write(
-                Manifest(
-                    id=self.id,
-                    identity=self.identity,
-                    asked=command,
-                    status="running",
-                    queries=queries,
-                    corpus_tables=tables,
-                )
-            )
+        if self._manifest is not None:
+            named = _named_as(self._manifest.asked, command)
+            if named != self._manifest.asked:
+                self.write_manifest(asked=named)
             return
-        named = _named_as(self.manifest.asked, command)
-        if named != self.manifest.asked:
-            self.write_manifest(asked=named)
+        self._write(
+            Manifest(
+                id=self.id,
+                identity=self.identity,
+                asked=command,
+                status="running",
+                queries=queries,
+                corpus_tables=tables,
+            )
+        )
 
     def work_begins(self, **entries: Any) -> None:
         """Record that a stage works on the run, and entries of the manifest."""
@@ -161,14 +161,6 @@ class Run:
     def finish(self, **entries: Any) -> None:
         """Record that the scores are those of all answers, and entries of the manifest."""
         self.write_manifest(status="finished", error=None, **entries)
-
-    def _record_error(self, error: BaseException) -> None:
-        """Record what ended the work; where nothing can be written, the error alone says it."""
-        if self.is_new:
-            return
-        status = "failed" if isinstance(error, Exception) else "interrupted"
-        with suppress(StoreError):
-            self.write_manifest(status=status, error=described_error(error))
 
     def write_manifest(self, **entries: Any) -> None:
         """Replace entries of the manifest, by the names of its fields, and write it."""
@@ -181,19 +173,17 @@ class Run:
     def damaged(self) -> list[str]:
         """Return the files of scores and values that are there and are not what was written."""
         names = []
-        path = self.folder / "scores.json"
-        try:
-            if path.exists():
-                unsealed(parse_json(path.read_bytes()))
-        except ValueError:
-            names.append(path.name)
-        for name, sha256 in self.manifest.tables.items():
-            path = self.folder / Path(name).name
+        with suppress(FileNotFoundError):
             try:
-                if path.exists():
-                    check_file(path, sha256)
-            except DamageError:
-                names.append(path.name)
+                unsealed(parse_json((self.folder / "scores.json").read_bytes()))
+            except ValueError:
+                names.append("scores.json")
+        for name, sha256 in self.manifest.tables.items():
+            with suppress(FileNotFoundError):
+                try:
+                    check_file(self.folder / Path(name).name, sha256)
+                except DamageError:
+                    names.append(name)
         return names
 
     def write_scores(
@@ -207,18 +197,17 @@ class Run:
                 per metric or slice; ``statistics.parquet`` a column of lists for each metric that
                 is more than the mean of these values, so that their tests need no second run.
         """
-        values = {name: hash_of_columns(columns) for name, columns in (tables or {}).items()}
-        known, written = self.manifest.tables if tables else {}, {}
+        values, written = {}, {}
         for name, columns in (tables or {}).items():
-            path = self.folder / name
-            with suppress(OSError, DamageError):
-                if name in known and self.manifest.values.get(name) == values[name]:
-                    check_file(path, known[name])
-                    written[name] = known[name]  # it was made of these columns
+            values[name] = hash_of_columns(columns)
+            if self.manifest.values.get(name) == values[name]:
+                with suppress(OSError, DamageError, KeyError):
+                    check_file(self.folder / name, self.manifest.tables[name])
+                    written[name] = self.manifest.tables[name]  # it was made of these columns
                     continue
             encoded = encoded_table(columns)
             written[name] = hashlib.sha256(encoded).hexdigest()
-            write_file(path, encoded)
+            write_file(self.folder / name, encoded)
         self._replace("scores.json", scores)
         if tables:
             self.write_manifest(tables=written, values=values)
@@ -227,29 +216,6 @@ class Run:
         text = json.dumps(sealed(content), ensure_ascii=False, indent=2) + "\n"
         # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
         write_file(self.folder / name, text.encode("utf-8", "backslashreplace"))
-
-    def rankings(self, corpus: Corpus, depth: int) -> dict[str, Retrieval]:
-        """Return the rankings that are stored, by query id, and see that they are of this corpus.
-
-        Raises:
-            StoreError: a line of ``retrieval.jsonl`` is damaged, or its ranking is longer than
-                ``depth``, or has another table, or one twice.
-        """
-        rankings = RANKINGS.read(self.folder)
-        for query_id, ranking in rankings.items():
-            tables, scores = ranking.tables, ranking.scores
-            distinct = set(tables)
-            if (
-                len(tables) > depth
-                or len(distinct) < len(tables)
-                or (scores and len(scores) != len(tables))
-                or not corpus.positions.keys() >= distinct
-            ):
-                raise StoreError(
-                    f"{self.folder / RANKINGS.file}: query {query_id!r} holds a ranking "
-                    "that no run of this corpus writes; move the folder away"
-                )
-        return rankings
 
 
 def _named_as(known: Command, command: Command) -> Command:
@@ -267,13 +233,4 @@ def _named_as(known: Command, command: Command) -> Command:
 
 def folder_of(root: Path, identity: Mapping[str, Any]) -> Path | None:
     """Return the folder of the run of this identity, if there is one; nothing is written."""
-    folders = sorted(root.glob(f"*-{run_key(json.loads(json.dumps(identity)))}"))
-    return folders[0] if folders else None
-
-
-def _holder(file: IO[bytes]) -> str:
-    try:
-        file.seek(0)
-        return file.read().decode(errors="replace") or "another process"
-    except OSError:  # systems that lock the content too
-        return "another process"
+    return min(root.glob(f"*-{run_key(json.loads(json.dumps(identity)))}"), default=None)

@@ -130,7 +130,7 @@ def test_what_is_missing_or_wrong_is_named(document: Record, problem: str, tmp_p
     ("content", "problem"),
     [
         *((text, "cannot be read") for text in (b"", b'{"format": 2', b"\xff\xfe", b"[" * 10**5)),
-        *((text, "holds no manifest") for text in (b"[]", b'"x"', b"null")),
+        *((text, "it holds no JSON object") for text in (b"[]", b'"x"', b"null")),
         *((b'{"format": %b}' % n, "another version .*reads 2") for n in (b"1", b"3", b'"1"')),
     ],
 )

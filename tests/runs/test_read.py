@@ -8,7 +8,7 @@ from pathlib import Path
 import portalocker
 import pytest
 
-from target_bench import TARGET, StoreError, list_runs, read_run
+from target_bench import TARGET, StoreError, evaluate, list_runs, read_run
 from target_bench.core.errors import PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.runs.result import Result
@@ -131,6 +131,16 @@ def test_what_ended_a_run_is_recorded_until_it_goes_on(
     assert '"error"' not in (run.folder / "manifest.json").read_text("utf-8")
     shutil.rmtree(run.folder)
     same_scores(whole, _run(tmp_path))
+
+
+def test_a_metric_that_raises_leaves_a_finished_run_as_it_is(runs: Runs) -> None:
+    def broken(gold: Sequence[str], ranking: Sequence[str]) -> float:
+        raise RuntimeError("no")
+
+    with pytest.raises(PluginError, match="no"):
+        evaluate("bm25", "mini", out=runs.root, metrics=[broken])
+    run = read_run(runs.bm25)
+    assert (run.status, run.error) == ("finished", None)
 
 
 def test_running_is_what_a_process_works_on(runs: Runs) -> None:

@@ -66,8 +66,8 @@ LOGS: list[tuple[LogFile[Any], list[Any]]] = [
 
 
 def _append(records: LogFile[Any], folder: Path, *values: Any) -> None:
-    with records.log(folder) as log:
-        log.append(values)
+    with records.log(folder) as append:
+        append(values)
 
 
 @pytest.mark.parametrize(("records", "values"), [(RANKINGS, retrievals), (ANSWERS, answers)])

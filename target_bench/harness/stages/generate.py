@@ -210,9 +210,9 @@ class GenerateStage:
         start = time.perf_counter()
         watch = cache_use.CacheWatch()
         try:
-            with ANSWERS.log(self.store.folder) as log:
+            with ANSWERS.log(self.store.folder) as append:
                 for answered in self._answers(todo):
-                    log.append([answered])
+                    append([answered])
                     answers[answered.generation.query_id] = answered
                     self.observer.answered(answered.generation)
                     self.observer.advance(1)

@@ -74,9 +74,9 @@ class JudgeStage:
         assert self.task.judge is not None
         judging = self.task.judge.judged(todo, self.dataset, self.generations, self.retrievals)
         try:
-            with JUDGEMENTS.log(self.store.folder) as log, closing(judging):
+            with JUDGEMENTS.log(self.store.folder) as append, closing(judging):
                 for judgement in judging:
-                    log.append([judgement])
+                    append([judgement])
                     judgements[judgement.query_id] = judgement
                     self.observer.advance(1)
         finally:

@@ -34,7 +34,7 @@ from target_bench.harness.stages.recorded import begin, note_on_versions, repeat
 from target_bench.models import original_classes
 from target_bench.runs import times
 from target_bench.runs.manifest import MixedIn
-from target_bench.runs.record_log import RANKINGS, Log
+from target_bench.runs.record_log import RANKINGS, Append
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took
 
@@ -170,7 +170,7 @@ class RetrieveStage:
         ask_if_paid(retriever, self.confirm, estimate)
 
     def _retrievals(self) -> tuple[dict[str, Retrieval], bool]:
-        done = self.store.rankings(self.dataset.corpus, self.depth)
+        done = RANKINGS.read(self.store.folder)
         again = self.options.on_error == "stop" or self.options.retry_failed
         if again and self.spec.rank is None:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
@@ -189,9 +189,9 @@ class RetrieveStage:
             distractors=tuple(map(_mixed_in, self.dataset.distractors)),
         )
         # A folder that cannot be written is reported before the work.
-        with RANKINGS.log(self.store.folder) as log:
+        with RANKINGS.log(self.store.folder) as append:
             if self.spec.rank is not None:
-                return done | self._ranked(self.spec.rank, todo, log), not todo
+                return done | self._ranked(self.spec.rank, todo, append), not todo
             if not todo and timed:  # killed after the last query
                 self._repeat_notes()
                 self._record_times(None, None)
@@ -209,7 +209,7 @@ class RetrieveStage:
                 self._report(own_database.notes(retriever, self.dataset))
             watch = CacheWatch()
             try:
-                new = self._asked(retriever, parts, log, watch, len(done))
+                new = self._asked(retriever, parts, append, watch, len(done))
             finally:
                 n, notes = len(parts), self.part_notes
                 lines = list(notes) if n == 1 else own_database.joined(notes, n)
@@ -230,10 +230,10 @@ class RetrieveStage:
         repeat_notes(self.store, self.spec.label, self.observer)
 
     def _ranked(
-        self, rank: Rank, todo: Sequence[Query], log: Log[Retrieval]
+        self, rank: Rank, todo: Sequence[Query], append: Append[Retrieval]
     ) -> dict[str, Retrieval]:
         rankings = [rank(query, self.depth) for query in todo]
-        log.append(rankings)
+        append(rankings)
         self._record_times(None, None)
         return {retrieval.query_id: retrieval for retrieval in rankings}
 
@@ -252,7 +252,7 @@ class RetrieveStage:
         self,
         retriever: RetrieverLike,
         parts: Sequence[Part],
-        log: Log[Retrieval],
+        append: Append[Retrieval],
         watch: CacheWatch,
         n_done: int,
     ) -> dict[str, Retrieval]:
@@ -263,7 +263,7 @@ class RetrieveStage:
         for corpus, queries in parts:
             if not len(corpus) and queries:
                 self._tell_of_no_tables(queries)
-                rankings |= self._ranked(_no_table, queries, log)
+                rankings |= self._ranked(_no_table, queries, append)
                 continue
             try:
                 seconds += self._embed(retriever, corpus)
@@ -271,7 +271,7 @@ class RetrieveStage:
                 caches |= set(watch.used())
                 embed = Took(seconds, sorted(caches))
                 n_kept = n_done + len(rankings)
-                rankings |= self._retrieve(retriever, queries, corpus, log, embed, watch, n_kept)
+                rankings |= self._retrieve(retriever, queries, corpus, append, embed, watch, n_kept)
             finally:
                 self._collect_notes(retriever, queries)
         known = [size for size in sizes if size is not None]
@@ -344,7 +344,7 @@ class RetrieveStage:
         retriever: RetrieverLike,
         todo: Sequence[Query],
         corpus: Corpus,
-        log: Log[Retrieval],
+        append: Append[Retrieval],
         embed: Took,
         watch: CacheWatch,
         n_done: int,
@@ -362,7 +362,7 @@ class RetrieveStage:
                     )
                 seconds += took[0]
                 kept = retrievals[: self._stop_at(retrievals)]
-                log.append(kept)
+                append(kept)
                 rankings.update((retrieval.query_id, retrieval) for retrieval in kept)
                 self.observer.advance(len(kept))
                 if len(kept) < len(retrievals):

@@ -15,14 +15,14 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.errors import ConfigError
 from target_bench.core.files import atomic_write, parse_json
 from target_bench.reporting.leaderboard.board import LEVEL, boards, corpus_title, for_boards
 from target_bench.reporting.leaderboard.documents import web_address
 from target_bench.reporting.leaderboard.entry import Entry, entries
 from target_bench.reporting.leaderboard.reported import SUFFIX, read_reported
 from target_bench.reporting.web import environment, page_parts, shown, today
-from target_bench.runs.record_log import cannot
+from target_bench.runs.record_log import refused
 
 MARKER = "target-bench-site.json"
 """Lists the files of a site, so that nothing else is ever replaced or removed."""
@@ -211,7 +211,7 @@ def _listed(out: Path) -> set[str]:
 
 def _write(out: Path, files: Mapping[str, str]) -> int:
     """Write all files, each whole or not at all, and return their bytes."""
-    try:
+    with refused("be written", out, "-o"):
         out.mkdir(parents=True, exist_ok=True)
         before = _listed(out) - set(files)
         marker = json.dumps({"files": sorted({*files, *before})}, indent=1)
@@ -220,6 +220,4 @@ def _write(out: Path, files: Mapping[str, str]) -> int:
             atomic_write(out / name, text.encode())
         for name in before:
             (out / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(cannot("be written", out, error, "-o")) from error
     return sum(len(text.encode()) for text in files.values())
