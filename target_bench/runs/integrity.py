@@ -60,7 +60,8 @@ def check(folder: Path) -> Checked:
         problems.append(str(error))
     stored: dict[str, dict[str, Any]] = {}
     for records in LOGS:
-        path, lines = folder / records.file, []
+        path = folder / records.file
+        lines: list[Any] = []
         try:
             lines += records.lines(folder)
         except StoreError as error:

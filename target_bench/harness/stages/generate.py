@@ -353,9 +353,9 @@ def _second(first: Answered, second: Answered) -> Answered:
         both = getattr(earlier, name), getattr(later, name)
         took[name] = None if None in both else sum(both)
     if later.error is None:
-        return replace(second, generation=replace(later, **took))
+        return second._replace(generation=replace(later, **took))
     counted = {name: sum_ for name, sum_ in took.items() if sum_ is not None}
-    return replace(first, generation=replace(earlier, **counted))
+    return first._replace(generation=replace(earlier, **counted))
 
 
 @dataclass(frozen=True)
