@@ -8,10 +8,10 @@ from typing import Any
 
 from target_bench.metrics.scores import answer_metrics, spec_of
 from target_bench.reporting.leaderboard import entry
-from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.board import corpus_title
+from target_bench.reporting.leaderboard.documents import ReportedSystem, read_reported
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
-from target_bench.reporting.leaderboard.reported import ReportedSystem, read_reported
+from target_bench.reporting.leaderboard.submission import SUFFIX
 
 CORPORA = (
     ("ottqa", "validation", "recall@10"),

@@ -105,7 +105,9 @@ def submit(
 
     folders = [find(run, RUNS) for run in runs]
     if card is None:
-        corpora = ", ".join(f"{name}: no" for name in pack.corpora_of(folders))
+        corpora = ", ".join(
+            f"{name}: no" for name in pack.corpora_of(pack.with_retrievals(folders))
+        )
         raise ConfigError(
             "--card: name a YAML file that describes the system, such as\n\n"
             f"{CARD.format(corpora=corpora)}"
@@ -133,8 +135,8 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Verify, write the entry, print verdict and reasons."""
-    from target_bench.reporting.leaderboard.archive import SUFFIX as SUBMISSION
     from target_bench.reporting.leaderboard.entry import SUFFIX as ENTRY
+    from target_bench.reporting.leaderboard.submission import SUFFIX as SUBMISSION
     from target_bench.reporting.leaderboard.verify import verify as verified
 
     path = entry or file.with_name(file.name.removesuffix(SUBMISSION) + ENTRY)

@@ -20,8 +20,8 @@ from target_bench.core.metric import Score
 from target_bench.core.task_names import task_class
 from target_bench.metrics.scores import answer_metrics, ranking_metrics, spec_of
 from target_bench.metrics.stats import holm, randomization_tests
+from target_bench.reporting.leaderboard.documents import MILLISECONDS, Reported
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
-from target_bench.reporting.leaderboard.reported import MILLISECONDS, Reported
 
 Vector = NDArray[np.float32]
 Cell = dict[str, Any]

@@ -3,7 +3,7 @@
 Six, because they are what a submitter has to get right and a reader has to be able to trust: the
 file can be read, the data are ours, no query is missing, the scores are those of the predictions,
 the times are possible, and the predictions are the system's own work. The first two refuse a
-submission while it is read (``archive``, ``submission``, ``recompute``); the others look at runs
+submission while it is read (``submission``, ``recompute``); the others look at runs
 that were scored again, and find as much as there is.
 """
 
@@ -11,15 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from math import isnan
 
-from target_bench.core.identity import is_no_context, reads_gold
+from target_bench.core.identity import reads_gold
 from target_bench.core.schema import Query
 from target_bench.core.task import LeakRules, has_reference
 from target_bench.harness.stages.score import MISSING
 from target_bench.metrics.scores import spec_of
-from target_bench.reporting.leaderboard.copies import OtherRun, copied
 from target_bench.reporting.leaderboard.documents import Card
 from target_bench.reporting.leaderboard.entry import Finding, Level
-from target_bench.reporting.leaderboard.recompute import RescoredRun
+from target_bench.reporting.leaderboard.recompute import RescoredRun, no_context
 
 Findings = Iterator[tuple[Level, str]]
 """What a check finds: how serious it is, and a sentence with figures."""
@@ -27,23 +26,13 @@ Findings = Iterator[tuple[Level, str]]
 
 def findings(run: RescoredRun, card: Card) -> Iterator[Finding]:
     """Yield all that is to be said of a run by itself."""
+    # Answers may be published without the tables that their system was given.
+    unknown_tables = run.answers is not None and card.predictions and no_context(run.document)
     for check in (complete, scores, times, original):
         for level, message in check(run):
-            if check is original and level == "suspicious" and _saw_unknown_tables(run, card):
+            if check is original and level == "suspicious" and unknown_tables:
                 level = "note"
             yield Finding(check=check.__name__, level=level, message=message, run=run.place)
-
-
-def _saw_unknown_tables(run: RescoredRun, card: Card) -> bool:
-    """Return whether answers were published without the tables that their system was given."""
-    retriever = run.document.identity.get("retriever", {})
-    return run.answers is not None and card.predictions is not None and is_no_context(retriever)
-
-
-def findings_beside(run: RescoredRun, card: Card, other: OtherRun) -> Iterator[Finding]:
-    """Yield what is to be said of a run beside one of another submission."""
-    for level, message in copied(run, card, other):
-        yield Finding(check=original.__name__, level=level, message=message, run=run.place)
 
 
 def readable() -> None:
@@ -114,8 +103,9 @@ def scores(run: RescoredRun) -> Findings:
     here are noted.
     """
     unknown, wrong = [], Counter[Level]()
-    for name, declared in run.document.scores.items():
-        computed = run.scores.get(name)
+    unused = run.entry.basis and no_context(run.document)  # the entry has no such scores
+    for name, declared in ({} if unused else run.document.scores).items():
+        computed = run.entry.scores.get(name)
         if computed is None:
             unknown.append(ascii(name))
             continue

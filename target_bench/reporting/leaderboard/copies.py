@@ -1,21 +1,20 @@
 """Whether predictions are those of another submission, perhaps with noise."""
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Query, Retrieval
 from target_bench.data.answer_words import words
-from target_bench.reporting.leaderboard.archive import SUFFIX
-from target_bench.reporting.leaderboard.documents import Card, RunDocument
-from target_bench.reporting.leaderboard.entry import Level
+from target_bench.models.answer_reading import check_time
+from target_bench.reporting.leaderboard.documents import RunDocument
+from target_bench.reporting.leaderboard.entry import Finding, Level
 from target_bench.reporting.leaderboard.recompute import RescoredRun
 from target_bench.reporting.leaderboard.submission import (
+    SUFFIX,
+    Predictions,
     Submission,
-    SubmittedPredictions,
     opened,
     rankings_of,
 )
@@ -32,37 +31,19 @@ _WORDS = 5
 _NEARLY_ALL = 0.95
 
 
-class OtherRun(NamedTuple):
-    """A run of another submission, on the data of a run that is checked.
-
-    Attributes:
-        name: of the submission and of its system.
-        whole: whether all that was submitted with it is submitted again.
-        authors: who made it, in small letters.
-        document: what it says of the run.
-        predictions: its rankings, or its answers.
-        rankings: what it is about, or is built on.
-    """
-
-    name: str
-    whole: bool
-    authors: frozenset[str]
-    document: RunDocument
-    predictions: SubmittedPredictions
-    rankings: SubmittedPredictions
-
-
-def other_runs(
-    folder: Path, path: Path, fingerprint: str, runs: Sequence[RescoredRun], observer: Observer
-) -> Iterator[OtherRun]:
-    """Yield the runs in a folder of submissions that are about the same as one of the runs.
-
-    One submission is in memory at a time.
+def copies(
+    folder: Path,
+    path: Path,
+    submission: Submission,
+    runs: Sequence[RescoredRun],
+    observer: Observer,
+) -> Iterator[Finding]:
+    """Compare runs with those of every submission in a folder and its sub-folders.
 
     Args:
-        folder: where the submissions lie, in sub-folders perhaps.
-        path: the submission that is checked, which may lie among them.
-        fingerprint: of all that it holds.
+        folder: where the others lie; the submission itself may lie among them.
+        path: of the submission.
+        submission: it, open.
         runs: its runs.
         observer: gets submissions that cannot be read, and are left out.
 
@@ -71,195 +52,177 @@ def other_runs(
     """
     if not folder.is_dir():
         raise DataError(f"--against {folder}: there is no such folder")
-    for other in sorted(folder.rglob(f"*{SUFFIX}")):
-        if other.is_file() and not other.is_symlink() and not other.samefile(path):
-            try:
-                with opened(other) as submission:
-                    same = submission.fingerprint == fingerprint
-                    matching = list(_matching(submission, other.name, same, runs))
-            except DataError as error:
-                observer.warning(f"{other}: not compared, because it is refused: {error}")
-            else:
-                yield from matching
+    for other_path in sorted(folder.rglob(f"*{SUFFIX}")):
+        if not other_path.is_file() or other_path.is_symlink() or other_path.samefile(path):
+            continue
+        try:
+            with opened(other_path) as other:
+                yield from list(_copies_of(other, other_path.name, submission, runs))
+        except DataError as error:
+            observer.warning(f"{other_path}: not compared, because it is refused: {error}")
 
 
-def _matching(
-    submission: Submission, name: str, whole: bool, runs: Sequence[RescoredRun]
-) -> Iterator[OtherRun]:
-    for place, document in enumerate(submission.runs):
-        datasets = [run.dataset for run in runs if _on_same_data(run.document, document)]
-        if datasets:
-            queries = {query.id: query for dataset in datasets for query in dataset.queries}
-            dataset = replace(datasets[0], queries=tuple(queries.values()))
-            ranked, rankings = rankings_of(document, place), SubmittedPredictions()
+def _copies_of(
+    other: Submission, name: str, submission: Submission, runs: Sequence[RescoredRun]
+) -> Iterator[Finding]:
+    label = f"{other.card.name} ({name})"
+    whole = other.fingerprint == submission.fingerprint
+    mine, theirs = ({a.casefold() for a in each.card.authors} for each in (submission, other))
+    for place, document in enumerate(other.runs):
+        for run in runs:
+            if _data(run.document) != _data(document):
+                continue
+            check_time()
+            ranked, rankings = rankings_of(document, place), Predictions()
             if ranked is not None:
-                rankings = submission.rankings(ranked, dataset)
-            answered = document.generator is not None
-            predictions = submission.answers(place, dataset) if answered else rankings
-            label = f"{submission.card.name} ({name})"
-            authors = frozenset(author.casefold() for author in submission.card.authors)
-            yield OtherRun(label, whole, authors, document, predictions, rankings)
+                rankings = other.rankings(ranked, run.dataset)
+            answers = None if document.generator is None else other.answers(place, run.dataset)
+            kind, message = likeness(run, document, rankings, answers, label)
+            level: Level = "suspicious" if kind == "similar" else "rejected"
+            if whole and kind in ("equal", "explained"):
+                message = f"all of it is {label} again"
+            elif mine <= theirs or kind == "explained":
+                level = "note"
+            if kind:
+                yield Finding(check="original", level=level, message=message, run=run.place)
 
 
-def _on_same_data(mine: RunDocument, theirs: RunDocument) -> bool:
-    """Return whether two runs answer the same queries from the same tables."""
-    names = ("corpus", "split", "task", "corpus_fingerprint")
-    return all(getattr(mine, name) == getattr(theirs, name) for name in names)
+def _data(run: RunDocument) -> tuple[str, ...]:
+    return run.corpus, run.split, run.task, run.corpus_fingerprint
 
 
-def copied(run: RescoredRun, card: Card, other: OtherRun) -> Iterator[tuple[Level, str]]:
-    """Yield what is alike in a run and another one; the rule is that of ``checks.original``."""
-    if not _on_same_data(run.document, other.document):
-        return
-    own = {author.casefold() for author in card.authors} <= other.authors
-    equal = equal_rankings = _are_equal(run, run.rankings, other.rankings, other)
-    if run.answers is not None:
-        equal = _are_equal(run, run.answers, other.predictions, other)
-    if equal and other.whole:
-        yield "rejected", f"all of it is {other.name} again"
-    elif equal:
-        explained = own or _is_explained(run, other, equal_rankings)
-        message = f"the predictions are those of {other.name}"
-        yield "note" if explained else "rejected", message
+def likeness(
+    run: RescoredRun,
+    document: RunDocument,
+    rankings: Predictions,
+    answers: Predictions | None,
+    label: str,
+) -> tuple[str, str]:
+    """Say how a run is like another on the same data; the rule is that of ``checks.original``.
+
+    Args:
+        run: it.
+        document: what the other submission says of its run.
+        rankings: the other's rankings, or those that its answers are built on.
+        answers: the other's answers, or None.
+        label: what the other is called.
+
+    Returns:
+        ``equal``, ``explained`` (equal, as honest runs of the same parts are), ``similar``, or an
+        empty text; and a sentence with figures.
+    """
+    depth = min((k for each in (run.document, document) for k in each.cutoffs[-1:]), default=0)
+    tables = [
+        {name: ranking.tables[:depth] for name, ranking in each.by_query.items()}
+        for each in (run.rankings, rankings)
+    ]
+    n = len(run.dataset.queries)
+    equal = same_rankings = _are_equal(n, *tables)
+    same = {part: _is_same(run, document, part) for part in ("retriever", "generator")}
+    if run.answers is None or answers is None:
+        labels_agree = run.document.retriever == document.retriever
+        explained = run.entry.basis and same["retriever"] and labels_agree
+        similar = _similar_rankings(run, document, rankings, label)
     else:
-        similar = _similar_rankings if run.answers is None else _similar_answers
-        if message := similar(run, other):
-            yield "note" if own else "suspicious", message
+        texts, their_texts = (
+            {name: answer.generation.text for name, answer in each.by_query.items()}
+            for each in (run.answers, answers)
+        )
+        equal = _are_equal(n, texts, their_texts)
+        retrieved = run.document.retriever is not None
+        explained = retrieved and same["generator"] and not same_rankings
+        similar = "" if same["generator"] else _similar_answers(run, texts, their_texts, label)
+    if equal:
+        return "explained" if explained else "equal", f"the predictions are those of {label}"
+    return "similar" if similar else "", similar
 
 
-def _similar_answers(run: RescoredRun, other: OtherRun) -> str:
+def _is_same(run: RescoredRun, document: RunDocument, part: str) -> bool:
+    return run.document.identity.get(part) == document.identity.get(part)
+
+
+def _are_equal(n: int, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """Return whether all that both predict is the same, and that is nearly all of n queries."""
+    both = mine.keys() & theirs.keys()
+    return (
+        len(both) >= _NEARLY_ALL * n
+        and all(mine[name] == theirs[name] for name in both)
+        and any(mine[name] != () for name in both)  # no-context ranks nothing
+    )
+
+
+def _similar_answers(
+    run: RescoredRun, mine: Mapping[str, str], theirs: Mapping[str, str], label: str
+) -> str:
     """Say how many wrong answers of another generator are here, if half of them or more."""
-    if _same_part(run, other, "generator"):
-        return ""
     wrong = same = 0
-    for query in _both(run, run.predictions, other.predictions):
-        mine = words(run.predictions.by_query[query.id].generation.text)
-        theirs = words(other.predictions.by_query[query.id].generation.text)
-        if len(theirs.split()) >= _WORDS and theirs not in map(words, query.references):
-            wrong += 1
-            same += mine == theirs
+    for query in run.dataset.queries:
+        if query.id in mine and query.id in theirs:
+            text = words(theirs[query.id])
+            if len(text.split()) >= _WORDS and text not in map(words, query.references):
+                wrong += 1
+                same += words(mine[query.id]) == text
     if wrong < FEWEST or same / wrong < _SAME_ANSWERS:
         return ""
-    return f"{same:,} of {wrong:,} wrong answers of {other.name} are here, word for word"
+    return f"{same:,} of {wrong:,} wrong answers of {label} are here, word for word"
 
 
-def _similar_rankings(run: RescoredRun, other: OtherRun) -> str:
+def _similar_rankings(
+    run: RescoredRun, document: RunDocument, rankings: Predictions, label: str
+) -> str:
     """Say how much of another's mistakes is here, if that is suspicious."""
-    mine, theirs = run.rankings.by_query, other.predictions.by_query
-    ranked = [
-        query
-        for query in _both(run, run.rankings, other.predictions)
-        if mine[query.id].tables and theirs[query.id].tables
+    mine, theirs = run.rankings.by_query, rankings.by_query
+    triples = [
+        (theirs[query.id].tables, mine[query.id].tables, query.gold)
+        for query in run.dataset.queries
+        if query.id in mine and query.id in theirs
     ]
-    likeness = alike(
-        [theirs[query.id].tables for query in ranked],
-        [mine[query.id].tables for query in ranked],
-        [query.gold for query in ranked],
+    wrong, shared, same_place, same_order, identical = alike([t for t in triples if all(t[:2])])
+    if run.document.sets or document.sets:  # those of one or two tables are often the same
+        identical = 0.0
+    suspicious = (
+        same_place >= _SAME_PLACE
+        or (shared >= _SHARED and same_order >= _SAME_ORDER)
+        or identical >= _IDENTICAL
     )
-    if run.document.sets or other.document.sets:  # those of one or two tables are often the same
-        likeness = likeness._replace(identical=0.0)
-    if likeness.wrong < FEWEST or not likeness.suspicious:
+    if wrong < FEWEST or not suspicious:
         return ""
     return (
-        f"{likeness.shared:.1%} of the wrong tables of {other.name} are here, "
-        f"{likeness.same_place:.1%} at the same rank and {likeness.same_order:.1%} of "
-        f"pairs in the same order; {likeness.identical:.1%} of all rankings are the same"
+        f"{shared:.1%} of the wrong tables of {label} are here, {same_place:.1%} at the same rank "
+        f"and {same_order:.1%} of pairs in the same order; {identical:.1%} of all rankings are "
+        "the same"
     )
 
 
-class Likeness(NamedTuple):
-    """Similarity of two systems' mistakes, over queries that both ranked.
+def alike(
+    rankings: Sequence[tuple[Sequence[Hashable], Sequence[Hashable], Sequence[Hashable]]],
+) -> tuple[int, float, float, float, float]:
+    """Compare the mistakes of two systems down to rank 10, query by query.
 
     Tables that answer a query are in every good ranking, so only the others are compared, as
     those who look for plagiarism compare mistakes.
 
-    Attributes:
-        wrong: how many wrong tables the first one has among its first ten.
-        shared: the share of them that the second has too.
-        same_place: the share of them that the second has at the same rank.
-        same_order: the share of pairs of shared ones that stand in the same order.
-        identical: the share of queries with the same tables in the same order.
+    Args:
+        rankings: (theirs, ours, gold tables) of each query.
+
+    Returns:
+        How many wrong tables the first system has among its first ten; the shares of them that
+        the second has too, and has at the same rank; the share of pairs of shared ones that
+        stand in the same order; the share of queries with the same tables in the same order.
     """
-
-    wrong: int
-    shared: float
-    same_place: float
-    same_order: float
-    identical: float
-
-    @property
-    def suspicious(self) -> bool:
-        """Whether so much is alike that somebody has to look at it."""
-        return (
-            self.same_place >= _SAME_PLACE
-            or (self.shared >= _SHARED and self.same_order >= _SAME_ORDER)
-            or self.identical >= _IDENTICAL
-        )
-
-
-def alike(
-    theirs: Sequence[Sequence[Hashable]],
-    ours: Sequence[Sequence[Hashable]],
-    gold: Sequence[Sequence[Hashable]],
-) -> Likeness:
-    """Compare two sets of rankings down to rank 10, query by query."""
     wrong = shared = place = pairs = ordered = identical = 0
-    for first, second, right in zip(theirs, ours, gold, strict=True):
-        depth = min(DEPTH, max(len(first), 1), max(len(second), 1))
+    for first, second, gold in rankings:
+        depth = min(DEPTH, max(1, min(len(first), len(second))))
         first, second = list(first[:depth]), list(second[:depth])
         identical += first == second
         ranks = {table: rank for rank, table in enumerate(second)}
-        mistakes = [(rank, t) for rank, t in enumerate(first) if t not in right]
-        copies = [ranks[t] for _, t in mistakes if t in ranks]
+        mistakes = [(rank, table) for rank, table in enumerate(first) if table not in gold]
+        copied = [ranks[table] for _, table in mistakes if table in ranks]
         wrong += len(mistakes)
-        shared += len(copies)
-        place += sum(ranks.get(t) == rank for rank, t in mistakes)
-        pairs += len(copies) * (len(copies) - 1) // 2
-        ordered += sum(a < b for i, a in enumerate(copies) for b in copies[i + 1 :])
-    return Likeness(
-        wrong,
-        shared / max(wrong, 1),
-        place / max(wrong, 1),
-        ordered / max(pairs, 1),
-        identical / max(len(gold), 1),
-    )
-
-
-def _both(
-    run: RescoredRun, mine: SubmittedPredictions, theirs: SubmittedPredictions
-) -> list[Query]:
-    """Return the queries that both predict."""
-    shared = mine.by_query.keys() & theirs.by_query.keys()
-    return [query for query in run.dataset.queries if query.id in shared]
-
-
-def _are_equal(
-    run: RescoredRun, mine: SubmittedPredictions, theirs: SubmittedPredictions, other: OtherRun
-) -> bool:
-    """Return whether all that both predict is the same, and that is nearly all."""
-    depth = min((k for r in (run, other) for k in r.document.cutoffs[-1:]), default=0)
-
-    def shown(prediction: Any) -> Any:
-        is_ranking = isinstance(prediction, Retrieval)
-        return prediction.tables[:depth] if is_ranking else prediction.generation.text
-
-    both = _both(run, mine, theirs)
-    pairs = [(shown(mine.by_query[q.id]), shown(theirs.by_query[q.id])) for q in both]
-    return (
-        len(both) >= _NEARLY_ALL * len(run.dataset.queries)
-        and all(first == second for first, second in pairs)
-        and any(first != () for first, _ in pairs)  # no-context ranks nothing
-    )
-
-
-def _is_explained(run: RescoredRun, other: OtherRun, equal_rankings: bool) -> bool:
-    """Return whether equal predictions are what honest runs of the same parts give."""
-    if run.answers is None:
-        labels = run.document.retriever, other.document.retriever
-        return run.basis and _same_part(run, other, "retriever") and labels[0] == labels[1]
-    retrieved = run.document.retriever is not None
-    return retrieved and _same_part(run, other, "generator") and not equal_rankings
-
-
-def _same_part(run: RescoredRun, other: OtherRun, part: str) -> bool:
-    return run.document.identity.get(part) == other.document.identity.get(part)
+        shared += len(copied)
+        place += sum(ranks.get(table) == rank for rank, table in mistakes)
+        pairs += len(copied) * (len(copied) - 1) // 2
+        ordered += sum(a < b for i, a in enumerate(copied) for b in copied[i + 1 :])
+    some = max(wrong, 1)
+    shares = shared / some, place / some, ordered / max(pairs, 1)
+    return wrong, *shares, identical / max(len(rankings), 1)

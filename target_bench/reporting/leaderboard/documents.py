@@ -7,7 +7,6 @@ import re
 import unicodedata
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -23,6 +22,7 @@ from pydantic import (
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
 from target_bench.core.settings import yaml_value
+from target_bench.metrics.scores import spec_of
 
 MOST_RUNS = 100
 MOST_TABLES = 1000
@@ -30,6 +30,12 @@ MOST_TABLES = 1000
 
 LONGEST_ANSWER = 20_000
 LARGEST_INTEGER = 2**53
+LARGEST_CARD = 64 * 1024
+"""Bytes that the file of a card may have."""
+REPORTED = ".reported.json"
+"""Suffix of files with figures of papers."""
+MILLISECONDS = "ms"
+"""What the time of retrieval, a query, is called in the place of a metric."""
 LARGEST_NUMBER = 1e10
 """Of seconds, milliseconds and costs; sums of more might be infinite."""
 
@@ -75,31 +81,24 @@ def web_address(url: str) -> str:
     Raises:
         ValueError: it is none of http or https, or holds a login.
     """
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname
-    except ValueError as error:
-        raise ValueError(f"is not an address ({error})") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise ValueError("should be an address that begins with https:// or http://")
-    if not re.fullmatch(r"[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~\[\]]+", url):
-        raise ValueError("holds characters that an address cannot have; percent-encode them")
-    if "@" in parts.netloc:
+    if not re.fullmatch(r"(?i:https?)://(?![/?#])[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~\[\]]+", url):
+        raise ValueError(
+            "should be an address that begins with https:// or http://; percent-encode what an "
+            "address cannot hold"
+        )
+    if "@" in url.split("/")[2]:
         raise ValueError("holds a user name or password")
     return url
-
-
-_SCALES = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 
 
 def _parameters(value: object) -> object:
     """Read ``110M`` as 110,000,000; anything but text as it is."""
     if not isinstance(value, str):
         return value
-    match = re.fullmatch(r"(\d{1,16}(?:\.\d{1,3})?)\s?([kKmMbBtT]?)", value)
+    match = re.fullmatch(r"(\d{1,16}(?:\.\d{1,3})?)\s?([kmbt]?)", value.lower())
     if match is None:
         raise ValueError("should be a number such as 0, 110M or 7.5B; unknown is null")
-    return round(float(match[1]) * _SCALES.get(match[2].lower(), 1))
+    return round(float(match[1]) * 1000 ** " kmbt".index(match[2] or " "))
 
 
 def _trained(value: object) -> object:
@@ -107,15 +106,13 @@ def _trained(value: object) -> object:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
 
-Text80 = Annotated[str, Field(max_length=80), AfterValidator(_plain)]
-Text100 = Annotated[str, Field(max_length=100), AfterValidator(_plain)]
-Text200 = Annotated[str, Field(max_length=200), AfterValidator(_plain)]
+Text = Annotated[str, Field(max_length=100), AfterValidator(_plain)]
+Line = Annotated[str, Field(max_length=200), AfterValidator(_plain)]
 Link = Annotated[str, Field(max_length=500), AfterValidator(web_address)]
 Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(visible)]
 Label = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(visible)]
 Id = Annotated[str, Field(max_length=500)]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Place = Annotated[int, Field(ge=0, lt=MOST_RUNS)]
 Count = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
 Amount = Annotated[float, Field(strict=False, ge=0, le=LARGEST_NUMBER)]
 Time = Annotated[float, Field(strict=False, ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
@@ -150,8 +147,8 @@ class Card(Strict):
         note: what a reader of the scores should know.
     """
 
-    name: Text80
-    authors: Annotated[tuple[Text100, ...], Field(min_length=1, max_length=50, strict=False)]
+    name: Annotated[Text, Field(max_length=80)]
+    authors: Annotated[tuple[Text, ...], Field(min_length=1, max_length=50, strict=False)]
     retriever_kind: Kind
     parameters: Annotated[int | None, Field(ge=0, le=10**15), BeforeValidator(_parameters)]
     training_data: Annotated[
@@ -161,14 +158,14 @@ class Card(Strict):
         ],
         Field(max_length=100),
     ]
-    hardware: Text200
-    licence: Text100
+    hardware: Line
+    licence: Text
     open_weights: bool
     paper: Link | None = None
     code: Link | None = None
-    contact: Text200 | None = None
+    contact: Line | None = None
     predictions: Link | None = None
-    note: Text200 | None = None
+    note: Line | None = None
 
 
 class DeclaredScore(Strict):
@@ -234,7 +231,7 @@ class RunDocument(RunFields):
         cold: that times of which something came out of a cache were left out.
     """
 
-    retrieval: Place | None
+    retrieval: Annotated[int, Field(ge=0, lt=MOST_RUNS)] | None
     database: None = None
     limit: None = None
     files: dict[str, Hash]
@@ -301,25 +298,57 @@ class AnswerLine(Strict):
     truncated: bool = False
 
 
-def first_fault(error: ValidationError) -> str:
-    """Describe the first field that is wrong, in printable text of bounded length."""
-    return _fault(error.errors(include_url=False)[0])
+class ReportedScore(Strict):
+    """A figure of rankings or answers that a paper reports, on the split that it scored.
+
+    ``metric`` is named as here (``recall@10``, or ``ms``), and ``value`` is on its scale here.
+    """
+
+    corpus: Name
+    split: Name
+    metric: Name
+    value: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+    @model_validator(mode="after")
+    def _on_its_scale(self) -> "ReportedScore":
+        if self.metric != MILLISECONDS and self.value > (spec := spec_of(self.metric)).top:
+            raise ValueError(f"value: {self.metric} is {spec.range} (found {self.value:g})")
+        return self
 
 
-def _fault(fault: Any) -> str:
-    where = ".".join(ascii(str(part))[1:-1][:60] for part in fault["loc"] if part != "[key]")
-    message = fault["msg"].removeprefix("Value error, ")[:300]
-    if fault["type"] == "missing":
-        message = "is missing"
-    if fault["type"] == "extra_forbidden":
-        message = "there is no such field"
-    given = fault.get("input")
-    shown = f" (found {ascii(given)[:60]})" if isinstance(given, str | int | float) else ""
-    return f"{where}: {message[:1].lower()}{message[1:]}{shown}" if where else message + shown
+class ReportedSystem(Strict):
+    """A method of a paper, as its authors call it; ``note`` is what a reader should know."""
+
+    name: Label
+    kind: Kind
+    note: Label | None = None
+    scores: Annotated[list[ReportedScore], Field(min_length=1, max_length=500)]
 
 
-LARGEST_CARD = 64 * 1024
-"""Bytes that the file of a card may have."""
+class Reported(Strict):
+    """A paper: ``source`` is paper and table in one line, ``date`` its day or month."""
+
+    format: Literal[1]
+    source: Label
+    url: Link
+    date: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$")]
+    systems: Annotated[list[ReportedSystem], Field(min_length=1, max_length=200)]
+
+
+def read_reported(path: Path) -> Reported:
+    """Return the figures in a file (``*.reported.json``): shown beside verified ones, never ranked.
+
+    Raises:
+        DataError: it cannot be read, or a field is wrong; the message names both.
+    """
+    try:
+        return Reported.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        raise DataError(
+            f"{path}: {first_fault(error)}; docs/leaderboard.md shows the fields"
+        ) from error
 
 
 def read_card(path: Path) -> Card:
@@ -346,3 +375,18 @@ def read_card(path: Path) -> Card:
     except ValidationError as error:
         faults = error.errors(include_url=False)[:20]
         raise DataError("\n".join(f"{path}: {_fault(fault)}" for fault in faults)) from None
+
+
+def first_fault(error: ValidationError) -> str:
+    """Describe the first field that is wrong, in printable text of bounded length."""
+    return _fault(error.errors(include_url=False)[0])
+
+
+def _fault(fault: Any) -> str:
+    where = ".".join(ascii(str(part))[1:-1][:60] for part in fault["loc"] if part != "[key]")
+    message = fault["msg"].removeprefix("Value error, ")[:300]
+    texts = {"missing": "is missing", "extra_forbidden": "there is no such field"}
+    message = texts.get(fault["type"], message)
+    given = fault.get("input")
+    shown = f" (found {ascii(given)[:60]})" if isinstance(given, str | int | float) else ""
+    return f"{where}: {message[:1].lower()}{message[1:]}{shown}" if where else message + shown

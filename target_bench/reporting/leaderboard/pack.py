@@ -8,7 +8,7 @@ import json
 import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from getpass import getuser
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -21,11 +21,8 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.identity import reads_gold
 from target_bench.core.metric import CORRECTED, SYNTHETIC
 from target_bench.core.registry import installed_version
-from target_bench.core.schema import Generation, Retrieval
 from target_bench.core.task_names import make_task
 from target_bench.data.load import is_path
-from target_bench.reporting.leaderboard import archive
-from target_bench.reporting.leaderboard.archive import LARGEST_ARCHIVE, SUFFIX
 from target_bench.reporting.leaderboard.documents import (
     MOST_RUNS,
     AnswerLine,
@@ -35,7 +32,13 @@ from target_bench.reporting.leaderboard.documents import (
     RunDocument,
     first_fault,
 )
-from target_bench.reporting.leaderboard.submission import LONGEST_ANSWERS
+from target_bench.reporting.leaderboard.submission import (
+    LARGEST_ARCHIVE,
+    LONGEST_ANSWERS,
+    SUFFIX,
+    predictions_file,
+    write,
+)
 from target_bench.runs.integrity import check
 from target_bench.runs.result import Result, read_run
 
@@ -65,17 +68,22 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
     bases = {run.retrieval.folder for run in runs if run.retrieval is not run}
     for run in runs:
         _check(run, is_basis=run.folder in bases)
-    missing = [name for name in corpora_of(folders) if name not in card.training_data]
+    missing = [name for name in corpora_of(runs) if name not in card.training_data]
     if missing:
         raise ConfigError(
             f"the card says nothing about training on {', '.join(missing)}; "
             "add it to training_data as yes, no or unknown"
         )
-    files = {"card.json": _document(card.model_dump(mode="json"))}
+    files = {"card.json": _json(card.model_dump(mode="json"))}
     for place, run in enumerate(runs):
-        packed = {"run.json": _document(_run_document(run, runs).model_dump(mode="json"))}
-        packed |= _predictions(run)
-        files |= {f"runs/{place}/{name}": content for name, content in packed.items()}
+        try:
+            document = _run_document(run, runs)
+            predictions = _predictions(run)
+        except ValidationError as error:
+            message = f"{run.folder}: cannot be submitted: {first_fault(error)}"
+            raise ConfigError(message) from error
+        files[f"runs/{place}/run.json"] = _json(document.model_dump(mode="json"))
+        files[predictions_file(document, place)] = predictions
     index = {
         "format": 2,
         "written_by": f"target-bench {installed_version('target-bench')}",
@@ -84,7 +92,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
         "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
     }
     try:
-        archive.write(out, {**files, "submission.json": _document(index)})
+        write(out, {**files, "submission.json": _json(index)})
         size = out.stat().st_size
     except OSError as error:
         raise StoreError(f"{out}: cannot be written: {error.strerror}") from error
@@ -109,9 +117,13 @@ def with_retrievals(folders: Sequence[Path]) -> list[Result]:
     return sorted(runs.values(), key=lambda run: (run.folder.name, str(run.folder)))
 
 
-def corpora_of(folders: Sequence[Path]) -> list[str]:
-    """Return the corpora that a card has to say something about; errors as for ``pack``."""
-    return sorted({_corpus(run) for run in with_retrievals(folders)})
+def corpora_of(runs: Sequence[Result]) -> list[str]:
+    """Return the registered names of the corpora that a card has to say something about.
+
+    Raises:
+        ConfigError: a run is of a corpus without a registered name.
+    """
+    return sorted({_corpus(run) for run in runs})
 
 
 def scrubbed(value: Any) -> Any:
@@ -136,157 +148,144 @@ def scrubbed(value: Any) -> Any:
 
 def _check(run: Result, is_basis: bool) -> None:
     """See that a run is whole, that others can check it, and that it is a result of a system."""
-    command, folder = run.asked, run.folder
-    damage = check(folder).problems
-    if damage:
+    command, identity, folder = run.asked, run.identity, run.folder
+    if damage := check(folder).problems:
         raise StoreError(
             f"{folder}: damaged, so it is not packed: {damage[0]}. See target-bench runs fsck "
             f"{folder}"
         )
-    synthetic = next((name for name in run.scores if name.endswith(SYNTHETIC)), None)
-    if synthetic is not None:
-        raise ConfigError(
-            f"{folder}: {synthetic} is of synthetic questions, and a board compares systems by "
-            "those of people; run it on the corpus as it was published"
-        )
-    if not is_basis and not run.scores:
-        raise ConfigError(
-            f"{folder}: no query of {run.corpus} {run.split} has a reference here, so the "
-            "run holds predictions and no scores, and a submission of it cannot be scored"
-        )
-    if run.task not in registry.names("task"):
-        raise ConfigError(
-            f"{folder}: its task {run.task!r} is not registered, so others cannot load it by "
-            "name. Offer it in an installed package, as an entry point of target_bench.tasks"
-        )
-    judge = make_task(run.task).judge
-    if judge is not None and judge.replays:
-        raise ConfigError(
-            f"{folder}: a model judges answers to {run.task}, so that others cannot compute its "
-            "scores again"
-        )
-    made = run.identity
-    for part, name, identity in (
-        ("retriever", command.retriever, made.retriever),
-        ("generator", command.generator, made.generator or {}),
+    registered = run.task in registry.names("task")
+    judge = make_task(run.task).judge if registered else None
+    for fault, message in (
+        (
+            any(name.endswith(SYNTHETIC) for name in run.scores),
+            f"a score that ends in {SYNTHETIC} is of synthetic questions, and a board compares "
+            "systems by those of people; run it on the corpus as it was published",
+        ),
+        (
+            not is_basis and not run.scores,
+            f"no query of {run.corpus} {run.split} has a reference here, so the run holds "
+            "predictions and no scores, and a submission of it cannot be scored",
+        ),
+        (
+            not registered,
+            f"its task {run.task!r} is not registered, so others cannot load it by name. Offer it "
+            "in an installed package, as an entry point of target_bench.tasks",
+        ),
+        (
+            judge is not None and judge.replays,
+            f"a model judges answers to {run.task}, so that others cannot compute its scores again",
+        ),
+        (
+            reads_gold(identity.retriever) or reads_gold(identity.generator or {}),
+            f"its {'generator' if reads_gold(identity.generator or {}) else 'retriever'} is an "
+            "upper bound that reads the gold; it is not a result of a system",
+        ),
+        (
+            command.limit is not None or command.database is not None,
+            "was run with --limit or --database, on a part of the queries; run it without, as "
+            "scores of a board are of all of them",
+        ),
     ):
-        if reads_gold(identity):
-            raise ConfigError(
-                f"{folder}: its {part} is {name}, an upper bound that reads the gold; "
-                "it is not a result of a system"
-            )
-    for option, given in (("limit", command.limit), ("database", command.database)):
-        if given is not None:
-            raise ConfigError(
-                f"{folder}: was run with --{option} {given}, on a part of the queries; run it "
-                "without, as scores of a board are of all of them"
-            )
+        if fault:
+            raise ConfigError(f"{folder}: {message}")
 
 
 def _corpus(run: Result) -> str:
     """Return the registered name of the corpus."""
     names = [run.asked.corpus, *(spec.partition(":")[0] for spec in run.asked.distractors)]
+    known = registry.names("corpus")
     for name in names:
-        canonical = None if name is None or is_path(name) else registry.canonical("corpus", name)
-        if canonical not in registry.names("corpus"):
+        if name is None or is_path(name) or registry.canonical("corpus", name) not in known:
             raise ConfigError(
                 f"{run.folder}: is of {'a corpus made in Python' if name is None else repr(name)}, "
                 "which others cannot load by name; a submission is about named corpora: "
-                f"{', '.join(registry.names('corpus'))}"
+                f"{', '.join(known)}"
             )
     return registry.canonical("corpus", str(names[0]))
 
 
 def _run_document(run: Result, runs: Sequence[Result]) -> RunDocument:
-    """Return ``run.json``: what a run is of, how it was made, and the scores it declares.
-
-    Raises:
-        ConfigError: something in it is longer or larger than a submission may hold.
-    """
+    """Return ``run.json``: what a run is of, how it was made, and the scores it declares."""
     command, identity, manifest, times = run.asked, run.identity, run.manifest, run.own_times
     folders = [other.folder for other in runs]
-    published = {name: s for name, s in run.scores.items() if not name.endswith(CORRECTED)}
-    scores = {name: replace(score, spec=None).to_json() for name, score in published.items()}
     made = {n: identity.content[n] for n in ("generator", "prompt") if n in identity.content}
-    generator = _label(command.generator or "", command.generator_name) if run.has_answers else None
-    try:
-        return RunDocument(
-            corpus=_corpus(run),
-            split=identity.split,
-            task=identity.task,
-            about=command.about,
-            distractors=list(command.distractors),
-            retriever=_label(command.retriever, command.retriever_name)
-            if command.retriever
-            else None,
-            generator=generator,
-            retrieval=None if run.retrieval is run else folders.index(run.retrieval.folder),
-            cutoffs=list(run.retrieval.identity.top_k),
-            corpus_fingerprint=identity.corpus_fingerprint,
-            queries_fingerprint=identity.queries_fingerprint,
-            files=scrubbed(manifest.files),
-            identity=scrubbed({"retriever": identity.retriever, **made}),
-            environment=scrubbed(_only(_ENVIRONMENT, manifest.environment)),
-            seconds=_only(_SECONDS, times.seconds),
-            timed_queries=times.timed_queries,
-            latency_ms=None if times.latency is None else _only(_LATENCY, times.latency),
-            cold=True,
-            scores={name: DeclaredScore(**score) for name, score in scores.items()},
-            date=(manifest.started or "")[:10],
-            sets="set_f1" in run.scores,
-        )
-    except ValidationError as error:
-        raise ConfigError(f"{run.folder}: cannot be submitted: {first_fault(error)}") from error
+    generator = _label(command.generator, command.generator_name) if run.has_answers else None
+    published = {name: score for name, score in run.scores.items() if not name.endswith(CORRECTED)}
+    scores = {name: replace(score, spec=None).to_json() for name, score in published.items()}
+    return RunDocument(
+        corpus=_corpus(run),
+        split=identity.split,
+        task=identity.task,
+        about=command.about,
+        distractors=list(command.distractors),
+        retriever=_label(command.retriever, command.retriever_name),
+        generator=generator,
+        retrieval=None if run.retrieval is run else folders.index(run.retrieval.folder),
+        cutoffs=list(run.retrieval.identity.top_k),
+        corpus_fingerprint=identity.corpus_fingerprint,
+        queries_fingerprint=identity.queries_fingerprint,
+        files=scrubbed(manifest.files),
+        identity=scrubbed({"retriever": identity.retriever, **made}),
+        environment=scrubbed(_only(_ENVIRONMENT, manifest.environment)),
+        seconds=_only(_SECONDS, times.seconds),
+        timed_queries=times.timed_queries,
+        latency_ms=None if times.latency is None else _only(_LATENCY, times.latency),
+        cold=True,
+        scores={name: DeclaredScore(**score) for name, score in scores.items()},
+        date=(manifest.started or "")[:10],
+        sets="set_f1" in run.scores,
+    )
 
 
-def _label(text: str, name: str | None) -> str:
+def _label(text: str | None, name: str | None) -> str | None:
     """Return a plug-in as it was named, with its name in front where it has one."""
-    return _scrubbed_text(text if name is None else f"{name}={text}")
+    return _scrubbed_text(text if name is None else f"{name}={text}") if text else None
 
 
 def _only(names: Sequence[str], record: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: record[name] for name in names if name in record} if record else {}
 
 
-def _predictions(run: Result) -> dict[str, bytes]:
-    """Return rankings or answers."""
-    if not run.has_answers:
-        scored = bool(run.counts.unanswerable)
-        return {
-            "retrieval.jsonl": _lines(run, (_ranking(r, scored) for r in run.rankings.values()))
-        }
-    answers = run.answers.values()
-    total = sum(len(answered.generation.text) for answered in answers)
-    if total > LONGEST_ANSWERS:
-        raise ConfigError(
-            f"{run.folder}: all answers together have {total:,} characters; at most "
-            f"{LONGEST_ANSWERS:,} are read. Limit the tokens of an answer."
+def _predictions(run: Result) -> bytes:
+    """Return the lines of rankings or answers, by the ids of their queries."""
+    lines: Iterable[RankingLine | AnswerLine]
+    if run.has_answers:
+        total = sum(len(answer.generation.text) for answer in run.answers.values())
+        if total > LONGEST_ANSWERS:
+            raise ConfigError(
+                f"{run.folder}: all answers together have {total:,} characters; at most "
+                f"{LONGEST_ANSWERS:,} are read. Limit the tokens of an answer."
+            )
+        lines = [
+            AnswerLine(
+                **{n: v for n, v in asdict(a.generation).items() if n in AnswerLine.model_fields}
+                | {"error": _kind(a.generation.error), "truncated": a.truncated}
+            )
+            for a in run.answers.values()
+        ]
+    else:
+        lines = [
+            RankingLine(
+                query_id=ranking.query_id,
+                tables=[list(table) for table in ranking.tables],
+                scores=list(ranking.scores) if run.counts.unanswerable else [],
+                error=_kind(ranking.error),
+                resorted=ranking.resorted,
+                tied=ranking.tied,
+            )
+            for ranking in run.rankings.values()
+        ]
+    if len(lines) != run.n_queries:
+        raise StoreError(
+            f"{run.folder}: holds {len(lines)} predictions, but its scores are of "
+            f"{run.n_queries} queries; run the same command again"
         )
-    try:
-        lines = [_answer(a.generation, a.truncated) for a in answers]
-    except ValidationError as error:
-        raise ConfigError(f"{run.folder}: an answer's {first_fault(error)}") from error
-    return {"generations.jsonl": _lines(run, lines)}
-
-
-def _ranking(retrieval: Retrieval, scored: bool) -> dict[str, Any]:
-    line = RankingLine(
-        query_id=retrieval.query_id,
-        tables=[list(table) for table in retrieval.tables],
-        scores=list(retrieval.scores) if scored else [],
-        error=_kind(retrieval.error),
-        resorted=retrieval.resorted,
-        tied=retrieval.tied,
+    records = (line.model_dump(exclude_defaults=True) for line in lines)
+    return b"".join(
+        json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        for record in sorted(records, key=lambda record: str(record["query_id"]))
     )
-    return line.model_dump(exclude_defaults=True)
-
-
-def _answer(generation: Generation, truncated: bool) -> dict[str, Any]:
-    fields = {
-        name: getattr(generation, name) for name in AnswerLine.model_fields if name != "truncated"
-    }
-    line = AnswerLine(**fields | {"error": _kind(generation.error), "truncated": truncated})
-    return line.model_dump(exclude_defaults=True)
 
 
 def _kind(error: str | None) -> str | None:
@@ -297,21 +296,7 @@ def _kind(error: str | None) -> str | None:
     return kind if re.fullmatch(r"[a-z][a-z -]{0,30}", kind) else "failed"
 
 
-def _lines(run: Result, records: Iterable[dict[str, Any]]) -> bytes:
-    ordered = sorted(records, key=lambda record: str(record["query_id"]))
-    if len(ordered) != run.n_queries:
-        raise StoreError(
-            f"{run.folder}: holds {len(ordered)} predictions, but its scores are of "
-            f"{run.n_queries} queries; run the same command again"
-        )
-    return b"".join(map(_line, ordered))
-
-
-def _line(record: Mapping[str, Any]) -> bytes:
-    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-
-
-def _document(value: Any) -> bytes:
+def _json(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, indent=1, allow_nan=False).encode() + b"\n"
 
 

@@ -18,9 +18,8 @@ from typing import Any
 from target_bench.core.errors import ConfigError
 from target_bench.core.files import atomic_write, parse_json
 from target_bench.reporting.leaderboard.board import LEVEL, boards, corpus_title, for_boards
-from target_bench.reporting.leaderboard.documents import web_address
+from target_bench.reporting.leaderboard.documents import REPORTED, read_reported, web_address
 from target_bench.reporting.leaderboard.entry import Entry, entries
-from target_bench.reporting.leaderboard.reported import SUFFIX, read_reported
 from target_bench.reporting.web import environment, page_parts, shown, today
 from target_bench.runs.record_log import refused
 
@@ -71,7 +70,7 @@ def build(
         raise ConfigError(f"--submit-to {submit_to!r:.200}: {error}") from None
     ids: dict[str, list[str]] = {}
     read = [for_boards(entry, ids) for entry in entries(submissions)]
-    papers = [read_reported(path) for path in sorted(submissions.rglob(f"*{SUFFIX}"))]
+    papers = [read_reported(path) for path in sorted(submissions.rglob(f"*{REPORTED}"))]
     accepted = {entry.id: entry for entry in read if entry.verdict != "rejected"}
     tasks = boards(accepted.values(), papers) or [_EMPTY]
     pages = {_page_name(i, board["task"]): board for i, board in enumerate(tasks)}

@@ -6,18 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import BudgetError, ConfigError
-from target_bench.core.identity import is_no_context
-from target_bench.core.metric import over_no_query
 from target_bench.core.observer import Observer
 from target_bench.core.registry import installed_version
-from target_bench.models.answer_reading import check_time, time_limit
-from target_bench.reporting.leaderboard.archive import SUFFIX, RefusedError
-from target_bench.reporting.leaderboard.checks import CHECKS, findings, findings_beside
-from target_bench.reporting.leaderboard.copies import other_runs
-from target_bench.reporting.leaderboard.documents import RunFields, visible
-from target_bench.reporting.leaderboard.entry import Entry, Finding, RunEntry, Verdict
-from target_bench.reporting.leaderboard.recompute import RescoredRun, recompute
-from target_bench.reporting.leaderboard.submission import Submission, opened
+from target_bench.models.answer_reading import time_limit
+from target_bench.reporting.leaderboard.checks import CHECKS, findings
+from target_bench.reporting.leaderboard.copies import copies
+from target_bench.reporting.leaderboard.documents import visible
+from target_bench.reporting.leaderboard.entry import Entry, Finding, Verdict
+from target_bench.reporting.leaderboard.recompute import recompute
+from target_bench.reporting.leaderboard.submission import SUFFIX, RefusedError, opened
+
+_IN_JSON = {
+    "corpus", "split", "task", "retriever", "generator", "cutoffs", "distractors", "counts",
+    "answers", "scores",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +40,16 @@ class Verification:
 
     def to_json(self) -> dict[str, Any]:
         """Return the output of ``leaderboard verify --json``: scores without values of queries."""
-        names = {"corpus", "split", "task", "retriever", "generator", "cutoffs", "distractors"}
-        runs = [
-            run.model_dump(mode="json", include=names | {"counts", "answers", "scores"})
-            | {"n_queries": run.counts.asked}
-            for run in (self.entry.runs if self.entry else ())
-        ]
+        runs = self.entry.runs if self.entry else []
         return {
             "file": self.path.name,
             "verdict": self.verdict,
             "findings": [finding.model_dump() for finding in self.findings],
             "checks": list(CHECKS),
-            "runs": runs,
+            "runs": [
+                run.model_dump(mode="json", include=_IN_JSON) | {"n_queries": run.counts.asked}
+                for run in runs
+            ],
         }
 
 
@@ -80,46 +80,18 @@ def verify(
             entry = _verified(path, against, data_dir, observer or Observer())
     except RefusedError as error:
         refusal = Finding(check=error.check, level="rejected", message=str(error))
+        return Verification(path, "rejected", (refusal,), None)
     except BudgetError:
         message = (
             f"not everything is checked after {minutes:g} minutes, the time that verify gives a "
             "submission. On a slow machine give it more with --minutes"
         )
         refusal = Finding(check="readable", level="rejected", message=message)
-    else:
-        return Verification(path, entry.verdict, tuple(entry.findings), entry)
-    return Verification(path, "rejected", (refusal,), None)
+        return Verification(path, "rejected", (refusal,), None)
+    return Verification(path, entry.verdict, tuple(entry.findings), entry)
 
 
 def _verified(path: Path, against: Path | None, data_dir: Path | None, observer: Observer) -> Entry:
-    name = _entry_id(path)
-    with opened(path) as submission:
-        runs = recompute(submission, data_dir, observer)
-        # A run may be beside several of another submission, and is said to be a copy once.
-        all_findings = {f: None for run in runs for f in findings(run, submission.card)}
-        if against is not None:
-            for other in other_runs(against, path, submission.fingerprint, runs, observer):
-                check_time()
-                for run in runs:
-                    all_findings |= dict.fromkeys(findings_beside(run, submission.card, other))
-        order = list(CHECKS)
-        levels = {finding.level for finding in all_findings}
-        verdict: Verdict = "suspicious" if "suspicious" in levels else "accepted"
-        if "rejected" in levels:
-            verdict = "rejected"
-        return Entry(
-            id=name,
-            card=submission.card,
-            runs=[_run_entry(run, submission) for run in runs],
-            verdict=verdict,
-            findings=sorted(all_findings, key=lambda f: (f.run, order.index(f.check))),
-            fingerprint=submission.fingerprint,
-            checked_by=f"target-bench {installed_version('target-bench')}",
-        )
-
-
-def _entry_id(path: Path) -> str:
-    """Return the name of the file without its suffix, which becomes the id of the entry."""
     name = path.name.removesuffix(SUFFIX)
     try:
         visible(name)
@@ -127,26 +99,22 @@ def _entry_id(path: Path) -> str:
         raise RefusedError(f"the name of the file {error}") from None
     if not 1 <= len(name) <= 200:
         raise RefusedError("the name of the file should have 1 to 200 characters")
-    return name
-
-
-def _run_entry(run: RescoredRun, submission: Submission) -> RunEntry:
-    document = run.document
-    predictions = "retrieval.jsonl" if run.answers is None else "generations.jsonl"
-    scores, per_query = run.scores, run.per_query
-    if run.basis and is_no_context(document.identity.get("retriever", {})):
-        unused = over_no_query(scores, per_query)
-        scores, per_query = dict(unused[0]), dict(unused[1])
-    return RunEntry(
-        **document.model_dump(include=set(RunFields.model_fields)),
-        basis=run.basis,
-        title=run.task.title[:100],
-        scores=scores,
-        query_ids=[query.id for query in run.dataset.queries],
-        per_query=per_query,
-        counts=run.counts,
-        answers=run.answer_counts,
-        retriever_identity=document.identity.get("retriever", {}),
-        generator_identity=document.identity.get("generator", {}),
-        predictions_sha256=submission.hashes[f"runs/{run.place}/{predictions}"],
-    )
+    with opened(path) as submission:
+        runs = recompute(submission, data_dir, observer)
+        all_findings = [finding for run in runs for finding in findings(run, submission.card)]
+        if against is not None:
+            all_findings += copies(against, path, submission, runs, observer)
+        order: list[Verdict] = ["accepted", "suspicious", "rejected"]
+        verdicts = [v for v in order if any(f.level == v for f in all_findings)]
+        return Entry(
+            id=name,
+            card=submission.card,
+            runs=[run.entry for run in runs],
+            verdict=verdicts[-1] if verdicts else "accepted",
+            # A run that is beside several of another submission is said to be a copy once.
+            findings=sorted(
+                dict.fromkeys(all_findings), key=lambda f: (f.run, [*CHECKS].index(f.check))
+            ),
+            fingerprint=submission.fingerprint,
+            checked_by=f"target-bench {installed_version('target-bench')}",
+        )

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from target_bench.reporting.leaderboard import archive
-from target_bench.reporting.leaderboard.archive import RefusedError
-from target_bench.reporting.leaderboard.submission import opened
+from target_bench.reporting.leaderboard import submission as submission_file
+from target_bench.reporting.leaderboard.submission import RefusedError, lines, opened
 from target_bench.reporting.leaderboard.verify import Verification, verify
 from tests.builders import Recorder
 
@@ -39,7 +38,7 @@ def packed(path: Path, files: Files) -> Path:
     index = json.loads(files["submission.json"])
     contents = {name: raw for name, raw in files.items() if name != "submission.json"}
     index["files"] = {name: hashlib.sha256(raw).hexdigest() for name, raw in contents.items()}
-    archive.write(path, {**contents, "submission.json": json.dumps(index).encode()})
+    submission_file.write(path, {**contents, "submission.json": json.dumps(index).encode()})
     return path
 
 
@@ -107,6 +106,6 @@ def refused(path: Path, content: bytes | None = None) -> str:
 
 def _read_all(path: Path) -> None:
     with opened(path) as submission:
-        for name in sorted(submission.archive.names):
+        for name, sha256 in submission.hashes.items():
             if name.endswith(".jsonl"):
-                list(submission.archive.lines(name))
+                list(lines(submission.archive, name, sha256))

@@ -11,12 +11,10 @@ from benchmarks.leaderboard import board_readme
 from benchmarks.leaderboard.regenerate import BASELINES, SETS
 from target_bench.core.schema import MARKS
 from target_bench.reporting.leaderboard import entry
-from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.checks import at_least
-from target_bench.reporting.leaderboard.documents import read_card
+from target_bench.reporting.leaderboard.documents import read_card, read_reported
 from target_bench.reporting.leaderboard.entry import Entry
-from target_bench.reporting.leaderboard.reported import read_reported
-from target_bench.reporting.leaderboard.submission import opened
+from target_bench.reporting.leaderboard.submission import SUFFIX, opened
 from tests.builders import ROOT
 from tests.reporting.leaderboard.forging import files_of
 

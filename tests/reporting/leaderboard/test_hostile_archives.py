@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
-from target_bench.reporting.leaderboard import archive
-from target_bench.reporting.leaderboard.archive import Archive, RefusedError
-from target_bench.reporting.leaderboard.submission import opened
+from target_bench.reporting.leaderboard import submission as submission_file
+from target_bench.reporting.leaderboard.submission import RefusedError, lines, opened
 from target_bench.reporting.leaderboard.verify import verify
 from tests.reporting.leaderboard.forging import (
     BYTES,
@@ -123,8 +122,8 @@ def test_archives(at: Path, name: str) -> None:
 
 
 def test_many_small_bombs(at: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "LARGEST_TOTAL", 8 * MEBI)
-    names = sorted(archive.NAMES - {"card.json"})[:40]
+    monkeypatch.setattr(submission_file, "LARGEST_TOTAL", 8 * MEBI)
+    names = sorted(submission_file.NAMES - {"card.json"})[:40]
     assert "it unpacks to" in refused(at, zipped([(name, bytes(MEBI // 4)) for name in names]))
 
 
@@ -165,7 +164,7 @@ def test_many_documents_of_tiny_values(
     at: Path, rankings: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each takes twenty times its bytes in memory; so not all of them are read."""
-    monkeypatch.setattr(archive, "LARGEST_DOCUMENTS", MEBI)
+    monkeypatch.setattr(submission_file, "LARGEST_DOCUMENTS", MEBI)
     chance = random.Random(1)
     tiny: dict[str, object] = {"x": [chance.choice(([], {})) for _ in range(30_000)]}
     run = json.dumps(json.loads(rankings[RUN]) | {"environment": tiny}, separators=(",", ":"))
@@ -186,7 +185,7 @@ def test_truncated_lengthened_and_too_large(at: Path, packed_retrieval: Path) ->
     for changed in (content[:-1], content[: len(content) // 2], content + b"\0", b"#!" + content):
         refused(at, changed)
     with at.open("wb") as file:
-        file.truncate(archive.LARGEST_ARCHIVE + 1)
+        file.truncate(submission_file.LARGEST_ARCHIVE + 1)
     assert "are read" in refused(at)
 
 
@@ -210,8 +209,11 @@ def test_any_damage_is_refused_or_harmless(
     path = tmp_path_factory.getbasetemp() / "damaged.tbs.zip"
     path.write_bytes(content)
     try:
-        with Archive(path) as damaged, Archive(packed_retrieval) as whole:
-            for name in damaged.names & {RANKINGS}:
-                assert list(damaged.lines(name)) == list(whole.lines(name))
+        with opened(path) as damaged, opened(packed_retrieval) as whole:
+            mine, theirs = (
+                list(lines(each.archive, RANKINGS, each.hashes[RANKINGS]))
+                for each in (damaged, whole)
+            )
+            assert mine == theirs
     except RefusedError:
         pass

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_bench import corpora
-from target_bench.reporting.leaderboard import archive
-from target_bench.reporting.leaderboard.archive import RefusedError, strict_json
-from target_bench.reporting.leaderboard.submission import opened
+from target_bench.reporting.leaderboard import submission as submission_file
+from target_bench.reporting.leaderboard.submission import RefusedError, opened, strict_json
 from target_bench.reporting.leaderboard.verify import verify
 from tests.builders import Recorder, without
 from tests.reporting.leaderboard.forging import (
@@ -53,7 +52,7 @@ def test_lines(at: Path, rankings: Files, line: bytes) -> None:
 def test_more_lines_than_are_read(
     at: Path, rankings: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "MOST_LINES", 279)
+    monkeypatch.setattr(submission_file, "MOST_LINES", 279)
     assert "more than 279 lines" in refused(packed(at, rankings))
 
 
@@ -130,7 +129,7 @@ def test_documents_of_runs(at: Path, rankings: Files, fields: dict[str, Any], ch
 
 @pytest.mark.parametrize("name", [RANKINGS, "card.json", RUN])
 def test_changed_after_packing(at: Path, rankings: Files, name: str) -> None:
-    archive.write(at, {**rankings, name: rankings[name].replace(b"\n", b" \n", 1)})
+    submission_file.write(at, {**rankings, name: rankings[name].replace(b"\n", b" \n", 1)})
     (finding,) = verify(at, observer=Recorder()).findings
     assert finding.check == "readable"
     assert f"{name} was changed after packing" in finding.message
@@ -141,7 +140,7 @@ def test_files_missing_and_superfluous(at: Path, rankings: Files) -> None:
         assert "is missing" in refused(packed(at, without(rankings, name)))
     more = {**rankings, "runs/7/run.json": b"{}"}
     assert "superfluous" in refused(packed(at, more))
-    archive.write(at, more)
+    submission_file.write(at, more)
     assert "index alone" in refused(at)
 
 

@@ -1,6 +1,6 @@
 """The rules in the documents are the checks, and their statistics are the textbook's."""
 
-from target_bench.reporting.leaderboard import archive, documents, submission
+from target_bench.reporting.leaderboard import documents, submission
 from target_bench.reporting.leaderboard.checks import CHECKS, at_least, by_chance, readable
 from target_bench.reporting.leaderboard.copies import alike
 from tests.builders import ROOT
@@ -17,19 +17,19 @@ def test_every_check_is_a_rule_in_the_documents() -> None:
 
 
 def test_limits_are_those_of_the_rules() -> None:
-    rule = " ".join(str(readable.__doc__).split())
+    rule, limits = " ".join(str(readable.__doc__).split()), submission
     for limit in (
-        f"at most {archive.LARGEST_ARCHIVE // archive.MEBI} MiB and {archive.MOST_FILES} files",
-        f"at most {archive.LARGEST_TOTAL // archive.MEBI} MiB",
-        f"{archive.LARGEST_RATIO} times",
-        f"a line has at most {archive.LARGEST_LINE // archive.MEBI} MiB",
-        f"a document {archive.LARGEST_DOCUMENT // archive.MEBI} MiB",
-        f"together {archive.LARGEST_DOCUMENTS // archive.MEBI} MiB",
-        f"{archive.MOST_LINES:,} lines",
+        f"at most {limits.LARGEST_ARCHIVE // limits.MEBI} MiB and {limits.MOST_FILES} files",
+        f"at most {limits.LARGEST_TOTAL // limits.MEBI} MiB",
+        f"{limits.LARGEST_RATIO} times",
+        f"a line has at most {limits.LARGEST_LINE // limits.MEBI} MiB",
+        f"a document {limits.LARGEST_DOCUMENT // limits.MEBI} MiB",
+        f"together {limits.LARGEST_DOCUMENTS // limits.MEBI} MiB",
+        f"{limits.MOST_LINES:,} lines",
         f"{documents.LONGEST_ANSWER:,} characters",
-        f"{submission.LONGEST_ANSWERS:,} together",
+        f"{limits.LONGEST_ANSWERS:,} together",
         f"2^{documents.LARGEST_INTEGER.bit_length() - 1}",
-        f"{archive.DEEPEST} levels",
+        f"{limits.DEEPEST} levels",
     ):
         assert limit in rule
 
@@ -45,5 +45,6 @@ def test_bounds() -> None:
 
 
 def test_alike() -> None:
-    theirs, ours = [["g", "a", "b"], ["x", "y", "g"]], [["a", "g", "b"], ["x", "y", "g"]]
-    assert alike(theirs, ours, ["g", "g"]) == (4, 1.0, 0.75, 1.0, 0.5)
+    rankings = [(["g", "a", "b"], ["a", "g", "b"], "g"), (["x", "y", "g"], ["x", "y", "g"], "g")]
+    assert alike(rankings) == (4, 1.0, 0.75, 1.0, 0.5)
+    assert alike([(["x", "y"], ["x"], "g"), ([], ["x"], "g")]) == (1, 1.0, 1.0, 0.0, 0.5)

@@ -123,7 +123,7 @@ def test_figures_of_papers_stand_in_the_columns_of_their_data(site: Path) -> Non
         ({"systems": [SYSTEM | {"kind": "magic"}]}, "systems.0.kind"),
         (
             {"systems": [SYSTEM | {"scores": [_figure("a", "test", "recall@1", 95.5)]}]},
-            "systems.0.scores.0.value",
+            "systems.0.scores.0: value",
         ),
     ],
 )
