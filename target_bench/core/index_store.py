@@ -6,15 +6,12 @@ SHA-256 of every file.
 It is made under another name and renamed when all of it is on disk.
 """
 
-import glob
 import json
 import shutil
-import time
-import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +33,6 @@ FORMAT = 5
 
 _INDEX = "index.json"
 _DATA = "data"
-_PACKAGES = "packages"
-_ABANDONED = 24 * 3600  # seconds
 _AGAIN = "delete the folder and index again"
 
 
@@ -47,7 +42,8 @@ def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     Args:
         retriever: has indexed the corpus; any object with ``save`` and ``load``.
         corpus: what it has indexed.
-        folder: where to; created. An index of the same retriever and corpus is replaced.
+        folder: where to; created. An index of the same retriever and corpus is replaced. One
+            process at a time may save into it.
 
     Raises:
         ConfigError: the retriever cannot save its index, or cannot be identified.
@@ -56,22 +52,20 @@ def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
         StoreError: the folder cannot be written.
     """
     folder = Path(folder).resolve()
-    save = _hook(retriever, "save")
+    save, _ = _hooks(retriever)
     record = _record(retriever, corpus)
     _check_replaceable(folder, record)
-    whole = _sibling(folder)
+    whole = folder.with_name(f".{folder.name}.new")  # in the same place, so that it can be renamed
     data = whole / _DATA
-    with _storing(folder):
-        for left in folder.parent.glob(f".{glob.escape(folder.name)}.*"):  # by a killed process
-            with suppress(OSError):  # another process may have put it in place meanwhile
-                if time.time() - left.stat().st_mtime > _ABANDONED:
-                    shutil.rmtree(left, ignore_errors=True)
-        data.mkdir(parents=True)
     try:
-        _call(retriever, "save", folder, lambda: save(data))
+        with _storing(folder):
+            shutil.rmtree(whole, ignore_errors=True)  # of a killed process
+            data.mkdir(parents=True)
+        with _calling(retriever, "save", folder):
+            save(data)
         with _storing(folder):
             files = sorted(path for path in data.rglob("*") if path.is_file())
-            record[_PACKAGES] = used_packages(retriever)
+            record["packages"] = used_packages(retriever)
             record["files"] = {p.relative_to(data).as_posix(): sha256_of(p) for p in files}
             (whole / _INDEX).write_text(json.dumps(record, indent=2) + "\n", encoding="ascii")
             sync(whole)
@@ -86,15 +80,13 @@ def check_savable(retriever: object, corpus: Corpus) -> None:
     Raises:
         ConfigError: the retriever lacks the methods, or cannot be identified.
     """
-    _hook(retriever, "save")
-    _hook(retriever, "load")
+    _hooks(retriever)
     _record(retriever, corpus)
 
 
 def can_save(retriever: object) -> bool:
     """Return whether a retriever can save and load its index, and can be identified."""
-    has_hooks = _hook_or_none(retriever, "save") and _hook_or_none(retriever, "load")
-    return bool(has_hooks) and plugin_identity(retriever)[1] is None
+    return _has_hooks(retriever) and plugin_identity(retriever)[1] is None
 
 
 def saved_bytes(folder: Path) -> int:
@@ -122,7 +114,7 @@ def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
         PluginError: ``load`` raised.
     """
     folder = Path(folder).resolve()
-    load = _hook(retriever, "load")
+    _, load = _hooks(retriever)
     expected = _record(retriever, corpus)
     record = _read(folder)
     differing = _differences(record, expected)
@@ -132,26 +124,26 @@ def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
             "Load it for what it was saved for, or save a new index in another folder."
         )
     _check_files(folder, record)
-    changed = package_changes(record.get(_PACKAGES, {}), used_packages(retriever))
+    changed = package_changes(record.get("packages", {}), used_packages(retriever))
     if changed is not None:
         warnings.warn(
             f"{folder}: the index was {changed}. Should it not load, or rank otherwise, {_AGAIN}",
             stacklevel=2,
         )
-    _call(retriever, "load", folder, lambda: load(folder / _DATA, corpus.handed_out()))
+    with _calling(retriever, "load", folder):
+        load(folder / _DATA, corpus.handed_out())
 
 
-def _hook_or_none(retriever: object, name: str) -> Callable[..., None] | None:
-    inherited = getattr(type(retriever), name, None) is getattr(Retriever, name)
-    hook = getattr(retriever, name, None)
-    return hook if callable(hook) and not inherited else None
+def _has_hooks(retriever: object) -> bool:
+    cls = type(retriever)
+    own = (n for n in ("save", "load") if getattr(cls, n, None) is not getattr(Retriever, n))
+    return sum(callable(getattr(retriever, name, None)) for name in own) == 2
 
 
-def _hook(retriever: object, name: str) -> Callable[..., None]:
-    hook = _hook_or_none(retriever, name)
-    if hook is None:
+def _hooks(retriever: Any) -> tuple[Callable[[Path], None], Callable[[Path, Corpus], None]]:
+    if not _has_hooks(retriever):
         raise ConfigError(_without_hooks(retriever))
-    return hook
+    return retriever.save, retriever.load
 
 
 def _without_hooks(retriever: object) -> str:
@@ -161,20 +153,18 @@ def _without_hooks(retriever: object) -> str:
     )
 
 
-def _call(retriever: object, name: str, folder: Path, hook: Callable[[], None]) -> None:
+@contextmanager
+def _calling(retriever: object, hook: str, folder: Path) -> Iterator[None]:
+    name = type(retriever).__name__
     try:
-        hook()
+        with _storing(folder, f"{name} cannot {hook} its index"):
+            yield
     except NotImplementedError as error:
         raise ConfigError(_without_hooks(retriever)) from error
     except (*PASSED_ON, TargetBenchError):
         raise
-    except OSError as error:
-        raise StoreError(
-            f"{folder}: {type(retriever).__name__} cannot {name} its index ({reason(error)}). "
-            "Make room, fix the permissions of the folder, or choose another one with --indexes."
-        ) from error
     except BaseException as error:
-        raise plugin_error(error, type(retriever).__name__, name) from error
+        raise plugin_error(error, name, hook) from error
 
 
 def _record(retriever: object, corpus: Corpus) -> dict[str, Any]:
@@ -259,7 +249,8 @@ def _check_replaceable(folder: Path, record: Mapping[str, Any]) -> None:
 
 def _put_in_place(whole: Path, folder: Path) -> None:
     """Rename a finished index to its name; an earlier one of this name is removed."""
-    old = _sibling(folder)
+    old = folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
         folder.replace(old)
     try:
@@ -271,17 +262,12 @@ def _put_in_place(whole: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _sibling(folder: Path) -> Path:
-    """Return a new name in the same place, so that renaming stays within one file system."""
-    return folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
-
-
 @contextmanager
-def _storing(folder: Path) -> Iterator[None]:
+def _storing(folder: Path, fault: str = "the index cannot be written") -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise StoreError(
-            f"{folder}: the index cannot be written ({reason(error)}); choose another "
-            "place with --indexes"
+            f"{folder}: {fault} ({reason(error)}). Make room, fix the permissions of the folder, "
+            "or choose another one with --indexes."
         ) from error

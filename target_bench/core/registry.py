@@ -322,13 +322,14 @@ def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
         raise ConfigError(f"{what}: its constructor cannot be read: {error}") from error
     named = {p.name: p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for key in settings:
+        if key not in named and not open_ended:
+            raise ConfigError(f"{what}: {unknown_name('setting', key, named)}")
     for name, parameter in named.items():
         if parameter.default is parameter.empty and name not in settings:
             raise ConfigError(f"{what}: needs the setting {name}, as in {name}=...")
     converted = {}
     for key, value in settings.items():
-        if key not in named and not open_ended:
-            raise ConfigError(f"{what}: {unknown_name('setting', key, named)}")
         annotation = named[key].annotation if key in named else inspect.Parameter.empty
         shown = f"{what}: setting {key}={masked(value, key)!r}"
         converted[key] = _converted(value, annotation, shown)

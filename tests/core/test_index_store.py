@@ -1,7 +1,6 @@
 """Saved indexes: whole or not there, and only for what they are of."""
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -217,16 +216,11 @@ def test_nothing_is_there_before_all_of_it_is(
 
 
 def test_what_a_killed_process_left_goes(folder: Path) -> None:
-    """After a day; a younger one may be of a process that is still at it."""
-    save_index(built("tfidf"), corpus(), folder)
-    old, young = (folder.with_name(f".{folder.name}.{name}") for name in ("old", "young"))
-    for left in (old, young):
-        left.mkdir()
-    os.utime(old, (1, 1))
-    folder.with_name(f".{folder.name}.gone").symlink_to("nowhere")  # gone when it is looked at
-    save_index(built("tfidf"), corpus(), folder)
-    assert not old.exists()
-    assert young.exists()
+    for name in ("new", "old"):
+        (folder.with_name(f".{folder.name}.{name}") / "deep").mkdir(parents=True)
+    for _ in range(2):
+        save_index(built("tfidf"), corpus(), folder)
+        assert list(folder.parent.iterdir()) == [folder]
 
 
 def test_the_old_index_stays_where_the_new_one_cannot_take_its_name(
