@@ -18,11 +18,12 @@ from collections.abc import (
 )
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from math import isfinite, nan
+from operator import getitem
 from pathlib import Path
-from types import NoneType
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -275,19 +276,10 @@ def check_methods(retriever: object) -> RetrieverLike:
 
     Raises:
         ConfigError: it lacks one, or is a class in place of an object.
+        PluginError: an attribute cannot be read, or is not what the contract says.
     """
-    if isinstance(retriever, type):
-        name = retriever.__name__
-        raise ConfigError(f"{name} is a class; pass an object of it, as in run({name}())")
-    for method in ("embed_corpus", "retrieve"):
-        with errors_of("retriever", retriever, f"reading its attribute {method}"):
-            own = getattr(retriever, method, None)
-        if not callable(own):
-            raise ConfigError(
-                f"{type(retriever).__name__} is not a retriever: it has no method {method}. "
-                "A retriever has embed_corpus(corpus) and retrieve(query, top_k)."
-            )
-    check_attributes("retriever", retriever)
+    methods = {"embed_corpus": "embed_corpus(corpus)", "retrieve": "retrieve(query, top_k)"}
+    _check("retriever", retriever, methods)
     return retriever  # type: ignore[return-value]  # just checked
 
 
@@ -296,17 +288,26 @@ def check_generator(generator: Any) -> Any:
 
     Raises:
         ConfigError: it lacks it, or is a class in place of an object.
+        PluginError: an attribute cannot be read, or is not what the contract says.
     """
-    if isinstance(generator, type):
-        name = generator.__name__
-        raise ConfigError(f"{name} is a class; pass an object of it, as in generator={name}()")
-    if not callable(getattr(generator, "generate", None)):
-        raise ConfigError(
-            f"{type(generator).__name__} is not a generator: it has no method generate. "
-            "A generator has generate(request), which returns text or a Generation."
-        )
-    check_attributes("generator", generator)
+    methods = {"generate": "generate(request), which returns text or a Generation"}
+    _check("generator", generator, methods)
     return generator
+
+
+def _check(kind: str, plugin: object, methods: Mapping[str, str]) -> None:
+    if isinstance(plugin, type):
+        name = plugin.__name__
+        raise ConfigError(f"{name} is a class; pass an object of it, as in {kind}={name}()")
+    for method in methods:
+        with errors_of(kind, plugin, f"reading its attribute {method}"):
+            has_method = callable(getattr(plugin, method, None))
+        if not has_method:
+            raise ConfigError(
+                f"{type(plugin).__name__} is not a {kind}: it has no method {method}. "
+                f"A {kind} has {' and '.join(methods.values())}."
+            )
+    check_attributes(kind, plugin)
 
 
 def check_attributes(kind: str, plugin: object) -> None:
@@ -378,7 +379,7 @@ def _has_batch(retriever: RetrieverLike) -> bool:
 
 
 def retrieve(
-    retriever: RetrieverLike,
+    retriever: Any,
     queries: Sequence[Query],
     top_k: int,
     corpus: Corpus,
@@ -395,17 +396,33 @@ def retrieve(
         queries: the batch.
         top_k: the most tables a ranking may hold.
         corpus: the tables.
-        stop: ask no query after one that raised; the retrievals end with it.
+        stop: ask no query after a fault; the retrievals end with it.
         reads_gold: give it whole queries, as its identity says that it is a bound.
     """
     questions: list[Any] = list(queries) if reads_gold else [query.text for query in queries]
-    answers = _answers(retriever, questions, top_k, stop)
-    checked: Sequence[CheckedRanking | Fault] = ()
+    answers: Any = None
+    if _has_batch(retriever):
+        try:
+            answers = _ask_batch(retriever, questions, top_k)
+        except Fault as fault:
+            return [Retrieval(query.id, (), error=str(fault)) for query in queries]
+        except PASSED_ON:
+            raise
+        except BaseException:  # noqa: S110 (single queries show which one fails)
+            pass
     if isinstance(answers, Ranked) and (ranked := settled_arrays(answers, top_k, len(corpus))):
-        checked = listed(ranked, (ranked.rows >= 0).sum(axis=1).tolist())
-    else:  # of arrays with a fault, too: one by one, so that it is that of one query
-        checked = [_checked(answers, i, top_k, corpus.positions) for i in range(len(answers))]
-    return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
+        rankings = listed(ranked, (ranked.rows >= 0).sum(axis=1).tolist())
+        return [_retrieval(q.id, r, corpus) for q, r in zip(queries, rankings, strict=True)]
+    retrievals = []
+    for number, query in enumerate(queries):
+        if answers is None:
+            read = partial(_ask, retriever, questions[number], top_k)
+        else:  # of arrays with a fault, too: one by one, so that it is that of one query
+            read = partial(getitem, answers, number)
+        retrievals.append(_read(query.id, read, top_k, corpus))
+        if stop and answers is None and retrievals[-1].error is not None:
+            break
+    return retrievals
 
 
 def retrieval_of(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
@@ -420,60 +437,47 @@ def retrieval_of(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Ret
     Raises:
         DataError: it names a table that is not in the corpus, or one twice, or is not a ranking.
     """
-    checked = _checked([ranking], 0, len(corpus), corpus.positions)
-    if isinstance(checked, Fault):
-        fault = str(checked).replace("returned", "holds", 1)
+    whole = _read(query_id, lambda: ranking, len(corpus), corpus)
+    if whole.error is not None:
+        fault = whole.error.replace("returned", "holds", 1)
         raise DataError(f"query {query_id!r}: its ranking {fault}")
-    whole = _retrieval(query_id, checked, corpus)
     return replace(whole, tables=whole.tables[:top_k], scores=whole.scores[:top_k])
 
 
-def _retrieval(query_id: str, checked: "CheckedRanking | Fault", corpus: Corpus) -> Retrieval:
-    if isinstance(checked, Fault):
-        trace = checked.traceback and without_secrets(checked.traceback)
-        return Retrieval(query_id, (), error=without_secrets(str(checked)), traceback=trace)
-    tables = tuple(map(corpus.ids.__getitem__, checked.places))
-    scores = tuple(checked.scores)
-    return Retrieval(query_id, tables, scores, resorted=checked.resorted, tied=checked.tied)
-
-
-def _answers(
-    retriever: RetrieverLike, questions: list[Any], top_k: int, stop: bool
-) -> Sequence[Any]:
-    """Return the ranking, or the fault, of each question; none after a fault with ``stop``."""
+def _ask(retriever: Any, question: Any, top_k: int) -> Any:
     if _has_batch(retriever):
-        try:
-            return _ask(retriever, questions, top_k)
-        except Fault as fault:
-            return [fault] * len(questions)
-        except PASSED_ON:
-            raise
-        except BaseException:  # noqa: S110 (single queries show which one fails)
-            pass
-    answers: list[Any] = []
-    for question in questions:
-        try:
-            with _as_fault():
-                answers.append(_ask(retriever, [question], top_k)[0])
-        except Fault as fault:
-            answers.append(fault)
-            if stop:
-                break
+        return _ask_batch(retriever, [question], top_k)[0]
+    return retriever.retrieve(question, top_k)
+
+
+def _ask_batch(retriever: Any, questions: list[Any], top_k: int) -> Any:
+    answers = retriever.retrieve_batch(list(questions), top_k)  # to do with as it likes
+    if isinstance(answers, _UNORDERED) or not hasattr(answers, "__len__"):
+        kind = "None" if answers is None else type(answers).__name__
+        raise Fault(f"retrieve_batch returned {kind}, not a list with a ranking for each query")
+    if len(answers) != len(questions):
+        raise Fault(f"retrieve_batch returned {len(answers)} rankings for {len(questions)} queries")
     return answers
 
 
-def _ask(retriever: RetrieverLike, texts: list[Any], top_k: int) -> Sequence[Any]:
-    batch = getattr(retriever, "retrieve_batch", None)
-    if not callable(batch):  # a setting may have that name
-        return [retriever.retrieve(text, top_k) for text in texts]
-    answers = batch(list(texts), top_k)  # a list of its own, to do with as it likes
-    if isinstance(answers, Set | Mapping | MappingView) or not hasattr(answers, "__len__"):
-        kind = "None" if answers is None else type(answers).__name__
-        raise Fault(f"retrieve_batch returned {kind}, not a list with a ranking for each query")
-    if len(answers) != len(texts):
-        raise Fault(f"retrieve_batch returned {len(answers)} rankings for {len(texts)} queries")
-    rankings: Any = answers
-    return rankings if isinstance(rankings, Ranked) else list(rankings)
+def _read(query_id: str, read: Callable[[], Any], top_k: int, corpus: Corpus) -> Retrieval:
+    """Return what a retriever gives for a query; what is wrong with it, or raised, is its error."""
+    try:
+        return _retrieval(query_id, _checked(read(), top_k, corpus.positions), corpus)
+    except PASSED_ON:
+        raise
+    except Fault as fault:
+        return Retrieval(query_id, (), error=without_secrets(str(fault)))
+    except BaseException as error:
+        problem = without_secrets(f"raised {described(error)}{place(error)}")
+        trace = without_secrets(whole_traceback(error))
+        return Retrieval(query_id, (), error=problem, traceback=trace)
+
+
+def _retrieval(query_id: str, ranking: CheckedRanking, corpus: Corpus) -> Retrieval:
+    tables = tuple(map(corpus.ids.__getitem__, ranking.places))
+    scores = tuple(ranking.scores)
+    return Retrieval(query_id, tables, scores, resorted=ranking.resorted, tied=ranking.tied)
 
 
 def may_be_trained(plugin: object) -> bool:
@@ -512,18 +516,7 @@ def failed_generation(query_id: str, error: BaseException) -> Generation:
     return Generation(query_id, "", error=problem, traceback=whole_traceback(error))
 
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "query_id": (str,),
-    "text": (str,),
-    "error": (str, NoneType),
-    "input_tokens": (int, NoneType),
-    "output_tokens": (int, NoneType),
-    "cost": (int, float, NoneType),
-    "seconds": (int, float, NoneType),
-    "cached": (bool,),
-    "finish_reason": (str, NoneType),
-    "traceback": (str, NoneType),
-}
+_TYPES = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Generation).items()}
 
 
 def generation_fault(generation: Generation) -> str | None:
@@ -533,7 +526,7 @@ def generation_fault(generation: Generation) -> str | None:
     """
     for name, kinds in _TYPES.items():
         value = getattr(generation, name)
-        if not isinstance(value, kinds):
+        if not isinstance(value, (*kinds, int) if float in kinds else kinds):
             return f"its {name} is {type(value).__name__}"
         if isinstance(value, float) and not isfinite(value):
             return f"its {name} is {value}"
@@ -549,56 +542,15 @@ _NO_NUMBERS = (str, bytes, bytearray, bool, np.bool_)
 
 
 class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seldom raised)
-    """A retriever's breach of its contract on one query.
+    """A retriever's breach of its contract on one query."""
 
-    Attributes:
-        traceback: of what its code raised; None where it raised nothing.
+
+def _checked(answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]) -> CheckedRanking:
+    """Return the places of a ranking's tables in the corpus, by their scores.
+
+    Raises:
+        Fault: it breaks the contract.
     """
-
-    traceback: str | None = None
-
-
-@contextmanager
-def _as_fault(what: str = "raised") -> Iterator[None]:
-    """Raise what a retriever raises as its fault, with the line of its file."""
-    try:
-        yield
-    except (*PASSED_ON, Fault):
-        raise
-    except BaseException as error:
-        fault = Fault(f"{what} {described(error)}{place(error)}")
-        fault.traceback = whole_traceback(error)
-        raise fault from error
-
-
-def _checked(
-    answers: Sequence[Any], number: int, top_k: int, positions: Mapping[tuple[str, str], int]
-) -> CheckedRanking | Fault:
-    """Return the places of a ranking's tables in the corpus, by their scores, or its first fault.
-
-    ``answers`` is what the retriever gave; a fault in it is returned as it is.
-    """
-    try:
-        with _as_fault("returned a ranking that cannot be read:"):
-            answer = answers[number]
-        if isinstance(answer, Fault):
-            return answer
-        with _as_fault():  # of an item with a __hash__ or a __repr__ of its own, say
-            tables, scores = _split(answer, top_k)
-            places = [_place(table, positions) for table in tables]
-            if len(set(places)) < len(places):
-                repeated = next(t for i, t in enumerate(tables) if places[i] in places[:i])
-                raise Fault(f"returned the table {_shown(repeated)} twice")
-    except Fault as fault:
-        return fault
-    if not scores:
-        return CheckedRanking(places, [])
-    (ranking,) = listed(settled(np.array([places]), np.array([scores])), [len(places)])
-    return ranking
-
-
-def _split(answer: Any, top_k: int) -> tuple[Sequence[Any], list[float]]:
-    """Return tables and scores of a ranking; no scores when it holds bare ids."""
     if answer is None:
         raise Fault("returned None; an empty list says that nothing was found")
     if isinstance(answer, _UNORDERED):
@@ -609,8 +561,21 @@ def _split(answer: Any, top_k: int) -> tuple[Sequence[Any], list[float]]:
     if len(items) > top_k:
         n = f"{len(answer)}" if isinstance(answer, Sized) else f"more than {top_k}"
         raise Fault(f"returned {n} tables where at most {top_k} were asked for")
+    tables, scores = _split(items)
+    places = [_place(table, positions) for table in tables]
+    if len(set(places)) < len(places):
+        repeated = next(t for i, t in enumerate(tables) if places[i] in places[:i])
+        raise Fault(f"returned the table {_shown(repeated)} twice")
+    if not scores:
+        return CheckedRanking(places, [])
+    (ranking,) = listed(settled(np.array([places]), np.array([scores])), [len(places)])
+    return ranking
+
+
+def _split(items: list[Any]) -> tuple[Sequence[Any], list[float]]:
+    """Return the tables and scores of a ranking; no scores where it holds bare ids."""
     try:
-        bare = {issubclass(kind, str) for kind in {type(item[0]) for item in items}}
+        bare = {isinstance(item[0], str) for item in items}
     except (TypeError, LookupError):
         return items, []  # one of them is not an id, which the look-up names
     if bare == {True, False}:
@@ -638,15 +603,12 @@ def _score(table: Any, score: Any) -> float:
 
 def _place(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
     try:
-        return positions[table]
+        return positions[tuple(table) if isinstance(table, list) else table]
     except (KeyError, TypeError):
-        pass
-    if isinstance(table, list) and len(table) == 2:
-        return _place(tuple(table), positions)
-    raise Fault(
-        f"returned {_shown(table)}, which is not the id of a table in the corpus; an id is a pair "
-        "(database_id, table_id), as in table.id"
-    )
+        raise Fault(
+            f"returned {_shown(table)}, which is not the id of a table in the corpus; an id is a "
+            "pair (database_id, table_id), as in table.id"
+        ) from None
 
 
 def _shown(table: Any) -> str:

@@ -1,4 +1,4 @@
-"""What notebooks show of tables, queries, corpora and results: HTML in the colours of the page."""
+"""What notebooks show of tables, datasets and results: HTML in the colours of the page."""
 
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -8,7 +8,7 @@ from typing import Any
 from target_bench.core.text_tables import Column, TextTable
 
 ROWS = 10
-"""Rows of a table, and tables of a corpus, that are shown."""
+"""Rows of a table that are shown."""
 
 QUERIES = 5
 """Queries of a dataset that are shown."""
@@ -39,29 +39,6 @@ def table_html(table: Any) -> str:
     return html([TextTable([Column(name) for name in names], rows, title, note=note)])
 
 
-def query_html(query: Any) -> str:
-    """Return a query with its gold tables and its reference."""
-    parts = {
-        "text": query.text,
-        "gold": "\n".join(map(str, query.gold)),
-        "answer": "\n".join(filter(None, query.references)),
-        **{name: _cell(value) for name, value in query.metadata.items()},
-    }
-    rows = [[name, part] for name, part in parts.items() if part]
-    return html([TextTable([Column("query"), Column(str(query.id))], rows)])
-
-
-def corpus_html(corpus: Any) -> str:
-    """Return the size and the first tables of a corpus."""
-    rows = [
-        [table.id.label, _cell(table.context.get("title")), f"{len(table.rows):,}", _header(table)]
-        for table in islice(corpus, ROWS)
-    ]
-    columns = [Column("table"), Column("title"), Column("rows", right=True), Column("header")]
-    note = f"The first {len(rows)} are shown." if len(rows) < len(corpus) else None
-    return html([TextTable(columns, rows, f"Corpus of {len(corpus):,} tables", note=note)])
-
-
 def dataset_html(dataset: Any) -> str:
     """Return the size of a dataset, and its first questions with their tables and answers."""
     rows = [
@@ -81,24 +58,21 @@ def dataset_html(dataset: Any) -> str:
 
 
 def _parts(table: TextTable) -> Iterator[str]:
-    aligned = ["right" if column.right else "left" for column in table.columns]
-
     def row(tag: str, cells: Iterable[str], number: int = -1) -> str:
         styled = []
-        for place, (cell, side) in enumerate(zip(cells, aligned, strict=True)):
-            best = ";font-weight:bold" * (table.marks.get((number, place)) == "good")
-            styled.append(f'<{tag} style="text-align:{side}{best}">{_text(cell)}</{tag}>')
+        for place, (cell, column) in enumerate(zip(cells, table.columns, strict=True)):
+            style = f"text-align:{'right' if column.right else 'left'}"
+            style += ";font-weight:bold" * (table.marks.get((number, place)) == "good")
+            styled.append(f'<{tag} style="{style}">{_text(cell)}</{tag}>')
         line = ' style="border-bottom:1px solid"' if number + 1 in table.rules else ""
         return f"<tr{line}>{''.join(styled)}</tr>"
 
-    caption = (
-        f'<caption style="text-align:left">{_text(table.title)}</caption>' if table.title else ""
-    )
+    caption = f'<caption style="text-align:left">{_text(table.title)}</caption>'
     header = row("th", [column.name for column in table.columns])
     body = "".join(row("td", cells, number) for number, cells in enumerate(table.rows))
     yield (
         '<div style="overflow-x:auto"><table style="border-collapse:collapse">'
-        f"{caption}<thead>{header}</thead><tbody>{body}</tbody></table></div>"
+        f"{caption * bool(table.title)}<thead>{header}</thead><tbody>{body}</tbody></table></div>"
     )
     if table.note:
         yield f"<p>{_text(table.note)}</p>"
@@ -106,10 +80,6 @@ def _parts(table: TextTable) -> Iterator[str]:
 
 def _text(text: str) -> str:
     return escape(text).replace("\n", "<br>")
-
-
-def _header(table: Any) -> str:
-    return _short(", ".join(map(str, table.header)))
 
 
 def _cell(value: Any) -> str:

@@ -14,10 +14,11 @@ import hashlib
 import inspect
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import update_wrapper
 from math import inf, isinf, nan
+from types import FunctionType
 from typing import Any, overload
 from weakref import WeakKeyDictionary
 
@@ -30,7 +31,7 @@ from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, unknow
 from target_bench.core.identity import code_hash
 from target_bench.core.metric import RANKINGS, Metric, MetricSpec, mean, of_mean
 from target_bench.core.reasoning import without_reasoning
-from target_bench.core.schema import Query
+from target_bench.core.schema import Generation, Query, Retrieval
 from target_bench.core.task import Outputs, Task
 from target_bench.core.user_code import shown
 
@@ -73,23 +74,21 @@ class FunctionMetric(Metric[Outputs]):
         except (TypeError, ValueError) as error:
             raise ConfigError(f"metric {name}: its parameters cannot be read: {error}") from error
         named = {p.name for p in parameters if p.default is p.empty or p.name in _ARGUMENTS}
-        unknown = sorted(named - {*_ARGUMENTS})
-        if unknown or not {"answer", "ranking"} & named:
-            problem = f"{unknown[0]} is none of them" if unknown else "it has neither of the first"
+        if not named <= {*_ARGUMENTS} or not {"answer", "ranking"} & named:
             raise ConfigError(
                 f"metric {name}: a function has a parameter answer or ranking, and more of "
-                f"{', '.join(_ARGUMENTS)}; {problem}"
+                f"{', '.join(_ARGUMENTS)}; it has {', '.join(sorted(named)) or 'none'}"
             )
-        if "k" in named and "answer" in named:
+        if {"k", "answer"} <= named:
             raise ConfigError(f"metric {name}: a metric of answers is read at no cutoff k")
         self._function, self._names = function, named
         self._code = _identity(function)
         first_line = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
         fields = {"name": name, "description": first_line, "rank": _SHOWN_LAST, **declaration}
         kind = {"scores": "answers" if "answer" in named else RANKINGS, "at_k": "k" in named}
-        known = MetricSpec.__dataclass_fields__.keys() - kind
+        known = sorted(MetricSpec.__dataclass_fields__.keys() - kind)
         for field in declaration.keys() - known:
-            raise ConfigError(f"metric {name}: {unknown_name('field', field, sorted(known))}")
+            raise ConfigError(f"metric {name}: {unknown_name('field', field, known)}")
         self.spec = MetricSpec(**{**fields, **kind})
         self._k: int | None = None
 
@@ -122,16 +121,21 @@ class FunctionMetric(Metric[Outputs]):
         return of_mean(np.array(values, dtype=np.float64))
 
     def _value(self, query: Query, outputs: Outputs) -> float:
-        ranking = outputs.predictions.rankings.get(query.id)
-        failed = ranking is None or ranking.error is not None
-        arguments: dict[str, Any] = {"query": query, "references": query.references, "k": self._k}
-        arguments["gold"] = tuple(query.gold)
-        arguments["ranking"] = () if ranking is None else tuple(ranking.tables)[: self._k]
+        ranking = outputs.predictions.rankings.get(query.id) or Retrieval(
+            query.id, (), error="none"
+        )
+        arguments = {
+            "query": query,
+            "references": query.references,
+            "gold": tuple(query.gold),
+            "ranking": tuple(ranking.tables)[: self._k],
+            "k": self._k,
+        }
+        output: Retrieval | Generation = ranking
         if "answer" in self._names:
-            answer = outputs.predictions.answers[query.id]
-            failed = answer.error is not None
-            arguments["answer"] = without_reasoning(answer.text) or ""
-        if failed:
+            output = outputs.predictions.answers[query.id]
+            arguments["answer"] = without_reasoning(output.text) or ""
+        if output.error is not None:
             return 0.0 if self.spec.higher_is_better else nan
         try:
             value = self._function(**{name: arguments[name] for name in self._names})
@@ -168,25 +172,17 @@ _UNIQUE: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 def _identity(function: Callable[..., Any]) -> str:
     """Return ``code:`` and a hash of what decides the values of a function, else ``unique:``."""
     try:
-        code = code_hash(function)  # type: ignore[arg-type]  # it raises where it is none
-        plain = getattr(function, "__func__", function)  # of a method
-        if plain is not function:
-            raise TypeError("the object of a method may hold anything")
-        values = [
-            dict(inspect.getclosurevars(plain).nonlocals),
-            plain.__defaults__,
-            plain.__kwdefaults__,
-        ]
-        if not any(values):
-            return f"code:{code[:16]}"
-        whole = f"{code} {plain.__qualname__} {json.dumps(values, sort_keys=True)}"
-        return f"code:{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
-    except ANY_ERROR:  # typed in without a source that is kept, or it encloses an object
-        pass
-    try:
+        if not isinstance(function, FunctionType):
+            raise TypeError("an object, and so the object of a method, may hold anything")
+        code = code_hash(function)
+        enclosed = dict(inspect.getclosurevars(function).nonlocals)
+        values = [enclosed, function.__defaults__, function.__kwdefaults__]
+        if any(values):
+            whole = f"{code} {function.__qualname__} {json.dumps(values, sort_keys=True)}"
+            code = hashlib.sha256(whole.encode()).hexdigest()
+        return f"code:{code[:16]}"
+    except ANY_ERROR:  # typed in where no source is kept, or it encloses an object
         return _UNIQUE.setdefault(function, f"unique:{uuid.uuid4().hex[:16]}")
-    except TypeError:  # an object that cannot be a key
-        return f"unique:{uuid.uuid4().hex[:16]}"
 
 
 @overload
@@ -230,17 +226,17 @@ def metric_of(like: MetricLike) -> Metric[Any]:
         if as_it_is and spec.settings:
             raise ConfigError(f"metric {like!r}: a function has no settings")
         like = resolved if as_it_is else registry.create("metric", like)
-    if isinstance(like, Metric):
-        return like
     if inspect.isroutine(like):
         return FunctionMetric(like)
-    raise ConfigError(
-        f"{type(like).__name__} is not a metric: give a function, a Metric, or text such as "
-        "file.py:short"
-    )
+    if not isinstance(like, Metric) or not isinstance(getattr(like, "spec", None), MetricSpec):
+        raise ConfigError(
+            f"{shown(like)} is not a metric: give a function, a Metric with a MetricSpec as spec, "
+            "or text such as file.py:short"
+        )
+    return like
 
 
-def read_metrics(name: str, value: Any) -> tuple[Any, ...]:
+def read_metrics(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001 (a reader of options)
     """Read the metrics of an option, one or a list; paths in texts are made absolute.
 
     Raises:
@@ -249,9 +245,7 @@ def read_metrics(name: str, value: Any) -> tuple[Any, ...]:
     listed = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
     read = []
     for like in listed:
-        made = metric_of(like)
-        if not isinstance(getattr(made, "spec", None), MetricSpec):
-            raise ConfigError(f"{name}: {shown(like)} has no attribute spec with a MetricSpec")
+        metric_of(like)
         target = registry.parse("metric", like).target if isinstance(like, str) else ""
         read.append(registry.anywhere(target) + like[len(target) :] if target else like)
     return tuple(read)
@@ -268,8 +262,8 @@ def added_metrics(
     task: Task[Any],
     own: Sequence[Metric[Any]],
     cutoffs: Sequence[int] = (),
-) -> Iterator[Metric[Any]]:
-    """Yield the metrics that are computed besides the task's own, at every cutoff.
+) -> list[Metric[Any]]:
+    """Return the metrics that are computed besides the task's own, at every cutoff.
 
     Args:
         metrics: those that were asked for; the own ones of the task, and such as it cannot compute,
@@ -278,17 +272,15 @@ def added_metrics(
         own: its metrics.
         cutoffs: those of rankings.
     """
-    names = {each.name for each in own}
+    added: dict[str, Metric[Any]] = {}
     for metric in map(metric_of, metrics):
-        if not is_read_by(metric, task):
-            continue
-        at_all: list[Metric[Any]] = [metric]
-        if isinstance(metric, FunctionMetric) and metric.spec.at_k:
-            at_all = [metric.at(k) for k in cutoffs]
-        for each in at_all:
-            if each.name not in names:
-                names.add(each.name)
-                yield each
+        if is_read_by(metric, task):
+            at_all: list[Metric[Any]] = [metric]
+            if isinstance(metric, FunctionMetric) and metric.spec.at_k:
+                at_all = [metric.at(k) for k in cutoffs]
+            added = {each.name: each for each in at_all} | added
+    known = {each.name for each in own}
+    return [metric for name, metric in added.items() if name not in known]
 
 
 def check_read(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:

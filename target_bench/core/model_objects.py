@@ -43,14 +43,17 @@ class ExternalObject:
         self._target = target
         self._setting = setting
         self._kinds = kinds
-        resolved = object_named(target, setting) if isinstance(target, str) else target
         self._source: str | None = None
+        self.maker: Any = None
+        self.object: Any = target
         if isinstance(target, str):
+            self.object = object_named(target, setting)
             with suppress(OSError, TypeError):  # of an object that is made already
-                self._source = code_hash(resolved)  # type: ignore[arg-type]  # it raises
-        named = isinstance(target, str) and callable(resolved) and not isinstance(resolved, kinds)
-        self.maker: Any = resolved if named else None
-        self.object: Any = self.made() if named else self._checked(resolved)
+                self._source = code_hash(self.object)
+            if callable(self.object) and not isinstance(self.object, kinds):
+                self.maker = self.object
+                self.object = called(self.maker, f"{setting}={target}")
+        self._check(self.object)
         self._described = Description(self.object)
         self.packages = tuple(sorted(self._described.packages))
 
@@ -60,7 +63,9 @@ class ExternalObject:
         Raises:
             ConfigError: it raises, or gives something else.
         """
-        return self._checked(called(self.maker, f"{self._setting}={self._target}"))
+        another = called(self.maker, f"{self._setting}={self._target}")
+        self._check(another)
+        return another
 
     def config(self) -> Mapping[str, Any]:
         """Return its class and settings, as far as it shows them, without secrets.
@@ -81,9 +86,9 @@ class ExternalObject:
             )
         return described | {"made_by": self._target, "source": self._source}
 
-    def _checked(self, candidate: object) -> object:
+    def _check(self, candidate: object) -> None:
         if isinstance(candidate, self._kinds):
-            return candidate
+            return
         what = candidate.__name__ if isclass(candidate) else f"a {type(candidate).__name__}"
         kinds = " or ".join(kind.__name__ for kind in self._kinds)
         raise ConfigError(
@@ -92,7 +97,7 @@ class ExternalObject:
         )
 
 
-def object_named(target: str, setting: str) -> object:
+def object_named(target: str, setting: str) -> Any:
     """Return the object that ``module:name`` or ``path/file.py:name`` names.
 
     Raises:
@@ -188,7 +193,21 @@ class Description:
             return [self._json(item) for item in value]
         if isinstance(value, set | frozenset):
             return sorted((self._json(item) for item in value), key=str)
-        return self._other(value)
+        if any(value is other for other in self._within):
+            return self._unknown("it holds itself")
+        self._within.append(value)
+        try:
+            if isinstance(value, type | FunctionType):
+                return self._code(value)
+            if isinstance(value, MethodType):
+                return {"method": value.__name__, "of": self._json(value.__self__)}
+            if isinstance(value, partial):
+                return [self._json(part) for part in (value.func, value.args, value.keywords)]
+            return self._code(type(value)) | {"settings": self._settings(value)}
+        except (AttributeError, OSError, TypeError, ValueError) as error:
+            return self._unknown(f"it holds a {type(value).__name__} ({error})")
+        finally:
+            self._within.pop()
 
     def _mapping(self, mapping: Mapping[Any, Any], hidden: Iterable[str] = ()) -> dict[str, Any]:
         shown = {}
@@ -198,26 +217,6 @@ class Description:
             else:
                 shown[str(name)] = self._json(value)
         return shown
-
-    def _other(self, value: object) -> Any:
-        """Return a class, a function or an object."""
-        if any(value is other for other in self._within):
-            return self._unknown("it holds itself")
-        try:
-            if isinstance(value, type | FunctionType):
-                return self._code(value)
-            if isinstance(value, MethodType):
-                return {"method": value.__name__, "of": self._json(value.__self__)}
-            if isinstance(value, partial):
-                bound = {"args": self._json(value.args), "keywords": self._json(value.keywords)}
-                return {"function": self._json(value.func)} | bound
-            self._within.append(value)
-            try:
-                return self._code(type(value)) | {"settings": self._settings(value)}
-            finally:
-                self._within.pop()
-        except (AttributeError, OSError, TypeError, ValueError) as error:
-            return self._unknown(f"it holds a {type(value).__name__} ({error})")
 
     def _unknown(self, problem: str) -> None:
         self.problem = self.problem or without_secrets(problem)
@@ -245,12 +244,11 @@ class Description:
         """
         if isinstance(thing, FunctionType) and (thing.__closure__ or "<" in thing.__qualname__):
             raise TypeError("a function without a name of its own")
-        name = {"class": class_name(thing)}
         package = _package(thing)
         if package is None:
-            return name | {"code": code_hash(thing)}
+            return {"class": class_name(thing), "code": code_hash(thing)}
         self.packages.add(package)
-        return name
+        return {"class": class_name(thing)}
 
 
 def _addresses(model: BaseModel) -> list[str]:

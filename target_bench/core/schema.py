@@ -154,11 +154,6 @@ class Query:
         """Whether no table answers it: ``unanswerable`` in its metadata, and no gold table."""
         return not self.gold and bool(self.metadata.get("unanswerable"))
 
-    def _repr_html_(self) -> str:
-        from target_bench.core.html_view import query_html
-
-        return query_html(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
@@ -335,11 +330,6 @@ class Corpus(Collection[Any], ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self):,} tables)"
-
-    def _repr_html_(self) -> str:
-        from target_bench.core.html_view import corpus_html
-
-        return corpus_html(self)
 
     @abstractmethod
     def __len__(self) -> int: ...

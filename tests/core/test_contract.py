@@ -281,7 +281,7 @@ def test_what_is_no_retriever() -> None:
     for kind in KINDS:
         retriever = kind(lambda _query: [])
         assert check_methods(retriever) is retriever
-    with pytest.raises(ConfigError, match=r"Plain is a class; .* as in run\(Plain\(\)\)"):
+    with pytest.raises(ConfigError, match=r"Plain is a class; .* as in retriever=Plain\(\)"):
         check_methods(Plain)
     for missing in ("embed_corpus", "retrieve"):
         methods = {"embed_corpus": print, "retrieve": print, missing: None}
