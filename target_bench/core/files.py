@@ -30,9 +30,7 @@ FIELD = "seal"
 LINE_FIELD = "crc32"
 """The last field of a line, which holds the CRC-32 of what is before it, in hexadecimal."""
 
-_BEFORE, _AFTER, _DIGITS = b', "' + LINE_FIELD.encode() + b'": "', b'"}', 8
-
-_LENGTH = len(_BEFORE) + _DIGITS + len(_AFTER)
+_LINE_SEAL = b', "' + LINE_FIELD.encode() + b'": "%08x"}'
 
 
 def cache_root() -> Path:
@@ -137,45 +135,34 @@ def exclusive_lock(
     Raises:
         OSError: the file cannot be opened.
     """
+    import portalocker
+
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+b", buffering=0) as file:
-            _acquire(file, waits, unlocked, patience)
-            if _is_at(file, path):
+            try:
+                if not _is_locked_within(file, patience):
+                    waits(file)
+                    portalocker.lock(file, portalocker.LOCK_EX)
+            except portalocker.LockException as error:
+                unlocked(error)
+            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 yield file
                 return
 
 
-def _acquire(
-    file: IO[bytes],
-    waits: Callable[[IO[bytes]], object],
-    unlocked: Callable[[Exception], object],
-    patience: float,
-) -> None:
+def _is_locked_within(file: IO[bytes], seconds: float) -> bool:
     import portalocker
 
-    end = time.monotonic() + patience
-    try:
-        while True:
-            try:
-                portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
-                return
-            except portalocker.AlreadyLocked:
-                if time.monotonic() >= end:
-                    break
-            time.sleep(0.01)
-        waits(file)
-        portalocker.lock(file, portalocker.LOCK_EX)
-    except portalocker.LockException as error:
-        unlocked(error)
-
-
-def _is_at(file: IO[bytes], path: Path) -> bool:
-    """Return whether a path still names an open file."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+            return True
+        except portalocker.AlreadyLocked:
+            if time.monotonic() >= end:
+                return False
+        time.sleep(0.01)
 
 
 @contextmanager
@@ -266,27 +253,22 @@ def parse_json(text: str | bytes, **reading: Any) -> Any:
         raise ValueError(f"nested too deep: {error}") from error
 
 
-def sealed(record: Mapping[str, Any], field: str = FIELD) -> dict[str, Any]:
+def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a JSON document with its seal."""
-    return {**record, field: seal_of(dict(record))}
+    return {**record, FIELD: seal_of(dict(record))}
 
 
-def unsealed(record: Any, field: str = FIELD, required: bool = True) -> dict[str, Any]:
+def unsealed(record: Any) -> dict[str, Any]:
     """Return the document without its seal.
-
-    Args:
-        record: as it was read.
-        field: the field of the seal.
-        required: whether a document without a seal is refused.
 
     Raises:
         DamageError: it is not what was written.
     """
     if not isinstance(record, dict):
         raise DamageError("it is not a JSON object")
-    content = {name: value for name, value in record.items() if name != field}
+    content = {name: value for name, value in record.items() if name != FIELD}
     try:
-        if (required or field in record) and record.get(field) != seal_of(content):
+        if record.get(FIELD) != seal_of(content):
             raise DamageError("it is not what was written")
     except RecursionError as error:
         raise DamageError(f"nested too deep: {error}") from error
@@ -309,32 +291,19 @@ def sealed_line(line: bytes) -> bytes:
         line: the object, with at least one field and without a line break.
     """
     content = line[: -len(b"}")]
-    return b"%s%s%08x%s" % (content, _BEFORE, zlib.crc32(content), _AFTER)
+    return content + _LINE_SEAL % zlib.crc32(content)
 
 
-def has_seal(line: bytes) -> bool:
-    """Return whether a line ends as ``sealed_line`` writes it."""
-    return line.endswith(_AFTER) and line[-_LENGTH : -_DIGITS - len(_AFTER)] == _BEFORE
-
-
-def unsealed_line(line: bytes, required: bool = False) -> bytes:
-    """Return the object without its seal; a line that needs none and has none is given as it is.
-
-    Args:
-        line: as it was read, without a line break.
-        required: whether a line without a seal is refused.
+def unsealed_line(line: bytes) -> bytes:
+    """Return the object of a line, as it was read without its line break, without the seal.
 
     Raises:
         DamageError: it is not what was written.
     """
-    if not has_seal(line):
-        if required:
-            raise DamageError("it is not what was written")
-        return line
-    content = line[:-_LENGTH]
-    if line[-_DIGITS - len(_AFTER) : -len(_AFTER)] != b"%08x" % zlib.crc32(content):
+    content = line[: -len(_LINE_SEAL % 0)] + b"}"
+    if sealed_line(content) != line:
         raise DamageError("it is not what was written")
-    return content + b"}"
+    return content
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,10 @@
 """What code that is not ours raises, told so that its author finds the line."""
 
-import linecache
 import re
 import sysconfig
 import traceback
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 
 from target_bench import contrib
 from target_bench.core.errors import PASSED_ON
@@ -51,11 +48,15 @@ def place(error: BaseException) -> str:
         behind a message; empty where only this package and installed ones were passed through.
     """
     if isinstance(error, SyntaxError) and error.filename and _is_users(error.filename):
-        return _as_python(error.filename, error.lineno or 0, None, error.text)
-    users = [step for step in _steps(error.__traceback__) if _is_users(step[0])]
-    if not users and error.__cause__ is not None:
-        return place(error.__cause__)
-    return _as_python(*users[-1], None) if users else ""
+        text = (error.text or "").strip()
+        return f'\n  File "{error.filename}", line {error.lineno}' + f"\n    {text}" * bool(text)
+    steps = traceback.extract_tb(error.__traceback__)
+    users = [step for step in steps if _is_users(step.filename)]
+    if users:
+        step = users[-1]
+        line = f"\n    {step.line}" if step.line else ""
+        return f'\n  File "{step.filename}", line {step.lineno}, in {step.name}{line}'
+    return place(error.__cause__) if error.__cause__ is not None else ""
 
 
 def split_place(text: str) -> tuple[str, str]:
@@ -76,37 +77,18 @@ def _cut(text: str) -> str:
     return f"{text[:_MOST_CHARACTERS]}... ({len(text):,} characters)"
 
 
-def _steps(trace: TracebackType | None) -> Iterator[tuple[str, int, str]]:
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        yield code.co_filename, trace.tb_lineno, code.co_name
-        trace = trace.tb_next
-
-
-def _as_python(file: str, line: int, function: str | None, code: str | None) -> str:
-    code = (code or linecache.getline(file, line)).strip()
-    inside = f", in {function}" if function else ""
-    return f'\n  File "{file}", line {line}{inside}' + (f"\n    {code}" if code else "")
-
-
+@cache
 def _is_users(file: str) -> bool:
-    """Return whether code is neither of this package nor installed; a notebook's cell is a user's.
+    """Return whether code is a user's: neither of this package nor installed.
 
-    So are contributed plug-ins.
-
-    Whoever wrote a plug-in that is installed finds its line in the whole traceback.
+    A notebook's cell and a contributed plug-in are a user's. Whoever wrote a plug-in that is
+    installed finds its line in the whole traceback.
     """
     if file.startswith("<"):  # <frozen importlib._bootstrap>, but not <ipython-input-3-...>
         return file.startswith("<ipython")
     path = Path(file).resolve()
     if any(path.is_relative_to(folder) for folder in contrib.FOLDERS.values()):
         return True
-    if "site-packages" in path.parts or "dist-packages" in path.parts:
-        return False
-    return not any(path.is_relative_to(folder) for folder in (_PACKAGE, *_standard_library()))
-
-
-@cache
-def _standard_library() -> tuple[Path, ...]:
-    paths = sysconfig.get_paths()
-    return tuple({Path(paths[name]).resolve() for name in ("stdlib", "platstdlib")})
+    installed = {"site-packages", "dist-packages"} & set(path.parts)
+    library = (Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
+    return not installed and not any(path.is_relative_to(folder) for folder in (_PACKAGE, *library))

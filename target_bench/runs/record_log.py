@@ -145,7 +145,7 @@ class LogFile(Generic[T]):
         path = folder / self.file
         for number, line in enumerate(_whole_lines(path), start=1):
             try:
-                yield self.parse(_parsed(unsealed_line(line, required=True)))
+                yield self.parse(_parsed(unsealed_line(line)))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 yield _damaged(path, number, error)
 
@@ -158,7 +158,7 @@ class LogFile(Generic[T]):
         path = folder / self.file
         for number, line in enumerate(_whole_lines(path), start=1):
             try:
-                unsealed_line(line, required=True)
+                unsealed_line(line)
             except DamageError as error:
                 raise _damaged(path, number, error) from error
 

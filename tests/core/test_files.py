@@ -121,13 +121,6 @@ def test_no_flipped_bit_of_a_line_goes_unseen(record: dict[str, Any], data: Any)
     assert _as_text({name: read.get(name) for name in record}) == _as_text(record)
 
 
-def test_a_seal_may_be_optional() -> None:
-    assert files.unsealed({"a": 1}, required=False) == {"a": 1}
-    with pytest.raises(DamageError, match="not what was written"):
-        files.unsealed({"a": 2, "seal": files.seal_of({"a": 1})}, required=False)
-    assert files.unsealed_line(b'{"a": 1}') == b'{"a": 1}'
-
-
 def test_a_state_of_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = []
 
