@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from target_bench.core.metric import Metric, Score
     from target_bench.core.metric import MetricSpec as MetricSpec
     from target_bench.core.metric_function import metric
-    from target_bench.core.observer import Observer
-    from target_bench.core.progress import Progress
+    from target_bench.core.observer import Observer, Progress
     from target_bench.core.prompt_writer import Prompted as Prompted
     from target_bench.core.prompt_writer import PromptOptions as PromptOptions
     from target_bench.core.prompt_writer import PromptWriter as PromptWriter
@@ -94,7 +93,7 @@ _HOME = {
     "MetricSpec": "core.metric",
     "metric": "core.metric_function",
     "Observer": "core.contract",
-    "Progress": "core.progress",
+    "Progress": "core.observer",
     "Ranked": "core.ranking",
     "Retriever": "core.contract",
     "Prompted": "core.prompt_writer",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from inspect import Signature, signature
 from math import isnan, nan
-from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -339,14 +339,7 @@ class Metric(ABC, Generic[ExamplesT]):
         return np.array([self.value(np.delete(rows, i, axis=0)) for i in range(len(rows))])
 
 
-class _OfStatistics(Protocol):
-    @property
-    def of_rows(self) -> bool: ...
-
-    def value(self, totals: NDArray[np.float64], /) -> NDArray[np.float64]: ...
-
-
-def score_of(metric: _OfStatistics, statistics: NDArray[np.float64]) -> float:
+def score_of(metric: Any, statistics: NDArray[np.float64]) -> float:
     """Return a metric of (n, m) statistics: a function of them, or of their sums."""
     return float(metric.value(statistics if metric.of_rows else statistics.sum(axis=0)))
 

@@ -463,7 +463,7 @@ def _recorded(folder: Path) -> Download | None:
 
 def _bar() -> Observer:
     """Return the progress for callers without an observer: a bar, on a terminal alone."""
-    from target_bench.core.progress import Progress
+    from target_bench.core.observer import Progress
 
     return Progress() if sys.stderr.isatty() else Observer()
 

@@ -23,8 +23,7 @@ from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.metric import Counts
 from target_bench.core.metric_function import MetricLike, is_read_by, metric_of
-from target_bench.core.observer import Observer
-from target_bench.core.progress import default_observer
+from target_bench.core.observer import Observer, default_observer
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset, Retrieval, own_copy
 from target_bench.core.settings import texts

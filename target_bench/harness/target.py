@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.observer import Observer
+from target_bench.core.observer import Observer, default_observer
 from target_bench.harness.options import (
     EXTRACTIVE,
     RUNS,
@@ -60,7 +60,6 @@ class TARGET:
         observer: Observer | None = None,
         loader: "Loader | None" = None,
     ) -> None:
-        from target_bench.core.progress import default_observer
         from target_bench.data.load import Loader, once, tasks_and_corpora
         from target_bench.harness.prepare import check_tasks
 
