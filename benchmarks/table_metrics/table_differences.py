@@ -8,6 +8,7 @@ that keeps the meaning has no true difference, so all that is reported of it is 
 * precision: the share of reported differences that are right.
 * recall: the share of true differences that are found.
 * noticed: the share of tables that score less than 1; of harmless changes that should be none.
+* moved: the share of tables of which it is named that values stand elsewhere.
 
     python -m benchmarks.table_metrics.table_differences [--n 10000] [--seed 0] [--json FILE]
 
@@ -38,6 +39,11 @@ class Tally:
     right: int = 0
     true: int = 0
     detected: int = 0
+    moved: int = 0
+
+
+_MOVED = ("shifted_column", "swapped_columns", "ragged_row")
+"""Changes after which values stand elsewhere."""
 
 
 def main() -> None:
@@ -62,6 +68,11 @@ def main() -> None:
     print(line("all errors", every))
     print(f"\n{same:,} of {len(references):,} tables score 1 beside themselves; ", end="")
     print(f"{1000 * seconds / len(drawn):.2f} ms of processor time a comparison")
+    shares = [
+        f"{tallies[name].moved / max(tallies[name].tables, 1):.1%} of {name}" for name in _MOVED
+    ]
+    others = sum(tally.moved for name, tally in tallies.items() if name not in _MOVED)
+    print(f"moved: {', '.join(shares)}; {others} of all other tables")
     if options.json:
         options.json.write_text(json.dumps({n: asdict(t) for n, t in tallies.items()}))
 
@@ -81,6 +92,7 @@ def count(perturbed: Perturbation, tally: Tally) -> None:
     ]
     tally.tables += 1
     tally.noticed += compared.score() < 1
+    tally.moved += any(moved.kind != "order" for moved in compared.moved)
     tally.reported += len(reported)
     tally.right += sum(map(any, right))
     tally.true += len(perturbed.differences)

@@ -17,8 +17,13 @@ from target_bench.metrics import bertscore
 from target_bench.models import bartscore, bleurt
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.header_cell_scores import Part
-from target_bench.tables.means import Counted, MeanOfValues
-from target_bench.tables.table_metrics import OF, VERSION, AnswerTextMetric, text_spec
+from target_bench.tables.means import MeanOfValues
+from target_bench.tables.table_metrics import (
+    VERSION,
+    AnswerTextMetric,
+    part_spec,
+    text_spec,
+)
 
 Compared = Sequence[ComparedTables]
 
@@ -48,27 +53,13 @@ def bleurt_of_texts(model: str) -> Metric[Compared]:
     return AnswerTextMetric(_SPECS["bleurt"], metric)
 
 
-_PARTS: dict[Part, str] = {
-    "cells": "cells with their headers",
-    "row_header": "row headers",
-    "col_header": "column headers",
-}
-_NAMES: dict[Part, str] = {
-    "cells": "cell",
-    "row_header": "row_header",
-    "col_header": "column_header",
-}
+_PARTS: tuple[Part, ...] = ("cells", "row_header", "col_header")
+_ENDING = ("[bertscore]", " (BERTScore)", "rescaled BERTScore of the most similar one")
 
 
 def _cell_spec(part: Part) -> MetricSpec:
-    return MetricSpec(
-        f"{_NAMES[part]}_f1[bertscore]",
-        f"{_NAMES[part].replace('_', ' ')} F1 (BERTScore)",
-        f"mean f1 of {_PARTS[part]} over tables, rescaled BERTScore of the most similar one",
-        "Wu et al. 2022",
-        scores=OF,
-        needs=("the extra bertscore", "--task text-to-table:cell_bertscore=MODEL"),
-    )
+    needs = ("the extra bertscore", "--task text-to-table:cell_bertscore=MODEL")
+    return part_spec(part, "f1", _ENDING, needs=needs)
 
 
 class CellBERTScore:
@@ -97,19 +88,18 @@ class CellBERTScore:
 
         return MeanOfValues(spec, partial(self._values, part), sign)
 
-    def _values(self, part: Part, examples: Compared) -> Iterator[Counted]:
+    def _values(self, part: Part, examples: Compared) -> Iterator[list[float]]:
         if self._examples is None or self._examples[0] is not examples:
             scores = [
                 [
                     {kind: scores.f1 for kind, scores in pair.items()}
-                    for _, pair in compared.scored_pairs(self._similar)
+                    for _, pair in compared.pairs(self._similar)
                 ]
                 for compared in examples
             ]
             self._examples = (examples, scores)
         for pairs in self._examples[1]:
-            values = [pair[part] for pair in pairs if part in pair]
-            yield float(sum(values)), float(len(values))
+            yield [pair[part] for pair in pairs if part in pair]
 
     def _similar(self, gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:
         """Return (gold, answer) similarities; pairs that were compared before are known."""

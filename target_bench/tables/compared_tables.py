@@ -145,29 +145,27 @@ class ComparedTables:
         """The repaired H-Score."""
         return h_score_v2(*self._with_headers)
 
-    def pairs(self, similarity: Similarity) -> Sequence[tuple[str, PairScores]]:
-        """Return name and scores of each table of the reference that is not empty."""
-        return self._exact_pairs if similarity == "exact" else self._soft_pairs
+    def pairs(self, similarity: Similarity | Similar) -> list[tuple[str, PairScores]]:
+        """Return name and scores of each table of the reference that is not empty.
+
+        Args:
+            similarity: of two texts: ``exact``, ``chrf``, or a function.
+        """
+        if similarity not in self._pairs:
+            pairs: list[tuple[str, PairScores]] = []
+            for i, j in matched(self.answer, self.reference):
+                if j is not None:
+                    gold = self.reference.tables[j]
+                    given = rectangular(() if i is None else self.answer.tables[i].rows)
+                    rows = rectangular(gold.rows)
+                    scores = header_cell_scores(given, rows, similarity, self.headers)
+                    pairs += [] if scores is None else [(gold.name, scores)]
+            self._pairs[similarity] = pairs
+        return self._pairs[similarity]
 
     @cached_property
-    def _exact_pairs(self) -> list[tuple[str, PairScores]]:
-        return self.scored_pairs("exact")
-
-    @cached_property
-    def _soft_pairs(self) -> list[tuple[str, PairScores]]:
-        return self.scored_pairs("chrf")
-
-    def scored_pairs(self, similarity: Similarity | Similar) -> list[tuple[str, PairScores]]:
-        """Compute what ``pairs`` returns, by any similarity of texts."""
-        pairs = []
-        for i, j in matched(self.answer, self.reference):
-            if j is not None:
-                gold = self.reference.tables[j]
-                given = rectangular(() if i is None else self.answer.tables[i].rows)
-                rows = rectangular(gold.rows)
-                scores = header_cell_scores(given, rows, similarity, self.headers)
-                pairs += [] if scores is None else [(gold.name, scores)]
-        return pairs
+    def _pairs(self) -> dict[object, list[tuple[str, PairScores]]]:
+        return {}
 
     @property
     def is_correct(self) -> bool:

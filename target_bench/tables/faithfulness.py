@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.reasoning import READING
-from target_bench.tables.means import Counted, MeanOfValues
+from target_bench.tables.means import MeanOfValues
 
 VERSION = "support:2"
 """The version of the rules, for identities and signatures: raise it if values can change."""
@@ -162,11 +162,11 @@ def _define(
     )
     share = attrgetter("coverage" if name.startswith("coverage") else "precision")
 
-    def measure(examples: Any) -> Iterator[Counted]:
+    def measure(examples: Any) -> Iterator[list[float]]:
         in_one = scored == "descriptions"
         supports = getattr(examples, read) if in_one else map(attrgetter(read), examples)
         for value in map(share, supports):
-            yield (0.0, 0.0) if value is None else (value, 1.0)
+            yield [] if value is None else [value]
 
     def make(reading: str = READING) -> MeanOfValues:
         signature = f"{name}|{VERSION}|facts:numbers,dates,names|{reading}"

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from target_bench.core.metric import Metric, MetricSpec, mean
 
 Floats = NDArray[np.float64]
-Counted = tuple[float, float]
-"""A sum, and the number of values in it; ``(0.0, 0.0)`` of an answer without a value."""
 
 
 class MeanOfValues(Metric[Any]):
@@ -18,14 +16,14 @@ class MeanOfValues(Metric[Any]):
 
     Args:
         spec: the declaration.
-        measure: the examples -> the sum of the values of each answer, and how many they are.
+        measure: the examples -> the values of each answer, of which it may have none or several.
         sign: gives the signature; it is asked when a score is stored.
     """
 
     def __init__(
         self,
         spec: MetricSpec,
-        measure: Callable[[Any], Iterable[Counted]],
+        measure: Callable[[Any], Iterable[Iterable[float]]],
         sign: Callable[[], str],
     ) -> None:
         self.spec = spec
@@ -39,7 +37,8 @@ class MeanOfValues(Metric[Any]):
 
     def statistics(self, examples: Any) -> Floats:
         """Return (n, 2): the sum of the values of each answer, and how many they are."""
-        return np.array(list(self._measure(examples)), dtype=np.float64).reshape(-1, 2)
+        values = [list(answer) for answer in self._measure(examples)]
+        return np.array([(sum(v), len(v)) for v in values], dtype=np.float64).reshape(-1, 2)
 
     def value(self, totals: Floats) -> Floats:
         """Return the mean."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from statistics import fmean
 from typing import Any, get_args
 
@@ -23,13 +23,11 @@ from target_bench.metrics import text as text_metrics
 from target_bench.tables.answer_tables import FORMATS, Fault, TableFormat
 from target_bench.tables.compared_tables import ERROR_TYPES, ComparedTables
 from target_bench.tables.comparison import TableComparison, summed_types
-from target_bench.tables.header_cell_scores import PRF, Part, Similarity
+from target_bench.tables.header_cell_scores import Part, Similarity
 from target_bench.tables.markup import HTML_PARSER
-from target_bench.tables.means import Counted, MeanOfValues
+from target_bench.tables.means import MeanOfValues
 
 Compared = Sequence[ComparedTables]
-Measure = Callable[[ComparedTables], Counted]
-"""An answer beside its reference -> the sum of its values, and how many they are."""
 
 VERSION = "tables:13"
 """The version of these metrics and of reading tables, for identities."""
@@ -50,7 +48,11 @@ def table_metrics(
         judged: those of a judge too.
         formats: how the tables are written; the official H-Scores of others are left out.
     """
-    left_out = {name for form in _OFFICIAL.keys() - set(formats) for name in _official_names(form)}
+    left_out = {
+        f"h_{part}{'' if form == 'text' else f'[{form}]'}"
+        for form in _OFFICIAL.keys() - set(formats)
+        for part in ("content", "structure")
+    }
     left_out |= set() if judged else {"p_content", "p_structure"}
     return [
         definition.make(parser) for name, definition in DEFINITIONS.items() if name not in left_out
@@ -66,18 +68,18 @@ def _define(
     name: str,
     label: str,
     description: str,
-    measure: Measure,
+    values: Callable[[ComparedTables], Iterable[float]],
     source: str = "Tang et al. 2023",
     packages: Sequence[str] = (),
     **fields: Any,
 ) -> MetricDefinition:
-    """Define the mean of what ``measure`` gives; fields are those of a ``MetricSpec``.
+    """Define the mean of the values that answers have; fields are those of a ``MetricSpec``.
 
     Args:
         name: of the metric.
         label: as people call it.
         description: in one line; it stands in the signature.
-        measure: of one answer beside its reference.
+        values: of one answer beside its reference.
         source: the paper.
         packages: distributions besides those that read tables which can change a value.
         **fields: more fields of the declaration.
@@ -91,65 +93,62 @@ def _define(
             versions = [f"{package}=={installed_version(package)}" for package in names]
             return "|".join([name, description, VERSION, READING, f"html:{parser}", *versions])
 
-        return MeanOfValues(spec, partial(map, measure), sign)
+        return MeanOfValues(spec, partial(map, values), sign)
 
     return MetricDefinition(spec, make)
 
 
+_PARTS: dict[Part, tuple[str, str]] = {
+    "cells": ("cell", "cells with their headers"),
+    "row_header": ("row_header", "row headers"),
+    "col_header": ("column_header", "column headers"),
+}
+"""What is compared -> how metrics begin, and what it is called."""
+
+_SIMILARITIES: dict[Similarity, tuple[str, str, str]] = {
+    "exact": ("", "", "equal texts"),
+    "chrf": ("[chrf]", " (chrF)", "chrF of the most similar one"),
+}
+"""Similarity -> how metrics and labels end, and what it is called."""
+
+
+def part_spec(part: Part, field: str, ending: tuple[str, str, str], **fields: Any) -> MetricSpec:
+    """Declare the f1, precision or recall of a part of tables; ``ending`` is of a similarity."""
+    (name, what), (suffix, in_label, how) = _PARTS[part], ending
+    letter = field[0].upper() if field != "f1" else "F1"
+    return MetricSpec(
+        f"{name}_{field}{suffix}",
+        f"{name.replace('_', ' ')} {letter}{in_label}",
+        f"mean {field} of {what} over tables, {how}",
+        "Wu et al. 2022",
+        scores=OF,
+        **fields,
+    )
+
+
 def _headers_and_cells() -> Iterator[MetricDefinition]:
     """Yield precision, recall and F1 of cells and of both kinds of headers, exact and by chrF."""
-    similarities: tuple[tuple[Similarity, str, str, str], ...] = (
-        ("exact", "", "", "equal texts"),
-        ("chrf", "[chrf]", " (chrF)", "chrF of the most similar one"),
-    )
-    parts: tuple[tuple[Part, str, str], ...] = (
-        ("cells", "cell", "cells with their headers"),
-        ("row_header", "row_header", "row headers"),
-        ("col_header", "column_header", "column headers"),
-    )
-    for similarity, suffix, in_label, how in similarities:
-        for part, name, what in parts:
-            for field, letter in (("f1", "F1"), ("precision", "P"), ("recall", "R")):
+    for similarity, ending in _SIMILARITIES.items():
+        for part in _PARTS:
+            for field in ("f1", "precision", "recall"):
+                spec = part_spec(part, field, ending)
                 leads = part == "cells" and field == "f1"
                 yield _define(
-                    f"{name}_{field}{suffix}",
-                    f"{name.replace('_', ' ')} {letter}{in_label}",
-                    f"mean {field} of {what} over tables, {how}",
-                    _of_pairs(similarity, part, field),
-                    "Wu et al. 2022",
-                    rank=(15 + bool(suffix)) if leads else None,
-                    decides=leads and not suffix,
+                    spec.name,
+                    spec.label,
+                    spec.description,
+                    partial(_part_values, similarity, part, field),
+                    spec.source,
+                    rank=(15 + (similarity == "chrf")) if leads else None,
+                    decides=leads and similarity == "exact",
                 )
 
 
-def _of_pairs(similarity: Similarity, part: Part, field: str) -> Measure:
-    def measure(compared: ComparedTables) -> Counted:
-        pairs = compared.pairs(similarity)
-        scores: list[PRF] = [scores[part] for _, scores in pairs if part in scores]
-        return float(sum(getattr(score, field) for score in scores)), float(len(scores))
-
-    return measure
-
-
-def _wrong_formats() -> MetricDefinition:
-    return _define(
-        "wrong_format",
-        "wrong format",
-        "share of tables of the reference whose partner in the answer has rows of different "
-        "length; a missing one counts as right, as in the script",
-        _wrong_format,
-        "Wu et al. 2022",
-        higher_is_better=False,
-    )
-
-
-def _wrong_format(compared: ComparedTables) -> Counted:
-    ragged = compared.ragged_partners
-    return float(sum(ragged)), float(len(ragged))
-
-
-def _of_answers(read: Callable[[ComparedTables], float]) -> Measure:
-    return lambda compared: (float(read(compared)), 1.0)
+def _part_values(
+    similarity: Similarity, part: Part, field: str, compared: ComparedTables
+) -> list[float]:
+    pairs = compared.pairs(similarity)
+    return [getattr(scores[part], field) for _, scores in pairs if part in scores]
 
 
 _OFFICIAL: dict[TableFormat, tuple[str, float, float]] = {
@@ -160,37 +159,29 @@ _OFFICIAL: dict[TableFormat, tuple[str, float, float]] = {
 """Formats with an official H-Score -> their name, and the highest content and structure."""
 
 
-def _official_names(table_format: TableFormat) -> tuple[str, str]:
-    suffix = "" if table_format == "text" else f"[{table_format}]"
-    return f"h_content{suffix}", f"h_structure{suffix}"
-
-
 def _official_h_scores() -> Iterator[MetricDefinition]:
     for table_format, (called, *highest) in _OFFICIAL.items():
-        in_label = "" if table_format == "text" else f" ({called})"
-        names = _official_names(table_format)
+        suffix, in_label = f"[{table_format}]", f" ({called})"
+        if table_format == "text":
+            suffix = in_label = ""
         for place, (field, what) in enumerate((("content", "content"), ("structure", "format"))):
             yield _define(
-                names[place],
+                f"h_{field}{suffix}",
                 f"H {field}{in_label}",
                 f"H-Score, {what}, of {called}, strucbench: sum of sub-scores as the official code "
                 f"has them, at most {highest[place]:.0f}, no lower bound",
-                _official(table_format, field),
+                partial(_official, table_format, field),
                 scale="unbounded",
                 highest=highest[place],
                 rank=21 + place if table_format == "text" else None,
             )
 
 
-def _official(table_format: TableFormat, field: str) -> Measure:
-    def measure(compared: ComparedTables) -> Counted:
-        score = compared.h_score if compared.table_format == table_format else None
-        return (0.0, 0.0) if score is None else (getattr(score, field), 1.0)
-
-    return measure
+def _official(table_format: TableFormat, field: str, compared: ComparedTables) -> list[float]:
+    score = compared.h_score if compared.table_format == table_format else None
+    return [] if score is None else [getattr(score, field)]
 
 
-_COMPARING = ("pint", "python-dateutil", "rapidfuzz", "scipy")
 _COUNTS = {
     "missing_rows": "rows missing",
     "missing_columns": "columns missing",
@@ -204,35 +195,35 @@ _COUNTS = {
 
 def _rubric() -> Iterator[MetricDefinition]:
     """Yield the score of the rubric, and what it counts by table."""
-    source = "Pancholi et al. 2025"
-    yield _define(
+
+    def define(
+        name: str, label: str, what: str, read: Callable[[TableComparison], float], **fields: Any
+    ) -> MetricDefinition:
+        packages = ("pint", "python-dateutil", "rapidfuzz", "scipy")
+        values = partial(_comparison_values, read)
+        return _define(name, label, what, values, "Pancholi et al. 2025", packages, **fields)
+
+    yield define(
         "tabxeval",
         "TabXEval",
         "mean over tables of 1 less the penalty of the rubric, by rules, all weights of the paper "
         "1",
-        _of_comparisons(lambda comparison: comparison.score()),
-        source,
-        _COMPARING,
+        methodcaller("score"),
         rank=25,
     )
-    yield _define(
+    yield define(
         "tabxeval[paper]",
         "TabXEval (paper)",
         "mean over tables of 1 less the penalty of the paper's equation, by rules, all weights 1: "
         "shares of the rows, columns and cells of the reference, none for names of columns",
-        _of_comparisons(lambda comparison: comparison.paper_score()),
-        source,
-        _COMPARING,
+        methodcaller("paper_score"),
     )
     for name, what in _COUNTS.items():
-        read = _partial_cells if name == "partial_cells" else attrgetter(f"structure.{name}")
-        yield _define(
+        yield define(
             name,
             name.replace("_", " "),
             f"mean number of {what} by table",
-            _of_comparisons(read),
-            source,
-            _COMPARING,
+            _partial_cells if name == "partial_cells" else attrgetter(f"structure.{name}"),
             scale="unbounded",
             highest=0.0,
             digits=2,
@@ -240,11 +231,10 @@ def _rubric() -> Iterator[MetricDefinition]:
         )
 
 
-def _of_comparisons(read: Callable[[TableComparison], float]) -> Measure:
-    def measure(compared: ComparedTables) -> Counted:
-        return float(sum(map(read, compared.comparisons))), float(len(compared.comparisons))
-
-    return measure
+def _comparison_values(
+    read: Callable[[TableComparison], float], compared: ComparedTables
+) -> Iterable[float]:
+    return map(read, compared.comparisons)
 
 
 def _partial_cells(comparison: TableComparison) -> int:
@@ -258,7 +248,7 @@ def _p_scores() -> Iterator[MetricDefinition]:
             f"P {field}",
             f"P-Score, {what}, 0-10: mean of a model's replies in both orders, "
             "over pairs with both",
-            _judged(place),
+            partial(_judged, place),
             rank=23 + place,
             scale="unbounded",
             highest=10.0,
@@ -268,11 +258,8 @@ def _p_scores() -> Iterator[MetricDefinition]:
         )
 
 
-def _judged(place: int) -> Measure:
-    def measure(compared: ComparedTables) -> Counted:
-        return (0.0, 0.0) if compared.p_score is None else (compared.p_score[place], 1.0)
-
-    return measure
+def _judged(place: int, compared: ComparedTables) -> list[float]:
+    return [] if compared.p_score is None else [compared.p_score[place]]
 
 
 class AnswerTextMetric(Metric[Compared]):
@@ -353,26 +340,34 @@ def _of_texts(definition: MetricDefinition) -> MetricDefinition:
 
 DEFINITIONS = by_name(
     *_headers_and_cells(),
-    _wrong_formats(),
+    _define(
+        "wrong_format",
+        "wrong format",
+        "share of tables of the reference whose partner in the answer has rows of different "
+        "length; a missing one counts as right, as in the script",
+        attrgetter("ragged_partners"),
+        "Wu et al. 2022",
+        higher_is_better=False,
+    ),
     _define(
         "h_content[v2]",
         "H content (v2)",
         "mean similarity of cells, symmetric, 0-1: edit distance and common subsequence",
-        _of_answers(lambda compared: compared.h_score_v2.content),
+        lambda compared: [compared.h_score_v2.content],
         rank=17,
     ),
     _define(
         "h_structure[v2]",
         "H structure (v2)",
         "mean similarity of header, numbers of rows and columns, symmetric, 0-1",
-        _of_answers(lambda compared: compared.h_score_v2.structure),
+        lambda compared: [compared.h_score_v2.structure],
         rank=18,
     ),
     _define(
         "valid[strict]",
         "valid (strict)",
         "share of answers that are the tables asked for and nothing else, without a fault",
-        _of_answers(lambda compared: compared.answer.strict_error is None),
+        lambda compared: [compared.answer.strict_error is None],
         "",
         rank=19,
     ),
@@ -380,7 +375,7 @@ DEFINITIONS = by_name(
         "valid[lenient]",
         "valid (lenient)",
         "share of answers in which a table can be read",
-        _of_answers(lambda compared: compared.answer.error is None),
+        lambda compared: [compared.answer.error is None],
         "",
         rank=20,
     ),
@@ -389,7 +384,7 @@ DEFINITIONS = by_name(
         "correct",
         "share of answers with all tables, headers and cells of the reference and no others, in "
         "any order of rows and columns",
-        _of_answers(lambda compared: compared.is_correct),
+        lambda compared: [compared.is_correct],
     ),
     *_official_h_scores(),
     *(_of_texts(text_metrics.DEFINITIONS[name]) for name in ("sacrebleu", "rougeL")),

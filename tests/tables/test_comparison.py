@@ -21,6 +21,7 @@ from target_bench.core.schema import Table, TableId
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import RubricWeights, TableComparison, compare_tables
 from target_bench.tables.comparison.differences import CellDifference
+from target_bench.tables.comparison.moved import PairedCell, moved_values
 from target_bench.tables.comparison.rubric import weights_named
 from target_bench.tables.comparison.values import Name, Unit, name_of
 
@@ -629,6 +630,85 @@ def test_hostile_lengths() -> None:
     texts = (" ".join(f"{letter}{i}" for i in range(3_000)) for letter in ("ab", "xyz"))
     assert _cell(*texts).kind == "different"
     assert time.process_time() - start < 5
+
+
+# ------------------------------------------------------------------------------------------------
+# Values that stand elsewhere
+
+CITIES = [
+    ["City", "Area", "People", "Founded"],
+    ["Oslo", "454", "709", "1040"],
+    ["Bern", "52", "134", "1191"],
+    ["Rome", "1285", "2748", "753"],
+    ["Lima", "2672", "10092", "1535"],
+    ["Accra", "225", "284", "1877"],
+]
+
+
+def _rotated(column: int, by: int) -> Rows:
+    values = [row[column] for row in CITIES[1:]]
+    moved = [*values[-by:], *values[:-by]]
+    body = [
+        [*row[:column], value, *row[column + 1 :]]
+        for row, value in zip(CITIES[1:], moved, strict=True)
+    ]
+    return [CITIES[0], *body]
+
+
+@pytest.mark.parametrize(
+    ("prediction", "sentences"),
+    [
+        (_rotated(2, 1), ["The values of People stand 1 row lower than the others."]),
+        (_rotated(2, -2), ["The values of People stand 2 rows higher than the others."]),
+        (
+            [CITIES[0], *([r[0], r[2], r[1], r[3]] for r in CITIES[1:])],
+            ["The values of Area and People are exchanged in 5 rows."],
+        ),
+        (
+            [*CITIES[:2], ["Bern", "", "52", "134"], *CITIES[3:]],
+            ["In 1 row values stand 1 column further right."],
+        ),
+        (
+            [*CITIES[:2], ["Bern", "134", "1191", ""], *CITIES[3:]],
+            ["In 1 row values stand 1 column further left."],
+        ),
+        (
+            [[r[0], r[2], r[1], r[3]] for r in CITIES],
+            ["The columns stand in another order, which costs nothing."],
+        ),
+        (CITIES, []),
+        ([*CITIES[:2], ["Bern", "53", "135", "1191"], *CITIES[3:]], []),
+        ([CITIES[0], *reversed(CITIES[1:])], []),
+    ],
+)
+def test_values_that_stand_elsewhere_are_named(prediction: Rows, sentences: list[str]) -> None:
+    comparison = compare_tables(CITIES, prediction)
+    assert [str(moved) for moved in comparison.moved] == sentences
+    assert all(sentence in str(comparison) for sentence in map(str, comparison.moved[:1]))
+    assert len(comparison.to_json()["moved"]) == len(sentences)
+
+
+def test_many_exchanges_by_chance_take_time_as_the_cells_do() -> None:
+    """In every row each column has the value of another one: of nearly all pairs in some row."""
+    rng = random.Random(0)
+    cells = []
+    for row in range(500):
+        places = rng.sample(range(200), 200)
+        other = dict(zip(places, [places[i ^ 1] for i in range(200)], strict=True))
+        cells.append([PairedCell(f"{row} {i}", f"{row} {other[i]}", False) for i in range(200)])
+    start = time.process_time()
+    assert moved_values([str(i) for i in range(200)], range(200), cells) == ()
+    assert time.process_time() - start < 1.5
+
+
+def test_wrong_yes_and_no_are_not_exchanged() -> None:
+    """Of two columns with few values, some wrong rows look exchanged by chance."""
+    pairs = [("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")]
+    opposite = {"yes": "no", "no": "yes"}
+    wrong = [[PairedCell(v, opposite[v], False) for v in pair] for pair in pairs]
+    assert moved_values(["paid", "sent"], [0, 1], wrong) == ()
+    (moved,) = moved_values(["paid", "sent"], [0, 1], wrong[1:3])
+    assert (moved.kind, moved.n) == ("exchanged", 2)
 
 
 # ------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.text_tables import Column, TextTable, text
 from target_bench.tables.comparison.align import Grid, Merged
 from target_bench.tables.comparison.differences import CellDifference, PartialKind
+from target_bench.tables.comparison.moved import Moved, PairedCell, moved_values
 from target_bench.tables.comparison.values import DataType, cell_value
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
@@ -203,6 +204,31 @@ class TableComparison:
         return shares
 
     @cached_property
+    def moved(self) -> tuple[Moved, ...]:
+        """Values that stand elsewhere: shifted or exchanged columns, another order."""
+        columns = [
+            column
+            for column in self.columns
+            if column.pair.is_matched and column.pair not in self.merged_pairs
+        ]
+        wrong = {(cell.row, cell.column) for cell in self.cells if cell.outcome != "exact"}
+        first, second = self.reference.rows, self.prediction.rows
+        cells = [
+            [
+                PairedCell(
+                    cell_value(first[i][column.pair.reference or 0]).key,
+                    cell_value(second[j][column.pair.prediction or 0]).key,
+                    (PlacePair(i, j), column.pair) not in wrong,
+                )
+                for column in columns
+            ]
+            for i, j in self.rows
+            if i is not None and j is not None
+        ]
+        names = [column.name for column in columns]
+        return moved_values(names, [column.pair.prediction or 0 for column in columns], cells)
+
+    @cached_property
     def types(self) -> "TypeTable":
         """The column descriptor: data type -> what is missing, extra and partially right of it."""
         outcomes = Counter((cell.column, cell.outcome) for cell in self.cells)
@@ -241,6 +267,7 @@ class TableComparison:
             "structure": asdict(self.structure),
             "types": self.types,
             "repeated_keys": self.repeated_keys,
+            "moved": [moved._asdict() for moved in self.moved],
             "transposed": self.transposed,
             "columns": [
                 column._asdict() | {"header": column.header and column.header._asdict()}
@@ -662,7 +689,7 @@ def _by_the_paper(comparison: TableComparison, weights: RubricWeights | None) ->
 
 
 def _sentences(comparison: TableComparison) -> Iterator[str]:
-    """Yield which columns are named otherwise, merged or split, and how many cells differ."""
+    """Yield which columns are named otherwise, merged, split or moved, and which cells differ."""
     renamed = [f"{c.name} → {c.predicted_name}" for c in comparison.columns if c.is_renamed]
     if renamed:
         left = len(renamed) - _MOST_NAMES
@@ -680,6 +707,7 @@ def _sentences(comparison: TableComparison) -> Iterator[str]:
             f"{count:,} {'key stands' if count == 1 else 'keys stand'} in several rows: these are "
             "paired in their order."
         )
+    yield from map(str, comparison.moved)
     kinds = Counter(cell.difference.kind for cell in comparison.cells if cell.difference)
     if kinds:
         named = ", ".join(f"{NAMES[kind]} {n}" for kind, n in sorted(kinds.items()))
