@@ -57,7 +57,7 @@ class BeirFolder(CorpusLoader):
         for place, record in release.json_lines(path):
             names, *rows = _grid(place, record)
             table_id = _table_id(_id(record, place), in_databases)
-            title = _title(place, record)
+            title = "" if record.get("title") is None else field(record, "title", str, place)
             if in_databases and not title.strip():
                 title = " / ".join(table_id.table_id.split(_BETWEEN))
             yield Table(table_id, records.header(names), rows, {"title": title})
@@ -136,45 +136,35 @@ def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str, float]
     """Return query id -> (place, table id, score) of the documents relevant to it."""
     gold: dict[str, list[tuple[str, str, float]]] = {}
     scores: dict[tuple[str, str], float] = {}
-    for place, query_id, table_id, score in _judgements(release, path):
-        before = scores.get((query_id, table_id))
-        if before not in (None, score):
-            raise DataError(
-                f"{place}: {query_id!r} and {table_id!r} have the score {score:g}, but {before:g} "
-                "above"
-            )
-        scores[query_id, table_id] = score
-        if score > 0 and before is None:
-            gold.setdefault(query_id, []).append((place, table_id, float(score)))
-    irrelevant = {query_id for query_id, _ in scores} - gold.keys()
-    if irrelevant:
-        release.notes.append(
-            f"{len(irrelevant)} queries of {release.relative(path)} have no score above 0 and are "
-            "left out: no table is right for them (BEIR's own evaluation gives them 0)"
-        )
-    return gold
-
-
-def _judgements(release: Release, path: Path) -> Iterator[tuple[str, str, str, float]]:
-    """Yield (place, query, document, score)."""
     for number, text in enumerate(release.text(path).split("\n"), start=1):
         place, line = f"{path}, line {number}", text.removesuffix("\r")
         if not line.strip() or (number == 1 and line == _HEADER):
             continue
-        query_id, table_id, score = (*line.split("\t"), "", "", "")[:3]
-        if line.count("\t") != 2 or not _is_finite(score):
+        try:
+            query_id, table_id, written = line.split("\t")
+            score = float(written)
+        except ValueError:
+            score = math.nan
+        if not math.isfinite(score):
             raise DataError(
                 f"{place}: expected query-id, corpus-id and a number as score with tabs between, "
                 f"found {line!r:.80}"
             )
-        yield place, query_id, table_id, float(score)
-
-
-def _is_finite(number: str) -> bool:
-    try:
-        return math.isfinite(float(number))
-    except ValueError:
-        return False
+        before = scores.setdefault((query_id, table_id), score)
+        if before != score:
+            raise DataError(
+                f"{place}: {query_id!r} and {table_id!r} have the score {score:g}, but {before:g} "
+                "above"
+            )
+        if score > 0 and table_id not in (t for _, t, _ in gold.get(query_id, ())):
+            gold.setdefault(query_id, []).append((place, table_id, score))
+    irrelevant = {query_id for query_id, _ in scores} - gold.keys()
+    if irrelevant:
+        release.notes.append(
+            f"{len(irrelevant)} queries of {release.relative(path)} have no score above "
+            "0 and are left out: no table is right for them (BEIR's own evaluation gives them 0)"
+        )
+    return gold
 
 
 def _texts(release: Release, path: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
@@ -193,28 +183,19 @@ def _metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return metadata if isinstance(metadata, dict) else {}
 
 
-def _title(place: str, record: Mapping[str, Any]) -> str:
-    return "" if record.get("title") is None else field(record, "title", str, place)
-
-
 def _id(record: Any, place: str) -> str:
     return records.identifier(field(record, "_id", object, place), "_id", place)
 
 
 def _grid(place: str, record: Any) -> Sequence[Sequence[Cell]]:
     text = field(record, "text", str, place)
-    grid = record.get("table")
-    if grid is None:
-        grid = _metadata(record).get("table")
+    grid = next(
+        (r["table"] for r in (record, _metadata(record)) if r.get("table") is not None), None
+    )
     if grid is not None:
         return records.grid(grid, place)
     lines = [line for line in text.splitlines() if line.strip()]
-    if _is_markdown(lines):
+    with_bars = len(lines) > 1 and all(line.lstrip().startswith("|") for line in lines)
+    if with_bars and _BELOW_HEADER.fullmatch(lines[1].strip()):  # one table in Markdown
         return read_pipe_tables("\n".join(lines)).tables[0].rows
     return [["text"], *([line] for line in lines)]
-
-
-def _is_markdown(lines: Sequence[str]) -> bool:
-    """Return whether lines are one table in Markdown: all with bars, and a rule below the first."""
-    with_bars = all(line.lstrip().startswith("|") for line in lines)
-    return len(lines) > 1 and with_bars and _BELOW_HEADER.fullmatch(lines[1].strip()) is not None

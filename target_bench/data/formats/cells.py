@@ -34,15 +34,13 @@ def cells(row: Sequence[Any]) -> Sequence[Cell]:
     """
     if PLAIN.issuperset(map(type, row)):
         return row
-    return [value if type(value) in PLAIN else _cell(value) for value in row]
-
-
-def _cell(value: Any) -> Cell:
-    value = plain(value)
-    if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=False, default=bytes.hex)
-    cell: Cell = value
-    return cell
+    values = [value if type(value) in PLAIN else plain(value) for value in row]
+    return [
+        json.dumps(value, ensure_ascii=False, default=bytes.hex)
+        if isinstance(value, list | dict)
+        else value
+        for value in values
+    ]
 
 
 def plain(value: Any) -> Any:
@@ -55,8 +53,9 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, datetime | date | time):
         return value.isoformat()
-    if isinstance(value, timedelta):
-        return _duration(value)
+    if isinstance(value, timedelta):  # with pandas installed, Arrow gives another class
+        is_fine = bool(getattr(value, "nanoseconds", 0))
+        return str(value if is_fine else timedelta(value.days, value.seconds, value.microseconds))
     if isinstance(value, Decimal | UUID):
         return str(value)
     if isinstance(value, Mapping):
@@ -76,13 +75,6 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} ({value!r:.40}) is neither text, number nor date")
 
 
-def _duration(value: timedelta) -> str:
-    """Write a duration as Python does: with pandas installed, Arrow gives another class."""
-    if getattr(value, "nanoseconds", 0):
-        return str(value)
-    return str(timedelta(value.days, value.seconds, value.microseconds))
-
-
 def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]:
     """Return header and rows of an Arrow table, without the nameless index of a pandas frame.
 
@@ -91,7 +83,7 @@ def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]
     """
     table = without_index(table)
     for field in table.schema:
-        if _is_period(field):
+        if "pandas.period" in f"{field.type} {field.metadata}":
             raise DataError(
                 f"{place}, column {field.name!r}: holds periods of pandas, of which Arrow keeps a "
                 "bare number. Cast it to text."
@@ -106,15 +98,6 @@ def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]
         except TypeError as error:
             raise DataError(f"{place}, row {number}: {error}") from error
     return header, rows
-
-
-def _is_period(field: Any) -> bool:
-    """Return whether a column is of pandas' periods.
-
-    Where pandas is not loaded, its metadata alone show it.
-    """
-    stored = (field.metadata or {}).get(b"ARROW:extension:name", b"")
-    return b"pandas.period" in (getattr(field.type, "extension_name", "").encode(), stored)
 
 
 def without_index(table: Any) -> Any:
@@ -152,7 +135,7 @@ def parquet_records(release: Release, path: Path) -> Iterator[tuple[str, dict[st
         for name in names:
             if names.count(name) > 1:
                 raise DataError(f"{path}: there are {names.count(name)} columns named {name!r}")
-        for batch in _read(path, file.iter_batches(batch_size=_RECORDS_AT_A_TIME)):
+        for batch in file.iter_batches(batch_size=_RECORDS_AT_A_TIME):
             place = f"{path}, records {number + 1} to {number + batch.num_rows}"
             for record in arrow_values(batch, place):
                 number += 1
@@ -165,32 +148,19 @@ def parquet_table(release: Release, path: Path) -> "pyarrow.Table":
     Raises:
         DataError: it is not a Parquet file.
     """
-    with _opened(release, path) as file, _errors(path):
+    with _opened(release, path) as file:
         return file.read()
 
 
 @contextmanager
 def _opened(release: Release, path: Path) -> Iterator[Any]:
+    import pyarrow
     from pyarrow import parquet
 
     release.note(path)
-    with _errors(path):
-        file = parquet.ParquetFile(path)
-    with file:
-        yield file
-
-
-def _read(path: Path, batches: Iterator[Any]) -> Iterator[Any]:
-    with _errors(path):
-        yield from batches
-
-
-@contextmanager
-def _errors(path: Path) -> Iterator[None]:
-    import pyarrow
-
     try:
-        yield
+        with parquet.ParquetFile(path) as file:
+            yield file
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(
             f"{path}: cannot be read as Parquet: {error}. Write or download it again."

@@ -5,9 +5,9 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,14 +84,18 @@ def _is_codec(value: Any) -> bool:
         return False
 
 
+def _is_number(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
 _MEANINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "encoding": ("an encoding such as cp1252", _is_codec),
     "delimiter": (
         "one character",
         lambda value: isinstance(value, str) and len(value) == 1 and value not in '"\r\n',
     ),
-    "preamble": ("a number of lines", lambda value: type(value) is int and value >= 0),
-    "header_rows": ("a number of rows", lambda value: type(value) is int and value >= 0),
+    "preamble": ("a number of lines", _is_number),
+    "header_rows": ("a number of rows", _is_number),
 }
 
 
@@ -144,25 +148,26 @@ def read_csv(
     """
     chosen = chosen or FileSettings()
     text = _text(release, path, chosen.encoding)
-    place = str(path)
     declared = _DECLARED_DELIMITER.match(text)
     if declared:
         text = "\n" + text[declared.end() :]
     delimiter = chosen.delimiter or (
-        declared[1] if declared else _delimiter(place, text, default, chosen.preamble or 0)
+        declared[1] if declared else _delimiter(path, text, default, chosen.preamble or 0)
     )
     if delimiter != default and chosen.delimiter is None:
         release.remark(_DELIMITER, f"{path}: {delimiter!r}")
-    lines = _lines(place, text, delimiter=delimiter, strict=True)
+    lines = _lines(path, text, delimiter=delimiter, strict=True)
     before = chosen.preamble
     if before is None:
         before = _preamble(lines[:_ENOUGH_ROWS])
         if before:
-            release.remark(_PREAMBLE, f"{place}: {before}")
+            release.remark(_PREAMBLE, f"{path}: {before}")
     header_rows = 1 if chosen.header_rows is None else chosen.header_rows
-    words = [cell for line in lines if line.number <= before for cell in line.cells]
-    grid = _grid(release, place, lines, before, header_rows)
-    return grid, "\n".join(cell for cell in words if cell.strip())
+    words = [cell for line in lines if line.number <= before for cell in line.cells if cell.strip()]
+    below = [line for line in lines if line.number > before]
+    if lines and not below:
+        raise DataError(f"{path}: nothing follows the {before} lines of preamble")
+    return _grid(release, str(path), below, header_rows), "\n".join(words)
 
 
 def csv_grid(release: Release, place: str, text: str, **dialect: Any) -> Grid:
@@ -181,51 +186,35 @@ def csv_grid(release: Release, place: str, text: str, **dialect: Any) -> Grid:
     return _grid(release, place, _lines(place, text, **dialect))
 
 
-def _grid(
-    release: Release, place: str, lines: Sequence[Line], preamble: int = 0, header_rows: int = 1
-) -> Grid:
-    """Return header and rows of what follows so many lines of a file; see ``joined_header``."""
-    lines = [line for line in lines if line.number > preamble]
+def _grid(release: Release, place: str, lines: Sequence[Line], header_rows: int = 1) -> Grid:
+    """Return header and rows of the lines of a table; see ``_joined`` for several header rows."""
     if not lines:
-        what = (
-            f"nothing follows the {preamble} lines of preamble" if preamble else "the file is empty"
-        )
-        raise DataError(f"{place}: {what}; the first line of a table is its header")
+        raise DataError(f"{place}: the file is empty; the first line of a table is its header")
     if len(lines) < header_rows:
         raise DataError(f"{place}: {len(lines)} rows, but header_rows is {header_rows}")
-    header = joined_header([line.cells for line in lines[:header_rows]], len(lines[0].cells))
+    rows = [line.cells for line in lines]
     return rectangular(
         release,
-        header,
-        [line.cells for line in lines[header_rows:]],
+        _joined(rows[:header_rows]) if header_rows else [""] * len(rows[0]),
+        rows[header_rows:],
         lambda number: f"{place}, line {lines[number + header_rows].number}",
         advice=". Is a cell that holds the separator without quotes?",
     )
 
 
-def joined_header(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return the names of columns whose header has several rows, or none.
+def _joined(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the names of columns whose header has several rows, each joined by spaces.
 
-    The parts of a name are joined by a space. In all rows but the last, an empty cell repeats the
-    cell on its left, as merged cells look in a CSV file.
-
-    Args:
-        rows: the rows of the header, from the top.
-        width: the number of columns if there are no rows; their names are then empty.
+    In all rows but the last, an empty cell repeats the cell on its left, as merged cells look in a
+    CSV file.
     """
-    if not rows:
-        return [""] * width
-    filled = [*map(_filled, rows[:-1]), rows[-1]]
-    width = max(map(len, rows))
-    columns = ([row[j] for row in filled if j < len(row) and row[j]] for j in range(width))
-    return [" ".join(dict.fromkeys(parts)) for parts in columns]
+    filled = [list(accumulate(row, _or_left)) for row in rows[:-1]]
+    columns = zip_longest(*filled, rows[-1], fillvalue="")
+    return [" ".join(dict.fromkeys(filter(None, parts))) for parts in columns]
 
 
-def _filled(row: Sequence[str]) -> list[str]:
-    filled: list[str] = []
-    for cell in row:
-        filled.append(cell or (filled[-1] if filled else ""))
-    return filled
+def _or_left(left: str, cell: str) -> str:
+    return cell or left
 
 
 def _text(release: Release, path: Path, encoding: str | None) -> str:
@@ -286,25 +275,21 @@ def _check_no_nul(text: str, place: str) -> None:
         )
 
 
-def _delimiter(place: str, text: str, default: str, preamble: int) -> str:
+def _delimiter(path: Path, text: str, default: str, preamble: int) -> str:
     best, most = default, 0.0
     in_cells = default == "," and not _SEPARATING_COMMA.search(text, 0, _ENOUGH_FOR_DELIMITER)
     for delimiter in (default, *DELIMITERS):
         if most == 1 and not in_cells:
             break
-        lines = _lines(place, text, _ENOUGH_ROWS, delimiter=delimiter)
+        lines = _lines(path, text, _ENOUGH_ROWS, delimiter=delimiter)
         rows = [row for row in lines if row.number > preamble]
-        share = _share([len(row.cells) for row in rows])
+        widths = [len(row.cells) for row in rows]
+        width = _most_frequent(widths)
+        share = widths.count(width) / len(widths) if width > 1 else 0.0
         better = share > most or (in_cells and best == default and share == most > 0)
         if better and (delimiter == default or not _is_in_texts(rows)):
             best, most = delimiter, share
     return best
-
-
-def _share(widths: Sequence[int]) -> float:
-    """Return the share of rows with the most frequent number of cells; 0 if that is one."""
-    width = _most_frequent(widths)
-    return widths.count(width) / len(widths) if width > 1 else 0.0
 
 
 def _is_in_texts(rows: Sequence[Line]) -> bool:
@@ -322,52 +307,41 @@ def _most_frequent(widths: Sequence[int]) -> int:
 
 
 def _preamble(lines: Sequence[Line]) -> int:
-    """Return how many lines stand before the header."""
-    width = _most_frequent([len(line.cells) for line in lines])
-    start = next((i for i, line in enumerate(lines) if not _is_words(line.cells, width)), 0)
-    rows = sum(len(line.cells) == width for line in lines[start:])
-    return lines[start].before if start and rows > 1 else 0
+    """Return how many lines of text stand before the header.
 
-
-def _is_words(cells: Sequence[str], width: int) -> bool:
-    """Return whether a row is text above a table and not its header.
-
-    It has one cell in a table of several columns; or, in a table of at least three, as many as
-    the others, all empty but perhaps the first.
+    Such a line has one cell in a table of several columns; or, in a table of at least three, as
+    many as the others, all empty but perhaps the first.
     """
-    return 1 == len(cells) < width or (width > 2 and not any(cells[1:]))
+    width = _most_frequent([len(line.cells) for line in lines])
+    for start, line in enumerate(lines):
+        if not (1 == len(line.cells) < width or (width > 2 and not any(line.cells[1:]))):
+            rows = sum(len(below.cells) == width for below in lines[start:])
+            return line.before if start and rows > 1 else 0
+    return 0
 
 
-def _lines(place: str, text: str, most: int | None = None, **dialect: Any) -> list[Line]:
+def _lines(place: object, text: str, most: int | None = None, **dialect: Any) -> list[Line]:
     """Return the rows that are not blank, or the first of them.
 
     Raises:
         DataError: one is not written in this dialect.
     """
+    limit = csv.field_size_limit(2**31 - 1)  # of the module, 128 KiB a cell
     reader = csv.reader(io.StringIO(text, newline=""), **dialect)
-    lines = []
+    lines: list[Line] = []
     before = 0
     try:
-        with _fields_of_any_size():
-            for cells in reader:
-                if cells:
-                    lines.append(Line(reader.line_num, before, cells))
-                before = reader.line_num
-                if len(lines) == most:
-                    break
+        for cells in reader:
+            if cells:
+                lines.append(Line(reader.line_num, before, cells))
+            before = reader.line_num
+            if len(lines) == most:
+                break
     except csv.Error as error:
         raise DataError(
             f"{place}, line {reader.line_num}: {error}. Quote cells that hold quotes, and double "
             "the quotes in them."
         ) from error
-    return lines
-
-
-@contextmanager
-def _fields_of_any_size() -> Iterator[None]:
-    """Lift the ``csv`` module's limit of 128 KiB a cell."""
-    before = csv.field_size_limit(2**31 - 1)
-    try:
-        yield
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(limit)
+    return lines

@@ -48,26 +48,19 @@ def of_path(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoad
     return loader(path)
 
 
-def _folder_of(path: Path) -> str:
-    """Return the folder of a file as it is named on the command line, with a separator."""
-    folder = str(path.parent)
-    return folder if "/" in folder else f"./{folder}".removesuffix("/.")
-
-
 def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
+    if path.is_file() and path.suffix.lower() in SUFFIXES:
+        return Databases
     if path.is_file():
-        if path.suffix.lower() in SUFFIXES:
-            return Databases
+        what = f"expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
         if suffix_of(path.name):
-            raise DataError(f"{path}: a single file of tables; name its folder, {_folder_of(path)}")
-        raise DataError(
-            f"{path}: expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
-        )
+            folder = str(path.parent)  # as it is named on the command line, with a separator
+            folder = folder if "/" in folder else f"./{folder}".removesuffix("/.")
+            what = f"a single file of tables; name its folder, {folder}"
+        raise DataError(f"{path}: {what}")
     if not path.is_dir():
         raise DataError(f"{path}: there is no such folder or database file")
-    if BeirFolder.is_in(path):
-        return BeirFolder
-    for layout in (TargetDatabases, TargetLayout, TableFolder, Databases):
+    for layout in (BeirFolder, TargetDatabases, TargetLayout, TableFolder, Databases):
         if layout.is_in(path):
             return layout
     if TableFolder.is_below(path):

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
@@ -15,6 +15,7 @@ from target_bench.data.formats.records import identifier
 from target_bench.data.formats.table_files import read_file, suffix_of
 
 _RECORDS = "tables.jsonl"
+_BESIDE_DATABASES = tuple(f".{file}" for file in records.FILES)
 _OF_THE_FILE = ("table_id", "grid", "read")
 _MOST_NAMED = 3  # files of a kind, in a note
 
@@ -67,7 +68,7 @@ class TableFolder(CorpusLoader):
     @classmethod
     def is_below(cls, folder: Path) -> bool:
         """Return whether there are tables in folders of a folder."""
-        return bool(_survey(Release(folder, "")).files)
+        return bool(_survey(Release(folder, ""))[0])
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield the tables, the same ones for every split.
@@ -79,8 +80,8 @@ class TableFolder(CorpusLoader):
         records_of = dict(_records(release))
         unused = set(records_of)
         places: dict[str, str] = {}
-        listed = (n for table_id in records_of for n in _file_names(table_id) if n in files)
-        for name in dict.fromkeys([*listed, *sorted(files)]):
+        listed = (name for table_id in records_of for name in _file_names(table_id))
+        for name in dict.fromkeys([*(n for n in listed if n in files), *sorted(files)]):
             try:
                 place, record = records_of.get(name, ("", {}))
                 own = field(record, "read", dict, place) if "read" in record else {}
@@ -95,20 +96,29 @@ class TableFolder(CorpusLoader):
                 table_id = f"{name}/{table.sheet}" if len(tables) > 1 else name
                 unused.discard(table_id)
                 place = f"{files[name]}{f', sheet {table.sheet!r}' if table.sheet else ''}"
-                if table_id in places:
-                    bad.append(
-                        f"{place}: {places[table_id]} has the same id, {table_id!r}. Rename one of "
-                        "them."
-                    )
-                    continue
-                places[table_id] = place
-                yield _table(table_id, table, *records_of.get(table_id, ("", {})))
+                if table_id not in places:
+                    places[table_id] = place
+                    yield _table(table_id, table, *records_of.get(table_id, ("", {})))
+                else:
+                    first = places[table_id]
+                    bad.append(f"{place}: {first} has the same id, {table_id!r}. Rename one.")
         bad += [
             f"{place}: table_id {table_id!r} has no file in tables/"
             for table_id, (place, _) in records_of.items()
             if table_id in unused
         ]
-        self._report(release, bad)
+        lines = "\n  ".join(bad)
+        if bad and not self._skip_bad:
+            path = str(self.embedded)
+            path = path if "/" in path else f"./{path}"  # as it is named on the command line
+            what = lines if len(bad) == 1 else f"{len(bad)} files cannot be read:\n  {lines}"
+            raise DataError(
+                f"{what}\nTo go on without such files, write {path}:skip_bad=true; run, search, "
+                "ask, describe and labels also take --skip-bad, and corpora.from_folder "
+                "skip_bad=True."
+            )
+        if bad:
+            release.notes.append(f"{counted(len(bad), 'file')} left out (skip_bad):\n  {lines}")
         for kind, names in unread.items():
             named = first_of(names, _MOST_NAMED)
             release.notes.append(f"{kind} are not read: {len(names):,} ({named})")
@@ -118,26 +128,7 @@ class TableFolder(CorpusLoader):
 
         Kinds are suffixes; files in a hidden folder count as that folder.
         """
-        return _survey(Release(self.embedded or Path(), "")).unread
-
-    def _report(self, release: Release, bad: list[str]) -> None:
-        """Name what cannot be read, in a note (``skip_bad``) or in an error."""
-        if not bad:
-            return
-        if self._skip_bad:
-            left_out = "\n  ".join(bad)
-            release.notes.append(f"{counted(len(bad), 'file')} left out (skip_bad):\n  {left_out}")
-            return
-        path = str(self.embedded)
-        path = path if "/" in path else f"./{path}"  # as it is named on the command line
-        advice = (
-            f"To go on without such files, write {path}:skip_bad=true; run, search, ask, describe "
-            "and labels also take --skip-bad, and corpora.from_folder skip_bad=True."
-        )
-        if len(bad) == 1:
-            raise DataError(f"{bad[0]}\n{advice}")
-        named = "\n  ".join(bad)
-        raise DataError(f"{len(bad)} files cannot be read:\n  {named}\n{advice}")
+        return _survey(Release(self.embedded or Path(), ""))[2]
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the split; none if there is no file of queries.
@@ -162,28 +153,24 @@ class TableFolder(CorpusLoader):
         if not (self._skip_bad and missing):
             return queries, []
         kept = [query for query in queries if missing.isdisjoint(query.gold)]
-        left = [query for query in queries if not missing.isdisjoint(query.gold)]
-        if left and not kept:
+        if not kept:
             raise DataError(
-                f"{self.embedded}: all {len(left)} queries ask about tables that are not here "
+                f"{self.embedded}: all {len(queries)} queries ask about tables that are not here "
                 "(skip_bad). Repair their files."
             )
         named = [
-            f"\n  {q.id}: {', '.join(i.table_id for i in q.gold if i in missing)}" for q in left
+            f"\n  {query.id}: {', '.join(i.table_id for i in query.gold if i in missing)}"
+            for query in queries
+            if not missing.isdisjoint(query.gold)
         ]
         note = (
-            f"{len(left)} of {len(queries)} queries were left out, because their tables are not "
+            f"{len(named)} of {len(queries)} queries were left out, because their tables are not "
             f"here (skip_bad):{''.join(named)}"
         )
         return kept, [note]
 
 
-def _table(
-    table_id: str,
-    table: FileTable,
-    place: str,
-    record: Mapping[str, Any],
-) -> Table:
+def _table(table_id: str, table: FileTable, place: str, record: Mapping[str, Any]) -> Table:
     context = {"title": " / ".join(table_id.split("/"))}
     if table.preamble:
         context["preamble"] = table.preamble
@@ -209,21 +196,13 @@ def _records(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, An
         yield table_id, (place, record)
 
 
-class _Survey(NamedTuple):
-    """What lies in a folder: every file is that of a table, a fault, or is not read.
+def _survey(release: Release) -> tuple[dict[str, Path], list[str], dict[str, list[str]]]:
+    """Return what lies in a folder: every file is that of a table, a fault, or is not read.
 
-    Attributes:
-        files: path without suffix -> file of tables.
-        bad: faults: two files that have the same name but for the suffix.
-        unread: kind -> paths of the files that are not read.
+    Returns:
+        Path without suffix -> file of tables; faults, of two files that have the same name but for
+        the suffix; and kind -> paths of the files that are not read.
     """
-
-    files: dict[str, Path]
-    bad: list[str]
-    unread: dict[str, list[str]]
-
-
-def _survey(release: Release) -> _Survey:
     inside = release.matching("tables/**/*", dead=True)
     base = release.folder / "tables" if inside else release.folder
     files: dict[str, Path] = {}
@@ -251,20 +230,17 @@ def _survey(release: Release) -> _Survey:
     for path in base.rglob("*"):
         if path.is_symlink() and path.is_dir() and not _hidden(path.name):
             unread["links to folders"].add(release.relative(path))
-    beside = list(release.folder.iterdir()) if inside else []
-    for path in beside:
+    for path in release.folder.iterdir() if inside else ():
         of_runs = any((*path.glob("manifest.json"), *path.glob("*/manifest.json")))
         if path != base and not (_hidden(path.name) or _is_about(path.name) or of_runs):
             unread["files and folders beside tables/"].add(path.name)
-    return _Survey(files, bad, {kind: sorted(unread[kind]) for kind in sorted(unread)})
+    return files, bad, {kind: sorted(unread[kind]) for kind in sorted(unread)}
 
 
 def _is_about(name: str) -> bool:
     """Return whether a file is of queries, or the list of tables."""
     base = name.removesuffix(".gz")
-    return base in (_RECORDS, *records.FILES) or base.endswith(
-        tuple(f".{file}" for file in records.FILES)
-    )
+    return base == _RECORDS or base in records.FILES or base.endswith(_BESIDE_DATABASES)
 
 
 def _is_of_run(path: Path, base: Path) -> bool:

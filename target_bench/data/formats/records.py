@@ -4,9 +4,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import DataError
@@ -17,7 +16,6 @@ from target_bench.data.formats.cells import PLAIN, cells, plain
 from target_bench.data.formats.csv_files import read_csv
 
 DEFAULT_SPLIT = "test"
-T = TypeVar("T")
 
 
 def served_tasks(with_databases: bool) -> tuple[str, ...]:
@@ -95,11 +93,14 @@ def cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
 
 def header(names: Sequence[Any]) -> list[str]:
     """Return the cells of a header row as column names: numbers as text, null as no name."""
-    return ["" if name is None else _name(name) for name in names]
-
-
-def _name(value: Any) -> str:
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    return [
+        ""
+        if name is None
+        else name.decode("utf-8", "backslashreplace")
+        if isinstance(name, bytes)
+        else str(name)
+        for name in names
+    ]
 
 
 _FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
@@ -116,44 +117,15 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
     ``table_id`` is a gold table or a list of them (empty if none is known), ``database_id``
     (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
     there is becomes metadata. ``synthetic`` and ``unanswerable`` are false where a text says so
-    (``no``, ``0``). With
-    ``gold_of``, ``table_id`` may be left out where the answer is SQL.
+    (``no``, ``0``). With ``gold_of``, ``table_id`` may be left out where the answer is SQL.
 
     Raises:
-        DataError: fields are missing or of another type; the message names place and all of them.
+        DataError: a field is missing or of another type; the message names it and the place.
     """
-    if not isinstance(record, dict):
-        raise DataError(f"{place}: expected a JSON object, found {type(record).__name__}")
-    faults: list[str] = []
-
-    def read(value_of: Callable[[], T], otherwise: T) -> T:
-        try:
-            return value_of()
-        except DataError as error:
-            faults.append(str(error))
-            return otherwise
-
-    query_id = read(
-        lambda: identifier(field(record, "query_id", object, place), "query_id", place), ""
-    )
-    text = read(lambda: field(record, "query", str, place), "")
-    where = read(lambda: database(record, place, database_id), database_id)
-    none: str | tuple[str, ...] = ""
-    answer = read(lambda: _answer(converted(record.get("answer"), "answer", place), place), none)
-    by_sql = gold_of is not None and record.get("table_id") is None and answer
-    nothing: list[str] = []
-    names = nothing if by_sql else read(lambda: _table_ids(record, place), nothing)
-    unanswerable = str(record.get("unanswerable") or "no").strip().lower() not in _NO
-    if unanswerable and (names or any(answer)):
-        faults.append(
-            f"{place}: field 'unanswerable' says that no table answers the query, and field "
-            f"{'table_id' if names else 'answer'!r} is given. Remove one of the two."
-        )
-    if faults:
-        raise DataError("\n".join(faults))
-    gold = tuple(TableId(where, name) for name in names)
-    if gold_of is not None and by_sql:
-        gold = tuple(gold_of(answer if isinstance(answer, str) else answer[0], where, place))
+    query_id = identifier(field(record, "query_id", object, place), "query_id", place)
+    text = field(record, "query", str, place)
+    where = database(record, place, database_id)
+    answer = _answer(converted(record.get("answer"), "answer", place), place)
     metadata = {
         name: converted(value, name, place)
         for name, value in record.items()
@@ -162,20 +134,19 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
     for name in ("synthetic", "unanswerable"):
         if str(metadata.get(name, "")).strip().lower() in _NO:
             metadata[name] = False
-    return Query(
-        id=query_id,
-        text=text,
-        gold=gold,
-        answer=answer,
-        database_id=where,
-        metadata=metadata,
-    )
-
-
-def _table_ids(record: Mapping[str, Any], place: str) -> list[str]:
-    named = converted(field(record, "table_id", object, place), "table_id", place)
-    names = named if isinstance(named, list) else [] if named is None else [named]
-    return [identifier(name, "table_id", place) for name in names]
+    gold: Sequence[TableId]
+    if gold_of is not None and record.get("table_id") is None and answer:
+        gold = gold_of(answer if isinstance(answer, str) else answer[0], where, place)
+    else:
+        named = converted(field(record, "table_id", object, place), "table_id", place)
+        names = named if isinstance(named, list) else [] if named is None else [named]
+        gold = [TableId(where, identifier(name, "table_id", place)) for name in names]
+    if metadata.get("unanswerable") and (gold or any(answer)):
+        raise DataError(
+            f"{place}: field 'unanswerable' says that no table answers the query, and field "
+            f"{'table_id' if gold else 'answer'!r} is given. Remove one of the two."
+        )
+    return Query(query_id, text, tuple(gold), answer, where, metadata)
 
 
 def split_of(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
@@ -214,10 +185,8 @@ def converted(value: Any, name: str, place: str) -> Any:
     Raises:
         DataError: it is of a type that has no such form.
     """
-    if _is_plain(value):
-        return value
     try:
-        return plain(value)
+        return value if _is_plain(value) else plain(value)
     except TypeError as error:
         raise DataError(f"{place}: field {name!r}: {error}") from error
 
@@ -227,20 +196,16 @@ def _is_plain(value: Any) -> bool:
 
 
 def _answer(value: Any, place: str) -> str | tuple[str, ...]:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        answers = tuple(_one_answer(item, place) for item in value)
-        return answers[0] if len(answers) == 1 else answers
-    return _one_answer(value, place)
-
-
-def _one_answer(value: Any, place: str) -> str:
-    if isinstance(value, str | int | float):
-        return str(value)
-    raise DataError(
-        f"{place}: field 'answer' should be a text or a list of texts, but holds {value!r:.80}"
-    )
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    for each in values:
+        if not isinstance(each, str | int | float):
+            raise DataError(
+                f"{place}: field 'answer' should be a text or a list of texts, but holds "
+                f"{each!r:.80}"
+            )
+    if isinstance(value, list) and len(values) != 1:
+        return tuple(map(str, values))
+    return str(values[0]) if values else ""
 
 
 FILES = ("queries.jsonl", "queries.csv")
@@ -258,15 +223,11 @@ def queries_of(
 
     In JSON lines, ``table_id: null`` without an answer says that no table answers the query.
     """
-    is_json = not path.name.removesuffix(".gz").endswith(".csv")
     for place, record in _records(release, path):
         if split_of(record, place) == split:
             made = query(record, place, database_id, gold_of)
-            if (
-                is_json
-                and record.get("table_id", "") is None
-                and not (made.gold or any(made.answer))
-            ):
+            is_null = not _is_csv(path) and record.get("table_id", "") is None
+            if is_null and not (made.gold or any(made.answer)):
                 made = replace(made, metadata={"unanswerable": True, **made.metadata})
             yield made
 
@@ -276,14 +237,15 @@ def splits_of(release: Release, path: Path) -> list[str]:
     return list(dict.fromkeys(split_of(r, place) for place, r in _records(release, path)))
 
 
+def _is_csv(path: Path) -> bool:
+    return path.name.removesuffix(".gz").endswith(".csv")
+
+
 def _records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
-    if path.name.removesuffix(".gz").endswith(".csv"):
-        return _csv_records(release, path)
-    return release.json_lines(path)
-
-
-def _csv_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield (place, record) of every row; without a column ``query_id``, its number is the id."""
+    """Yield (place, record); in CSV without a column ``query_id``, the row's number is the id."""
+    if not _is_csv(path):
+        yield from release.json_lines(path)
+        return
     rows = csv_records(release, path, ("table_id", "answer"), _check_header)
     for number, (place, record) in enumerate(rows, start=1):
         yield place, {"query_id": str(number), "table_id": None, **record}
@@ -296,7 +258,7 @@ def csv_records(
     release: Release,
     path: Path,
     lists: Sequence[str],
-    check: Callable[[Path, Sequence[str], str], None] = lambda *_: None,
+    check: Callable[[Path, Sequence[str]], None] = lambda *_: None,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (place, record) of every row of a CSV file; an empty cell is a missing field.
 
@@ -304,13 +266,13 @@ def csv_records(
         release: reads the file.
         path: the file.
         lists: the fields in which ``["a", "b"]`` is a list, and an empty cell is null.
-        check: checks path, names of columns, and the text before them.
+        check: checks path and names of columns.
 
     Raises:
         DataError: a cell is in no column, or is not a list; the message names row and field.
     """
-    (header, rows), preamble = read_csv(release, path)
-    check(path, header, preamble)
+    (header, rows), _ = read_csv(release, path)
+    check(path, header)
     for number, row in enumerate(rows, start=1):
         place = f"{path}, row {number}"
         record: dict[str, Any] = {n: c for n, c in zip(header, row, strict=True) if c != ""}
@@ -325,22 +287,16 @@ def csv_records(
 _GOLD_TABLE = re.compile(r"(gold[ _-]?)?tables?([ _-]?(ids?|names?))?|gold", re.IGNORECASE)
 
 
-def _check_header(path: Path, header: Sequence[str], preamble: str) -> None:
+def _check_header(path: Path, header: Sequence[str]) -> None:
     repeated = sorted({name for name in header if name and header.count(name) > 1})
     if repeated:
         raise DataError(f"{path}: the column {repeated[0]!r} occurs twice. Rename or remove one.")
     if "query" not in header:
-        columns = ", ".join(header)
-        advice = f". It stands above them. {_QUOTE}" if "query" in preamble.split("\n") else ""
-        if not advice:
-            advice = ". Rename the one that holds the questions to query."
-        raise DataError(f"{path}: no column 'query'; its columns are {columns}{advice}")
-    meant = [
-        name
-        for name in header
-        if _GOLD_TABLE.fullmatch(name.strip())
-        or get_close_matches(name.strip().lower(), ("table", "table_id"), cutoff=0.8)
-    ]
+        raise DataError(
+            f"{path}: no column 'query'; its columns are {', '.join(header)}. Rename the one that "
+            f"holds the questions to query. {_QUOTE}"
+        )
+    meant = [name for name in header if _GOLD_TABLE.fullmatch(name.strip())]
     if meant and "table_id" not in header:
         raise DataError(
             f"{path}: no column 'table_id', but {meant[0]!r}. Rename it to table_id if it holds "

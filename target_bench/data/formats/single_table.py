@@ -66,10 +66,9 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
         chosen = Path(numbered["path"])
         table = read_single_table(chosen, int(numbered["number"]))
         return table._replace(name=f"{chosen.name}:{numbered['number']}")
-    if path.is_dir():
-        raise DataError(f"{path}: is a folder; name a file with a table")
     if not path.is_file():
-        raise DataError(f"{path}: there is no such file")
+        what = "is a folder; name a file with a table" if path.is_dir() else "there is no such file"
+        raise DataError(f"{path}: {what}")
     if suffix_of(path.name):
         release = Release(path.parent, str(path.parent))
         tables = list(map(_answer_table, read_file(release, path, FileSettings())))
@@ -85,7 +84,22 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
     else:
         known = ", ".join((*TABLE_SUFFIXES, *spreadsheets.SUFFIXES, *_TEXTS))
         raise DataError(f"{path}: its suffix is not one of {known}")
-    return SingleTable(path.name, _chosen(path, number, tables), notes)
+    if number is None and len(tables) > 1:
+        listed = "\n".join(
+            f"  {i}: {f'{table.name}, ' if table.name else ''}{len(table.rows) - 1} rows of "
+            f"{', '.join(table.rows[0]):.60}"
+            for i, table in enumerate(tables[:_MOST_LISTED], start=1)
+        )
+        raise DataError(
+            f"{path} holds {len(tables)} tables: choose one by its number, as in {path}:1 or "
+            f"--table 1\n{listed}"
+        )
+    if number is not None and not 1 <= number <= len(tables):
+        raise ConfigError(
+            f"{path} has no table {number}: it holds {len(tables)}. FILE:{number} chooses a table "
+            "of one file, --table of both"
+        )
+    return SingleTable(path.name, tables[(number or 1) - 1], notes)
 
 
 def _answer_table(table: FileTable) -> AnswerTable:
@@ -111,57 +125,25 @@ def _from_text(path: Path, table_format: TableFormat) -> tuple[list[AnswerTable]
     return list(read.tables), [FAULT_MEANINGS[f] for f in read.faults if f not in _HARMLESS]
 
 
-def _chosen(path: Path, number: int | None, tables: Sequence[AnswerTable]) -> AnswerTable:
-    if number is None and len(tables) > 1:
-        raise DataError(
-            f"{path} holds {len(tables)} tables: choose one by its number, as in {path}:1 or "
-            f"--table 1\n{_listed(tables)}"
-        )
-    if number is not None and not 1 <= number <= len(tables):
-        raise ConfigError(
-            f"{path} has no table {number}: it holds {len(tables)}. FILE:{number} chooses a table "
-            "of one file, --table of both"
-        )
-    return tables[(number or 1) - 1]
+_WITH_COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+|[-+]?\d{1,3}(\.\d{3})+")
+_SURELY_DECIMAL = re.compile(r"[-+]?(\d+(\.\d{3})*,(\d{1,2}|\d{4,})|0,\d+)")
+_WITH_POINT = re.compile(
+    r"[-+]?(\d+\.(\d{1,2}|\d{4,})|0\.\d+)|[-+]?\d{1,3}((,\d{3}){2,}|(,\d{3})+\.\d+)"
+)
 
 
-def _listed(tables: Sequence[AnswerTable]) -> str:
-    """Return the tables of a file, one a line: number, name, size, names of columns."""
-    lines = [
-        f"  {number}: {f'{table.name}, ' if table.name else ''}{len(table.rows) - 1} rows of "
-        f"{', '.join(table.rows[0]):.60}"
-        for number, table in enumerate(tables[:_MOST_LISTED], start=1)
-    ]
-    left = len(tables) - _MOST_LISTED
-    return "\n".join([*lines, *([f"  and {left} more"] if left > 0 else [])])
-
-
-_DECIMAL_COMMA = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")
-_SURELY_DECIMAL = re.compile(r"[-+]?(?:\d+(?:\.\d{3})*,(?:\d{1,2}|\d{4,})|0,\d+)")
-_DECIMAL_POINT = re.compile(r"[-+]?(?:\d+\.(?:\d{1,2}|\d{4,})|0\.\d+)")
-_GROUPED_BY_COMMAS = re.compile(r"[-+]?\d{1,3}(?:(?:,\d{3}){2,}|(?:,\d{3})+\.\d+)")
-_GROUPED = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+")
-
-
-Texts = Sequence[Sequence[str]]
-
-
-def with_decimal_points(rows: Texts) -> list[tuple[str, ...]] | None:
+def with_decimal_points(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]] | None:
     """Return rows with decimal points, where some numbers can only have decimal commas; else None.
 
     ``1,234`` alone may be a thousand; ``1,5`` is not. Where a number has a decimal point, or a
     comma after each thousand (``1,234,567``), none is changed.
     """
     texts = [cell.strip() for row in rows for cell in row]
-    others = (_DECIMAL_POINT, _GROUPED_BY_COMMAS)
-    if not any(map(_SURELY_DECIMAL.fullmatch, texts)) or any(
-        other.fullmatch(text) for text in texts for other in others
-    ):
+    if not any(map(_SURELY_DECIMAL.fullmatch, texts)) or any(map(_WITH_POINT.fullmatch, texts)):
         return None
-    return [tuple(map(_with_point, row)) for row in rows]
 
+    def pointed(cell: str) -> str:
+        is_number = _WITH_COMMA.fullmatch(cell.strip())
+        return cell.replace(".", "").replace(",", ".") if is_number else cell
 
-def _with_point(cell: str) -> str:
-    if _DECIMAL_COMMA.fullmatch(cell.strip()) or _GROUPED.fullmatch(cell.strip()):
-        return cell.replace(".", "").replace(",", ".")
-    return cell
+    return [tuple(map(pointed, row)) for row in rows]

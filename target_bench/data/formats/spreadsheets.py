@@ -6,12 +6,12 @@ calamine reads them, whatever the suffix says. An error such as ``#N/A`` is an e
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import datetime, time
+from functools import reduce
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
@@ -46,8 +46,7 @@ _ODS_TAG = re.compile(
 _ODS_COUNT = re.compile(rb'number-((?:rows|columns)-(?:repeated|spanned))="(\d+)"')
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """A merged cell: its first row and column, and over how many it reaches."""
 
     row: int
@@ -55,16 +54,38 @@ class Span:
     rows: int
     columns: int
 
+    def places(self) -> Iterator[tuple[int, int]]:
+        """Yield the rows and columns of all places that it covers."""
+        rows = range(self.row, self.row + self.rows)
+        return product(rows, range(self.column, self.column + self.columns))
 
-@dataclass
-class Sheet:
-    """A sheet as its file has it; rows may differ in length."""
+
+class Sheet(NamedTuple):
+    """A sheet: rows of one length, empty cells None; the value of a merged cell at its place."""
 
     name: str
     rows: list[list[Cell]]
-    spans: list[Span]  # the value of each is at its first place
-    hidden: bool = False
-    above: int = 0  # how many empty rows of the file are above the first one here
+    spans: list[Span]
+    above: int  # how many rows of the file are above the first one here
+
+    def cut(self, top: int, left: int, bottom: int, right: int) -> "Sheet":
+        """Return the part between rows and columns; merged cells end where it does."""
+        rows = [
+            [row[j] if j < len(row) else None for j in range(left, right)]
+            for row in self.rows[top:bottom]
+        ]
+        spans = [
+            Span(
+                s.row - top,
+                s.column - left,
+                min(s.rows, bottom - s.row),
+                min(s.columns, right - s.column),
+            )
+            for s in self.spans
+            if top <= s.row < bottom and left <= s.column < right
+        ]
+        inside = [s for s in spans if s.rows * s.columns > 1 and rows[s.row][s.column] is not None]
+        return Sheet(self.name, rows, inside, self.above + top)
 
 
 def read_workbook(
@@ -92,7 +113,7 @@ def read_workbook(
     if not content:
         raise DataError(f"{path}: the file is empty. Get it anew, or remove it.")
     try:
-        sheets = [*map(_trimmed, _sheets(release, path, content))]
+        sheets = list(_sheets(release, path, content))
     except DataError:
         raise
     except Exception as error:  # of calamine, or of a damaged zip archive
@@ -100,16 +121,13 @@ def read_workbook(
         if is_text(content):
             advice = "It is text. Rename it to end in .csv."
         raise DataError(f"{path}: not a workbook that can be read ({error}). {advice}") from error
-    filled = [sheet for sheet in sheets if sheet.rows]
-    if not filled:
+    if not sheets:
         raise DataError(f"{path}: every sheet is empty")
-    for sheet in filled:
-        if sheet.hidden:
-            release.remark(_HIDDEN, f"{path}, sheet {sheet.name!r}")
-    return [_table(release, path, sheet, preamble, header_rows) for sheet in filled]
+    return [_table(release, path, sheet, preamble, header_rows) for sheet in sheets]
 
 
 def _sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
+    """Yield the sheets that are not empty, without empty rows and columns at their edges."""
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     ods_spans: list[list[Span]] = []
@@ -122,15 +140,20 @@ def _sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
         sheet = book.get_sheet_by_name(info.name)
         top, left = sheet.start or (0, 0)
         rows = [[*map(_plain, row)] for row in sheet.to_python(skip_empty_area=True)]
+        filled = [(i, j) for i, row in enumerate(rows) for j, c in enumerate(row) if c is not None]
+        if not filled:
+            continue
         spans = [
-            Span(i, j, below - i + 1, right - j + 1)
+            Span(i - top, j - left, below - i + 1, right - j + 1)
             for (i, j), (below, right) in sheet.merged_cell_ranges or ()
         ]
-        merged = [
-            Span(s.row - top, s.column - left, s.rows, s.columns)
-            for s in (spans or (ods_spans[number] if ods_spans else ()))
-        ]
-        yield Sheet(info.name, rows, merged, info.visible != SheetVisibleEnum.Visible, top)
+        if not spans and ods_spans:
+            spans = [s._replace(row=s.row - top, column=s.column - left) for s in ods_spans[number]]
+        if info.visible != SheetVisibleEnum.Visible:
+            release.remark(_HIDDEN, f"{path}, sheet {info.name!r}")
+        above, beside = min(i for i, _ in filled), min(j for _, j in filled)
+        below, after = max(i for i, _ in filled) + 1, max(j for _, j in filled) + 1
+        yield Sheet(info.name, rows, spans, top).cut(above, beside, below, after)
 
 
 def _plain(value: Any) -> Cell:
@@ -165,10 +188,7 @@ def _looked_into(release: Release, path: Path, parts: zipfile.ZipFile) -> list[l
 
 def _number(column: bytes) -> int:
     """Return the number of a column such as ``AB``, from 1."""
-    number = 0
-    for letter in column:
-        number = 26 * number + letter - ord("@")
-    return number
+    return reduce(lambda number, letter: 26 * number + letter - ord("@"), column, 0)
 
 
 def _ods_spans(path: Path, content: bytes) -> list[list[Span]]:
@@ -201,41 +221,6 @@ def _check_size(path: Path, high: int, wide: int) -> None:
         )
 
 
-def _is_filled(cell: Cell) -> bool:
-    return cell is not None and cell != ""
-
-
-def _at(rows: Sequence[Sequence[Cell]], i: int, j: int) -> Cell:
-    return rows[i][j] if i < len(rows) and j < len(rows[i]) else None
-
-
-def _trimmed(sheet: Sheet) -> Sheet:
-    """Return the sheet as a rectangle, without empty rows and columns at its edges.
-
-    Merged cells end where the filled cells do.
-    """
-    filled = [
-        (i, j) for i, row in enumerate(sheet.rows) for j, c in enumerate(row) if _is_filled(c)
-    ]
-    if not filled:
-        return Sheet(sheet.name, [], [])
-    top, left = min(i for i, _ in filled), min(j for _, j in filled)
-    bottom, right = max(i for i, _ in filled) + 1, max(j for _, j in filled) + 1
-    rows = [[_at(sheet.rows, i, j) for j in range(left, right)] for i in range(top, bottom)]
-    clipped = [
-        Span(
-            s.row - top,
-            s.column - left,
-            min(s.rows, bottom - s.row),
-            min(s.columns, right - s.column),
-        )
-        for s in sheet.spans
-        if _is_filled(_at(sheet.rows, s.row, s.column))
-    ]
-    merged = [s for s in clipped if s.rows * s.columns > 1]
-    return Sheet(sheet.name, rows, merged, sheet.hidden, sheet.above + top)
-
-
 def _table(
     release: Release, path: Path, sheet: Sheet, preamble: int | None, header_rows: int | None
 ) -> FileTable:
@@ -243,20 +228,22 @@ def _table(
     start = _preamble(sheet) if preamble is None else max(preamble - sheet.above, 0)
     if start and preamble is None:
         release.remark(_PREAMBLE, f"{place}: {sheet.above + start}")
-    words = "\n".join(str(c) for row in sheet.rows[:start] for c in row if _is_filled(c))
-    body = _below(sheet, start)
+    words = "\n".join(str(c) for row in sheet.rows[:start] for c in row if c is not None)
+    body = sheet.cut(start, 0, len(sheet.rows), len(sheet.rows[0]))
     n = _header_rows(body) if header_rows is None else header_rows
     if len(body.rows) < max(n, 1):
         raise DataError(f"{place}: {len(body.rows)} rows after the preamble, {n} of them a header")
     if n > 1 and header_rows is None:
         release.remark(_HEADER_ROWS, f"{place}: {n}")
-    lines = (*body.rows, *zip(*body.rows, strict=True))
-    if not all(any(map(_is_filled, line)) for line in lines):
+    if any(set(line) == {None} for line in (*body.rows, *zip(*body.rows, strict=True))):
         release.remark(_DIVIDED, place)
     grid = _grid(body, n)
+    rows = [list(row) for row in body.rows]
+    for span in body.spans:
+        for i, j in span.places():
+            rows[i][j] = body.rows[span.row][span.column]
     header, _ = grid.rectangular()
-    rows = _with_spans_repeated(body)[n:]
-    return FileTable(header, rows, sheet.name, grid if body.spans else None, words)
+    return FileTable(header, rows[n:], sheet.name, grid if body.spans else None, words)
 
 
 def _preamble(sheet: Sheet) -> int:
@@ -264,15 +251,10 @@ def _preamble(sheet: Sheet) -> int:
     across = {s.row for s in sheet.spans if s.columns == width > 1}
     start = 0
     for row in sheet.rows:  # of words: nothing but the first cell
-        if any(map(_is_filled, row[1:])) or not (start in across or width > 2):
+        if any(cell is not None for cell in row[1:]) or not (start in across or width > 2):
             break
         start += 1
     return start if start + 1 < len(sheet.rows) else 0
-
-
-def _below(sheet: Sheet, start: int) -> Sheet:
-    spans = [Span(s.row - start, s.column, s.rows, s.columns) for s in sheet.spans]
-    return Sheet(sheet.name, sheet.rows[start:], [s for s in spans if s.row >= 0])
 
 
 def _header_rows(sheet: Sheet) -> int:
@@ -290,20 +272,18 @@ def _divides(sheet: Sheet, number: int) -> bool:
     row, below = sheet.rows[number], sheet.rows[number + 1 :]
     wide = [s for s in sheet.spans if s.row == number - 1 and s.columns > 1]
     under = {j for s in wide for j in range(s.column, s.column + s.columns)}
-    if not under or not all(isinstance(cell, str) for cell in row if cell is not None):
+    if not under or not all(isinstance(cell, str | None) for cell in row):
         return False
-    alone = not any(_is_filled(cell) for j, cell in enumerate(row) if j not in under)
-    return alone or any(_are_numbers([cells[j] for cells in below]) for j in under)
-
-
-def _are_numbers(column: Sequence[Cell]) -> bool:
-    filled = [cell for cell in column if _is_filled(cell)]
-    return bool(filled) and all(isinstance(cell, int | float) for cell in filled)
+    alone = all(cell is None for j, cell in enumerate(row) if j not in under)
+    filled = ([cells[j] for cells in below if cells[j] is not None] for j in under)
+    return alone or any(
+        column and all(isinstance(cell, int | float) for cell in column) for column in filled
+    )
 
 
 def _grid(sheet: Sheet, header_rows: int) -> CellGrid:
     first = {(s.row, s.column): s for s in sheet.spans}
-    covered = {place for s in sheet.spans for place in _places(s)} - first.keys()
+    covered = {place for s in sheet.spans for place in s.places()} - first.keys()
     rows = []
     for i, row in enumerate(sheet.rows):
         line = []
@@ -314,16 +294,3 @@ def _grid(sheet: Sheet, header_rows: int) -> CellGrid:
                 line.append(GridCell(text, span.rows, span.columns, i < header_rows))
         rows.append(tuple(line))
     return CellGrid(tuple(rows))
-
-
-def _places(span: Span) -> Iterator[tuple[int, int]]:
-    rows = range(span.row, span.row + span.rows)
-    return product(rows, range(span.column, span.column + span.columns))
-
-
-def _with_spans_repeated(sheet: Sheet) -> list[list[Cell]]:
-    rows = [list(row) for row in sheet.rows]
-    for span in sheet.spans:
-        for i, j in _places(span):
-            rows[i][j] = sheet.rows[span.row][span.column]
-    return rows

@@ -1,9 +1,8 @@
 """The tables of one file: CSV, TSV, Parquet, JSON lines, or a workbook."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
@@ -67,12 +66,10 @@ def _looks_like_data(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> b
     for j, name in enumerate(header):
         column = [row[j] for row in texts if row[j] not in ("", "None")]
         kind = next((kind for kind in _VALUES if kind.fullmatch(name)), None)
-        if kind is None:
-            is_data = name.strip() != "" and name in column
-        else:
-            is_name = _NUMERIC_NAME.fullmatch(name) is not None
-            is_data = not is_name and column != [] and all(map(kind.fullmatch, column))
-        if is_data:
+        if kind is None and name.strip() and name in column:
+            return True
+        is_value = kind is not None and not _NUMERIC_NAME.fullmatch(name)
+        if kind is not None and is_value and column and all(map(kind.fullmatch, column)):
             return True
     return False
 
@@ -81,26 +78,19 @@ def _read(release: Release, path: Path, settings: FileSettings) -> tuple[Grid, s
     suffix = (suffix_of(path.name) or "").lower().removesuffix(".gz")
     if suffix == ".parquet":
         return arrow_grid(parquet_table(release, path), str(path)), ""
-    if suffix == ".jsonl":
-        return _from_records(path, release.json_lines(path)), ""
-    return read_csv(release, path, "\t" if suffix == ".tsv" else ",", settings)
-
-
-def _from_records(path: Path, records: Iterable[tuple[str, Any]]) -> Grid:
-    """Return header and rows from objects; a name that an object lacks is an empty cell."""
-    header: dict[str, None] = {}
-    placed = []
-    for place, record in records:
+    if suffix != ".jsonl":
+        return read_csv(release, path, "\t" if suffix == ".tsv" else ",", settings)
+    lines = list(release.json_lines(path))
+    for place, record in lines:
         if not isinstance(record, dict):
             raise DataError(f"{place}: expected one object per row, found {type(record).__name__}")
-        header.update(dict.fromkeys(record))
-        placed.append((place, record))
+    header = list(dict.fromkeys(name for _, record in lines for name in record))
     if not header:
         raise DataError(f"{path}: no row names any column")
     rows = []
-    for place, record in placed:
+    for place, record in lines:
         try:
             rows.append(cells([record.get(name) for name in header]))
         except TypeError as error:
             raise DataError(f"{place}: {error}") from error
-    return list(header), rows
+    return (header, rows), ""

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import parse_json
@@ -34,13 +34,6 @@ from target_bench.data.databases.stored_tables import (
 from target_bench.data.formats import records
 from target_bench.data.formats.cells import parquet_records
 from target_bench.data.formats.records import served_tasks
-
-_SHARD = re.compile(
-    r"(?P<split>.+?)(-(?P<number>\d{5})-of-(?P<total>\d{5})(-[0-9a-f]+)?)?"
-    r"\.(parquet|jsonl|jsonl\.gz)"
-)
-_CONVERTED = re.compile(r"default/(?P<split>[^/]+)/(?P<number>\d{4})\.parquet")
-"""The end of a path in the branch ``refs/convert/parquet``; how many there are it does not say."""
 
 _LARGEST_JSON = 500_000_000  # bytes; such a file is parsed whole
 
@@ -87,62 +80,41 @@ class TargetLayout(CorpusLoader):
             yield records.query(record, place)
 
 
-class _Shard(NamedTuple):
-    """A file that holds corpus or queries of a split, or a part of them."""
-
-    place: str  # the folder that it and the other splits lie in
-    split: str  # as the file names it
-    number: str | None  # of a split in parts
-    total: str | None  # how many parts the split has, if the name says so
-    path: Path
+_Shard = tuple[str, re.Match[str], Path]
+"""The folder that a file and the other splits lie in, what its name says, and the file."""
 
 
 def _files(release: Release, part: str) -> Iterator[_Shard]:
-    """Yield the files that hold corpus or queries."""
+    """Yield the files that hold corpus or queries, or parts of them.
+
+    In a folder that is named after the part, every name is that of a split. Beside each other, or
+    in a repository of the hub alone, other files may lie there too: the name is that of a known
+    split, and says which part it is where no folder does.
+    """
     own_name = release.folder.resolve().name
     is_home = re.fullmatch(rf".+-{part}(-[a-z]+)?", own_name) is not None  # a repository alone
-    for home in (f"{part}/", f"*-{part}/", f"*-{part}-*/", *([""] if is_home else [])):
-        for path in (*release.matching(f"{home}*"), *release.matching(f"{home}data/*")):
-            if shard := _shard(release, path, part, "folder" if home else "own"):
-                yield shard
-        for path in release.matching(f"{home}default/*/*.parquet"):
-            if match := _CONVERTED.fullmatch("/".join(path.parts[-3:])):
-                place = path.relative_to(release.folder).parents[1].as_posix()
-                yield _Shard(place, match["split"], match["number"], None, path)
+    homes = [f"{part}/", f"*-{part}/", f"*-{part}-*/", *([""] if is_home else [])]
+    inner = ("*", "data/*", "default/*/*.parquet")  # the last in the branch refs/convert/parquet
+    patterns = [(home, f"{home}{files}") for home in homes for files in inner]
     if not is_home:
-        for pattern in (f"{part}.*", f"{part}_*", f"*-{part}-*.json*"):
-            for path in release.matching(pattern):
-                if shard := _shard(release, path, part, "none"):
-                    yield shard
-
-
-def _shard(
-    release: Release, path: Path, part: str, says_part: Literal["folder", "own", "none"]
-) -> _Shard | None:
-    """Return what a file's name says, or None for one that is neither corpus nor queries.
-
-    Args:
-        release: the folder.
-        path: the file.
-        part: ``corpus`` or ``queries``.
-        says_part: whether a folder in the release is named after the part, or the release's own
-            folder; there and in a folder of another name other files may lie beside.
-    """
-    place = path.relative_to(release.folder).parent.as_posix()
-    if match := re.fullmatch(rf".+-{part}-(?P<split>[a-z]+)\.json(\.gz)?", path.name):
-        return _Shard(place, match["split"], None, None, path)
-    name = path.name.removeprefix(f"{part}_")
-    match = _SHARD.fullmatch(name)
-    if match is None or name.startswith(("corpus_", "queries_")):
-        return None
-    says_so = says_part == "own" or name != path.name
-    if (
-        says_part == "folder"
-        or name.startswith(f"{part}.")
-        or (says_so and match["split"] in _NAMED_SPLITS)
-    ):
-        return _Shard(place, match["split"], match["number"], match["total"], path)
-    return None
+        patterns += [("", name) for name in (f"{part}.*", f"{part}_*", f"*-{part}-*.json*")]
+    other = "queries" if part == "corpus" else "corpus"
+    name_of_part = re.compile(
+        rf"(?P<named>{part}_)?(?!{other}_)(?P<split>.+?)"
+        r"(-(?P<number>\d{5})-of-(?P<total>\d{5})(-[0-9a-f]+)?)?\.(parquet|jsonl|jsonl\.gz)"
+        rf"|.+-{part}-(?P<named_split>[a-z]+)\.json(\.gz)?"
+    )
+    converted = re.compile(r"default/(?P<split>[^/]+)/(?P<number>\d{4})\.parquet")
+    for home, pattern in patterns:
+        for path in release.matching(pattern):
+            place = path.relative_to(release.folder).parent
+            if "default/" in pattern:
+                if match := converted.fullmatch("/".join(path.parts[-3:])):
+                    yield place.parent.as_posix(), match, path
+            elif match := name_of_part.fullmatch(path.name):
+                split, says_so = match["split"], (is_home and not home) or match["named"]
+                if home or split in (part, None) or (says_so and split in _NAMED_SPLITS):
+                    yield place.as_posix(), match, path
 
 
 def shards(release: Release, part: str) -> dict[str, list[Path]]:
@@ -154,10 +126,13 @@ def shards(release: Release, part: str) -> dict[str, list[Path]]:
     by_split: dict[str, list[_Shard]] = {}
     places: dict[str, dict[str, None]] = {}
     for shard in _files(release, part):
-        split = _SPLITS.get(shard.split, shard.split)
-        several = f"-{part}-" in shard.place  # the hub has one repository per split for some
-        places.setdefault(split if several else _ANY, {})[shard.place] = None
-        by_split.setdefault(_ANY if split == part else split, []).append(shard)
+        place, match, _ = shard
+        names = match.groupdict()
+        split = names["split"] or names["named_split"]
+        split = _ANY if split == part else _SPLITS.get(split, split)
+        several = f"-{part}-" in place  # the hub has one repository per split for some
+        places.setdefault(split if several else _ANY, {})[place] = None
+        by_split.setdefault(split, []).append(shard)
     for there in places.values():
         if len(there) > 1:
             raise DataError(
@@ -165,19 +140,16 @@ def shards(release: Release, part: str) -> dict[str, list[Path]]:
                 "Keep one of them, or name the folder of one corpus."
             )
     for split, parts in by_split.items():
-        _check_complete(release.folder, part, split, parts)
-    return {split: [shard.path for shard in parts] for split, parts in by_split.items()}
-
-
-def _check_complete(folder: Path, part: str, split: str, shards: list[_Shard]) -> None:
-    there = [int(shard.number or 0) for shard in shards]
-    totals = {int(shard.total or there[-1] + 1) for shard in shards}  # unsaid: up to the last one
-    if totals != {len(there)} or there != list(range(len(there))):
-        raise DataError(
-            f"{folder}: split {split!r} of the {part} should be one file, or shards from 0 to "
-            f"{max(totals) - 1}, but is {', '.join(shard.path.name for shard in shards)}. Download "
-            "what is missing, and keep one of what is there more than once."
-        )
+        numbers = [int(match.groupdict()["number"] or 0) for _, match, _ in parts]
+        unsaid = numbers[-1] + 1  # up to the last one
+        totals = {int(match.groupdict().get("total") or unsaid) for _, match, _ in parts}
+        if totals != {len(numbers)} or numbers != list(range(len(numbers))):
+            raise DataError(
+                f"{release.folder}: split {split!r} of the {part} should be one file, or shards "
+                f"from 0 to {max(totals) - 1}, but is {', '.join(p.name for _, _, p in parts)}. "
+                "Download what is missing, and keep one of what is there more than once."
+            )
+    return {split: [path for _, _, path in parts] for split, parts in by_split.items()}
 
 
 def _records(release: Release, part: str, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -216,15 +188,12 @@ def _json_records(release: Release, path: Path) -> Iterator[tuple[str, Mapping[s
             raise DataError(f"{path}: its lists are not equally long: {lengths}")
         rows = zip(*content.values(), strict=True)
         content = [dict(zip(content, values, strict=True)) for values in rows]
-    if not isinstance(content, list):
+    if not isinstance(content, list) or not all(isinstance(record, dict) for record in content):
         raise DataError(
             f"{path}: expected a list of records, a record a line, or an object of lists, one list "
             "per field"
         )
-    for number, record in enumerate(content, start=1):
-        if not isinstance(record, dict):
-            raise DataError(f"{path}, record {number}: expected an object, but is {record!r:.80}")
-        yield f"{path}, record {number}", record
+    yield from ((f"{path}, record {number}", r) for number, r in enumerate(content, start=1))
 
 
 def _is_lines(text: str) -> bool:
@@ -246,33 +215,25 @@ def _table(place: str, record: Mapping[str, Any]) -> Table:
     else:
         names, *rows = records.grid(field(record, "table", object, place), place)
         header = records.header(names)
-    context: Mapping[str, Any] = {}
-    if record.get("context") is not None:
-        context = field(record, "context", dict, place)
+    known = field(record, "context", dict, place) if record.get("context") is not None else {}
     table_id = TableId(
         records.database(record, place),
         records.identifier(field(record, "table_id", object, place), "table_id", place),
     )
-    entries = {
+    context = {
         name: records.converted(value, f"context.{name}", place)
-        for name, value in context.items()
+        for name, value in known.items()
         if value is not None
     }
-    return Table(table_id, header, rows, _titled(entries, table_id), grid)
-
-
-def _titled(context: dict[str, Any], table_id: TableId) -> dict[str, Any]:
-    """Return the context with the names that retrievers read for titles of page and section.
-
-    A web table without a title is called by its id, as in the BM25 of TARGET's paper: the titles of
-    OTT-QA's tables are there alone, ``List_of_TVB_series_(1994)_1``.
-    """
+    # by the names that retrievers read
     for name, theirs in (("title", "table_page_title"), ("section_title", "table_section_title")):
         if theirs in context and not context.get(name):
             context[name] = context.pop(theirs)
+    # A web table without a title is called by its id, as in the BM25 of TARGET's paper: the titles
+    # of OTT-QA's tables are there alone, ``List_of_TVB_series_(1994)_1``.
     if table_id.database_id == NO_DATABASE and not str(context.get("title") or "").strip():
         context["title"] = table_id.table_id
-    return context
+    return Table(table_id, header, rows, context, grid)
 
 
 class TargetDatabases(TargetLayout):
@@ -317,17 +278,14 @@ class TargetDatabases(TargetLayout):
             return
         stored: dict[str, dict[str, StoredTable]] = {}
         for table in super().tables(release, split):
-            path = files.get(table.id.database_id)
-            if path is None:
-                yield table
-                continue
-            if table.id.database_id not in stored:
-                release.note(path)
+            name = table.id.database_id
+            if name in files and name not in stored:
+                release.note(files[name])
+                stored[name] = {}
                 with suppress(DataError):  # reading the corpus reports it, as for a missing one
-                    stored[table.id.database_id] = {t.name.lower(): t for t in sound_tables(path)}
-                stored.setdefault(table.id.database_id, {})
-            there = stored[table.id.database_id].get(table.id.table_id.lower())
-            yield _in_database(table, there, path, release) if there else table
+                    stored[name] = {t.name.lower(): t for t in sound_tables(files[name])}
+            there = stored.get(name, {}).get(table.id.table_id.lower())
+            yield _in_database(table, there, files[name], release) if there else table
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries, shard after shard; gold tables as the databases spell them."""
