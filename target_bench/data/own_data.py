@@ -6,6 +6,7 @@ Data frames are those of pandas, Polars, PyArrow, and any that export Arrow's C 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from target_bench.core.files import atomic_write
 from target_bench.core.release import Release
 from target_bench.core.schema import (
     NO_DATABASE,
-    Cell,
     Corpus,
     Dataset,
     Query,
@@ -60,8 +60,8 @@ def from_dataframe(
     info = records.own_info(name, name, "data frames", (split,))
     if not isinstance(tables, Mapping):
         raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")
-    contexts = context or {}
-    for table_id, entries in contexts.items():
+    context = context or {}
+    for table_id, entries in context.items():
         if table_id not in tables:
             raise DataError(f"context names the table {table_id!r}, which is not among the tables")
         if not isinstance(entries, Mapping):
@@ -69,27 +69,21 @@ def from_dataframe(
                 f"context of the table {table_id!r} should be a mapping, as {{'title': ...}}, but "
                 f"is {entries!r:.80}"
             )
-    made = [
-        _table(str(table_id), frame, {"title": str(table_id)} | dict(contexts.get(table_id, {})))
-        for table_id, frame in tables.items()
-    ]
-    query_records = [] if queries is None else _records(queries)
-    places = ((f"query {number}", record) for number, record in enumerate(query_records, 1))
-    asked_queries = [
-        records.query(record, place)
-        for place, record in places
-        if records.split_of(record, place, default=split) == split
+    made = []
+    for table_id, frame in tables.items():
+        place = f"table {table_id!r}"
+        header, rows = arrow_grid(_arrow(frame, place), place)
+        known = {"title": str(table_id), **context.get(table_id, {})}
+        entries = {name: records.converted(value, name, place) for name, value in known.items()}
+        made.append(Table(TableId("0", str(table_id)), header, rows, entries))
+    read_queries = [
+        records.query(record, f"query {number}")
+        for number, record in enumerate([] if queries is None else _records(queries), 1)
+        if records.split_of(record, f"query {number}", default=split) == split
     ]
     return make_dataset(
-        info, split, with_languages(made), asked_queries, tables_alone=queries is None
+        info, split, with_languages(made), read_queries, tables_alone=queries is None
     )
-
-
-def _table(table_id: str, frame: Any, context: Mapping[str, Any]) -> Table:
-    place = f"table {table_id!r}"
-    header, rows = arrow_grid(_arrow(frame, place), place)
-    entries = {name: records.converted(value, name, place) for name, value in context.items()}
-    return Table(TableId("0", table_id), header, rows, entries)
 
 
 def _records(queries: Any) -> Iterable[Any]:
@@ -111,12 +105,9 @@ def _arrow(frame: Any, place: str) -> Any:
             return pyarrow.Table.from_pandas(frame, preserve_index=True)
         return pyarrow.table(frame)
     except (pyarrow.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as error:
-        advice = "Give a frame whose columns have one type each, as after frame.astype(str)."
-        if "uplicate column names" in str(error):
-            advice = "Give every column a name of its own."
         raise DataError(
             f"{place}: {type(frame).__name__} is not a data frame that Arrow can read ({error}). "
-            f"{advice}"
+            "Give a frame whose columns have a name and one type each, as after frame.astype(str)."
         ) from error
 
 
@@ -201,16 +192,18 @@ def question_file(corpus: str, add: bool) -> Path:
             ``add`` is false.
         DataError: there is nothing in a known layout.
     """
-    path = _place(corpus)
-    if path is None:
-        loader(corpus)  # a name that is not known is reported as such
+    plugin = loader(corpus)
+    if isinstance(plugin, TableFolder) and plugin.embedded:
+        path = plugin.embedded / _QUESTIONS
+    elif isinstance(plugin, Databases) and plugin.path.is_file():
+        path = plugin.path.with_name(f"{plugin.path.stem}.{_QUESTIONS}")
+    else:
         raise ConfigError(
             f"{corpus}: questions cannot be put beside these tables; name a new folder with -o, "
             "which gets a copy of the tables and the questions"
         )
     folder = Release(path.parent, str(path.parent))
-    names = (path.name, *records.FILES)
-    there = next(filter(None, (folder.find(name) for name in names)), None)
+    there = next(filter(None, map(folder.find, (path.name, *records.FILES))), None)
     if there is None or (add and there == path):
         return path
     more = "" if there != path else "--add adds to them; "
@@ -218,16 +211,6 @@ def question_file(corpus: str, add: bool) -> Path:
         f"{there}: there are questions already; {more}-o FOLDER writes the new ones, and a copy of "
         "the tables, into a new folder"
     )
-
-
-def _place(corpus: str) -> Path | None:
-    if not is_path(corpus):
-        return None
-    path, settings = detect.path_and_settings(corpus)
-    plugin = detect.of_path(path, settings)
-    if isinstance(plugin, Databases) and path.is_file():
-        return path.with_name(f"{path.stem}.{_QUESTIONS}")
-    return path / _QUESTIONS if isinstance(plugin, TableFolder) else None
 
 
 def write_questions(queries: Sequence[Query], path: Path) -> int:
@@ -249,17 +232,12 @@ def write_questions(queries: Sequence[Query], path: Path) -> int:
     known = {record.get("query") for record in earlier if isinstance(record, dict)}
     taken = {str(record.get("query_id")) for record in earlier if isinstance(record, dict)}
     new = [query for query in queries if query.text not in known]
+    free = (name for n in count(1) if (name := f"synthetic-{n:04d}") not in taken)
     before = path.read_bytes() if path.exists() else b""
     if before and not before.endswith(b"\n"):
         before += b"\n"
-    _write(path, [before, *_lines(map(record_of, _renumbered(new, taken)))])
+    _write(path, [before, *_lines(record_of(replace(query, id=next(free))) for query in new)])
     return len(new)
-
-
-def _renumbered(queries: Iterable[Query], taken: set[str]) -> Iterator[Query]:
-    numbers = (f"synthetic-{number:04d}" for number in range(1, 10**9))
-    free = (name for name in numbers if name not in taken)
-    return (replace(query, id=name) for query, name in zip(queries, free, strict=False))
 
 
 def write_folder(queries: Sequence[Query], corpus: Corpus, folder: Path) -> None:
@@ -310,25 +288,20 @@ def record_of(query: Query) -> dict[str, Any]:
 
 
 def _table_record(table: Table) -> dict[str, Any]:
-    rows = [list(map(_plain, row)) for row in table.rows]
-    grid = table.grid and [[list(cell) for cell in row] for row in table.grid.rows]
+    rows = [[cell.hex() if isinstance(cell, bytes) else cell for cell in row] for row in table.rows]
+    grid = {"grid": table.grid.to_json()} if table.grid else {}
     return {
         "database_id": table.id.database_id,
         "table_id": table.id.table_id,
         "table": [list(table.header), *rows],
         "context": dict(table.context),
-        **({"grid": grid} if grid else {}),
+        **grid,
     }
-
-
-def _plain(cell: Cell) -> Any:
-    return cell.hex() if isinstance(cell, bytes) else cell
 
 
 def _lines(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     for record in records:
-        text = json.dumps(record, ensure_ascii=False)
-        yield f"{text}\n".encode("utf-8", "backslashreplace")
+        yield f"{json.dumps(record, ensure_ascii=False)}\n".encode("utf-8", "backslashreplace")
 
 
 def _write(path: Path, content: Iterable[bytes]) -> None:
