@@ -42,13 +42,12 @@ from target_bench.data.unanswerable import PartOfCorpus
 FIELDS = ("query", "old", "new", "source", "reason")
 
 
-def with_corrections(dataset: Dataset, file: str | Path, in_part: bool = False) -> Dataset:
+def with_corrections(dataset: Dataset, file: str | Path) -> Dataset:
     """Return a dataset with corrections of its gold, by which its rankings are scored too.
 
     Args:
         dataset: tables and queries, which stay as they are.
         file: the corrections, ``.csv`` or ``.jsonl``.
-        in_part: whether the dataset may have a part of its queries: rows on others are left out.
 
     Raises:
         ConfigError: tables of the dataset were left out.
@@ -77,8 +76,6 @@ def with_corrections(dataset: Dataset, file: str | Path, in_part: bool = False) 
         for name in ("source", "reason"):
             if not field(row, name, str, place).strip():
                 raise DataError(f"{place}: field {name!r} is empty. Say why the gold is wrong.")
-        if query_id not in queries and in_part:
-            continue
         if query_id not in queries or query_id in gold:
             what = "has a row already" if query_id in gold else f"is no query of {where}"
             near = "" if query_id in gold else did_you_mean(query_id, queries)
@@ -92,7 +89,7 @@ def with_corrections(dataset: Dataset, file: str | Path, in_part: bool = False) 
         )
         _check(query, old, new, place)
         gold[query_id] = new
-    if not gold and not in_part:
+    if not gold:
         raise DataError(f"{file}: it has no row. A row has {', '.join(FIELDS)}.")
     path = Path(file).resolve()
     return replace(dataset, corrections=GoldCorrections(path, release.hashes[path.name], gold))

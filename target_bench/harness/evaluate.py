@@ -10,22 +10,21 @@ The way of a run, in ``rank`` and ``answer`` below:
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import errors_of
 from target_bench.core.credentials import masked_settings
-from target_bench.core.errors import ConfigError, DataError, PluginError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Counts
-from target_bench.core.metric_function import MetricLike, is_read_by, metric_of
+from target_bench.core.metric_function import is_read_by, metric_of
 from target_bench.core.observer import Observer, default_observer
 from target_bench.core.registry import is_own_code
-from target_bench.core.schema import Dataset, Retrieval, own_copy
+from target_bench.core.schema import Retrieval, own_copy
 from target_bench.core.settings import texts
 from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task
@@ -38,12 +37,9 @@ from target_bench.harness.prepare import (
     Retrievers,
     check_properties,
     check_tasks,
-    earlier_metrics,
-    evaluation,
     limited_to,
     loaded_split,
     made_retriever,
-    with_earlier_corrections,
     with_names,
 )
 from target_bench.harness.stages.consent import Confirm
@@ -56,7 +52,7 @@ from target_bench.harness.stages.generate import (
 from target_bench.harness.stages.index import HeldIndex
 from target_bench.harness.stages.judge import JudgeStage
 from target_bench.harness.stages.retrieve import Experiment, RetrieveStage
-from target_bench.harness.stages.score import CountsT, Scored, score_answers, score_rankings
+from target_bench.harness.stages.score import Scored, score_answers, score_rankings
 from target_bench.runs import slicing
 from target_bench.runs.corpus_tables import write_tables
 from target_bench.runs.manifest import Command
@@ -163,8 +159,8 @@ def evaluate_pairs(
     ]
     if specs[0] is not None:
         options.check_tables(options.top_k[-1])
-    with evaluation(observer):
-        held = HeldIndex()
+    held = HeldIndex()
+    try:
         data = [(text, loaded_split(text, corpus, options, loader)) for text, corpus in pairs]
         experiments = []
         for spec in specs:
@@ -179,6 +175,8 @@ def evaluate_pairs(
             run_experiment(task, experiment, replace(answering, task=text))
             for text, task, experiment in experiments
         ]
+    finally:
+        observer.finished()
     in_order = [result for i in range(len(data)) for result in results[i :: len(data)]]
     once_each = {result.folder: result for result in in_order}.values()
     return Results(result.sliced(names) for result in once_each)
@@ -214,22 +212,25 @@ def rank(
         StoreError: the run folder cannot be written or read.
     """
     task = task or make_task(RANKING_TASK)
-    dataset, spec = experiment.dataset, experiment.retriever
+    dataset, spec, observer = experiment.dataset, experiment.retriever, experiment.observer
     assert spec is not None
-    _check_depth(experiment)
+    if not len(dataset.corpus):
+        raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
+    if experiment.depth > len(dataset.corpus):
+        observer.warning(run_warnings.too_deep(dataset, experiment.depth))
     ranked_for = experiment.loaded.only_about
     kind = task.name if ranked_for is None else f"{task.name} for {ranked_for}"
     label = (kind, dataset.info.name, dataset.split, spec.label)
     words = {"retriever": spec.label, "retriever_name": spec.name, "task": task_text}
-    identity = retrieval_identity(experiment, task)
-    with _opened(experiment, task, label, identity, words) as (run, command, metrics, dataset):
+    command = _command(experiment, task, words)
+    with _opened(experiment, label, retrieval_identity(experiment, task), command) as run:
         rankings, reused = RetrieveStage(experiment, run).run()
-        with _scoring(experiment, run, spec.label, reused):
-            score = partial(score_rankings, dataset, rankings, experiment.cutoffs, task)
-            scored = _scored(score, experiment, metrics)
-            _write(experiment, task, run, scored, dataset, counts=scored.counts.to_json())
+        with _scoring(run, spec.label, reused, observer):
+            metrics = _metrics(experiment, task)
+            scored = score_rankings(dataset, rankings, experiment.cutoffs, task, metrics)
+            _write(experiment, task, run, scored, counts=scored.counts.to_json())
     for warning in run_warnings.about_scores(spec.label, scored.counts, rankings.values()):
-        experiment.observer.warning(warning)
+        observer.warning(warning)
     return Result(run.folder, asked=command, queries=dataset.queries, reused=reused), rankings
 
 
@@ -249,127 +250,79 @@ def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) ->
         StoreError: a run folder cannot be written or read.
     """
     dataset, task, generator = experiment.dataset, plan.task, plan.generator
-    ranked, rankings = _tables_of_queries(experiment, task)
-    retriever = None if ranked is None else ranked.retriever
-    label = (task.name, dataset.info.name, dataset.split, retriever, generator.label)
+    spec = experiment.retriever
+    counts, retrieval_run = Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0), None
+    if spec is not None:
+        ranked, rankings = rank(experiment)
+        counts, retrieval_run = ranked.counts, ranked.folder.name
+    else:
+        rankings = {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
     words = {
-        "retriever": retriever,
-        "retriever_name": None if experiment.retriever is None else experiment.retriever.name,
+        "retriever": None if spec is None else spec.label,
+        "retriever_name": None if spec is None else spec.name,
         "generator": generator.label,
         "generator_name": generator.name,
-        "retrieval_run": None if ranked is None else ranked.folder.name,
+        "retrieval_run": retrieval_run,
         **plan.written,
     }
-    identity = answers_identity(experiment, plan)
-    with _opened(experiment, task, label, identity, words) as (run, command, metrics, dataset):
+    label = (task.name, dataset.info.name, dataset.split, words["retriever"], generator.label)
+    command = _command(experiment, task, words)
+    with _opened(experiment, label, answers_identity(experiment, plan), command) as run:
         answers, reused = GenerateStage(plan, experiment, rankings, run, confirm).run()
         judgements, judged = JudgeStage(plan, experiment, answers, rankings, run, confirm).run()
-        with _scoring(experiment, run, generator.label, reused and judged):
-            score = partial(score_answers, dataset, answers, task, judgements, rankings)
-            scored = _scored(score, experiment, metrics)
-            nothing_ranked = Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0)
-            counts = nothing_ranked if ranked is None else ranked.counts
+        reused = reused and judged
+        with _scoring(run, generator.label, reused, experiment.observer):
+            metrics = _metrics(experiment, task)
+            scored = score_answers(dataset, answers, task, judgements, rankings, metrics)
             parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scored.counts.to_json()}
             if scored.report:
                 parts["report"] = scored.report
-            _write(experiment, task, run, scored, dataset, **parts)
-    return Result(run.folder, asked=command, queries=dataset.queries, reused=reused and judged)
+            _write(experiment, task, run, scored, **parts)
+    return Result(run.folder, asked=command, queries=dataset.queries, reused=reused)
 
 
-def _check_depth(experiment: Experiment) -> None:
-    """Warn where rankings hold fewer tables than asked for."""
-    dataset = experiment.dataset
-    if not len(dataset.corpus):
-        raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
-    if experiment.depth > len(dataset.corpus):
-        experiment.observer.warning(run_warnings.too_deep(dataset, experiment.depth))
+def _metrics(experiment: Experiment, task: Task[Any]) -> list[Any]:
+    """Return the metrics besides those of the task that are asked for and that it can read."""
+    return [each for each in experiment.options.metrics if is_read_by(metric_of(each), task)]
 
 
-def _tables_of_queries(
-    experiment: Experiment, task: Task[Any]
-) -> tuple[Result | None, dict[str, Retrieval]]:
-    """Rank all queries, or take the tables that they are given.
-
-    Returns:
-        The result of the rankings, None where nothing is ranked; query id -> its tables.
-    """
-    if experiment.retriever is not None:
-        return rank(experiment)
-    dataset = experiment.dataset
-    return None, {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
+def _command(experiment: Experiment, task: Task[Any], words: Mapping[str, Any]) -> Command:
+    """Return the words of the command, without credentials."""
+    corrections = experiment.dataset.corrections
+    options = replace(
+        experiment.options,
+        gold_corrections=None if corrections is None else corrections.path,
+        metrics=tuple(_metrics(experiment, task)),
+    )
+    recorded = {
+        name: masked_settings(value) if isinstance(value, str) else value
+        for name, value in {**experiment.loaded.words, **words}.items()
+    }
+    return Command.model_validate({**recorded, "options": options.run_json()})
 
 
 @contextmanager
 def _opened(
     experiment: Experiment,
-    task: Task[Any],
     label: Iterable[str | None],
     identity: Mapping[str, Any],
-    words: Mapping[str, Any],
-) -> Iterator[tuple[Run, Command, list[MetricLike], Dataset]]:
-    """Lock the run of an identity, and record the words of the command, without credentials.
-
-    Returns:
-        The run; the words; the metrics besides those of the task, among them those that the run
-        was scored with before, of which those that are left in the list at the end are recorded;
-        the dataset, with the corrections of gold that it was scored with before.
-    """
-    options, observer, dataset = experiment.options, experiment.observer, experiment.dataset
-    sizes = len(dataset.queries), len(dataset.corpus)
-    run = Run(options.out, filter(None, label), identity)
+    command: Command,
+) -> Iterator[Run]:
+    """Lock the run of an identity, and record the words of the command."""
+    dataset, observer = experiment.dataset, experiment.observer
+    run = Run(experiment.options.out, filter(None, label), identity)
     with run.locked(lambda message: observer.waiting(message, 0.0)):
-        chosen, earlier = (
-            [each for each in listed if is_read_by(metric_of(each), task)]
-            for listed in (options.metrics, experiment.earlier_metrics)
-        )
-        if not run.is_new:
-            before = run.manifest.asked
-            earlier += earlier_metrics(before, (*chosen, *earlier), observer.warning)
-            if dataset.corrections is None:
-                dataset = with_earlier_corrections(dataset, before, observer.warning)
-        corrections = None if dataset.corrections is None else dataset.corrections.path
-        recorded = {
-            name: masked_settings(value) if isinstance(value, str) else value
-            for name, value in {**experiment.loaded.words, **words}.items()
-        }
-
-        def command(metrics: Iterable[MetricLike]) -> Command:
-            of_run = replace(options, gold_corrections=corrections, metrics=tuple(metrics))
-            return Command.model_validate({**recorded, "options": of_run.run_json()})
-
-        # A metric is recorded when it has scored: one that fails would end every later command.
-        run.begin(command(earlier), *sizes)
+        run.begin(command, len(dataset.queries), len(dataset.corpus))
         missing = {} if dataset.missing_gold is None else dataset.missing_gold.to_json()
         if run.manifest.missing_gold != missing:
             run.write_manifest(missing_gold=missing)
-        metrics = [*chosen, *earlier]
-        yield run, command(metrics), metrics, dataset
-        run.begin(command(metrics), *sizes)
-
-
-def _scored(
-    score: Callable[[Sequence[MetricLike]], Scored[CountsT]],
-    experiment: Experiment,
-    metrics: list[MetricLike],
-) -> Scored[CountsT]:
-    """Score with some metrics; one of an earlier command that raises now is taken off the list."""
-    try:
-        return score(metrics)
-    except PluginError:
-        for earlier in [each for each in metrics if each not in experiment.options.metrics]:
-            try:
-                score([earlier])
-            except PluginError as error:
-                metrics.remove(earlier)
-                before = f"the run was scored with the metric {earlier} before, which is dropped"
-                experiment.observer.warning(f"{before}: {error}")
-        return score(metrics)
+        yield run
 
 
 @contextmanager
-def _scoring(experiment: Experiment, run: Run, label: str, reused: bool) -> Iterator[None]:
+def _scoring(run: Run, label: str, reused: bool, observer: Observer) -> Iterator[None]:
     """Time the scoring, and record that the run is finished."""
-    experiment.observer.stage(f"{label}: score")
+    observer.stage(f"{label}: score")
     start = time.perf_counter()
     yield
     seconds = run.manifest.seconds
@@ -379,14 +332,10 @@ def _scoring(experiment: Experiment, run: Run, label: str, reused: bool) -> Iter
 
 
 def _write(
-    experiment: Experiment,
-    task: Task[Any],
-    run: Run,
-    scored: Scored[Any],
-    dataset: Dataset,
-    **parts: Any,
+    experiment: Experiment, task: Task[Any], run: Run, scored: Scored[Any], **parts: Any
 ) -> None:
     """Write the tables of values, then the scores that they belong to."""
+    dataset = experiment.dataset
     warnings = [*run_warnings.about_labels(dataset, task, scored, run.folder)]
     damaged = run.damaged()
     if damaged:

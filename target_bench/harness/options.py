@@ -1,6 +1,6 @@
 """``Options``: what to run, each option declared once for Python, YAML files and command lines."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -296,45 +296,13 @@ class Keywords(DataKeywords, total=False):
     structured: bool
 
 
-_ORIGINAL = {
-    "batch_size",
-    "retrieval_results_dir",
-    "retrieval_results_file",
-    "downstream_results_dir",
-    "downstream_results_file",
-}
-"""Arguments that ``run`` of the original TARGET package has and this one has not."""
-
-_SETTINGS = {
-    "engine": "text-to-sql",
-    "rule": "text-to-sql",
-    "timeout": "text-to-sql",
-    "repeats": "text-to-sql",
-    "workers": "text-to-sql",
-    "labels": "fact-verification",
-    "bertscore": "qa",
-}
-"""Options of earlier versions -> the task of which they are settings now."""
-
-
-def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
+def check_names(given: Iterable[str], known: Sequence[str]) -> None:
     """See that every option has a name that there is.
 
     Raises:
-        ConfigError: an unknown name, with near misses; or the name of an earlier version or of the
-            original package, with what is written today.
+        ConfigError: an unknown name, with near misses.
     """
-    for name, value in given.items():
-        if name in _SETTINGS and name not in known:
-            raise ConfigError(
-                f"{name} is now a setting of the task: write {_SETTINGS[name]}:{name}={value} in "
-                "place of the name of the task"
-            )
-        if name in _ORIGINAL:
-            raise ConfigError(
-                f"{name} is an option of the original TARGET package; docs/moving_from_target.md "
-                "says what to write in its place"
-            )
+    for name in given:
         if name not in known:
             from target_bench.core.errors import unknown_name
 

@@ -1,8 +1,6 @@
 """What is made and checked before a run: tasks, data, retrievers and their names."""
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,19 +8,17 @@ from target_bench.core import registry
 from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import is_bound
-from target_bench.core.metric_function import MetricLike, check_read, metric_of
+from target_bench.core.metric_function import check_read
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
 from target_bench.core.settings import check_named_once, named, texts
 from target_bench.core.task_names import task_class
-from target_bench.data.gold import with_corrections
 from target_bench.data.load import CorpusLike, Loaded, Loader
 from target_bench.harness.options import Options
 from target_bench.harness.stages import own_database, retrieve
 from target_bench.harness.stages.retrieve import RetrieverSpec
 from target_bench.metrics.scores import check_names
 from target_bench.runs import slicing
-from target_bench.runs.manifest import Command
 
 Retrievers = RetrieverLike | str | Sequence[RetrieverLike | str] | None
 Pair = tuple[str, CorpusLike]
@@ -114,61 +110,3 @@ def check_properties(names: Sequence[str], datasets: Iterable[Dataset]) -> None:
     for dataset in datasets if names else ():
         for name in names:
             slicing.by_name(slicing.by_property(dataset.queries), name)
-
-
-def earlier_metrics(
-    command: Command, given: Sequence[MetricLike], tell: Callable[[str], None]
-) -> list[str]:
-    """List the metrics that a run was asked for with, where they can still be made.
-
-    Args:
-        command: the words with which it was asked for.
-        given: metrics that are asked for now; these are left out.
-        tell: gets a message about each metric that cannot be made.
-    """
-    kept = []
-    names = {metric_of(each).spec.name for each in given}
-    for text in (command.options or {}).get("metrics") or ():
-        if text in given or text in names:
-            continue
-        try:
-            check_names([text])
-            kept.append(text)
-        except ConfigError as error:
-            tell(f"the run was scored with the metric {text} before, which is dropped: {error}")
-    return kept
-
-
-def with_earlier_corrections(
-    dataset: Dataset, command: Command, tell: Callable[[str], None]
-) -> Dataset:
-    """Return the dataset with the corrections of gold that a run was scored with, if it was.
-
-    Args:
-        dataset: the queries of the run, which may be a part of those of its corpus.
-        command: the words with which it was asked for.
-        tell: gets a message if they cannot be read any more.
-    """
-    file = (command.options or {}).get("gold_corrections")
-    try:
-        return dataset if file is None else with_corrections(dataset, file, in_part=True)
-    except DataError as error:
-        tell(f"the run was scored with corrections of gold before, which are dropped: {error}")
-        return dataset
-
-
-_OBJECTS = 50_000
-"""New objects after which a run has Python look for cycles; most objects of a run live on."""
-
-
-@contextmanager
-def evaluation(observer: Observer) -> Iterator[None]:
-    """Have Python look for cycles less often, as the command line does; at the end, tell so."""
-    before = gc.get_threshold()
-    if 0 < before[0] < _OBJECTS:
-        gc.set_threshold(_OBJECTS, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        observer.finished()

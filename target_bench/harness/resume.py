@@ -1,13 +1,13 @@
 """Going on with a stored run: other answers to its rankings, or its scores again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.metric_function import MetricLike, check_read
+from target_bench.core.metric_function import MetricLike, check_read, metric_of
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Query, Retrieval
@@ -17,7 +17,6 @@ from target_bench.core.text_tables import first_of
 from target_bench.data.load import Loaded, Loader, tasks_and_corpora
 from target_bench.harness.evaluate import rank, run_experiment
 from target_bench.harness.options import Options
-from target_bench.harness.prepare import earlier_metrics
 from target_bench.harness.stages.consent import Confirm
 from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec
@@ -25,6 +24,8 @@ from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 from target_bench.runs.record_log import Answered
 from target_bench.runs.result import Result, Results, read_run
+
+RecordT = TypeVar("RecordT")
 
 
 class ResumedRun:
@@ -54,14 +55,9 @@ class ResumedRun:
         self._observer = observer or Observer()
 
     @property
-    def task(self) -> str:
-        """Short name of its task."""
-        return self._run.task
-
-    @property
     def task_text(self) -> str:
         """Its task with the settings that the run was asked for with."""
-        return self._run.asked.task or self.task
+        return self._run.asked.task or self._run.task
 
     def generate(
         self, options: AnswerOptions, task: str | None = None, retry_failed: bool = False
@@ -85,7 +81,7 @@ class ResumedRun:
             raise ConfigError(
                 f"{self._run.folder} is about retrieval; name the task of the answers with --task"
             )
-        experiment = self._experiment(made, retry_failed)
+        experiment = self._experiment(made, retry_failed=retry_failed)
         if experiment.retriever is not None:
             options.prompting.check_tables(experiment.depth)
         tasks_and_corpora((text, experiment.dataset))
@@ -108,28 +104,23 @@ class ResumedRun:
                 was scored with.
         """
         text = task_text(task) if task else self.task_text
-        if task_named(text) != self.task:
+        if task_named(text) != self._run.task:
             raise ConfigError(
-                f"{self._run.folder} is about {self.task}, not about {task_named(text)}; other "
-                "answers to its rankings are made by: "
+                f"{self._run.folder} is about {self._run.task}, not about {task_named(text)}; "
+                "other answers to its rankings are made by: "
                 f"target-bench generate {self._run.folder} --task {text}"
             )
         made = make_task(text)
         check_names(metrics)
         check_read(metrics, {made.name: made})
-        experiment = self._experiment(
-            made, retry_failed=False, metrics=metrics, gold_corrections=gold_corrections
-        )
+        experiment = self._experiment(made, metrics, gold_corrections)
         if made.answer == "ranking":
             return Results([rank(experiment, made, self._run.asked.task)[0]])
-        stored = self._run.answers
+        stored, identity = self._run.answers, self._run.identity
 
         def answer(query: Query) -> Answered:
-            if query.id not in stored:
-                raise StoreError(f"{self._run.folder}: query {query.id!r} has no answer yet")
-            return stored[query.id]
+            return _stored(self._run, stored, query, "answer")
 
-        identity = self._run.identity
         now = answers_fingerprint(experiment.dataset.queries)
         self._check_same("queries or reference answers", identity.queries_fingerprint, now)
         spec = GeneratorSpec(
@@ -142,19 +133,15 @@ class ResumedRun:
         tables = identity.prompt_tables
         options = AnswerOptions(spec, PromptOptions(tables=tables), confirm=confirm, task=text)
         result = run_experiment(made, experiment, options)
-        self._tell_of_other_metrics(read_run(result.folder).identity.metrics)
-        return Results([result])
-
-    def _tell_of_other_metrics(self, now: Sequence[str]) -> None:
-        """Say that metrics or the reading of answers changed since the run was scored."""
-        earlier = self._run.identity.metrics
-        names = [entry.partition("|")[0] for entry in now if entry not in earlier]
+        scored_with = read_run(result.folder).identity.metrics
+        names = [e.partition("|")[0] for e in scored_with if e not in identity.metrics]
         if names:
             self._observer.warning(
                 f"{self._run.folder.name} was scored in another way before ("
                 f"{first_of(names, 3)}: see their signatures): its stored answers were scored "
                 "again, nothing was generated"
             )
+        return Results([result])
 
     def load(self, gold_corrections: Path | None = None) -> Loaded:
         """Return the tables and queries that the run was of, seen to be what they were.
@@ -172,8 +159,7 @@ class ResumedRun:
                 f"{self._run.folder} is of a corpus that was made in Python; run it again from "
                 "there"
             )
-        loader = Loader(self._data_dir, self._observer)
-        loaded = loader.load(
+        loaded = Loader(self._data_dir, self._observer).load(
             command.corpus,
             identity.split,
             command.distractors,
@@ -191,49 +177,56 @@ class ResumedRun:
     def _experiment(
         self,
         task: Task[Any],
-        retry_failed: bool,
         metrics: Sequence[MetricLike] = (),
         gold_corrections: Path | None = None,
+        retry_failed: bool = False,
     ) -> Experiment:
-        """Return the data of the run with its rankings, if the task reads them."""
-        earlier = earlier_metrics(
-            self._run.asked, metrics, lambda _message: None
-        )  # said once, later
+        """Return the data of the run with its rankings, if the task reads them.
+
+        Metrics and corrections of gold that the run was asked for with are asked for again.
+        """
+        asked = [run.asked.options or {} for run in (self._run, self._rankings)]
+        before = [text for options in asked for text in options.get("metrics") or ()]
+        corrections = gold_corrections or asked[1].get("gold_corrections")
         options = Options(
             out=self._out,
             on_error="record",
             retry_failed=retry_failed,
-            metrics=tuple(metrics),
+            metrics=(*metrics, *self._made_again(before, metrics)),
         )
-        loaded = self.load(gold_corrections).of_task(task)
+        loaded = self.load(None if corrections is None else Path(corrections)).of_task(task)
         if task.source != "retrieved":
-            experiment = Experiment(loaded, None, options, self._observer)
-        else:
-            experiment = self._with_rankings(loaded, options)
-        return replace(experiment, earlier_metrics=tuple(earlier))
-
-    def _with_rankings(self, loaded: Loaded, options: Options) -> Experiment:
+            return Experiment(loaded, None, options, self._observer)
         rankings = self._rankings
-        label = rankings.asked.retriever
+        label, stored = rankings.asked.retriever, rankings.rankings
         if label is None:
             raise ConfigError(
                 f"{rankings.folder} has no rankings, which answers of this task are built on; "
                 "name the folder of a run with a retriever"
             )
-        stored = rankings.rankings
 
         def rank(query: Query, _k: int) -> Retrieval:
-            if query.id not in stored:
-                raise StoreError(
-                    f"{rankings.folder}: query {query.id!r} has no ranking yet; finish the run "
-                    "with the command that began it"
-                )
-            return stored[query.id]
+            return _stored(rankings, stored, query, "ranking")
 
         name = rankings.asked.retriever_name
         spec = RetrieverSpec(label, rankings.identity.retriever, rank=rank, name=name)
         options = replace(options, top_k=rankings.identity.top_k)
         return Experiment(loaded, spec, options, self._observer)
+
+    def _made_again(self, texts: Sequence[str], now: Sequence[MetricLike]) -> list[str]:
+        """Return the metrics of before that can still be made, but for those that are given now."""
+        names = {metric_of(each).spec.name for each in now}
+        made = []
+        for text in dict.fromkeys(texts):
+            try:
+                check_names([text])
+                if metric_of(text).spec.name not in names:
+                    made.append(text)
+            except ConfigError as error:
+                self._observer.warning(
+                    f"the run was scored with the metric {text} before, which is dropped: {error}"
+                )
+        return made
 
     def _check_same(self, what: str, then: str, now: str) -> None:
         if then != now:
@@ -242,3 +235,13 @@ class ResumedRun:
                 f"were (fingerprint {then[:12]} then, {now[:12]} now), so what is stored does not "
                 "belong to them. Name the data of the run with --data-dir, or run again."
             )
+
+
+def _stored(run: Result, stored: Mapping[str, RecordT], query: Query, what: str) -> RecordT:
+    """Return the record of a query; refuse a run that is not finished."""
+    if query.id not in stored:
+        raise StoreError(
+            f"{run.folder}: query {query.id!r} has no {what} yet; finish the run with the command "
+            "that began it"
+        )
+    return stored[query.id]

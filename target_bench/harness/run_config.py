@@ -27,7 +27,7 @@ def read_config(file: Path) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for key, value in document.content.items():
         with document.collecting(document.at(key)):
-            check_names({key: value}, list(OPTIONS))
+            check_names([key], list(OPTIONS))
             options[key] = read_option(key, _with_text(key, value), document.at(key))
     document.raise_problems()
     return options

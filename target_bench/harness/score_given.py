@@ -19,7 +19,6 @@ from target_bench.harness.prepare import (
     Pair,
     check_properties,
     check_tasks,
-    evaluation,
     limited_to,
     loaded_split,
 )
@@ -48,7 +47,7 @@ def score_given(
     options = replace(options, on_error="record")
     names = texts("by", by)
     results = []
-    with evaluation(observer):
+    try:
         for text, corpus in pairs:
             loaded, task = loaded_split(text, corpus, options, loader), make_task(text)
             if task.answer == "ranking":
@@ -62,6 +61,8 @@ def score_given(
             experiment = Experiment(limited_to(loaded, options), ranked, options, observer)
             check_properties(names, [experiment.dataset])
             results.append(run_experiment(task, experiment, answering))
+    finally:
+        observer.finished()
     return Results(result.sliced(names) for result in results)
 
 

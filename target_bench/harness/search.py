@@ -25,9 +25,10 @@ from target_bench.models.original_classes import adapted, created
 from target_bench.search.nested import check_scope
 
 if TYPE_CHECKING:
+    from langchain_core.retrievers import BaseRetriever as LangChainRetriever
+    from llama_index.core.retrievers import BaseRetriever as LlamaIndexRetriever
+
     from target_bench.data.table_text import Serializer
-    from target_bench.harness.search_in_langchain import LangChainTableSearch
-    from target_bench.harness.search_in_llama_index import LlamaIndexTableSearch
 
 Match = tuple[int, list[int]]
 """A row of a table, and those of its columns that hold words of a question."""
@@ -205,7 +206,7 @@ class TableSearch:
 
     def as_langchain(
         self, k: int = 10, serializer: "Serializer | None" = None
-    ) -> "LangChainTableSearch":
+    ) -> "LangChainRetriever":
         """Return this search as a retriever of LangChain.
 
         Args:
@@ -222,14 +223,26 @@ class TableSearch:
         """
         _check(k)
         try:
-            from target_bench.harness.search_in_langchain import LangChainTableSearch
+            from langchain_core.documents import Document
+            from langchain_core.retrievers import BaseRetriever
         except ImportError as error:
             raise MissingExtraError("langchain-core", "langchain", "as_langchain") from error
-        return LangChainTableSearch(ask=self._written(serializer), k=k)
+        written, most = self._written(serializer), k
+
+        class LangChainTableSearch(BaseRetriever):
+            k: int = most
+
+            def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+                return [
+                    Document(page_content=text, metadata=metadata)
+                    for text, metadata in written(query, self.k)
+                ]
+
+        return LangChainTableSearch()
 
     def as_llama_index(
         self, k: int = 10, serializer: "Serializer | None" = None
-    ) -> "LlamaIndexTableSearch":
+    ) -> "LlamaIndexRetriever":
         """Return this search as a retriever of LlamaIndex.
 
         Args:
@@ -245,10 +258,31 @@ class TableSearch:
         """
         _check(k)
         try:
-            from target_bench.harness.search_in_llama_index import LlamaIndexTableSearch
+            from llama_index.core.retrievers import BaseRetriever
+            from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
         except ImportError as error:
             raise MissingExtraError("llama-index-core", "llama-index", "as_llama_index") from error
-        return LlamaIndexTableSearch(self._written(serializer), k)
+        written = self._written(serializer)
+
+        def node(text: str, metadata: dict[str, Any]) -> TextNode:
+            return TextNode(
+                id_=f"{metadata['database_id']}/{metadata['table_id']}",
+                text=text,
+                metadata=metadata,
+                excluded_embed_metadata_keys=list(metadata),  # nothing of it is part of the text
+                excluded_llm_metadata_keys=list(metadata),
+            )
+
+        class LlamaIndexTableSearch(BaseRetriever):
+            similarity_top_k = k
+
+            def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+                return [
+                    NodeWithScore(node=node(text, metadata), score=metadata["score"])
+                    for text, metadata in written(query_bundle.query_str, self.similarity_top_k)
+                ]
+
+        return LlamaIndexTableSearch()
 
     def _written(self, serializer: "Serializer | None") -> Callable[[str, int], list[Written]]:
         """Return a function from a question and k to the texts and metadata of tables."""

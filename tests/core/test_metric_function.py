@@ -11,7 +11,9 @@ from target_bench import Generation, Query, Retrieval, TableId, evaluate, metric
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric_function import FunctionMetric, metric_of
 from target_bench.corpora import load
+from target_bench.harness.resume import ResumedRun
 from target_bench.harness.stages.score import score_rankings
+from target_bench.runs.result import read_run
 from tests.builders import Recorder
 
 MINI = load("mini")
@@ -111,25 +113,19 @@ def test_evaluate_takes_functions(tmp_path: Path) -> None:
         evaluate("random", "mini", metrics=[short], out=tmp_path)
 
 
-def test_metrics_of_earlier_scorings_are_kept_or_named(tmp_path: Path) -> None:
+def test_a_run_scored_again_has_the_metrics_it_was_asked_for_with(tmp_path: Path) -> None:
+    """A run has those of its last command; one that is gone is named."""
     out = tmp_path / "runs"
-    for name in "abc":
+    for name in "ab":
         (tmp_path / f"{name}.py").write_text(f"def {name}{name}(ranking):\n    return 1.0\n")
-
-    def run(name: str, **options: Any) -> Any:
-        own = f"{tmp_path / name}.py:{name}{name}"
-        return evaluate("random", "mini", metrics=[own], limit=5, out=out, **options)["random"]
-
-    run("a")
-    run("b")
-    assert {"aa", "bb", "cc"} <= set(run("c").scores)
-    (tmp_path / "b.py").unlink()
+    own = [f"{tmp_path / name}.py:{name}{name}" for name in "ab"]
+    evaluate("random", "mini", metrics=own[1:], limit=5, out=out)
+    run = evaluate("random", "mini", metrics=own[:1], limit=5, out=out)["random"]
+    assert ("aa" in run.scores, "bb" in run.scores) == (True, False)
     observer = Recorder()
-    assert {"aa", "cc"} <= set(run("a", observer=observer).scores)
-    assert any("b.py:bb before, which is dropped" in warning for warning in observer.warnings)
-    (tmp_path / "c.py").write_text("def cc(ranking):\n    raise ValueError('no more')\n")
-    for warnings in (1, 0):  # it is said once
-        observer = Recorder()
-        scores = run("a", observer=observer).scores
-        assert ("aa" in scores, "cc" in scores) == (True, False)
-        assert sum("c.py:cc before, which is dropped" in w for w in observer.warnings) == warnings
+    (again,) = ResumedRun(read_run(run.folder), observer=observer).score(metrics=own[1:])
+    assert {"aa", "bb"} <= set(again.scores)
+    (tmp_path / "a.py").unlink()
+    (again,) = ResumedRun(read_run(run.folder), observer=observer).score()
+    assert ("aa" in again.scores, "bb" in again.scores) == (False, True)
+    assert any("a.py:aa before, which is dropped" in warning for warning in observer.warnings)

@@ -91,20 +91,17 @@ def test_a_question_published_without_an_answer_is_given_one(tmp_path: Path) -> 
     assert by_corrected["recall@1"][0] == 11 / 12
 
 
-def test_they_stay_with_a_run_until_their_file_is_gone(tmp_path: Path) -> None:
+def test_a_run_scored_again_keeps_them_until_others_are_named(tmp_path: Path) -> None:
     corpus, out = folder(tmp_path / "shop"), tmp_path / "runs"
     file = overlay(tmp_path / "fix.jsonl", OTHER)
     first = evaluate("bm25", corpus, out=out, gold_corrections=file, limit=5)[0]
     scores = first.scores
     assert (first.n_contested, scores["recall@1[corrected]"].n) == (5, 5)
-    assert evaluate("bm25", corpus, out=out, limit=5)[0].scores == scores
     assert ResumedRun(read_run(first.folder)).score()[0].scores == scores
     other = overlay(tmp_path / "other.jsonl", {"q0": "t1"})
     again = ResumedRun(read_run(first.folder)).score(gold_corrections=other)[0]
     assert (again.n_contested, again.corrections.partition("@")[0]) == (1, "other.jsonl")
-    other.unlink()
-    with pytest.warns(UserWarning, match=r"which are dropped: .*other\.jsonl"):
-        assert not evaluate("bm25", corpus, out=out, limit=5)[0].corrections
+    assert not evaluate("bm25", corpus, out=out, limit=5)[0].corrections
 
 
 def test_csv_says_the_same(tmp_path: Path) -> None:

@@ -120,7 +120,6 @@ def test_reading_twice_changes_nothing(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"engine": "duckdb"}, "write text-to-sql:engine=duckdb in place of the name of the task"),
         ({"lmit": 5}, "unknown option 'lmit'. Did you mean limit"),
         ({"tables": 11}, "tables=11: a prompt holds no more tables than are retrieved"),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
 from target_bench.data.load import load, of_task
 from target_bench.harness.target import TARGET
@@ -43,7 +43,6 @@ def _no_data(monkeypatch: pytest.MonkeyPatch) -> None:
         ("mini", "bm25", {}, "'mini' is a corpus"),
         (("retrieval", "minni"), "bm25", {}, "unknown corpus 'minni'. Did you mean mini"),
         (TASK, "bm52", {}, "unknown retriever 'bm52'. Did you mean bm25"),
-        (TASK, "bm25", {"batch_size": 100}, "batch_size is an option of the original"),
         (TASK, "oracle", {"split": "train"}, "mini has no split 'train'"),
         (TASK, Counting, {}, "Counting is a class; pass an object of it"),
         (TASK, object(), {}, "object is not a retriever: it has no method embed_corpus"),
@@ -120,26 +119,6 @@ def test_retriever_never_sees_gold_or_dataset(tmp_path: Path) -> None:
     texts = {thing for thing in seen.values() if isinstance(thing, str)}
     assert not texts & ({"mini", "target-bench mini"} | {q.text for q in load("mini").queries})
     assert {TableId("0", "missions-apollo")} <= set(corpus.ids)
-
-
-@pytest.mark.parametrize(("own", "in_run"), [(700, 50_000), (90_000, 90_000), (0, 0)])
-def test_cycles_are_looked_for_as_before_once_a_run_has_ended(
-    tmp_path: Path, own: int, in_run: int
-) -> None:
-    class Collected(Counting):
-        def embed_corpus(self, corpus: Corpus) -> None:
-            thresholds.append(gc.get_threshold()[0])
-            raise RuntimeError("no")
-
-    thresholds: list[int] = []
-    before = gc.get_threshold()
-    gc.set_threshold(own)
-    try:
-        with pytest.raises(PluginError):
-            _target(tmp_path).run(Collected(), limit=1)
-        assert (thresholds, gc.get_threshold()[0]) == ([in_run], own)
-    finally:
-        gc.set_threshold(*before)
 
 
 def test_a_reused_run_asks_nothing_and_is_scored_again(tmp_path: Path) -> None:

@@ -104,7 +104,6 @@ class Experiment:
         observer: gets progress and warnings.
         confirm: is asked before a retriever that may cost money goes to work, or None.
         held: the index of the experiment before, shared by those of a call.
-        earlier_metrics: metrics of an earlier scoring; one of them that raises now is left out.
     """
 
     loaded: Loaded
@@ -113,7 +112,6 @@ class Experiment:
     observer: Observer
     confirm: Confirm | None = None
     held: index.HeldIndex = field(default_factory=index.HeldIndex)
-    earlier_metrics: tuple[str, ...] = ()
 
     @property
     def cutoffs(self) -> Sequence[int]:
