@@ -19,8 +19,9 @@ Definitions are in ``docs/metrics.md``.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,19 +88,7 @@ class JudgedRankings:
         gold: (n,) number of gold tables.
         returned: (n,) number of tables returned, repeated ones included.
         depth: the largest rank looked at; ``matched`` ends where the longest ranking does.
-        databases: rank of the first table of the gold database, 0 where there is none; and how many
-            databases the ranking has met there, the gold one included: (n,) each. None where
-            tables are in no databases.
-        pool: (n, width) which tables are known to be not relevant; and (n,) how many are in all, -1
-            for a query without a pool. None where nothing is known.
-        columns: (n, depth) how many gold columns the table at each rank has; and (n,) their number,
-            0 where they are not known. None where they are not to be measured.
-        abstention: which queries no table answers, and which failed: (n,) each; and (n, 3) the
-            confidences of ``abstention.CONFIDENCES``. None where they are not to be measured.
-        gains: (n, width) the grade of the table at each rank; and (n, depth) the grades of the gold
-            tables, the highest first. None where all gold tables are equally relevant.
-        passages: (n, width) which of the gold tables met are passages; and (n,) how many gold
-            tables are. None where no query has any.
+        parts: what else was judged, by the names of ``MISSING``; the functions ``with_...`` add it.
     """
 
     matched: NDArray[np.int32]
@@ -107,17 +96,46 @@ class JudgedRankings:
     gold: NDArray[np.int32]
     returned: NDArray[np.int32]
     depth: int
-    databases: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
-    pool: tuple[NDArray[np.bool_], NDArray[np.int32]] | None = None
-    columns: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
-    gains: tuple[Floats, Floats] | None = None
-    passages: tuple[NDArray[np.bool_], NDArray[np.int32]] | None = None
-    abstention: tuple[NDArray[np.bool_], NDArray[np.bool_], Floats] | None = None
+    parts: Mapping[str, Sequence[NDArray[Any]]] = field(default_factory=dict)
 
     def hits(self, k: int) -> Floats:
         """Return (n,) numbers of gold tables among the first k."""
-        hits: Floats = np.sum(self.matched[:, :k], axis=1, dtype=np.float64)
-        return hits
+        return _floats(np.sum(self.matched[:, :k], axis=1))
+
+    def size(self, k: int) -> Floats:
+        """Return (n,) numbers of tables returned among the first k."""
+        return _floats(np.minimum(self.returned, k))
+
+    def part(self, name: str) -> Sequence[NDArray[Any]]:
+        """Return what was judged besides.
+
+        Raises:
+            ConfigError: it was not.
+        """
+        if name not in self.parts:
+            raise ConfigError(MISSING[name])
+        return self.parts[name]
+
+    def also(self, name: str, *part: NDArray[Any]) -> "JudgedRankings":
+        """Return the same rankings with another part."""
+        return replace(self, parts={**self.parts, name: part})
+
+
+MISSING = {
+    "gains": "all gold tables are equally relevant",
+    "databases": "the tables of this corpus are in no databases",
+    "columns": "column_recall@k needs gold columns: use --task retrieval:columns=true",
+    "pool": "judged@k and bpref need queries with not_relevant in their metadata, which "
+    "`target-bench labels read` writes",
+    "passages": "recall[tables]@k and the like need queries that name their passages",
+    "abstention": "measures of abstention need --task retrieval:abstention=true, or queries that "
+    "are unanswerable",
+}
+"""What may be judged besides -> what is said where it is not."""
+
+
+def _floats(values: Any) -> Floats:
+    return np.asarray(values, dtype=np.float64)
 
 
 def judge(
@@ -156,7 +174,7 @@ def judge(
         np.array([len(tables) for tables in golds], dtype=np.int32).reshape(n),
         np.array([len(ranking) for ranking in rankings], dtype=np.int32).reshape(n),
         depth,
-        gains=None if grades is None else _gains(rankings, grades, matched, depth),
+        {} if grades is None else {"gains": _gains(rankings, grades, matched, depth)},
     )
 
 
@@ -166,6 +184,7 @@ def _gains(
     matched: NDArray[np.int32],
     depth: int,
 ) -> tuple[Floats, Floats]:
+    """Return (n, width) the grade of the table at each rank, and (n, depth) the highest grades."""
     at_ranks, best = np.zeros(matched.shape), np.zeros((len(grades), depth))
     for i, (ranking, graded) in enumerate(zip(rankings, grades, strict=True)):
         for rank in map(int, np.flatnonzero(matched[i])):
@@ -180,6 +199,9 @@ def with_databases(
 ) -> JudgedRankings:
     """Return the same rankings, judged by databases too.
 
+    The part is (n,) the rank of the first table of the gold database, 0 where there is none, and
+    (n,) how many databases the ranking has met there, the gold one included.
+
     Args:
         judged: the rankings of tables.
         rankings: for each query the databases of its tables, best first.
@@ -192,7 +214,7 @@ def with_databases(
         if database in looked_at:
             at[i] = looked_at.index(database) + 1
             to[i] = len(set(looked_at[: at[i]]))
-    return replace(judged, databases=(at, to))
+    return judged.also("databases", at, to)
 
 
 def labelled_tables(query: Query) -> frozenset[TableId]:
@@ -222,6 +244,9 @@ def with_abstention(
 ) -> JudgedRankings:
     """Return the same rankings, with what says when to trust them.
 
+    The part is (n,) which queries no table answers, (n,) which failed, and (n, 3) the confidences
+    of ``abstention.CONFIDENCES``.
+
     Args:
         judged: the rankings.
         retrievals: the same rankings with their scores.
@@ -230,13 +255,16 @@ def with_abstention(
     unanswerable = np.array([query.unanswerable for query in queries], dtype=np.bool_)
     failed = np.array([retrieval.error is not None for retrieval in retrievals], dtype=np.bool_)
     known = [abstention.confidences(retrieval.scores[: judged.depth]) for retrieval in retrievals]
-    return replace(judged, abstention=(unanswerable, failed, np.array(known, dtype=np.float64)))
+    return judged.also("abstention", unanswerable, failed, _floats(known))
 
 
 def with_labels(
     judged: JudgedRankings, rankings: Sequence[Sequence[TableId]], queries: Iterable[Query]
 ) -> JudgedRankings:
     """Return the same rankings, with what is known of their other tables.
+
+    The part is (n, width) which tables are known to be not relevant, and (n,) how many are in all,
+    -1 for a query without a pool.
 
     Args:
         judged: the rankings.
@@ -253,13 +281,15 @@ def with_labels(
         in_all[i] = len(known)
         first = ranking[: refused.shape[1]]
         refused[i, : len(first)] = [table in known for table in first]
-    return replace(judged, pool=(refused, in_all))
+    return judged.also("pool", refused, in_all)
 
 
 def with_columns(
     judged: JudgedRankings, rankings: Sequence[Sequence[TableId]], gold: Sequence[Set[Column]]
 ) -> JudgedRankings:
     """Return the same rankings, judged by columns too.
+
+    The part is (n, depth) how many gold columns the table at each rank has, and (n,) their number.
 
     Args:
         judged: the rankings of tables.
@@ -270,13 +300,16 @@ def with_columns(
     for row, ranking, columns in zip(matched, rankings, gold, strict=True):
         _mark(row, ranking[: judged.depth], dict(Counter(table for table, _ in columns)))
     numbers = np.array([len(columns) for columns in gold], dtype=np.int32).reshape(len(gold))
-    return replace(judged, columns=(matched, numbers))
+    return judged.also("columns", matched, numbers)
 
 
 def with_passages(
     judged: JudgedRankings, rankings: Sequence[Sequence[TableId]], queries: Iterable[Query]
 ) -> JudgedRankings:
     """Return the same rankings, with tables and the passages that complete them told apart.
+
+    The part is (n, width) which of the gold tables met are passages, and (n,) how many gold tables
+    are.
 
     Args:
         judged: the rankings.
@@ -300,7 +333,7 @@ def with_passages(
         in_all[i] = len(named)
         first = ranking[:width]
         met[i, : len(first)] = [table in named for table in first]
-    return replace(judged, passages=(met & (judged.matched > 0), in_all))
+    return judged.also("passages", met & (judged.matched > 0), in_all)
 
 
 def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], gold: dict[Hashable, int]) -> None:
@@ -308,6 +341,9 @@ def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], gold: dict[Hashab
         if table in gold:
             row[rank] = gold.pop(table)
 
+
+Values = Callable[[JudgedRankings, int], Floats]
+"""(judged, cutoff or depth) -> (n,) the value of each query."""
 
 Statistics = Callable[[JudgedRankings, int], tuple[Floats, ...]]
 """(judged, cutoff or depth) -> numerators and denominators, one each a query."""
@@ -466,46 +502,77 @@ def parse(name: str) -> RetrievalMetric:
     return made
 
 
-def metrics_at(
-    cutoffs: Iterable[int],
-    databases: bool = False,
-    sets: bool = False,
-    columns: bool = False,
-    pools: bool = False,
-    passages: bool = False,
-    confidence: bool = False,
-    unanswerable: bool = False,
-) -> list[RetrievalMetric]:
+GROUPS = {
+    "databases": "tables that are in databases",
+    "passages": "queries that name the passages among their gold tables (passages)",
+    "sets": "the setting sets=true of the task",
+    "columns": "the setting columns=true of the task",
+    "pools": "queries with judged tables that are not relevant (not_relevant)",
+    "unanswerable": "queries that no table answers",
+    "confidence": "queries that no table answers, or the setting abstention=true of the task",
+}
+"""Metrics that are not of every corpus -> what they need first."""
+
+
+def metrics_at(cutoffs: Iterable[int], groups: Collection[str] = ()) -> list[RetrievalMetric]:
     """List the metrics: at every cutoff, or over rankings as deep as the largest one.
 
     Args:
         cutoffs: the cutoffs.
-        databases: those about databases too.
-        sets: those about the set of tables that a retriever chose.
-        columns: those about gold columns.
-        pools: those for queries with a pool of judged tables.
-        passages: those for tables that passages complete.
-        confidence: those of confidences.
-        unanswerable: those for queries of which some have no answer.
+        groups: those of ``GROUPS`` that are listed beside the metrics of every corpus.
     """
     ks = sorted(set(cutoffs))
-    needed = {_DATABASES: databases, _SETS: sets, _COLUMNS: columns, _POOLS: pools, (): True}
-    needed |= {_PASSAGES: passages, _CONFIDENCE: confidence, _UNANSWERABLE: unanswerable}
+    listed = [("", "databases", "passages"), *((name,) for name in list(GROUPS)[2:])]
     metrics: list[Any] = []
-    for group in (
-        ((), _DATABASES, _PASSAGES),
-        (_SETS,),
-        (_COLUMNS,),
-        (_POOLS,),
-        (_UNANSWERABLE,),
-        (_CONFIDENCE,),
-    ):
-        definitions = [
-            d for d in DEFINITIONS.values() if d.spec.needs in group and needed[d.spec.needs]
+    for together in listed:
+        needs = [
+            "" if not name else GROUPS[name] for name in together if not name or name in groups
         ]
+        definitions = [d for d in DEFINITIONS.values() if "".join(d.spec.needs[:1]) in needs]
         metrics += [d.make(k) for d in definitions if d.spec.at_k for k in ks]
         metrics += [d.make(None, ks[-1]) for d in definitions if not d.spec.at_k]
     return metrics
+
+
+# The metrics, each with its declaration.
+
+_DEFINED: list[MetricDefinition] = []
+
+
+def _define(
+    name: str,
+    label: str,
+    description: str,
+    cls: type[RetrievalMetric] = RetrievalMetric,
+    group: str = "",
+    **fields: Any,
+) -> Callable[[Statistics], Statistics]:
+    """Declare a metric by its statistics; ``fields`` are those of a ``MetricSpec``."""
+    needs = (GROUPS[group],) if group else ()
+    fields = {"at_k": True, "needs": needs, **fields}
+    spec = MetricSpec(name, label, description, scores=RANKINGS, **fields)
+
+    def declare(measure: Statistics) -> Statistics:
+        def make(k: int | None = None, depth: int | None = None) -> RetrievalMetric:
+            return cls(spec, measure, k, depth)
+
+        _DEFINED.append(MetricDefinition(spec, make))
+        return measure
+
+    return declare
+
+
+def _mean(name: str, label: str, description: str, **fields: Any) -> Callable[[Values], Values]:
+    """Declare a mean over all queries by the value of each."""
+
+    def declare(values: Values) -> Values:
+        def measure(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+            return values(judged, k), np.ones(len(judged.gold))
+
+        _define(name, label, description, MeanOverSome, **fields)(measure)
+        return values
+
+    return declare
 
 
 def ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
@@ -515,459 +582,335 @@ def ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
     return out
 
 
-def _over_all(values: Callable[[JudgedRankings, int], Floats]) -> Statistics:
-    """Return the statistics of a mean over all queries."""
-    return lambda judged, k: (values(judged, k), np.ones(len(judged.gold)))
-
-
-def _discounts(n: int) -> Floats:
-    """Return the discounts of ranks 1 to n in nDCG."""
-    discounts: Floats = 1 / np.log2(np.arange(2, n + 2))
-    return discounts
-
-
-def _ndcg(judged: JudgedRankings, k: int) -> Floats:
-    if judged.gains is not None:  # the gain is the grade itself, as in trec_eval
-        at_ranks, highest = (part[:, :k] for part in judged.gains)
-        return ratio(*(part @ _discounts(part.shape[1]) for part in (at_ranks, highest)))
-    gains: Floats = judged.matched[:, :k] @ _discounts(min(k, judged.matched.shape[1]))
-    best = np.concatenate([[0.0], np.cumsum(_discounts(k))])
-    return ratio(gains, best[np.minimum(judged.gold, k)])
-
-
-def _reciprocal_rank(judged: JudgedRankings, _k: int) -> Floats:
-    hit = judged.matched > 0
-    if not hit.shape[1]:
-        return np.zeros(len(hit))
-    reciprocal: Floats = hit.any(axis=1) / (hit.argmax(axis=1) + 1.0)
-    return reciprocal
-
-
-def _average_precision(judged: JudgedRankings, _k: int) -> Floats:
-    ranks = np.arange(1, judged.matched.shape[1] + 1)
-    precision: Floats = np.cumsum(judged.matched, axis=1) / ranks
-    return ratio((precision * judged.matched).sum(axis=1), judged.gold)
-
-
-def _r_precision(judged: JudgedRankings, _k: int) -> Floats:
-    within = np.arange(judged.matched.shape[1]) < judged.gold[:, None]
-    hits: Floats = np.sum(judged.matched * within, axis=1, dtype=np.float64)
-    return ratio(hits, judged.gold)
-
-
-def _full(judged: JudgedRankings, k: int) -> Floats:
-    full: Floats = ((judged.hits(k) == judged.gold) & (judged.gold > 0)).astype(np.float64)
-    return full
-
-
+@_mean("recall", "R", "mean over queries of gold tables found / gold tables", rank=1)
 def _recall(judged: JudgedRankings, k: int) -> Floats:
     return ratio(judged.hits(k), judged.gold)
 
 
+@_mean(
+    "recall[dup]",
+    "R[dup]",
+    "recall where a table with the gold table's header and rows counts as it",
+)
 def _recall_or_copy(judged: JudgedRankings, k: int) -> Floats:
-    return ratio(judged.matched_or_copy[:, :k].sum(axis=1, dtype=np.float64), judged.gold)
+    return ratio(_floats(judged.matched_or_copy[:, :k].sum(axis=1)), judged.gold)
 
 
-def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    return judged.hits(k), judged.gold.astype(np.float64)
+@_define(
+    "recall_micro",
+    "R micro",
+    "gold tables found / gold tables, pooled",
+    source="TARGET's recall and accuracy",
+)
+def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    return judged.hits(k), _floats(judged.gold)
 
 
+@_mean("capped_recall", "capped R", "mean of gold tables found / min(gold tables, k)")
 def _capped_recall(judged: JudgedRankings, k: int) -> Floats:
     return ratio(judged.hits(k), np.minimum(judged.gold, k))
 
 
-def _capped_recall_target(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    return judged.hits(k), np.minimum(judged.gold, _size(judged, k)).astype(np.float64)
+@_define(
+    "capped_recall[target]",
+    "capped R (TARGET)",
+    "gold tables found / min(gold tables, returned tables), pooled",
+    source="TARGET's capped recall",
+)
+def _capped_recall_target(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    return judged.hits(k), np.minimum(judged.gold, judged.size(k))
 
 
-def _in_databases(judged: JudgedRankings) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    if judged.databases is None:
-        raise ConfigError("the tables of this corpus are in no databases")
-    return judged.databases
+@_mean("full_recall", "all", "share of queries with all gold tables found")
+def _full(judged: JudgedRankings, k: int) -> Floats:
+    return _floats((judged.hits(k) == judged.gold) & (judged.gold > 0))
 
 
+@_mean("success", "hit", "share of queries with at least one gold table found")
+def _success(judged: JudgedRankings, k: int) -> Floats:
+    return np.minimum(judged.hits(k), 1)
+
+
+@_mean("precision", "P", "mean of gold tables found / k")
+def _precision(judged: JudgedRankings, k: int) -> Floats:
+    return judged.hits(k) / k
+
+
+@_mean(
+    "ndcg",
+    "nDCG",
+    "mean nDCG, binary gain, discount log2(rank + 1)",
+    source="Järvelin & Kekäläinen 2002",
+)
+def _ndcg(judged: JudgedRankings, k: int) -> Floats:
+    discounts = 1 / np.log2(np.arange(2, k + 2))
+    if "gains" in judged.parts:  # the gain is the grade itself, as in trec_eval
+        graded = [part[:, :k] for part in judged.part("gains")]
+        return ratio(*(part @ discounts[: part.shape[1]] for part in graded))
+    met = judged.matched[:, :k]
+    best = np.concatenate([[0.0], np.cumsum(discounts)])
+    return ratio(met @ discounts[: met.shape[1]], best[np.minimum(judged.gold, k)])
+
+
+@_mean("mrr", "MRR", "mean of 1 / rank of the first gold table", at_k=False, rank=3)
+def _reciprocal_rank(judged: JudgedRankings, _k: int) -> Floats:
+    hit = judged.matched > 0
+    if not hit.shape[1]:
+        return np.zeros(len(hit))
+    return _floats(hit.any(axis=1) / (hit.argmax(axis=1) + 1.0))
+
+
+@_mean("map", "MAP", "mean average precision over all gold tables", at_k=False)
+def _average_precision(judged: JudgedRankings, _k: int) -> Floats:
+    precision = np.cumsum(judged.matched, axis=1) / np.arange(1, judged.matched.shape[1] + 1)
+    return ratio((precision * judged.matched).sum(axis=1), judged.gold)
+
+
+@_mean("r_precision", "R-precision", "mean precision at the number of gold tables", at_k=False)
+def _r_precision(judged: JudgedRankings, _k: int) -> Floats:
+    within = np.arange(judged.matched.shape[1]) < judged.gold[:, None]
+    return ratio(_floats(np.sum(judged.matched * within, axis=1)), judged.gold)
+
+
+@_mean(
+    "recall[db]",
+    "DB",
+    "share of queries with a table of the gold database among the first k (TARGET's rule)",
+    group="databases",
+    rank=2,
+)
 def _recall_of_database(judged: JudgedRankings, k: int) -> Floats:
-    at, _ = _in_databases(judged)
-    reached: Floats = ((at > 0) & (at <= k)).astype(np.float64)
-    return reached
+    at, _ = judged.part("databases")
+    return _floats((at > 0) & (at <= k))
 
 
+@_mean(
+    "mrr[db]",
+    "MRR (DB)",
+    "mean of 1 / rank of the gold database, databases ranked by their best tables",
+    group="databases",
+    at_k=False,
+)
 def _mrr_of_database(judged: JudgedRankings, _k: int) -> Floats:
-    at, to = _in_databases(judged)
-    return ratio((at > 0).astype(np.float64), to)
+    at, to = judged.part("databases")
+    return ratio(_floats(at > 0), to)
 
 
-def _size(judged: JudgedRankings, k: int) -> Floats:
-    size: Floats = np.minimum(judged.returned, k).astype(np.float64)
-    return size
+@_mean(
+    "recall[tables]",
+    "R tables",
+    "mean of gold tables found that are no passages / such gold tables",
+    group="passages",
+)
+def _recall_of_tables(judged: JudgedRankings, k: int) -> Floats:
+    met, in_all = judged.part("passages")
+    return ratio(judged.hits(k) - met[:, :k].sum(axis=1), judged.gold - in_all)
 
 
-def _column_recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    if judged.columns is None:
-        raise ConfigError("column_recall@k needs gold columns: use --task retrieval:columns=true")
-    matched, n = judged.columns
-    return ratio(matched[:, :k].sum(axis=1, dtype=np.float64), n), (n > 0).astype(np.float64)
+@_define(
+    "recall[passages]",
+    "R passages",
+    "share of queries with one of their gold passages found, over queries with any",
+    MeanOverSome,
+    group="passages",
+)
+def _recall_of_passages(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    met, in_all = judged.part("passages")
+    return _floats(met[:, :k].any(axis=1)), _floats(in_all > 0)
 
 
-def _labels(judged: JudgedRankings) -> tuple[Floats, Floats]:
-    if judged.pool is None:
-        raise ConfigError(
-            "judged@k and bpref need queries with not_relevant in their metadata, which "
-            "`target-bench labels read` writes"
-        )
-    refused, in_all = judged.pool
-    return refused.astype(np.float64), in_all.astype(np.float64)
-
-
-def _judged(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    refused, in_all = _labels(judged)
-    known = judged.hits(k) + refused[:, :k].sum(axis=1)
-    pooled = in_all >= 0
-    returned = np.minimum(judged.returned, k) * pooled
-    return ratio(known * pooled, returned), (returned > 0).astype(np.float64)
-
-
-def _bpref(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
-    refused, in_all = _labels(judged)
-    most = np.minimum(judged.gold, in_all)
-    above = np.minimum(np.cumsum(refused, axis=1), most[:, None])
-    lost = np.divide(above, most[:, None], out=np.zeros_like(above), where=most[:, None] > 0)
-    counted = ((1 - lost) * judged.matched).sum(axis=1)
-    pooled = in_all >= 0
-    return ratio(counted * pooled, judged.gold), pooled.astype(np.float64)
-
-
-def _parts(judged: JudgedRankings, k: int) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Return recall of tables, 1 for a passage met, and whether a query has passages."""
-    if judged.passages is None:
-        raise ConfigError("recall[tables]@k and the like need queries that name their passages")
-    met, in_all = judged.passages
-    passages = met[:, :k].sum(axis=1, dtype=np.float64)
-    return ratio(judged.hits(k) - passages, judged.gold - in_all), passages.clip(max=1), in_all > 0
-
-
-def _recall_of_passages(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    _, passage, needed = _parts(judged, k)
-    return passage, needed.astype(np.float64)
-
-
+@_mean(
+    "recall[both]",
+    "R both",
+    "share of queries with all gold tables found, and a gold passage if there is any",
+    group="passages",
+    rank=0,  # where a passage that is not needed is gold, recall misses it
+)
 def _recall_of_both(judged: JudgedRankings, k: int) -> Floats:
-    tables, passage, needed = _parts(judged, k)
-    both: Floats = ((tables == 1) & ((passage == 1) | ~needed)).astype(np.float64)
-    return both
+    passage, needed = _recall_of_passages(judged, k)
+    return _floats((_recall_of_tables(judged, k) == 1) & (passage >= needed))
 
 
-def _abstention(judged: JudgedRankings) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Floats]:
-    if judged.abstention is None:
-        raise ConfigError(
-            "measures of abstention need --task retrieval:abstention=true, or queries that are "
-            "unanswerable"
-        )
-    return judged.abstention
+@_mean(
+    "set_precision",
+    "set P",
+    "mean of gold tables returned / tables returned, 0 for no table",
+    group="sets",
+    at_k=False,
+)
+def _set_precision(judged: JudgedRankings, k: int) -> Floats:
+    return ratio(judged.hits(k), judged.size(k))
+
+
+_mean(
+    "set_recall",
+    "set R",
+    "mean of gold tables returned / gold tables",
+    group="sets",
+    at_k=False,
+)(_recall)
+
+
+@_mean(
+    "set_f1",
+    "set F1",
+    "mean of 2 * gold tables returned / (tables returned + gold tables)",
+    group="sets",
+    at_k=False,
+)
+def _set_f1(judged: JudgedRankings, k: int) -> Floats:
+    return ratio(2 * judged.hits(k), judged.size(k) + judged.gold)
+
+
+_mean(
+    "complete_recall",
+    "complete R",
+    "share of queries whose gold tables are all returned",
+    group="sets",
+    at_k=False,
+)(_full)
+
+
+@_define(
+    "set_size",
+    "set size",
+    "mean number of tables returned, over queries with any",
+    MeanOverSome,
+    group="sets",
+    at_k=False,
+    scale="unbounded",
+    higher_is_better=False,
+    digits=1,
+)
+def _set_size(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    # less is better, so a query that failed or got nothing would else count as the best one
+    return judged.size(k), _floats(judged.returned > 0)
+
+
+@_define(
+    "column_recall",
+    "column R",
+    "mean of gold columns in the first k tables / gold columns, over queries with gold columns",
+    MeanOverSome,
+    needs=(GROUPS["columns"], "gold columns"),
+)
+def _column_recall(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    matched, n = judged.part("columns")
+    return ratio(_floats(matched[:, :k].sum(axis=1)), n), _floats(n > 0)
+
+
+@_define(
+    "judged",
+    "judged",
+    "mean share of the first k tables that people judged, over queries with a pool",
+    group="pools",
+    source="Judged@k",
+)
+def _judged(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    refused, in_all = judged.part("pool")
+    pooled = in_all >= 0
+    known = judged.hits(k) + refused[:, :k].sum(axis=1)
+    returned = judged.size(k) * pooled
+    return ratio(known * pooled, returned), _floats(returned > 0)
+
+
+@_define(
+    "bpref",
+    "bpref",
+    "mean over gold tables of 1 - judged tables that are not relevant above it / min(gold, such)",
+    group="pools",
+    at_k=False,
+    source="Buckley & Voorhees 2004",
+)
+def _bpref(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
+    refused, in_all = judged.part("pool")
+    most = _floats(np.minimum(judged.gold, in_all))[:, None]
+    above = np.minimum(np.cumsum(refused, axis=1, dtype=np.float64), most)
+    lost = np.divide(above, most, out=np.zeros_like(above), where=most > 0)
+    pooled = in_all >= 0
+    return ratio(((1 - lost) * judged.matched).sum(axis=1) * pooled, judged.gold), _floats(pooled)
 
 
 def _chosen_none(judged: JudgedRankings) -> tuple[Floats, Floats]:
     """Return (n,) for which queries no table was returned, and which have no answer, as 0 and 1."""
-    unanswerable, failed, _ = _abstention(judged)
-    chosen = (judged.returned == 0) & ~failed
-    return chosen.astype(np.float64), unanswerable.astype(np.float64)
+    unanswerable, failed, _ = judged.part("abstention")
+    return _floats((judged.returned == 0) & ~failed), _floats(unanswerable)
 
 
-def _none_precision(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
+@_define(
+    "none_precision",
+    "none P",
+    "unanswerable queries without a table returned / queries without a table returned",
+    OfUnanswerable,
+    group="unanswerable",
+    at_k=False,
+)
+def _none_precision(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
     chosen, unanswerable = _chosen_none(judged)
     return chosen * unanswerable, chosen
 
 
-def _none_recall(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
+@_define(
+    "none_recall",
+    "none R",
+    "unanswerable queries without a table returned / unanswerable queries",
+    OfUnanswerable,
+    group="unanswerable",
+    at_k=False,
+)
+def _none_recall(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
     chosen, unanswerable = _chosen_none(judged)
     return chosen * unanswerable, unanswerable
 
 
-def _none_f1(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
+@_define(
+    "none_f1",
+    "none F1",
+    "harmonic mean of none_precision and none_recall",
+    OfUnanswerable,
+    group="unanswerable",
+    at_k=False,
+)
+def _none_f1(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
     chosen, unanswerable = _chosen_none(judged)
     return 2 * chosen * unanswerable, chosen + unanswerable
 
 
-def _curve_of(values: Callable[[JudgedRankings, int], Floats], confidence: int) -> Statistics:
-    def rows(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
-        known = _abstention(judged)[2][:, confidence]
-        return np.ones(len(known)), values(judged, k), abstention.ranks(known)
-
-    return rows
-
-
+@_define(
+    "false_retrieval",
+    "false",
+    "of pairs of an unanswerable query and one with a gold table in the first k, the share "
+    "where the unanswerable one has the higher best score; weighted by recall@k (1 - ROC AUC)",
+    FalseRetrieval,
+    group="unanswerable",
+    higher_is_better=False,
+)
 def _false_retrieval(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
-    unanswerable, failed, known = _abstention(judged)
+    unanswerable, failed, known = judged.part("abstention")
     confidence = np.where(judged.returned > 0, known[:, 0], -np.inf)
     confidence[failed] = np.inf  # a query that failed counts as wrong, whatever would be right
-    return unanswerable.astype(np.float64), _recall(judged, k), abstention.ranks(confidence)
+    return _floats(unanswerable), _recall(judged, k), abstention.ranks(confidence)
 
 
-_DATABASES = ("tables that are in databases",)
-_SETS = ("the setting sets=true of the task",)
-_COLUMNS = ("the setting columns=true of the task", "gold columns")
-_PASSAGES = ("queries that name the passages among their gold tables (passages)",)
-_POOLS = ("queries with judged tables that are not relevant (not_relevant)",)
-_UNANSWERABLE = ("queries that no table answers",)
-_CONFIDENCE = ("queries that no table answers, or the setting abstention=true of the task",)
+def _curve(values: Values, confidence: int, judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    known = judged.part("abstention")[2][:, confidence]
+    return np.ones(len(known)), values(judged, k), abstention.ranks(known)
 
 
-def _define(
-    name: str,
-    label: str,
-    description: str,
-    measure: Statistics,
-    cls: type[RetrievalMetric] = RetrievalMetric,
-    **more: Any,
-) -> MetricDefinition:
-    spec = MetricSpec(name, label, description, scores=RANKINGS, **{"at_k": True, **more})
-    return MetricDefinition(spec, lambda k=None, depth=None: cls(spec, measure, k, depth))
+_CONFIDENCES = ("best score", "standard deviation of scores", "best score less the second best")
+for _name, _label, _values in (("recall", "R", _recall), ("ndcg", "nDCG", _ndcg)):
+    for _place, _confidence in enumerate(abstention.CONFIDENCES):
+        _define(
+            f"nauc_{_name}[{_confidence}]",
+            f"nAUC {_label} ({_confidence})",
+            f"area under the abstention curve of {_name} by the {_CONFIDENCES[_place]}, 0 for "
+            "chance, 1 at best",
+            AbstentionCurve,
+            group="confidence",
+            source="Gisserot-Boukhlef et al. 2024; MTEB",
+            scale="unbounded",
+            highest=1.0,
+        )(partial(_curve, _values, _place))
 
-
-def _mean(
-    name: str,
-    label: str,
-    description: str,
-    values: Callable[[JudgedRankings, int], Floats],
-    **more: Any,
-) -> MetricDefinition:
-    return _define(name, label, description, _over_all(values), MeanOverSome, **more)
-
-
-_NAUC = [
-    _define(
-        f"nauc_{name}[{confidence}]",
-        f"nAUC {label} ({confidence})",
-        f"area under the abstention curve of {name} by the {what}, 0 for chance, 1 at best",
-        _curve_of(values, place),
-        AbstentionCurve,
-        source="Gisserot-Boukhlef et al. 2024; MTEB",
-        scale="unbounded",
-        highest=1.0,
-        needs=_CONFIDENCE,
-    )
-    for name, label, values in (("recall", "R", _recall), ("ndcg", "nDCG", _ndcg))
-    for place, (confidence, what) in enumerate(
-        zip(
-            abstention.CONFIDENCES,
-            ("best score", "standard deviation of scores", "best score less the second best"),
-            strict=True,
-        )
-    )
-]
-
-DEFINITIONS = by_name(
-    _mean("recall", "R", "mean over queries of gold tables found / gold tables", _recall, rank=1),
-    _mean(
-        "recall[dup]",
-        "R[dup]",
-        "recall where a table with the gold table's header and rows counts as it",
-        _recall_or_copy,
-    ),
-    _define(
-        "recall_micro",
-        "R micro",
-        "gold tables found / gold tables, pooled",
-        _recall_micro,
-        source="TARGET's recall and accuracy",
-    ),
-    _mean(
-        "capped_recall",
-        "capped R",
-        "mean of gold tables found / min(gold tables, k)",
-        _capped_recall,
-    ),
-    _define(
-        "capped_recall[target]",
-        "capped R (TARGET)",
-        "gold tables found / min(gold tables, returned tables), pooled",
-        _capped_recall_target,
-        source="TARGET's capped recall",
-    ),
-    _mean("full_recall", "all", "share of queries with all gold tables found", _full),
-    _mean(
-        "success",
-        "hit",
-        "share of queries with at least one gold table found",
-        lambda judged, k: np.minimum(judged.hits(k), 1),
-    ),
-    _mean("precision", "P", "mean of gold tables found / k", lambda judged, k: judged.hits(k) / k),
-    _mean(
-        "ndcg",
-        "nDCG",
-        "mean nDCG, binary gain, discount log2(rank + 1)",
-        _ndcg,
-        source="Järvelin & Kekäläinen 2002",
-    ),
-    _mean(
-        "mrr",
-        "MRR",
-        "mean of 1 / rank of the first gold table",
-        _reciprocal_rank,
-        at_k=False,
-        rank=3,
-    ),
-    _mean(
-        "map",
-        "MAP",
-        "mean average precision over all gold tables",
-        _average_precision,
-        at_k=False,
-    ),
-    _mean(
-        "r_precision",
-        "R-precision",
-        "mean precision at the number of gold tables",
-        _r_precision,
-        at_k=False,
-    ),
-    _mean(
-        "recall[db]",
-        "DB",
-        "share of queries with a table of the gold database among the first k (TARGET's rule)",
-        _recall_of_database,
-        rank=2,
-        needs=_DATABASES,
-    ),
-    _mean(
-        "mrr[db]",
-        "MRR (DB)",
-        "mean of 1 / rank of the gold database, databases ranked by their best tables",
-        _mrr_of_database,
-        at_k=False,
-        needs=_DATABASES,
-    ),
-    _mean(
-        "recall[tables]",
-        "R tables",
-        "mean of gold tables found that are no passages / such gold tables",
-        lambda judged, k: _parts(judged, k)[0],
-        needs=_PASSAGES,
-    ),
-    _define(
-        "recall[passages]",
-        "R passages",
-        "share of queries with one of their gold passages found, over queries with any",
-        _recall_of_passages,
-        MeanOverSome,
-        needs=_PASSAGES,
-    ),
-    _mean(
-        "recall[both]",
-        "R both",
-        "share of queries with all gold tables found, and a gold passage if there is any",
-        _recall_of_both,
-        needs=_PASSAGES,
-        rank=0,  # where a passage that is not needed is gold, recall misses it
-    ),
-    _mean(
-        "set_precision",
-        "set P",
-        "mean of gold tables returned / tables returned, 0 for no table",
-        lambda judged, k: ratio(judged.hits(k), _size(judged, k)),
-        at_k=False,
-        needs=_SETS,
-    ),
-    _mean(
-        "set_recall",
-        "set R",
-        "mean of gold tables returned / gold tables",
-        _recall,
-        at_k=False,
-        needs=_SETS,
-    ),
-    _mean(
-        "set_f1",
-        "set F1",
-        "mean of 2 * gold tables returned / (tables returned + gold tables)",
-        lambda judged, k: ratio(2 * judged.hits(k), _size(judged, k) + judged.gold),
-        at_k=False,
-        needs=_SETS,
-    ),
-    _mean(
-        "complete_recall",
-        "complete R",
-        "share of queries whose gold tables are all returned",
-        _full,
-        at_k=False,
-        needs=_SETS,
-    ),
-    _define(
-        "set_size",
-        "set size",
-        "mean number of tables returned, over queries with any",
-        # Less is better, so a query that failed or got nothing would else count as the best one.
-        lambda judged, k: (_size(judged, k), (judged.returned > 0).astype(np.float64)),
-        MeanOverSome,
-        at_k=False,
-        needs=_SETS,
-        scale="unbounded",
-        higher_is_better=False,
-        digits=1,
-    ),
-    _define(
-        "column_recall",
-        "column R",
-        "mean of gold columns in the first k tables / gold columns, over queries with gold columns",
-        _column_recall,
-        MeanOverSome,
-        needs=_COLUMNS,
-    ),
-    _define(
-        "judged",
-        "judged",
-        "mean share of the first k tables that people judged, over queries with a pool",
-        _judged,
-        source="Judged@k",
-        needs=_POOLS,
-    ),
-    _define(
-        "bpref",
-        "bpref",
-        "mean over gold tables of 1 - judged tables that are not relevant above it / min(gold, "
-        "such)",
-        _bpref,
-        at_k=False,
-        source="Buckley & Voorhees 2004",
-        needs=_POOLS,
-    ),
-    _define(
-        "none_precision",
-        "none P",
-        "unanswerable queries without a table returned / queries without a table returned",
-        _none_precision,
-        OfUnanswerable,
-        at_k=False,
-        needs=_UNANSWERABLE,
-    ),
-    _define(
-        "none_recall",
-        "none R",
-        "unanswerable queries without a table returned / unanswerable queries",
-        _none_recall,
-        OfUnanswerable,
-        at_k=False,
-        needs=_UNANSWERABLE,
-    ),
-    _define(
-        "none_f1",
-        "none F1",
-        "harmonic mean of none_precision and none_recall",
-        _none_f1,
-        OfUnanswerable,
-        at_k=False,
-        needs=_UNANSWERABLE,
-    ),
-    _define(
-        "false_retrieval",
-        "false",
-        "of pairs of an unanswerable query and one with a gold table in the first k, the share "
-        "where the unanswerable one has the higher best score; weighted by recall@k (1 - ROC AUC)",
-        _false_retrieval,
-        FalseRetrieval,
-        higher_is_better=False,
-        needs=_UNANSWERABLE,
-    ),
-    *_NAUC,
-)
+DEFINITIONS = by_name(*_DEFINED)
 """Every metric of rankings, in the order of lists."""

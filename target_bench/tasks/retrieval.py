@@ -73,18 +73,17 @@ class TableRetrieval(Task[JudgedRankings]):
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
     ) -> list[RetrievalMetric]:
         """Return every retrieval metric at these cutoffs, with those about databases if any."""
-        databases, pools = _have_databases(queries), _are_pooled(queries)
         unanswerable = _are_unanswerable(queries)
-        return metrics_at(
-            cutoffs,
-            databases,
-            self.sets,
-            self.columns,
-            pools,
-            _have_passages(queries),
-            confidence=self.abstention or unanswerable,
-            unanswerable=unanswerable,
-        )
+        groups = {
+            "databases": _have_databases(queries),
+            "passages": _have_passages(queries),
+            "sets": self.sets,
+            "columns": self.columns,
+            "pools": _are_pooled(queries),
+            "unanswerable": unanswerable,
+            "confidence": self.abstention or unanswerable,
+        }
+        return metrics_at(cutoffs, [name for name, measured in groups.items() if measured])
 
     def settings(self) -> list[str]:
         """Return the version of the metrics' rules, which changes scores."""

@@ -12,7 +12,7 @@ from target_bench.metrics.retrieval import RetrievalMetric, judge, metrics_at, w
 
 
 def pooled_metrics(cutoffs: list[int]) -> list[RetrievalMetric]:
-    return [m for m in metrics_at(cutoffs, pools=True) if m.spec.name in ("judged", "bpref")]
+    return [m for m in metrics_at(cutoffs, ["pools"]) if m.spec.name in ("judged", "bpref")]
 
 
 NAMES = [f"t{i}" for i in range(8)]

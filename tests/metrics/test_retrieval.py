@@ -9,6 +9,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Query, TableId
 from target_bench.metrics.retrieval import (
     DEFINITIONS,
+    GROUPS,
     JudgedRankings,
     judge,
     metrics_at,
@@ -181,6 +182,5 @@ def test_cutoffs() -> None:
     assert [m.k for m in metrics if m.spec.name == "recall"] == [1, 10]
     assert {m.depth for m in metrics if m.k is None} == {10}
     assert {m.spec.name for m in metrics} == {n for n, d in DEFINITIONS.items() if not d.spec.needs}
-    groups = ("databases", "sets", "columns", "pools", "passages", "confidence", "unanswerable")
-    every = metrics_at([1], **dict.fromkeys(groups, True))
+    every = metrics_at([1], GROUPS)
     assert {m.spec.name for m in every} == set(DEFINITIONS)

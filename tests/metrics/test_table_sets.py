@@ -15,11 +15,11 @@ from target_bench.metrics.retrieval import (
 
 
 def set_metrics(depth: int) -> list[RetrievalMetric]:
-    return [m for m in metrics_at([depth], sets=True) if "sets" in "".join(m.spec.needs)]
+    return [m for m in metrics_at([depth], ["sets"]) if "sets" in "".join(m.spec.needs)]
 
 
 def column_metrics(cutoffs: list[int]) -> list[RetrievalMetric]:
-    return [m for m in metrics_at(cutoffs, columns=True) if m.spec.name == "column_recall"]
+    return [m for m in metrics_at(cutoffs, ["columns"]) if m.spec.name == "column_recall"]
 
 
 RANKINGS = ["abcd", "a", "", "xy", "dcba"]
