@@ -4,18 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.metric import (
-    CORRECTED,
-    MetricSpec,
-    Score,
-    score_of,
-    stored_name,
-)
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.metric import CORRECTED, MetricSpec, Score, score_of, stored_name
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
 from target_bench.reporting.comparison import (
@@ -33,7 +26,7 @@ from target_bench.runs.find import find, is_store, labelled
 from target_bench.runs.manifest import read_manifest
 from target_bench.runs.newest import BASELINE_OF_FOLDER, COMPARED, Shared, newest_runs
 from target_bench.runs.result import Result, Results, check_same_data, read_run
-from target_bench.runs.slicing import Mask, Measured, mean_of, part_score
+from target_bench.runs.slicing import Floats, Mask, Measured, mean_of, part_score
 
 RunLike = str | Path | Result | Results
 """A run folder, the id of a run, a result or several; or a folder of runs.
@@ -82,13 +75,13 @@ def compare(
     """
     if resamples < 1:
         raise ConfigError(f"resamples={resamples}: expected a number from 1")
-    draws = _Draws(resamples, seed)
     if files := sample_files_among(runs):
         if slices or by:
             raise ConfigError(
                 "slices and by: files of other harnesses have no properties of queries"
             )
-        return _compare_files(files, metrics, baseline, qrels, draws)
+        files += [] if baseline is None else [Path(str(baseline))]
+        return _compare_files(files, metrics, baseline is not None, qrels, (resamples, seed))
     if qrels is not None:
         raise ConfigError(
             f"qrels={qrels}: judgements are for files of other harnesses; runs are scored by the "
@@ -96,141 +89,55 @@ def compare(
         )
     folders, first, chosen = compared_runs(runs, baseline, out)
     scored = read_once([*folders, *([first] if first else [])], chosen)
-    for other in scored[1:]:
-        check_comparable(scored[0], other)
-    names = labels(scored)
+    check_comparable(scored)
     compared, left_out = _metrics(scored, metrics)
-    notes = [*notes, *chosen, *left_out]
-    family = tuple(compared)
+    family, why = tuple(compared), None
     if not metrics:
         lead, why = leading_metric(scored, among=compared)
-        family, notes = (lead,), [*notes, *([f"{why}."] if why else [])]
+        family = (lead,)
         compared.sort(key=lambda metric: metric != lead)  # what is tested stands first
-    base = [run.folder.resolve() for run in scored].index(first.resolve()) if first else 0
+    place = [run.folder.resolve() for run in scored].index(first.resolve()) if first else 0
+    base, by_name = scored[place], dict(zip(labels(scored), scored, strict=True))
     conditions = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
     check_same_slices(scored, [part.name for part in conditions], compared)
-    parts = slicing.parts(scored[base].slices, conditions, len(scored[base].query_ids))
-    about_gold = _other_corrections(scored, names)
-    both = [m for m in family if all(f"{m}{CORRECTED}" in run.scores for run in scored)]
-    again = [] if about_gold else [f"{metric}{CORRECTED}" for metric in both]
-    sides = {
-        name: {metric: (run.measured(metric), run.scores[metric]) for metric in [*compared, *again]}
-        for name, run in zip(names, scored, strict=True)
-    }
-    specs = specs_of({name: scored[0].scores[name] for name in [*compared, *again]})
+    parts = slicing.parts(base.slices, conditions, len(base.query_ids))
+    other_gold = _other_corrections(by_name)
+    again = [] if other_gold else [f"{metric}{CORRECTED}" for metric in family]
+    again = [metric for metric in again if all(metric in run.scores for run in scored)]
+    specs = specs_of({name: base.scores[name] for name in [*compared, *again]})
+
+    def rows_of(metrics: Sequence[str]) -> list[Row]:
+        sides = {
+            name: {m: (run.measured(m), run.scores[m]) for m in metrics}
+            for name, run in by_name.items()
+        }
+        name = [*by_name][place]
+        return compared_rows(sides, name, dict.fromkeys(metrics, parts), specs, (resamples, seed))
+
+    rows, n_tests = corrected(rows_of(compared), family)
+    corrected_rows, _ = corrected(rows_of(again), again)
     versions = other_versions(scored, compared)
-    distractors = scored[base].asked.distractors
-    rows, n_tests = corrected(
-        _rows(sides, names[base], dict.fromkeys(compared, parts), draws, specs), family
-    )
-    result = Comparison(
-        task=scored[base].task,
-        corpus=" + ".join([f"{scored[base].corpus} {scored[base].split}", *distractors]),
-        runs={name: run.folder for name, run in zip(names, scored, strict=True)},
-        baseline=names[base],
-        **draws._asdict(),
+    return Comparison(
+        task=base.task,
+        corpus=" + ".join([f"{base.corpus} {base.split}", *base.asked.distractors]),
+        runs={name: run.folder for name, run in by_name.items()},
+        baseline=[*by_name][place],
+        resamples=resamples,
+        seed=seed,
         family=family,
         n_tests=n_tests,
         rows=tuple(rows),
-        notes=(*notes, *about_gold, *_unread(scored, names), *([versions] if versions else [])),
+        notes=(
+            *(*notes, *chosen, *left_out, *([f"{why}."] if why else [])),
+            *(*other_gold, *_unread(by_name), *([versions] if versions else [])),
+        ),
         specs={name: specs[name] for name in compared},
+        corrections=base.corrections if again else "",
+        by_gold=tuple(_by_gold(rows, corrected_rows, by_name, base, parts, specs)),
     )
-    if not again:
-        return result
-    rows, _ = corrected(_rows(sides, names[base], dict.fromkeys(again, parts), draws, specs), again)
-    by_gold = _by_gold(result, rows, dict(zip(names, scored, strict=True)), parts)
-    return replace(result, corrections=scored[base].corrections, by_gold=tuple(by_gold))
 
 
-def _other_corrections(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
-    """Say so where runs are not scored by the same corrections of gold."""
-    by = dict(zip(names, (run.corrections for run in runs), strict=True))
-    if len({*by.values()}) == 1:
-        return []
-    without = [name for name, corrections in by.items() if not corrections]
-    if without:
-        return [
-            f"{listed(without)} {'is' if len(without) == 1 else 'are'} not scored by corrected "
-            "gold as the others are: target-bench score RUN --gold-corrections FILE does it"
-        ]
-    return [f"the runs are scored by different corrections of gold: {listed([*by.values()])}"]
-
-
-def _by_gold(
-    published: Comparison,
-    corrected_rows: Sequence[Row],
-    runs: Mapping[str, Result],
-    parts: Mapping[str, Mask],
-) -> Iterator[ByGold]:
-    """Yield the verdict on each difference by published and by corrected gold."""
-    base = runs[published.baseline]
-    contested = np.array(base.slices["contested"], dtype=np.bool_)
-    again = {(row.metric, row.slice, row.run): row for row in corrected_rows}
-    for row in published.rows:
-        other = again.get((row.metric + CORRECTED, row.slice, row.run))
-        if other is None or row.difference is None or other.difference is None:
-            continue
-        mine, theirs = (run.measured(row.metric) for run in (runs[row.run], base))
-        mask, spec = parts[row.slice], published.spec(row.metric)
-        if mine.metric.of_rows:  # a query has no value of its own
-            differ = mask & (mine.statistics != theirs.statistics).any(axis=1)
-        else:
-            values = mine.values, theirs.values
-            differ = mask & (values[0] != values[1]) & ~np.isnan(values).any(axis=0)
-        yield ByGold(
-            row.metric,
-            row.slice,
-            row.run,
-            row.difference,
-            other.difference,
-            verdict(row, spec),
-            verdict(other, spec),
-            int(differ.sum()),
-            int((differ & contested).sum()),
-            int((mask & contested).sum()),
-        )
-
-
-class _Draws(NamedTuple):
-    """How many ways to swap a paired test draws at most, and the seed."""
-
-    resamples: int
-    seed: int
-
-
-Sides = Mapping[str, Mapping[str, tuple[Measured, Score | None]]]
-"""Name of a run -> metric -> contribution of every query, and the stored score."""
-
-
-def _rows(
-    sides: Sides,
-    baseline: str,
-    parts: Mapping[str, Mapping[str, Mask]],
-    draws: _Draws,
-    specs: Mapping[str, MetricSpec],
-) -> list[Row]:
-    """Compare runs of ours, or of another harness, with one of them; p is not corrected yet.
-
-    Args:
-        sides: the runs.
-        baseline: the name of that one.
-        parts: metric -> name of a part -> (n,) which queries are in it.
-        draws: those of the test.
-        specs: the declaration of each metric.
-    """
-    rows = []
-    for metric, masks in parts.items():
-        for part, mask in masks.items():
-            for name, side in sides.items():
-                (measured, stored), (base, _) = side[metric], sides[baseline][metric]
-                differs = None
-                if name != baseline:
-                    differs = _difference(measured, base, specs[metric], mask, draws)
-                if stored is None or not mask.all() or stats.SIGNATURE not in stored.signature:
-                    stored = part_score(measured, mask, stored)
-                bounds = (stored.value, stored.low, stored.high)
-                rows.append(Row(metric, part, stored.n, name, *bounds, differs))
-    return rows
+# Which runs
 
 
 def sample_files_among(runs: RunLike | Iterable[RunLike]) -> list[Path]:
@@ -241,86 +148,14 @@ def sample_files_among(runs: RunLike | Iterable[RunLike]) -> list[Path]:
     """
     named = [runs] if isinstance(runs, str) or not isinstance(runs, Sequence) else runs
     files = [Path(run) for run in named if isinstance(run, str | Path) and Path(run).is_file()]
-    missing = [str(run) for run in named if isinstance(run, str | Path) and not Path(run).exists()]
-    if files and missing:
+    others = [run for run in named if not isinstance(run, str | Path) or not Path(run).is_file()]
+    if files and others:
+        missing = isinstance(others[0], str | Path) and not Path(others[0]).exists()
         raise ConfigError(
-            f"{missing[0]}: there is no such file; files of other harnesses are compared with "
-            "files alone, not with runs"
-        )
-    if files and len(files) < len(named):
-        raise ConfigError(
-            f"{files[0]} is a file of another harness; it is compared with other files, not with "
-            "run folders"
+            f"{others[0] if missing else files[0]}: {'there is no such file; ' if missing else ''}"
+            "files of other harnesses are compared with files alone, not with runs"
         )
     return files
-
-
-def _compare_files(
-    paths: Sequence[Path],
-    metrics: Sequence[str],
-    baseline: Any,
-    qrels: str | Path | None,
-    draws: _Draws,
-) -> Comparison:
-    """Compare runs of other harnesses; a metric of theirs is the mean over the samples."""
-    named = [*paths, *([Path(baseline)] if baseline is not None else [])]
-    read = read_sample_files(named, None if qrels is None else Path(qrels), metrics)
-    if len(read) < 2:
-        raise ConfigError(f"a comparison needs two runs at least; {paths[0]} holds one")
-    tasks = list(dict.fromkeys(run.task for run in read if run.task))
-    if len(tasks) > 1:
-        raise DataError(f"the files are of different tasks: {', '.join(tasks)}; compare one")
-    runs, notes = on_common_samples(read)
-    if left_out := dict.fromkeys(metric for run in runs for metric in run.left_out):
-        notes.append(f"{', '.join(left_out)}: no number a sample, so not compared")
-    names = [n for n in (metrics or runs[0].values) if all(n in run.values for run in runs)]
-    lacking = [name for name in metrics if name not in names]
-    if lacking or not names:
-        known = ", ".join(runs[0].values)
-        raise ConfigError(f"not all files have {', '.join(lacking) or 'a metric'}; {known}")
-    specs = {name: _spec_of_values(name, [run.values[name] for run in runs]) for name in names}
-    parts = {}
-    for name in names:
-        valued: Mask = np.array(~np.isnan([run.values[name] for run in runs]).any(axis=0))
-        if not valued.any():
-            raise DataError(f"{name}: no sample has a value in all files; name other metrics")
-        if not valued.all():
-            n = int(valued.sum())
-            notes.append(f"{name} is over the {n:,} samples on which all runs have a value")
-        parts[name] = {"": valued}
-    sides = {
-        run.name: {
-            name: (mean_of(name, v, specs[name]), None)
-            for name, v in run.values.items()
-            if name in specs
-        }
-        for run in runs
-    }
-    base = next(run.name for run in runs if baseline is None or run.path == Path(baseline))
-    rows, n_tests = corrected(_rows(sides, base, parts, draws, specs), names)
-    return Comparison(
-        task=tasks[0] if tasks else "samples",
-        corpus=f"n = {len(runs[0].ids):,}",
-        runs={run.name: run.path for run in runs},
-        baseline=base,
-        **draws._asdict(),
-        family=tuple(names),
-        n_tests=n_tests,
-        rows=tuple(rows),
-        notes=(*notes, "a higher value is taken for the better one in W/T/L"),
-        specs=specs,
-    )
-
-
-def _spec_of_values(name: str, values: Sequence[Any]) -> MetricSpec:
-    """Declare a metric of another harness by the values that it has."""
-    known = np.concatenate(values)
-    highest = float(np.nanmax(known))
-    shares = highest <= 1 and float(np.nanmin(known)) >= 0
-    plain = re.sub(r"[\s@]+", "_", name) or "metric"
-    if shares:
-        return MetricSpec(plain, label=name)
-    return MetricSpec(plain, label=name, scale="unbounded", highest=highest)
 
 
 def named_runs(
@@ -340,21 +175,20 @@ def named_runs(
         ConfigError: there is no such run, or a value names none.
         StoreError: a folder of runs holds no finished one.
     """
-    if isinstance(runs, str | Path | Result):
-        runs = [runs]
-    if not isinstance(runs, Iterable):
+    named = [runs] if isinstance(runs, str | Path | Result) else runs
+    if not isinstance(named, Iterable):
         raise ConfigError(
             f"{runs!r:.100} names no run: expected a run folder, the id of a run or a result"
         )
-    named = list(runs)
+    named = list(named)
     folders: list[Path] = []
-    notes: list[str] = []
-    labels_of = {run: labelled(run, Path(out)) for run in named if isinstance(run, str)}
+    notes: list[str | None] = []
     beside: list[Path] = []
-    left_out = None
-    if any(len(runs_of) > 1 for runs_of in labels_of.values()):
-        names = [name for name, runs_of in labels_of.items() if runs_of]
+    labels_of = {run: labelled(run, Path(out)) for run in named if isinstance(run, str)}
+    if any(len(of_label) > 1 for of_label in labels_of.values()):
+        names = [name for name, of_label in labels_of.items() if of_label]
         beside, left_out = newest_runs(Path(out), shared, names)
+        notes.append(left_out)
     for run in named:
         if isinstance(run, Result):
             folders.append(run.folder)
@@ -363,13 +197,13 @@ def named_runs(
             folders += several
             notes += more
         elif is_store(run):
-            several, sentence = newest_runs(Path(run), shared)
+            several, left_out = newest_runs(Path(run), shared)
             folders += several
-            notes += [sentence] if sentence else []
+            notes.append(left_out)
         else:
-            of_label = [f for f in beside if f in labels_of.get(str(run), ())]
+            of_label = [folder for folder in beside if folder in labels_of.get(str(run), ())]
             folders.append(of_label[0] if len(of_label) == 1 else find(run, Path(out)))
-    return folders, [*notes, *([left_out] if left_out else [])]
+    return folders, [note for note in notes if note]
 
 
 def compared_runs(
@@ -407,18 +241,29 @@ def read_once(folders: Sequence[Path], notes: Sequence[str] = ()) -> list[Result
     """
     once = list({folder.resolve(): folder for folder in folders}.values())
     if len(once) < 2:
-        raise ConfigError(
-            " ".join(
-                [
-                    f"a comparison needs two runs at least; named: {', '.join(map(str, once))}.",
-                    *notes,
-                ]
-            )
-        )
+        named = f"a comparison needs two runs at least; named: {', '.join(map(str, once))}."
+        raise ConfigError(" ".join([named, *notes]))
     scored = [read_run(folder) for folder in once]
     for run in scored:
         run.headline  # noqa: B018 (a run without scores is not compared)
     return scored
+
+
+def check_comparable(runs: Sequence[Result]) -> None:
+    """See that runs were asked the same queries about the same tables.
+
+    Raises:
+        DataError: they were not; the message names what differs.
+    """
+    check_same_data(
+        runs,
+        ("task", "corpus_fingerprint", "queries_fingerprint", "split"),
+        "Only runs of the same task, tables and queries can be compared; run one of them again on "
+        f"the other's data, or choose others: target-bench runs list --task {runs[0].task}",
+    )
+
+
+# Which metrics
 
 
 def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tuple[str, str | None]:
@@ -448,53 +293,28 @@ def most_tables(runs: Iterable[Result]) -> int | None:
     return None if None in sizes else max(filter(None, sizes), default=None)
 
 
-def check_comparable(run: Result, other: Result) -> None:
-    """See that two runs were asked the same queries about the same tables.
-
-    Raises:
-        DataError: they were not; the message names what differs.
-        StoreError: one of them is damaged.
-    """
-    check_same_data(
-        [run, other],
-        ("task", "corpus_fingerprint", "queries_fingerprint", "split"),
-        "Only runs of the same task, tables and queries can be compared; run one of them again on "
-        f"the other's data, or choose others: target-bench runs list --task {run.task}",
-    )
-    if run.query_ids != other.query_ids:
-        raise StoreError(f"{other.folder}: per_query.parquet is of other queries than its manifest")
-
-
-def _metrics(runs: Sequence[Result], chosen: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+def _metrics(runs: Sequence[Result], chosen: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the metrics to compare, and what to say of those that are left out."""
     if chosen:
         names = list(dict.fromkeys(stored_name(name, runs[0].scores) for name in chosen))
         for metric in names:
             _check_signatures(runs, metric)
-        return names, ()
+        return names, []
     kept, notes = [], []
     for metric in main_metrics(runs[0].scores):
+        without = [run.folder.name for run in runs if metric not in run.scores]
+        if without:
+            have = "does not have it" if len(without) == 1 else "do not have it"
+            notes.append(f"{metric} is left out: {', '.join(without)} {have}")
+            continue
         try:
             _check_signatures(runs, metric)
             kept.append(metric)
         except ConfigError as error:
-            without = [run.folder.name for run in runs if metric not in run.scores]
-            lacking = f"{metric} is left out: {', '.join(without)} "
-            lacking += "does not have it" if len(without) == 1 else "do not have it"
-            notes.append(lacking if without else f"left out: {error}")
+            notes.append(f"left out: {error}")
     if not kept:
         raise ConfigError(f"the runs have no metric in common: {'; '.join(notes)}")
-    return kept, tuple(notes)
-
-
-def _unread(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
-    """Say of which runs answers are wrong because nothing could be read in them."""
-    return [
-        f"{name}: {run.answer_counts.unparsed:,} of {run.answer_counts.asked:,} answers cannot be "
-        "read, and score 0"
-        for name, run in zip(names, runs, strict=True)
-        if run.answer_counts and run.answer_counts.unparsed
-    ]
+    return kept, notes
 
 
 def _check_signatures(runs: Sequence[Result], metric: str) -> None:
@@ -508,12 +328,73 @@ def _check_signatures(runs: Sequence[Result], metric: str) -> None:
             )
 
 
+# Notes
+
+
+def _unread(runs: Mapping[str, Result]) -> list[str]:
+    """Say of which runs answers are wrong because nothing could be read in them."""
+    return [
+        f"{name}: {run.answer_counts.unparsed:,} of {run.answer_counts.asked:,} answers cannot be "
+        "read, and score 0"
+        for name, run in runs.items()
+        if run.answer_counts and run.answer_counts.unparsed
+    ]
+
+
+def _other_corrections(runs: Mapping[str, Result]) -> list[str]:
+    """Say so where runs are not scored by the same corrections of gold."""
+    corrections = [run.corrections for run in runs.values()]
+    without = [name for name, run in runs.items() if not run.corrections]
+    if len({*corrections}) == 1:
+        return []
+    if without:
+        return [
+            f"{listed(without)} {'is' if len(without) == 1 else 'are'} not scored by corrected "
+            "gold as the others are: target-bench score RUN --gold-corrections FILE does it"
+        ]
+    return [f"the runs are scored by different corrections of gold: {listed(corrections)}"]
+
+
+# Tests
+
+
+Sides = Mapping[str, Mapping[str, tuple[Measured, Score | None]]]
+"""Name of a run -> metric -> contribution of every query, and the stored score."""
+
+
+def compared_rows(
+    sides: Sides,
+    baseline: str,
+    parts: Mapping[str, Mapping[str, Mask]],
+    specs: Mapping[str, MetricSpec],
+    draws: tuple[int, int],
+) -> list[Row]:
+    """Compare runs of ours, or of another harness, with one of them; p is not corrected yet.
+
+    Args:
+        sides: the runs.
+        baseline: the name of that one.
+        parts: metric -> name of a part -> (n,) which queries are in it.
+        specs: the declaration of each metric.
+        draws: how many ways to swap a test draws at most, and the seed.
+    """
+    rows = []
+    for metric, masks in parts.items():
+        for part, mask in masks.items():
+            for name, side in sides.items():
+                (measured, stored), (base, _) = side[metric], sides[baseline][metric]
+                differs = None
+                if name != baseline:
+                    differs = _difference(measured, base, specs[metric], mask, draws)
+                if stored is None or not mask.all() or stats.SIGNATURE not in stored.signature:
+                    stored = part_score(measured, mask, stored)
+                bounds = (stored.value, stored.low, stored.high)
+                rows.append(Row(metric, part, stored.n, name, *bounds, differs))
+    return rows
+
+
 def _difference(
-    measured: Measured,
-    base: Measured,
-    spec: MetricSpec,
-    mask: Mask,
-    draws: _Draws,
+    measured: Measured, base: Measured, spec: MetricSpec, mask: Mask, draws: tuple[int, int]
 ) -> Difference | None:
     metric, mine, theirs = measured.metric, measured.statistics[mask], base.statistics[mask]
     if any(np.isnan(score_of(metric, statistics)) for statistics in (mine, theirs)):
@@ -526,8 +407,8 @@ def _difference(
     effect: list[float | None] = [None, None, None]
     if measured.is_mean and base.is_mean:
         size = stats.effect_size(*values, *draws)
-        parts = (size.value, size.low, size.high)
-        effect = [float(part) if np.isfinite(part) else None for part in parts]
+        bounds = (size.value, size.low, size.high)
+        effect = [float(bound) if np.isfinite(bound) else None for bound in bounds]
     return Difference(
         value=paired.difference,
         low=low,
@@ -550,16 +431,112 @@ def corrected(rows: Sequence[Row], family: Sequence[str]) -> tuple[list[Row], in
 
     Rows of other metrics have no corrected p-value.
     """
-    tests = [row.difference.p for row in rows if row.difference and row.metric in family]
-    p_values = iter(stats.holm(tests))
-    return [
-        replace(
-            row,
-            difference=replace(
-                row.difference, p_corrected=next(p_values) if row.metric in family else None
-            ),
+    tested = [i for i, row in enumerate(rows) if row.difference and row.metric in family]
+    p_values = stats.holm([d.p for i in tested if (d := rows[i].difference)])
+    with_p = list(rows)
+    for i, p in zip(tested, p_values, strict=True):
+        if (difference := rows[i].difference) is not None:
+            with_p[i] = replace(rows[i], difference=replace(difference, p_corrected=p))
+    return with_p, len(tested)
+
+
+def _by_gold(
+    rows: Sequence[Row],
+    corrected_rows: Sequence[Row],
+    runs: Mapping[str, Result],
+    base: Result,
+    parts: Mapping[str, Mask],
+    specs: Mapping[str, MetricSpec],
+) -> Iterator[ByGold]:
+    """Yield the verdict on each difference by published and by corrected gold."""
+    again = {(row.metric, row.slice, row.run): row for row in corrected_rows}
+    for row in rows:
+        other = again.get((row.metric + CORRECTED, row.slice, row.run))
+        if other is None or row.difference is None or other.difference is None:
+            continue
+        mine, theirs = (run.measured(row.metric) for run in (runs[row.run], base))
+        mask, spec = parts[row.slice], specs[row.metric]
+        contested = mask & np.array(base.slices["contested"], dtype=np.bool_)
+        if mine.metric.of_rows:  # a query has no value of its own
+            differ = mask & (mine.statistics != theirs.statistics).any(axis=1)
+        else:
+            known = ~np.isnan([mine.values, theirs.values]).any(axis=0)
+            differ = mask & known & (mine.values != theirs.values)
+        yield ByGold(
+            row.metric,
+            row.slice,
+            row.run,
+            row.difference,
+            other.difference,
+            verdict(row, spec),
+            verdict(other, spec),
+            int(differ.sum()),
+            int((differ & contested).sum()),
+            int(contested.sum()),
         )
-        if row.difference
-        else row
-        for row in rows
-    ], len(tests)
+
+
+# Files of other harnesses
+
+
+def _compare_files(
+    paths: Sequence[Path],
+    metrics: Sequence[str],
+    last_is_baseline: bool,
+    qrels: str | Path | None,
+    draws: tuple[int, int],
+) -> Comparison:
+    """Compare runs of other harnesses; a metric of theirs is the mean over the samples."""
+    read = read_sample_files(paths, None if qrels is None else Path(qrels), metrics)
+    if len(read) < 2:
+        raise ConfigError(f"a comparison needs two runs at least; {paths[0]} holds one")
+    tasks = list(dict.fromkeys(run.task for run in read if run.task))
+    if len(tasks) > 1:
+        raise DataError(f"the files are of different tasks: {', '.join(tasks)}; compare one")
+    runs, notes = on_common_samples(read)
+    if left_out := dict.fromkeys(metric for run in runs for metric in run.left_out):
+        notes.append(f"{', '.join(left_out)}: no number a sample, so not compared")
+    names = [n for n in (metrics or runs[0].values) if all(n in run.values for run in runs)]
+    lacking = [name for name in metrics if name not in names]
+    if lacking or not names:
+        known = ", ".join(runs[0].values)
+        raise ConfigError(f"not all files have {', '.join(lacking) or 'a metric'}; {known}")
+    specs = {name: _spec_of_values(name, [run.values[name] for run in runs]) for name in names}
+    parts = {}
+    for name in names:
+        valued: Mask = np.array(~np.isnan([run.values[name] for run in runs]).any(axis=0))
+        if not valued.any():
+            raise DataError(f"{name}: no sample has a value in all files; name other metrics")
+        if not valued.all():
+            n = int(valued.sum())
+            notes.append(f"{name} is over the {n:,} samples on which all runs have a value")
+        parts[name] = {"": valued}
+    sides = {
+        run.name: {name: (mean_of(name, run.values[name], specs[name]), None) for name in names}
+        for run in runs
+    }
+    base = next(run.name for run in runs if not last_is_baseline or run.path == paths[-1])
+    rows, n_tests = corrected(compared_rows(sides, base, parts, specs, draws), names)
+    return Comparison(
+        task=tasks[0] if tasks else "samples",
+        corpus=f"n = {len(runs[0].ids):,}",
+        runs={run.name: run.path for run in runs},
+        baseline=base,
+        resamples=draws[0],
+        seed=draws[1],
+        family=tuple(names),
+        n_tests=n_tests,
+        rows=tuple(rows),
+        notes=(*notes, "a higher value is taken for the better one in W/T/L"),
+        specs=specs,
+    )
+
+
+def _spec_of_values(name: str, values: Sequence[Floats]) -> MetricSpec:
+    """Declare a metric of another harness by the values that it has."""
+    known = np.concatenate(values)
+    highest = float(np.nanmax(known))
+    plain = re.sub(r"[\s@]+", "_", name) or "metric"
+    if highest <= 1 and float(np.nanmin(known)) >= 0:
+        return MetricSpec(plain, label=name)
+    return MetricSpec(plain, label=name, scale="unbounded", highest=highest)

@@ -15,8 +15,6 @@ from target_bench.metrics.scores import spec_of
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER
 
 _NAMED = 4
-FIELDS_OF_DIFFERENCE = {"value": "difference", "low": "difference_low", "high": "difference_high"}
-"""What fields of a difference are called beside those of a score, where not as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +100,15 @@ class Row:
         It is called as in ``Difference``; ``difference``, ``difference_low`` and
         ``difference_high`` are its value and interval, ``low`` and ``high`` those of the score.
         """
-        record = self.to_json()
-        differs = record.pop("difference") or dict.fromkeys(Difference.__dataclass_fields__)
-        names = FIELDS_OF_DIFFERENCE
-        return record | {names.get(name, name): value for name, value in differs.items()}
+        return flat_record(self.to_json())
+
+
+def flat_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with what belongs to its ``difference`` beside the rest."""
+    differs = record["difference"] or dict.fromkeys(Difference.__dataclass_fields__)
+    names = {"value": "difference", "low": "difference_low", "high": "difference_high"}
+    flat = {name: value for name, value in record.items() if name != "difference"}
+    return flat | {names.get(name, name): value for name, value in differs.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,14 +318,7 @@ def legend(comparison: Comparison) -> list[str]:
         f"{comparison.resamples:,} samples, seed {comparison.seed}; p corrected for {tests} of "
         f"{family} (Holm): * < .05, ** < .01, *** < .001. W/T/L: queries won, tied and lost."
     ]
-    for metric in comparison.family:
-        tested = [
-            (row.n, row.difference.detectable)
-            for row in comparison.rows
-            if row.metric == metric and row.difference is not None
-        ]
-        if tested:
-            lines.append(f"{metric}: {power(tested, comparison.spec(metric))}")
+    lines += power_of_tests(comparison.rows, comparison.family, comparison.specs)
     if any(row.metric not in comparison.family for row in comparison.rows):
         lines.append(
             f"{family} is tested. Name metrics with --metric to test each of them: p is then "
@@ -338,6 +334,20 @@ def legend(comparison: Comparison) -> list[str]:
         )
         lines += [f"  {each}." for each in comparison.by_gold]
     return [*lines, *(f"Note: {note}" for note in comparison.notes)]
+
+
+def power_of_tests(
+    rows: Sequence[Row], family: Sequence[str], specs: Mapping[str, MetricSpec]
+) -> Iterator[str]:
+    """Yield ``power`` of the tests of each metric of a family."""
+    for metric in family:
+        tested = [
+            (row.n, row.difference.detectable)
+            for row in rows
+            if row.metric == metric and row.difference is not None
+        ]
+        if tested:
+            yield f"{metric}: {power(tested, specs[metric])}"
 
 
 def power(tested: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:

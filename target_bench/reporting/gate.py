@@ -1,6 +1,7 @@
 """``gate``: whether a run is worse than a baseline, for continuous integration."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +14,7 @@ from target_bench.core.metric import MetricSpec, stored_name
 from target_bench.core.text_tables import Column, TextTable, counted, markdown, p_text
 from target_bench.metrics import stats
 from target_bench.reporting.compare import RunLike, compare, named_runs
-from target_bench.reporting.comparison import FIELDS_OF_DIFFERENCE, Comparison, Difference, power
+from target_bench.reporting.comparison import Comparison, Difference, flat_record, power
 from target_bench.runs.baseline_file import opened_baseline
 
 Verdict = Literal["passed", "within noise", "failed"]
@@ -25,7 +26,6 @@ _RULE = re.compile(
 )
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_REPLACED = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,30 @@ class RuleCheck:
     can_fail: bool
 
     @property
+    def name(self) -> str:
+        """The rule, and which queries it is checked on if not on all."""
+        return f"{self.rule} of {self.slice}" if self.slice else str(self.rule)
+
+    @property
+    def numbers(self) -> list[str]:
+        """Both scores, the difference with its interval, and the corrected p, as text."""
+        spec, difference = self.spec, self.difference
+        return [
+            spec.text(self.baseline),
+            spec.text(self.score),
+            spec.text(difference.value, signed=True),
+            spec.interval(difference.low, difference.high, " to ", "+"),
+            p_text(1.0 if difference.p_corrected is None else difference.p_corrected),
+        ]
+
+    @property
     def reason(self) -> str:
         """One sentence: both scores, the difference with its interval, and the test."""
-        text, difference = self.spec.text, self.difference
-        p = p_text(1.0 if difference.p_corrected is None else difference.p_corrected)
+        baseline, score, difference, bounds, p = self.numbers
         sign = p if p.startswith("<") else f"= {p}"
         return (
-            f"{text(self.baseline)} to {text(self.score)}, a difference of "
-            f"{text(difference.value, signed=True)} "
-            f"({_bounds(difference, self.spec)}) over {counted(self.n, 'query')}, p {sign}"
+            f"{baseline} to {score}, a difference of {difference} ({bounds}) over "
+            f"{counted(self.n, 'query')}, p {sign}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -132,43 +147,50 @@ class Gate:
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return a record without nesting for each check, as ``gate --format csv`` prints it."""
-        names, records = FIELDS_OF_DIFFERENCE, []
-        for check in self.checks:
-            record = check.to_json()
-            differs = record.pop("difference")
-            records.append(record | {names.get(name, name): x for name, x in differs.items()})
-        return records
+        return [flat_record(check.to_json()) for check in self.checks]
 
     def table(self) -> TextTable:
         """Return one line per check, as the terminal and Markdown show them."""
         sliced = any(check.slice for check in self.checks)
-        names = ["fail on", *(["slice"] if sliced else []), *_NUMBERS, "verdict"]
-        columns = [Column(name, right=name in _NUMBERS, below=name == "95%") for name in names]
-        rows = [_cells(check, sliced) for check in self.checks]
+        columns = [
+            Column("fail on"),
+            *([Column("slice")] if sliced else []),
+            *(Column(name, right=True, below=name == "95%") for name in _NUMBERS),
+            Column("verdict"),
+        ]
+        rows = [
+            [str(check.rule), *([check.slice] if sliced else []), *check.numbers, check.verdict]
+            for check in self.checks
+        ]
         return TextTable(columns, rows, note=" ".join([*self.notes, *self.shown]))
 
     @property
     def sentence(self) -> str:
         """What the gate says, with the rules that decided it."""
-        failed = [check for check in self.checks if check.verdict == "failed"]
-        noise = [check for check in self.checks if check.verdict == "within noise"]
-        sentence = f"The gate failed: {_listed(failed)}." if failed else "The gate passed."
+        failed, noise, unable = (
+            ", ".join(check.name for check in self.checks if decides(check))
+            for decides in (
+                lambda check: check.verdict == "failed",
+                lambda check: check.verdict == "within noise",
+                lambda check: not check.can_fail,
+            )
+        )
+        sentence = f"The gate failed: {failed}." if failed else "The gate passed."
         if noise:
             sentence += (
                 " Beyond the limit, but not failed, because the paired test shows no difference at "
-                f"the level {self.alpha:g}: {_listed(noise)}."
+                f"the level {self.alpha:g}: {noise}."
             )
-        unable = [check for check in self.checks if not check.can_fail]
         if unable:
-            sentence += f" {_listed(unable)} cannot fail: there are too few queries for the test."
+            sentence += f" {unable} cannot fail: there are too few queries for the test."
         return sentence
 
     @property
     def shown(self) -> list[str]:
         """The smallest differences that the queries are likely to show, a sentence per metric."""
-        by_metric: dict[str, list[RuleCheck]] = {}
+        by_metric: dict[str, list[RuleCheck]] = defaultdict(list)
         for check in self.checks:
-            by_metric.setdefault(check.rule.metric, []).append(check)
+            by_metric[check.rule.metric].append(check)
         return [
             f"{metric}: {power([(c.n, c.difference.detectable) for c in checks], checks[0].spec)}"
             for metric, checks in by_metric.items()
@@ -183,12 +205,9 @@ class Gate:
     def junit(self) -> bytes:
         """Return JUnit's XML: a test case per check."""
         failures = sum(check.verdict == "failed" for check in self.checks)
-        suite = ElementTree.Element(
-            "testsuite",
-            name=f"target-bench gate {self.run.name}",
-            tests=str(len(self.checks)),
-            failures=str(failures),
-        )
+        counts = {"tests": str(len(self.checks)), "failures": str(failures)}
+        title = f"target-bench gate {self.run.name}"
+        suite = ElementTree.Element("testsuite", {"name": title, **counts})
         for check in self.checks:
             name = f"{check.rule} [{check.slice}]" if check.slice else str(check.rule)
             case = ElementTree.SubElement(suite, "testcase", classname="gate", name=name)
@@ -197,7 +216,8 @@ class Gate:
             else:
                 ElementTree.SubElement(case, "system-out").text = f"{check.verdict}: {check.reason}"
         xml = ElementTree.tostring(suite, encoding="unicode")
-        return f"<?xml version='1.0' encoding='utf-8'?>\n{_NOT_XML.sub(_REPLACED, xml)}".encode()
+        xml = _NOT_XML.sub("\ufffd", xml)
+        return f"<?xml version='1.0' encoding='utf-8'?>\n{xml}".encode()
 
 
 def gate(
@@ -272,8 +292,8 @@ def gate(
     rules = [replace(rule, metric=stored_name(rule.metric, stored)) for rule in rules]
     if of_files:  # the sign of a rule says which values are worse
         specs = {
-            r.metric: replace(comparison.spec(r.metric), higher_is_better=r.sign == "<")
-            for r in rules
+            rule.metric: replace(comparison.spec(rule.metric), higher_is_better=rule.sign == "<")
+            for rule in rules
         }
         comparison, notes = replace(comparison, specs=specs), notes[:-1]
     checks = _checks(rules, comparison, alpha)
@@ -287,11 +307,12 @@ def _checks(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> list
         ConfigError: a rule that no run can break, or that so few queries never break.
     """
     pairs = list(zip(comparison.rows[::2], comparison.rows[1::2], strict=True))
-    able = _can_fail([max(base.n, row.n) for base, row in pairs], alpha)
+    least = stats.holm([stats.least_p(max(base.n, row.n)) for base, row in pairs])
     checks = []
     for rule in rules:
-        _check_limit(rule, comparison.spec(rule.metric))
-        for (base, row), can_fail in zip(pairs, able, strict=True):
+        spec = comparison.spec(rule.metric)
+        _check_limit(rule, spec)
+        for (base, row), p in zip(pairs, least, strict=True):
             if row.metric != rule.metric:
                 continue
             if row.difference is None:
@@ -300,11 +321,8 @@ def _checks(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> list
                     "one of the runs; name another metric or slice"
                 )
             verdict = _verdict(rule, row.difference, alpha)
-            spec = comparison.spec(rule.metric)
-            scores = (row.n, base.score, row.score)
-            checks.append(
-                RuleCheck(rule, row.slice, *scores, row.difference, verdict, spec, can_fail)
-            )
+            scores = (row.n, base.score, row.score, row.difference)
+            checks.append(RuleCheck(rule, row.slice, *scores, verdict, spec, p < alpha))
     if not any(check.can_fail for check in checks):
         raise ConfigError(
             f"the gate cannot fail: the randomisation test of "
@@ -314,6 +332,13 @@ def _checks(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> list
             "metrics and slices, or raise --alpha"
         )
     return checks
+
+
+def _verdict(rule: Rule, difference: Difference, alpha: float) -> Verdict:
+    if not rule.broken_by(difference.value):
+        return "passed"
+    p = difference.p_corrected
+    return "failed" if p is not None and p < alpha else "within noise"
 
 
 def run_to_check(run: RunLike, out: str | Path) -> Path:
@@ -333,20 +358,13 @@ def _named(n: int, runs: Sequence[RunLike], out: str | Path) -> list[Path]:
     return folders
 
 
+# Rules
+
+
 def _usual_rule(metric: str, spec: MetricSpec) -> Rule:
     """Return the rule of a gate without any: not worse by more than a hundredth of the scale."""
     point = 0.01 * spec.top
     return Rule(metric, "<", -point) if spec.higher_is_better else Rule(metric, ">", point)
-
-
-def _can_fail(sizes: Sequence[int], alpha: float) -> list[bool]:
-    """Return of every test whether its corrected p-value can be below the level.
-
-    Args:
-        sizes: the number of queries of each.
-        alpha: the level.
-    """
-    return [p < alpha for p in stats.holm([stats.least_p(n) for n in sizes])]
 
 
 def _check_limit(rule: Rule, spec: MetricSpec) -> None:
@@ -355,9 +373,9 @@ def _check_limit(rule: Rule, spec: MetricSpec) -> None:
     Raises:
         ConfigError: it is on the side of better runs, or no two runs are so far apart.
     """
-    point = 0.01 * spec.top
-    example = f"{rule.metric}<-{point:g}" if spec.higher_is_better else f"{rule.metric}>{point:g}"
-    if (rule.sign == "<") != spec.higher_is_better:
+    usual = _usual_rule(rule.metric, spec)
+    example = f"{usual.metric}{usual.sign}{usual.limit:g}"
+    if rule.sign != usual.sign:
         better = "higher" if spec.higher_is_better else "lower"
         raise ConfigError(
             f"'{rule}': fails runs that are better than the baseline, because {better} is better "
@@ -390,32 +408,3 @@ def parse_rule(text: str) -> Rule:
             "difference from the baseline; write 'recall@10<-0.01' for a drop of more than .01"
         )
     return rule
-
-
-def _verdict(rule: Rule, difference: Difference, alpha: float) -> Verdict:
-    if not rule.broken_by(difference.value):
-        return "passed"
-    p = difference.p_corrected
-    return "failed" if p is not None and p < alpha else "within noise"
-
-
-def _cells(check: RuleCheck, sliced: bool) -> list[str]:
-    text, difference = check.spec.text, check.difference
-    return [
-        str(check.rule),
-        *([check.slice] if sliced else []),
-        text(check.baseline),
-        text(check.score),
-        text(difference.value, signed=True),
-        _bounds(difference, check.spec),
-        "" if difference.p_corrected is None else p_text(difference.p_corrected),
-        check.verdict,
-    ]
-
-
-def _bounds(difference: Difference, spec: MetricSpec) -> str:
-    return spec.interval(difference.low, difference.high, " to ", "+")
-
-
-def _listed(checks: Sequence[RuleCheck]) -> str:
-    return ", ".join(f"{c.rule} of {c.slice}" if c.slice else str(c.rule) for c in checks)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
@@ -25,7 +25,7 @@ from target_bench.reporting.comparison import (
     latex_comment,
     latex_line,
     latex_tabular,
-    power,
+    power_of_tests,
 )
 from target_bench.runs.differences import labels, method_of
 from target_bench.runs.result import Result
@@ -148,15 +148,14 @@ def compare_corpora(
     runs = read_once([*folders, *([baseline] if baseline else [])])
     for other in runs:
         if other.task != runs[0].task:
-            check_comparable(runs[0], other)
-    groups = _groups(runs)
-    methods = _methods(runs)
-    base = next(
-        (methods[r.folder] for r in runs if baseline and r.folder.resolve() == baseline.resolve()),
-        methods[runs[0].folder],
-    )
-    named = (stored_name(name, runs[0].scores) for name in metrics)
-    shared = list(dict.fromkeys(named)) or _shared(runs)
+            check_comparable([runs[0], other])
+    groups, methods = _groups(runs), _methods(runs)
+    first = baseline.resolve() if baseline else runs[0].folder.resolve()
+    base = next(methods[run.folder] for run in runs if run.folder.resolve() == first)
+    shared = list(dict.fromkeys(stored_name(name, runs[0].scores) for name in metrics))
+    shared = shared or [m for m in main_metrics(runs[0].scores) if all(m in r.scores for r in runs)]
+    if not shared:
+        raise ConfigError("the runs have no metric in common; name some with --metric")
     for run in runs:
         for metric in shared:
             run.measured(metric)  # an unknown metric is reported before any test
@@ -167,24 +166,25 @@ def compare_corpora(
         notes += [f"{why}."] if why else []
         shared.sort(key=lambda metric: metric != lead)  # what is tested stands first
     rows: dict[tuple[str, str, str], Row] = {}
-    folder_of: dict[tuple[str, str], Path] = {}
+    table_runs: dict[tuple[str, str], Path] = {}
     for corpus, group in groups.items():
         own = _by_method(corpus, group, methods, base)
-        folder_of |= {(corpus, name): run.folder for name, run in own.items()}
+        table_runs |= {(corpus, name): run.folder for name, run in own.items()}
         if len(own) == 1:
-            for metric, score in ((m, own[base].scores[m]) for m in shared):
+            for metric in shared:
+                score = own[base].scores[metric]
                 bounds = (score.value, score.low, score.high)
                 rows[metric, corpus, base] = Row(metric, "", score.n, base, *bounds, None)
             continue
-        how: dict[str, Any] = {"resamples": resamples, "seed": seed}
-        comparison = compare(list(own.values()), shared, own[base], **how)
+        pair = (list(own.values()), shared, own[base])
+        comparison = compare(*pair, resamples=resamples, seed=seed)
         for row in comparison.rows:
             method = methods[comparison.runs[row.run]]
             rows[row.metric, corpus, method] = replace(row, run=method)
     tested, n_tests = corrected(list(rows.values()), family)
     names = tuple(dict.fromkeys(methods.values()))
     for name in names:
-        absent = [corpus for corpus in groups if (corpus, name) not in folder_of]
+        absent = [corpus for corpus in groups if (corpus, name) not in table_runs]
         if absent:
             notes.append(f"{name} was not run on {', '.join(absent)}.")
     return PaperTable(
@@ -194,7 +194,7 @@ def compare_corpora(
         metrics=tuple(shared),
         baseline=base,
         cells=dict(zip(rows, tested, strict=True)),
-        runs=folder_of,
+        runs=table_runs,
         family=family,
         n_tests=n_tests,
         specs=specs_of({name: runs[0].scores[name] for name in shared}),
@@ -216,12 +216,11 @@ def _groups(runs: Sequence[Result]) -> dict[str, list[Result]]:
 
 def _methods(runs: Sequence[Result]) -> dict[Path, str]:
     """Return run folder -> what its method is called."""
-    keys = {run.folder: method_of(run) for run in runs}
     first: dict[tuple[str, ...], Result] = {}
     for run in runs:
-        first.setdefault(keys[run.folder], run)
+        first.setdefault(method_of(run), run)
     names = dict(zip(first, labels(list(first.values())), strict=True))
-    return {folder: names[key] for folder, key in keys.items()}
+    return {run.folder: names[method_of(run)] for run in runs}
 
 
 def _by_method(
@@ -244,30 +243,11 @@ def _by_method(
     return by_method
 
 
-def _shared(runs: Sequence[Result]) -> list[str]:
-    shared = [m for m in main_metrics(runs[0].scores) if all(m in run.scores for run in runs)]
-    if not shared:
-        raise ConfigError("the runs have no metric in common; name some with --metric")
-    return shared
-
-
 # As text, Markdown and LaTeX
 
 
-BEST = ">"
-"""Mark of the best score of a column where no letter can be bold."""
-
-_MARKS = 3
-"""Characters of the longest mark of significance."""
-
-
-class Cell(NamedTuple):
-    """The score of a method on a corpus, its mark of significance, and its interval, as text."""
-
-    score: str
-    marker: str
-    bounds: str
-    is_best: bool
+WriteCell = Callable[[str, str, str, bool], str]
+"""Score, mark of significance, interval, and whether it is the best -> a cell."""
 
 
 def text(table: PaperTable, width: int | None = None, colours: bool = False) -> str:
@@ -278,47 +258,53 @@ def text(table: PaperTable, width: int | None = None, colours: bool = False) -> 
         width: columns of the terminal; None for no limit.
         colours: whether the terminal has colours.
     """
-    columns = [Column(corpus.replace(" ", "\n", 1), right=True) for corpus in table.corpora]
+
+    def cell(score: str, marker: str, bounds: str, is_best: bool) -> str:
+        return f"{'>' * is_best}{score}{marker:3}\n{bounds}"
+
+    corpora = [Column(corpus.replace(" ", "\n", 1), right=True) for corpus in table.corpora]
     tables = [
-        TextTable([Column("method"), *columns], rows, title)
-        for title, rows in _tables(table, _text_cell)
+        TextTable([Column("method"), *corpora], rows, title)
+        for title, rows in _tables(table, cell, f"{'–':4}")
     ]
-    wrapped = text_tables.wrapped(" ".join(_legend(table, f"{BEST} best of the column")), width)
+    wrapped = text_tables.wrapped(" ".join(_legend(table, "> best of the column")), width)
     return "\n".join([text_tables.text(tables, width, colours), "", *wrapped])
-
-
-def _text_cell(cell: Cell | None) -> str:
-    if cell is None:
-        return "–".ljust(_MARKS + 1)
-    return f"{BEST * cell.is_best}{cell.score}{cell.marker.ljust(_MARKS)}\n{cell.bounds}"
 
 
 def markdown(table: PaperTable) -> str:
     """One pipe table per metric."""
+
+    def cell(score: str, marker: str, bounds: str, is_best: bool) -> str:
+        bold = "**" * is_best
+        return f"{bold}{score}{bold}{_escaped(marker)}<br>{bounds}"
+
     right = [False] + [True] * len(table.corpora)
     blocks = [
         "\n".join([f"**{title}**", "", *pipe_table(["method", *table.corpora], right, rows)])
-        for title, rows in _tables(table, _markdown_cell)
+        for title, rows in _tables(table, cell, "–")
     ]
-    legend = " ".join(_legend(table, "Bold: best of the column")).replace("*", "\\*")
+    legend = _escaped(" ".join(_legend(table, "Bold: best of the column")))
     return "\n\n".join([*blocks, legend]) + "\n"
 
 
-def _markdown_cell(cell: Cell | None) -> str:
-    if cell is None:
-        return "–"
-    bold = "**" * cell.is_best
-    marker = cell.marker.replace("*", "\\*")
-    return f"{bold}{cell.score}{bold}{marker}<br>{cell.bounds}"
+def _escaped(text: str) -> str:
+    return text.replace("*", "\\*")
 
 
 def latex(table: PaperTable) -> str:
     """One ``tabular`` per metric for the package booktabs; intervals in lines of their own."""
+
+    def cell(score: str, marker: str, bounds: str, is_best: bool) -> str:
+        shown = rf"\textbf{{{score}}}" if is_best else score
+        above = rf"\rlap{{$^{{{marker}}}$}}" if marker else ""
+        below = rf"{{\scriptsize {escaped_latex(bounds)}}}" if bounds else ""
+        return f"{shown}{above}\n{below}"
+
     lines = []
-    for title, rows in _tables(table, _latex_cell):
+    for title, rows in _tables(table, cell, "--\n"):
         body = []
         for method, *cells in rows:
-            scores, bounds = zip(*(cell.split("\n") for cell in cells), strict=True)
+            scores, bounds = zip(*(each.split("\n") for each in cells), strict=True)
             body += [latex_line([escaped_latex(method), *scores]), latex_line(["", *bounds])]
         head = ["method", *table.corpora]
         lines += latex_tabular(title, "l" + "r" * len(table.corpora), head, body)
@@ -326,54 +312,34 @@ def latex(table: PaperTable) -> str:
     return "\n".join([*lines, *map(latex_comment, legend), ""])
 
 
-def _latex_cell(cell: Cell | None) -> str:
-    if cell is None:
-        return "--\n"
-    shown = rf"\textbf{{{cell.score}}}" if cell.is_best else cell.score
-    marker = rf"\rlap{{$^{{{cell.marker}}}$}}" if cell.marker else ""
-    bounds = rf"{{\scriptsize {escaped_latex(cell.bounds)}}}" if cell.bounds else ""
-    return f"{shown}{marker}\n{bounds}"
-
-
 def _tables(
-    table: PaperTable, written: Callable[[Cell | None], str]
+    table: PaperTable, write: WriteCell, missing: str
 ) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield title and rows of each metric: the name of a method, and a cell for each corpus."""
     for metric in table.metrics:
+        spec = table.specs[metric]
+
+        def cell(corpus: str, method: str, metric: str = metric, spec: MetricSpec = spec) -> str:
+            row = table.cells.get((metric, corpus, method))
+            if row is None:
+                return missing
+            marker = row.difference.marker if row.difference is not None else ""
+            bounds = "" if isnan(row.low) else spec.interval(row.low, row.high)
+            best = table.is_best(metric, corpus, method)
+            return write(spec.text(row.score), marker, bounds, best)
+
         title = f"{metric} · {table.task}"
-        title += "" if table.specs[metric].higher_is_better else " · lower is better"
+        title += "" if spec.higher_is_better else " · lower is better"
         title += "" if metric in table.family else " · descriptive, not tested"
-        yield (
-            title,
-            [
-                [m, *(written(_cell(table, metric, corpus, m)) for corpus in table.corpora)]
-                for m in table.methods
-            ],
-        )
-
-
-def _cell(table: PaperTable, metric: str, corpus: str, method: str) -> Cell | None:
-    row, spec = table.cells.get((metric, corpus, method)), table.specs[metric]
-    if row is None:
-        return None
-    marker = row.difference.marker if row.difference is not None else ""
-    bounds = "" if isnan(row.low) else spec.interval(row.low, row.high)
-    return Cell(spec.text(row.score), marker, bounds, table.is_best(metric, corpus, method))
+        yield title, [[m, *(cell(corpus, m) for corpus in table.corpora)] for m in table.methods]
 
 
 def _legend(table: PaperTable, best: str) -> list[str]:
-    tests = counted(table.n_tests, "test")
     lines = [
         f"{best}; below a score: its 95% interval.",
         f"Different from {table.baseline} on the same queries: * p < .05, ** p < .01, "
         f"*** p < .001 (paired randomisation test of {', '.join(table.family)}, two-sided, "
-        f"corrected for {tests} over all corpora, Holm).",
+        f"corrected for {counted(table.n_tests, 'test')} over all corpora, Holm).",
     ]
-    for metric in table.family:
-        tested = [
-            (row.n, row.difference.detectable)
-            for (name, _, _), row in table.cells.items()
-            if name == metric and row.difference is not None
-        ]
-        lines += [f"{metric}: {power(tested, table.specs[metric])}"] if tested else []
-    return [*lines, *table.notes]
+    rows = list(table.cells.values())
+    return [*lines, *power_of_tests(rows, table.family, table.specs), *table.notes]

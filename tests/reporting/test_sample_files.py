@@ -207,7 +207,7 @@ def test_an_archive_without_a_header_and_a_folder(tmp_path: Path) -> None:
         archive.writestr("samples/1.json", "{}")
     with pytest.raises(DataError, match=r"a\.eval: a ZIP without header\.json"):
         compare([CAREFUL, tmp_path / "a.eval"])
-    with pytest.raises(ConfigError, match="not with run folders"):
+    with pytest.raises(ConfigError, match="with files alone, not with runs"):
         compare([CAREFUL, tmp_path])
 
 
