@@ -278,7 +278,7 @@ def _batches(retriever: BM25, questions: list[str]) -> float:
 
 def _differing(retriever: BM25, questions: list[str]) -> int:
     """How many rankings, scores included, are not those of the full product."""
-    postings = retriever._index._postings  # type: ignore[union-attr]  # built by then
+    postings = retriever._postings
     rankings = retriever.retrieve_batch(questions, K)
     differing = 0
     for question, ranking in zip(questions, rankings, strict=True):

@@ -30,6 +30,7 @@ from scipy.sparse._sparsetools import csc_matvec
 
 from target_bench.core.ranking import Sums
 from target_bench.data.load import folder_of, loader, read, read_tables
+from target_bench.data.table_text import distinct
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
 
@@ -96,9 +97,9 @@ def _index(n_questions: int) -> tuple[Any, Any]:
     tables = [*data.corpus, *read_tables(more, folder_of(more, None), "test").value]
     retriever = BM25()
     retriever.embed_corpus(MemoryCorpus(tables))
-    postings = retriever._index._postings  # type: ignore[union-attr]  # built by then
+    postings = retriever._postings
     chosen = np.random.default_rng(7).permutation(len(data.queries))[:n_questions]
-    terms = [retriever._terms(data.queries[i].text) for i in chosen]
+    terms = [distinct(retriever._analyzer(data.queries[i].text)) for i in chosen]
     return hstack(list(postings.shards), format="csr"), postings.queries(terms)
 
 

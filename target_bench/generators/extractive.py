@@ -26,6 +26,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _ROWS_OF_A_LANGUAGE = 20
 
 
+@dataclass(eq=False, repr=False)
 class Extractive(Generator):
     """Finds the row that shares most with the query, and reads the answer off it.
 
@@ -50,16 +51,15 @@ class Extractive(Generator):
     VERSION = "3"
     packages = ("PyStemmer",)
 
-    def __init__(
-        self, tables: int = 3, coverage: float = 0.2, language: AnyLanguage = "en"
-    ) -> None:
-        if tables < 1:
-            raise ConfigError(f"tables={tables}: at least 1 is needed")
-        if not 0 <= coverage <= 1:
-            raise ConfigError(f"coverage={coverage}: expected a number from 0 to 1")
-        self.tables = tables
-        self.coverage = coverage
-        self.language: AnyLanguage = language
+    tables: int = 3
+    coverage: float = 0.2
+    language: AnyLanguage = "en"
+
+    def __post_init__(self) -> None:
+        if self.tables < 1:
+            raise ConfigError(f"tables={self.tables}: at least 1 is needed")
+        if not 0 <= self.coverage <= 1:
+            raise ConfigError(f"coverage={self.coverage}: expected a number from 0 to 1")
 
     def generate(self, request: GenerationRequest) -> str:
         """Return the answer, as the task asks for it."""

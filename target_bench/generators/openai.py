@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from target_bench.core.contract import constructor_arguments
@@ -20,6 +21,7 @@ _CHANGES_NO_ANSWER = ("api_key_env", "timeout", "concurrency", "max_retries", "p
 _FENCE = re.compile(r"\A\s*```[A-Za-z]*\s*\n(?P<inner>.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 
+@dataclass(eq=False, repr=False)
 class OpenAI(RemoteGenerator):
     """Asks a chat model, many requests at a time, each answer once and for all.
 
@@ -52,34 +54,21 @@ class OpenAI(RemoteGenerator):
     packages = ("openai",)
     follows_schema = True
 
-    def __init__(
-        self,
-        model: str,
-        base_url: str | None = None,
-        api_key_env: str = "OPENAI_API_KEY",
-        temperature: float | None = 0.0,
-        max_tokens: int | None = 512,
-        seed: int | None = 0,
-        timeout: float = 60.0,
-        concurrency: int = 32,
-        max_retries: int = 8,
-        prices: Mapping[str, float] | None = None,
-        extra: Mapping[str, Any] | None = None,
-        cache: bool = True,
-    ) -> None:
-        self.model = model
-        self.base_url = base_url
-        self.api_key_env = api_key_env
-        self.temperature = temperature
-        self.max_tokens = max_tokens
-        self.seed = seed
-        self.timeout = timeout
-        self.concurrency = concurrency
-        self.max_retries = max_retries
-        self.prices = prices
-        self.extra = extra
-        self.cache = cache
-        check_at_least_one(max_tokens=max_tokens)
+    model: str
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    temperature: float | None = 0.0
+    max_tokens: int | None = 512
+    seed: int | None = 0
+    timeout: float = 60.0
+    concurrency: int = 32
+    max_retries: int = 8
+    prices: Mapping[str, float] | None = None
+    extra: Mapping[str, Any] | None = None
+    cache: bool = True
+
+    def __post_init__(self) -> None:
+        check_at_least_one(max_tokens=self.max_tokens)
         self._server = ModelServer(self, "the generator openai", _OWN, ("input", "output"))
         self.paid = self._server.paid
         self._read_as_text: list[str] = []  # ids of queries

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ _SPIDER = re.compile(r"(.*)\t([A-Za-z_][\w-]*)\s*\Z", re.DOTALL)
 _SELECT = re.compile(r"[\s(]*(?:SELECT|WITH)\b", re.IGNORECASE)
 
 
+@dataclass(eq=False, repr=False)
 class Replay(Generator):
     """Reads answers from a file, plain, gzipped or zipped.
 
@@ -52,12 +54,13 @@ class Replay(Generator):
         by_position: whether answers that name no query were read in any order.
     """
 
-    def __init__(self, file: str, order: str | None = None) -> None:
-        for name in (file, order):
+    file: str
+    order: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in (self.file, self.order):
             if name is not None and not Path(name).is_file():
                 raise ConfigError(f"{name}: there is no such file")
-        self.file = file
-        self.order = order
         self.query_ids: Sequence[str] | None = None
         self.in_corpus_order = False
         self.by_position = False

@@ -33,6 +33,7 @@ _UNLIMITED = 10**9
 _LONGEST = 500  # characters of an error's own words
 
 
+@dataclass(eq=False, repr=False)
 class Transformers(Generator):
     """Loads a language model and runs it on batches of prompts of about the same length.
 
@@ -62,37 +63,27 @@ class Transformers(Generator):
     packages = ("transformers", "tokenizers", "torch")
     converses = True
 
-    def __init__(
-        self,
-        model: str,
-        revision: str | None = None,
-        device: str = "auto",
-        dtype: Literal["auto", "float32", "float16", "bfloat16"] = "auto",
-        batch_size: int = 8,
-        max_new_tokens: int | None = None,
-        context_tokens: int | None = None,
-        template: Mapping[str, Any] | None = None,
-        adapter: str | None = None,
-    ) -> None:
+    model: str
+    revision: str | None = None
+    device: str = "auto"
+    dtype: Literal["auto", "float32", "float16", "bfloat16"] = "auto"
+    batch_size: int = 8
+    max_new_tokens: int | None = None
+    context_tokens: int | None = None
+    template: Mapping[str, Any] | None = None
+    adapter: str | None = None
+
+    def __post_init__(self) -> None:
         for name in ("torch", "transformers"):
             if importlib.util.find_spec(name) is None:
                 raise MissingExtraError(name, "transformers", "the generator transformers")
-        if adapter is not None and importlib.util.find_spec("peft") is None:
-            raise MissingExtraError("peft", "train", f"adapter={adapter}")
-        self.model = model
-        self.revision = revision
-        self.device = device
-        self.dtype = dtype
-        self.batch_size = batch_size
-        self.max_new_tokens = max_new_tokens
-        self.context_tokens = context_tokens
-        self.template = template
-        self.adapter = adapter
+        if self.adapter is not None and importlib.util.find_spec("peft") is None:
+            raise MissingExtraError("peft", "train", f"adapter={self.adapter}")
         for name in ("batch_size", "max_new_tokens", "context_tokens"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name}={value}: at least 1 is needed")
-        self._place = device_of(None if device == "auto" else device)
+        self._place = device_of(None if self.device == "auto" else self.device)
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings, with the model's content in place of its path, and kind of device.

@@ -5,7 +5,8 @@ import json
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from target_bench.data.table_text import Serializer
 from target_bench.models.encoders.retriever_encoding import Encoding
 
 
+@dataclass(eq=False, repr=False)
 class VectorDatabase(Retriever):
     """Cosine between the vectors of query and tables, found by a database.
 
@@ -35,22 +37,17 @@ class VectorDatabase(Retriever):
         ConfigError: a setting is invalid, or there is no such encoder.
     """
 
-    changes_no_ranking: tuple[str, ...] = ()
+    changes_no_ranking: ClassVar[tuple[str, ...]] = ()
     """Settings that say where the database is, which are no part of the identity of a run."""
 
-    def __init__(
-        self,
-        encoder: object = "minilm",
-        fields: Sequence[Field] = ("title", "section", "header", "rows"),
-        rows: RowLimit = "auto",
-        format: Format = "text",
-    ) -> None:
-        self.encoder = encoder
-        self.fields = fields
-        self.rows = rows
-        self.format = format
-        self._serializer = Serializer(fields, format, rows)
-        self._encoding = Encoding(encoder, unit=True)
+    encoder: object = "minilm"
+    fields: Sequence[Field] = ("title", "section", "header", "rows")
+    rows: RowLimit = "auto"
+    format: Format = "text"
+
+    def __post_init__(self) -> None:
+        self._serializer = Serializer(self.fields, self.format, self.rows)
+        self._encoding = Encoding(self.encoder, unit=True)
         self._close: weakref.finalize[..., Any] | None = None
 
     @abstractmethod

@@ -1,6 +1,7 @@
 """As many tables for each question as its scores speak for."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ _SHARE = 0.5
 """The default share."""
 
 
+@dataclass(eq=False, repr=False)
 class Adaptive(Wrapper):
     """Cuts the ranking of another retriever where its scores say that the set ends.
 
@@ -38,29 +40,25 @@ class Adaptive(Wrapper):
 
     packages = ("numpy",)
 
-    def __init__(
-        self,
-        retriever: Any = "bm25",
-        rule: Rule = "gap",
-        share: float | None = None,
-        least: int = 1,
-        depth: int = 50,
-    ) -> None:
-        self.retriever = retriever
-        self.rule: Rule = rule
-        self.share = share
-        self.least = least
-        self.depth = depth
-        if share is not None and not 0 <= share <= 1:
-            raise ConfigError(f"share={share}: a share of the first score, from 0 to 1")
+    retriever: Any = "bm25"
+    rule: Rule = "gap"
+    share: float | None = None
+    least: int = 1
+    depth: int = 50
+
+    def __post_init__(self) -> None:
+        if self.share is not None and not 0 <= self.share <= 1:
+            raise ConfigError(f"share={self.share}: a share of the first score, from 0 to 1")
         for name in ("least", "depth"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name}={getattr(self, name)}: at least 1 is needed")
-        if share is not None and rule != "share":
-            raise ConfigError(f"share={share}: rule={rule} reads no share; write rule=share")
-        self._inner = InnerRetriever(retriever)
-        if least > depth:
-            raise ConfigError(f"least={least}: only depth={depth} tables are looked at")
+        if self.share is not None and self.rule != "share":
+            raise ConfigError(
+                f"share={self.share}: rule={self.rule} reads no share; write rule=share"
+            )
+        self._inner = InnerRetriever(self.retriever)
+        if self.least > self.depth:
+            raise ConfigError(f"least={self.least}: only depth={self.depth} tables are looked at")
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the retriever index the tables."""

@@ -1,6 +1,7 @@
 """Chunks of rows around any retriever: a table is found by its best chunk."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ _DEPTH = 4
 """How many chunks are asked for per table that is wanted, at first."""
 
 
+@dataclass(eq=False, repr=False)
 class Chunks(Retriever):
     """Divides tables into chunks of rows, and ranks a table by the best of its chunks.
 
@@ -43,14 +45,15 @@ class Chunks(Retriever):
 
     packages = ("numpy",)
 
-    def __init__(self, retriever: Any = "bm25", rows: int = 50, limit: RowLimit = "auto") -> None:
-        self.retriever = retriever
-        self.rows = rows
-        self.limit: RowLimit = limit
-        for name, value in (("rows", rows), ("limit", limit)):
+    retriever: Any = "bm25"
+    rows: int = 50
+    limit: RowLimit = "auto"
+
+    def __post_init__(self) -> None:
+        for name, value in (("rows", self.rows), ("limit", self.limit)):
             if not isinstance(value, str) and value < 1:
                 raise ConfigError(f"{name}={value}: at least 1 is needed")
-        self._inner = InnerRetriever(retriever)
+        self._inner = InnerRetriever(self.retriever)
         self._n_cut = 0
 
     def parts(self) -> Mapping[str, object]:

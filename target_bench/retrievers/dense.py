@@ -5,6 +5,7 @@ vector and the query's, or their inner product.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -21,6 +22,7 @@ from target_bench.models.encoders.retriever_encoding import Encoding
 _TABLES_AT_ONCE = 4096
 
 
+@dataclass(eq=False, repr=False)
 class Dense(Retriever):
     """The nearest tables to a query among vectors.
 
@@ -43,26 +45,18 @@ class Dense(Retriever):
     packages = ("numpy",)
     queries_at_once: ClassVar[int] = 2048
 
-    def __init__(
-        self,
-        encoder: str | Encoder = "minilm",
-        index: str | VectorIndex = "exact",
-        fields: Sequence[Field] = ("title", "section", "header", "rows"),
-        rows: RowLimit = "auto",
-        format: Format = "text",
-        similarity: Literal["cosine", "dot"] = "cosine",
-        cache: bool = True,
-    ) -> None:
-        self.encoder = encoder
-        self.index = index
-        self.fields = fields
-        self.rows: RowLimit = rows
-        self.format: Format = format
-        self.similarity = similarity
-        self.cache = cache
-        self._write = Serializer(tuple(fields), format, rows)
-        self._encoding = Encoding(encoder, cache, unit=similarity == "cosine")
-        self._index: VectorIndex = registry.part("index", index)
+    encoder: str | Encoder = "minilm"
+    index: str | VectorIndex = "exact"
+    fields: Sequence[Field] = ("title", "section", "header", "rows")
+    rows: RowLimit = "auto"
+    format: Format = "text"
+    similarity: Literal["cosine", "dot"] = "cosine"
+    cache: bool = True
+
+    def __post_init__(self) -> None:
+        self._write = Serializer(tuple(self.fields), self.format, self.rows)
+        self._encoding = Encoding(self.encoder, self.cache, unit=self.similarity == "cosine")
+        self._index: VectorIndex = registry.part("index", self.index)
 
     def parts(self) -> Mapping[str, object]:
         """Return encoder and index."""

@@ -1,6 +1,7 @@
 """Late fusion: several retrievers rank, and their rankings become one."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ DEPTH = 200
 _BLOCK_CELLS = 250_000
 
 
+@dataclass(eq=False, repr=False)
 class Hybrid(Retriever):
     """Fuses the rankings of other retrievers.
 
@@ -47,24 +49,17 @@ class Hybrid(Retriever):
 
     packages = ("numpy",)
 
-    def __init__(
-        self,
-        retrievers: Sequence[Any] = DEFAULT,
-        weights: Sequence[float] | None = None,
-        method: Method = "weighted",
-        normalise: Scale = "max",
-        constant: int = 60,
-        depth: int | None = None,
-    ) -> None:
-        self.retrievers = retrievers
-        self.weights = weights
-        self.method: Method = method
-        self.normalise: Scale = normalise
-        self.constant = constant
-        self.depth = depth
+    retrievers: Sequence[Any] = DEFAULT
+    weights: Sequence[float] | None = None
+    method: Method = "weighted"
+    normalise: Scale = "max"
+    constant: int = 60
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
         self._check()
-        self._fusion = Fusion(method, normalise, constant)
-        self._parts = [InnerRetriever(retriever) for retriever in retrievers]
+        self._fusion = Fusion(self.method, self.normalise, self.constant)
+        self._parts = [InnerRetriever(retriever) for retriever in self.retrievers]
 
     def _check(self) -> None:
         n = len(self.retrievers)

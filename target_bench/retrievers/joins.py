@@ -1,6 +1,7 @@
 """Tables that can be joined with the best tables of another retriever."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ Floats = NDArray[np.float64]
 DEPTH = 200
 
 
+@dataclass(eq=False, repr=False)
 class Joins(Wrapper):
     """Completes the ranking of another retriever with tables that its best tables join.
 
@@ -44,26 +46,20 @@ class Joins(Wrapper):
 
     packages = ("numpy", "scipy")
 
-    def __init__(
-        self,
-        retriever: Any = "bm25",
-        keys: KeySource = "auto",
-        weight: float = 0.6,
-        seeds: int = 10,
-        depth: int | None = None,
-    ) -> None:
-        self.retriever = retriever
-        self.keys: KeySource = keys
-        self.weight = weight
-        self.seeds = seeds
-        self.depth = depth
-        if not 0 <= weight < float("inf"):
-            raise ConfigError(f"weight={weight}: expected a number from 0")
+    retriever: Any = "bm25"
+    keys: KeySource = "auto"
+    weight: float = 0.6
+    seeds: int = 10
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.weight < float("inf"):
+            raise ConfigError(f"weight={self.weight}: expected a number from 0")
         for name in ("seeds", "depth"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name}={value}: at least 1 is needed")
-        self._inner = InnerRetriever(retriever)
+        self._inner = InnerRetriever(self.retriever)
         self._unjoined: list[str] = []
 
     def notes(self) -> Sequence[str]:

@@ -1,6 +1,7 @@
 """Tables in an order that chance decides: the floor under every other retriever."""
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
 
 
+@dataclass(eq=False, repr=False)
 class Random(Retriever):
     """A permutation of the tables, fixed by the seed and the query's text.
 
@@ -21,8 +23,7 @@ class Random(Retriever):
 
     packages = ("numpy",)
 
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
+    seed: int = 0
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Keep the ids."""

@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ Floats = NDArray[np.float64]
 DEPTH = 50
 
 
+@dataclass(eq=False, repr=False)
 class Rerank(Retriever):
     """Scores query and table together, for the best tables of another retriever.
 
@@ -55,44 +57,33 @@ class Rerank(Retriever):
 
     packages = ("sentence-transformers", "transformers", "tokenizers", "torch", "numpy")
 
-    def __init__(
-        self,
-        retriever: Any = "bm25",
-        model: str = "cross-encoder/ms-marco-MiniLM-L6-v2",
-        depth: int | None = None,
-        weight: float = 1.0,
-        fields: Sequence[Field] = ("title", "section", "header", "rows"),
-        rows: RowLimit = "auto",
-        format: Format = "text",
-        max_tokens: int | None = None,
-        batch_size: int = 32,
-        device: str | None = None,
-        dtype: DType = "auto",
-        commit: str | None = None,
-    ) -> None:
-        self.retriever = retriever
-        self.model = model
-        self.depth = depth
-        self.weight = weight
-        self.fields = fields
-        self.rows: RowLimit = rows
-        self.format: Format = format
-        self.max_tokens = max_tokens
-        self.batch_size = batch_size
-        self.device = device
-        self.dtype: DType = dtype
-        self.commit = commit
+    retriever: Any = "bm25"
+    model: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
+    depth: int | None = None
+    weight: float = 1.0
+    fields: Sequence[Field] = ("title", "section", "header", "rows")
+    rows: RowLimit = "auto"
+    format: Format = "text"
+    max_tokens: int | None = None
+    batch_size: int = 32
+    device: str | None = None
+    dtype: DType = "auto"
+    commit: str | None = None
+
+    def __post_init__(self) -> None:
         for name in ("depth", "max_tokens", "batch_size"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name}={value}: at least 1 is needed")
-        if not 0 <= weight <= 1:
-            raise ConfigError(f"weight={weight}: the share of the model's score, from 0 to 1")
-        self._write = Serializer(tuple(fields), format, rows)
+        if not 0 <= self.weight <= 1:
+            raise ConfigError(f"weight={self.weight}: the share of the model's score, from 0 to 1")
+        self._write = Serializer(tuple(self.fields), self.format, self.rows)
         if importlib.util.find_spec("sentence_transformers") is None:
             raise MissingExtraError("sentence-transformers", "dense", "the retriever rerank")
-        self._inner = InnerRetriever(retriever)
-        self._scorer = Scorer(model, commit, max_tokens, batch_size, device, dtype)
+        self._inner = InnerRetriever(self.retriever)
+        self._scorer = Scorer(
+            self.model, self.commit, self.max_tokens, self.batch_size, self.device, self.dtype
+        )
 
     def parts(self) -> Mapping[str, object]:
         """Return the model, and the retriever of the candidates."""

@@ -1,6 +1,7 @@
 """Retrieval by everything that a table and its best row say, without and with an encoder."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -46,6 +47,7 @@ _CELLS = 4_000_000
 """Scores of rows held at a time."""
 
 
+@dataclass(eq=False, repr=False)
 class Rows(Retriever):
     """A weighted sum of lexical evidence, the best row of a table included.
 
@@ -75,24 +77,21 @@ class Rows(Retriever):
     trained_on: ClassVar[tuple[str, ...]] = ("fetaqa:validation", "tabfact:validation")
     queries_at_once = 2048
 
-    def __init__(
-        self,
-        weights: Mapping[str, float] | None = None,
-        rows: RowLimit = "auto",
-        language: AnyLanguage = "auto",
-        log: str | None = None,
-    ) -> None:
-        self.weights = weights
-        self.log = log
-        self._log = None if log is None else QuestionLog(log)
-        self.rows: RowLimit = rows
-        self.language: AnyLanguage = language
-        Serializer(("rows",), rows=rows)
-        for kind, weight in (weights or {}).items():
+    weights: Mapping[str, float] | None = None
+    rows: RowLimit = "auto"
+    language: AnyLanguage = "auto"
+    log: str | None = None
+
+    def __post_init__(self) -> None:
+        self._log = None if self.log is None else QuestionLog(self.log)
+        Serializer(("rows",), rows=self.rows)
+        for kind, weight in (self.weights or {}).items():
             if kind not in KINDS:
-                raise ConfigError(f"weights={weights!r}: {kind!r} is none of {', '.join(KINDS)}")
+                raise ConfigError(
+                    f"weights={self.weights!r}: {kind!r} is none of {', '.join(KINDS)}"
+                )
             if not 0 <= weight < float("inf"):
-                raise ConfigError(f"weights={weights!r}: a weight is a number from 0")
+                raise ConfigError(f"weights={self.weights!r}: a weight is a number from 0")
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings, with the content of the log in place of its path."""

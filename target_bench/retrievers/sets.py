@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -44,6 +45,7 @@ _UNJOINED = -12.0
 """The evidence of the best joined table, where a table joins none."""
 
 
+@dataclass(eq=False, repr=False)
 class Sets(Retriever):
     """The tables that a question needs, as many as their probabilities speak for.
 
@@ -75,24 +77,20 @@ class Sets(Retriever):
     packages = ("bm25s", "PyStemmer", "numpy", "scipy")
     queries_at_once: ClassVar[int] = 512
 
-    def __init__(
-        self,
-        encoder: Any = "minilm",
-        share: float | None = None,
-        weights: str = "auto",
-        rows: RowLimit = "auto",
-        cache: bool = True,
-    ) -> None:
-        self.encoder = encoder
-        self.share = share
-        self.weights = weights
-        self.rows: RowLimit = rows
-        self.cache = cache
-        if share is not None and not 0 <= share <= 1:
-            raise ConfigError(f"share={share}: a share of the first probability, from 0 to 1")
-        if weights not in ("auto", *WEIGHTS):
-            raise ConfigError(f"weights={weights}: expected auto, {', '.join(WEIGHTS)}")
-        self._encoding = None if encoder in ("none", None) else Encoding(encoder, cache)
+    encoder: Any = "minilm"
+    share: float | None = None
+    weights: str = "auto"
+    rows: RowLimit = "auto"
+    cache: bool = True
+
+    def __post_init__(self) -> None:
+        if self.share is not None and not 0 <= self.share <= 1:
+            raise ConfigError(f"share={self.share}: a share of the first probability, from 0 to 1")
+        if self.weights not in ("auto", *WEIGHTS):
+            raise ConfigError(f"weights={self.weights}: expected auto, {', '.join(WEIGHTS)}")
+        self._encoding = (
+            None if self.encoder in ("none", None) else Encoding(self.encoder, self.cache)
+        )
 
     def parts(self) -> Mapping[str, object]:
         """Return the encoder, if there is one."""

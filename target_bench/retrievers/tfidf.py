@@ -1,6 +1,7 @@
 """TF-IDF with cosine similarity, on scikit-learn."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from target_bench.core.array_files import read_json, read_sparse, write_json, write_sparse
@@ -12,6 +13,7 @@ from target_bench.data.table_text import WORDS, Analyzer, Serializer, languages_
 from target_bench.search.lexical.tfidf_vectors import NGrams
 
 
+@dataclass(eq=False, repr=False)
 class TfIdf(Retriever):
     """Cosine of TF-IDF vectors over words and word n-grams.
 
@@ -35,35 +37,24 @@ class TfIdf(Retriever):
 
     packages = ("scikit-learn", "bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
 
-    def __init__(
-        self,
-        fields: Sequence[Field] = ("title", "section", "header", "rows"),
-        rows: RowLimit = "auto",
-        format: Format = "text",
-        ngram: int = 1,
-        sublinear: bool = True,
-        smooth_idf: bool = True,
-        hashed: bool = False,
-        tokens: str = WORDS,
-        fold: bool = False,
-        stopwords: StopWords = "en",
-        stemmer: Stemming = "none",
-        language: AnyLanguage = "auto",
-    ) -> None:
-        self.fields = fields
-        self.rows: RowLimit = rows
-        self.format: Format = format
-        self.ngram = ngram
-        self.sublinear = sublinear
-        self.smooth_idf = smooth_idf
-        self.hashed = hashed
-        self.tokens = tokens
-        self.fold = fold
-        self.stopwords: StopWords = stopwords
-        self.stemmer: Stemming = stemmer
-        Serializer(tuple(fields), format, rows)
-        self.language: AnyLanguage = language
-        self._ngrams = NGrams(self._analyzer(("en",)), ngram, sublinear, smooth_idf, hashed)
+    fields: Sequence[Field] = ("title", "section", "header", "rows")
+    rows: RowLimit = "auto"
+    format: Format = "text"
+    ngram: int = 1
+    sublinear: bool = True
+    smooth_idf: bool = True
+    hashed: bool = False
+    tokens: str = WORDS
+    fold: bool = False
+    stopwords: StopWords = "en"
+    stemmer: Stemming = "none"
+    language: AnyLanguage = "auto"
+
+    def __post_init__(self) -> None:
+        Serializer(tuple(self.fields), self.format, self.rows)
+        self._ngrams = NGrams(
+            self._analyzer(("en",)), self.ngram, self.sublinear, self.smooth_idf, self.hashed
+        )
 
     def _analyzer(self, languages: Sequence[Language]) -> Analyzer:
         return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, languages)

@@ -1,12 +1,14 @@
 """Search among the tables of the question's own database only."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from target_bench.core.ranking import Ranking
 from target_bench.search.nested import InnerRetriever, Wrapper
 
 
+@dataclass(eq=False, repr=False)
 class WithinDatabase(Wrapper):
     """Another retriever, for which the tables of a question's database are the whole corpus.
 
@@ -23,9 +25,10 @@ class WithinDatabase(Wrapper):
 
     scope = "database"
 
-    def __init__(self, retriever: Any = "bm25") -> None:
-        self.retriever = retriever
-        self._inner = InnerRetriever(retriever)
+    retriever: Any = "bm25"
+
+    def __post_init__(self) -> None:
+        self._inner = InnerRetriever(self.retriever)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the ranking of the retriever."""

@@ -1,4 +1,4 @@
-"""BM25 on both backends."""
+"""BM25: words, fields, ties."""
 
 import re
 from typing import Any
@@ -18,11 +18,7 @@ from tests.retrievers.tables import (
 )
 
 BM25S = ["lucene", "robertson", "atire", "bm25l", "bm25+"]
-RANK_BM25 = ["okapi", "l", "plus"]
-SPECS = [
-    *(f"bm25:method={method}" for method in BM25S),
-    *(f"bm25:backend=rank-bm25,method={method}" for method in RANK_BM25),
-]
+SPECS = [f"bm25:method={method}" for method in BM25S]
 SIMPLE = "fields=[title],stemmer=none,stopwords=none"
 
 

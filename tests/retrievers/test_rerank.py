@@ -121,7 +121,7 @@ def test_a_model_without_the_layer_that_scores(
 ) -> None:
     """The libraries would make one of random numbers."""
     model = encoder_of(cross_encoder(tmp_path / "scorer"))
-    with pytest.raises(ConfigError, match=r"the folder .*/nowhere is not there"):
+    with pytest.raises(ConfigError, match=r"there is no folder .*/nowhere"):
         built("./nowhere")
     with pytest.raises(ConfigError, match="holds no model"):
         built(str(tmp_path))

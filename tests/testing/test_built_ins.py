@@ -16,8 +16,6 @@ SPECS = (
     "bm25",
     "bm25:method=bm25+,fields=[header,rows],format=markdown",
     "bm25:fields=[[title],[header],[rows]],weights=[1,2,3],rows=2,stemmer=none,stopwords=none",
-    "bm25:backend=rank-bm25",
-    "bm25:backend=rank-bm25,method=plus",
     "tfidf",
     "tfidf:ngram=2",
     "lsa",
@@ -64,7 +62,6 @@ MODELS: dict[str, Callable[[Path], Path]] = {
 
 NEEDS = {
     **dict.fromkeys(MODELS, "sentence_transformers"),
-    "bm25:backend=rank-bm25": "rank_bm25",
     "langchain": "langchain_core",
     "llama-index": "llama_index.core",
     "table-summaries": "llama_index.core",

@@ -1,6 +1,7 @@
 """Latent semantic analysis as an encoder: vectors learned from the corpus, without any model."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +15,7 @@ from target_bench.search.lexical.latent_space import SingularSpace
 from target_bench.search.lexical.tfidf_vectors import NGrams
 
 
+@dataclass(eq=False, repr=False)
 class LSAEncoder(Encoder):
     """Texts in the space of the largest singular vectors of the corpus' TF-IDF matrix.
 
@@ -40,32 +42,21 @@ class LSAEncoder(Encoder):
 
     packages = ("scikit-learn", "bm25s", "PyStemmer", "numpy", "scipy")
 
-    def __init__(
-        self,
-        dims: int = 512,
-        seed: int = 0,
-        iterations: int = 2,
-        ngram: int = 1,
-        sublinear: bool = True,
-        smooth_idf: bool = True,
-        tokens: str = WORDS,
-        fold: bool = True,
-        stopwords: StopWords = "en_plus",
-        stemmer: Literal["english", "none"] = "english",
-    ) -> None:
-        self.dims = dims
-        self.seed = seed
-        self.iterations = iterations
-        self.ngram = ngram
-        self.sublinear = sublinear
-        self.smooth_idf = smooth_idf
-        self.tokens = tokens
-        self.fold = fold
-        self.stopwords: StopWords = stopwords
-        self.stemmer: Literal["english", "none"] = stemmer
-        analyzer = Analyzer(tokens, fold, stopwords, stemmer)
-        ngrams = NGrams(analyzer, ngram, sublinear, smooth_idf)
-        self._space = SingularSpace(ngrams, dims, seed, iterations)
+    dims: int = 512
+    seed: int = 0
+    iterations: int = 2
+    ngram: int = 1
+    sublinear: bool = True
+    smooth_idf: bool = True
+    tokens: str = WORDS
+    fold: bool = True
+    stopwords: StopWords = "en_plus"
+    stemmer: Literal["english", "none"] = "english"
+
+    def __post_init__(self) -> None:
+        analyzer = Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer)
+        ngrams = NGrams(analyzer, self.ngram, self.sublinear, self.smooth_idf)
+        self._space = SingularSpace(ngrams, self.dims, self.seed, self.iterations)
         self._ready = False
 
     def fit(self, texts: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from target_bench.models.encoders.weights import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class Model2Vec(LocalModel, LimitedEncoder):
     """A static model (Tulkens & van Dongen 2024): vectors are as ``StaticModel.encode`` gives them.
 
@@ -46,16 +48,15 @@ class Model2Vec(LocalModel, LimitedEncoder):
 
     packages = ("model2vec", "tokenizers", "numpy")
 
-    def __init__(
-        self, model: str, max_tokens: int | None = None, commit: str | None = None
-    ) -> None:
+    model: str
+    max_tokens: int | None = None
+    commit: str | None = None
+
+    def __post_init__(self) -> None:
         if importlib.util.find_spec("model2vec") is None:
             raise MissingExtraError("model2vec", "model2vec", "the encoder model2vec")
-        if max_tokens is not None and max_tokens < 1:
-            raise ConfigError(f"max_tokens={max_tokens}: at least 1 is needed")
-        self.model = model
-        self.max_tokens = max_tokens
-        self.commit = commit
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise ConfigError(f"max_tokens={self.max_tokens}: at least 1 is needed")
 
     def vectors_and_cut(
         self,

@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ from target_bench.models.encoders.encoder_checks import readable
 from target_bench.models.encoders.weights import quietly
 
 
+@dataclass(eq=False, repr=False)
 class MTEBModel(Encoder):
     """A model as MTEB evaluates it: ``dense:encoder="mteb:model=intfloat/multilingual-e5-small"``.
 
@@ -32,12 +34,13 @@ class MTEBModel(Encoder):
 
     packages = ("mteb", "sentence-transformers", "transformers", "torch", "numpy")
 
-    def __init__(self, model: str, commit: str | None = None, batch_size: int = 64) -> None:
+    model: str
+    commit: str | None = None
+    batch_size: int = 64
+
+    def __post_init__(self) -> None:
         if importlib.util.find_spec("mteb") is None:
             raise MissingExtraError("mteb", "mteb", "the encoder mteb")
-        self.model = model
-        self.commit = commit
-        self.batch_size = batch_size
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return the (n, d) vectors of the texts, in their order.

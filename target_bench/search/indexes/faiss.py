@@ -4,6 +4,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ _SAMPLE = 200  # queries of which the recall is taken
 _POINTS = 39  # for each list: FAISS warns of training on fewer
 
 
+@dataclass(eq=False, repr=False)
 class FaissFlat(VectorIndex):
     """Exact search by ``IndexFlatIP``.
 
@@ -38,9 +40,10 @@ class FaissFlat(VectorIndex):
 
     packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
 
-    def __init__(self, gpu: bool | None = None) -> None:
+    gpu: bool | None = None
+
+    def __post_init__(self) -> None:
         _needs_faiss("faiss-flat")
-        self.gpu = gpu
 
     def build(self, vectors: Vectors) -> None:
         """Index (m, d) vectors; see ``VectorIndex.build``.
@@ -164,6 +167,7 @@ class _Approximate(VectorIndex):
         """Return (n, n_rows) rows in any order, -1 where the library finds fewer."""
 
 
+@dataclass(eq=False, repr=False)
 class FaissHNSW(_Approximate):
     """A graph of near neighbours (Malkov and Yashunin 2018), by ``IndexHNSWFlat``.
 
@@ -176,16 +180,17 @@ class FaissHNSW(_Approximate):
         threads: that build the graph. With more than one, each build gives another graph.
     """
 
-    def __init__(
-        self, m: int = 32, ef_construction: int = 200, ef_search: int = 128, threads: int = 1
-    ) -> None:
+    m: int = 32
+    ef_construction: int = 200
+    ef_search: int = 128
+    threads: int = 1
+
+    def __post_init__(self) -> None:
         _needs_faiss("faiss-hnsw")
-        self.m = m
-        self.ef_construction = ef_construction
-        self.ef_search = ef_search
-        self.threads = threads
-        _at_least(2, m=m)
-        _at_least(1, ef_construction=ef_construction, ef_search=ef_search, threads=threads)
+        _at_least(2, m=self.m)
+        _at_least(
+            1, ef_construction=self.ef_construction, ef_search=self.ef_search, threads=self.threads
+        )
 
     def notes(self) -> Sequence[str]:
         """Return recall, and whether another build would find the same."""
@@ -208,6 +213,7 @@ class FaissHNSW(_Approximate):
         return _rows(self._index.search(queries, n_rows, params=parameters))
 
 
+@dataclass(eq=False, repr=False)
 class FaissIVF(_Approximate):
     """Inverted lists of the vectors nearest to each of some centroids, by ``IndexIVFFlat``.
 
@@ -219,15 +225,16 @@ class FaissIVF(_Approximate):
         seed: of the sample and the start of k-means.
     """
 
-    def __init__(self, lists: int | None = None, probes: int = 16, seed: int = 0) -> None:
+    lists: int | None = None
+    probes: int = 16
+    seed: int = 0
+
+    def __post_init__(self) -> None:
         _needs_faiss("faiss-ivf")
-        self.lists = lists
-        self.probes = probes
-        self.seed = seed
-        _at_least(1, probes=probes, lists=1 if lists is None else lists)
-        _at_least(0, seed=seed)
-        if seed >= 2**31:
-            raise ConfigError(f"seed={seed}: a number below {2**31}")
+        _at_least(1, probes=self.probes, lists=1 if self.lists is None else self.lists)
+        _at_least(0, seed=self.seed)
+        if self.seed >= 2**31:
+            raise ConfigError(f"seed={self.seed}: a number below {2**31}")
 
     def _built(self, vectors: Vectors) -> Any:
         faiss = _library()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ _PAIRS = 65_536
 """Candidates rescored at a time on a GPU."""
 
 
+@dataclass(eq=False, repr=False)
 class Torch(VectorIndex):
     """Compares each query with every vector on a device of PyTorch.
 
@@ -38,15 +40,14 @@ class Torch(VectorIndex):
 
     packages = ("torch", "numpy")
 
-    _block: int
-    _rows: int  # of a part of the vectors
-    _whole: Any  # all vectors on the device, or None
+    device: str | None = None
 
-    def __init__(self, device: str | None = None) -> None:
+    def __post_init__(self) -> None:
+        self._block = self._rows = 1  # queries, and vectors of a part, at a time
+        self._whole: Any = None  # all vectors on the device
         needs("torch", "torch", "torch")
-        self.device = device
-        if device is not None and device.partition(":")[0] not in _CELLS:
-            raise ConfigError(f"device={device!r}: expected cuda, cuda:0, ... or cpu")
+        if self.device is not None and self.device.partition(":")[0] not in _CELLS:
+            raise ConfigError(f"device={self.device!r}: expected cuda, cuda:0, ... or cpu")
 
     def build(self, vectors: Vectors) -> None:
         """Put (m, d) vectors on the device; see ``VectorIndex.build``.

@@ -161,7 +161,7 @@ def test_shards_change_no_ranking(
     in_shards.save(tmp_path)
     loaded.load(tmp_path, corpus)
     for retriever in (in_shards, loaded):
-        assert len(retriever._index._postings.shards) > 3  # type: ignore[union-attr]  # bm25s
+        assert len(retriever._postings.shards) > 3
         assert ask(retriever, k=30) == ask(whole, k=30)
 
 
