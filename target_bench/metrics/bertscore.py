@@ -12,7 +12,8 @@ import numpy as np
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.files import sha256_of
 from target_bench.core.metric import MetricDefinition, MetricSpec, by_name
-from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
+from target_bench.metrics.means import Floats
+from target_bench.metrics.text import JudgedAnswers, MeanOverAnswers
 
 SPEC = MetricSpec(
     "bertscore",

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.schema import LabelMode
-
-Floats = NDArray[np.float64]
+from target_bench.metrics.means import Floats, ratio
 
 VERSION = "classification:1"
 """The version of these metrics, for identities of runs: raise it if values can change."""
@@ -114,7 +113,7 @@ class LabelMetric(Metric[JudgedLabels]):
         """Return 0 for a query that is left out; else 1, or 1 / how often its gold label occurs."""
         cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
         gold = (cells[..., :2] if self._answered else cells).sum(axis=-1)
-        each = _ratio(np.ones(len(LABELS)), gold.sum(axis=0)) if self._per_label else 1.0
+        each = ratio(np.ones(len(LABELS)), gold.sum(axis=0)) if self._per_label else 1.0
         weights: Floats = (gold * each).sum(axis=-1)
         return weights
 
@@ -138,7 +137,7 @@ class LabelMetric(Metric[JudgedLabels]):
 
 def _accuracy(counts: Floats) -> Floats:
     right = np.trace(counts[..., : len(LABELS)], axis1=-2, axis2=-1)
-    return _ratio(right, counts.sum(axis=(-2, -1)))
+    return ratio(right, counts.sum(axis=(-2, -1)))
 
 
 def _per_label(counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -146,8 +145,8 @@ def _per_label(counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     square = counts[..., : len(LABELS)]
     right = np.diagonal(square, axis1=-2, axis2=-1)
     support, predicted = counts.sum(axis=-1), square.sum(axis=-2)
-    precision, recall = _ratio(right, predicted), _ratio(right, support)
-    return precision, recall, _ratio(2 * right, support + predicted), support
+    precision, recall = ratio(right, predicted), ratio(right, support)
+    return precision, recall, ratio(2 * right, support + predicted), support
 
 
 def _weighted(part: int) -> Callable[[Floats], Floats]:
@@ -155,7 +154,7 @@ def _weighted(part: int) -> Callable[[Floats], Floats]:
 
     def measure(counts: Floats) -> Floats:
         *parts, support = _per_label(counts)
-        return _ratio((parts[part] * support).sum(axis=-1), support.sum(axis=-1))
+        return ratio((parts[part] * support).sum(axis=-1), support.sum(axis=-1))
 
     return measure
 
@@ -170,17 +169,9 @@ def _macro(part: int) -> Callable[[Floats], Floats]:
         *parts, _ = _per_label(counts)
         seen = counts if among is None else among
         occurs = (seen.sum(axis=-1) > 0) | (seen[..., : len(LABELS)].sum(axis=-2) > 0)
-        return _ratio((parts[part] * occurs).sum(axis=-1), occurs.sum(axis=-1))
+        return ratio((parts[part] * occurs).sum(axis=-1), occurs.sum(axis=-1))
 
     return measure
-
-
-def _ratio(numerator: Floats, denominator: NDArray[np.number]) -> Floats:
-    """Return numerator over denominator, 0 where there is nothing to divide by."""
-    numerator = np.asarray(numerator, dtype=np.float64)
-    out: Floats = np.zeros(np.broadcast_shapes(numerator.shape, denominator.shape))
-    np.divide(numerator, denominator, out=out, where=denominator != 0)
-    return out
 
 
 _ANSWERED = "over queries answered True or False"

@@ -14,8 +14,9 @@ from typing import Literal
 
 import numpy as np
 
-from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
-from target_bench.metrics.text import Floats, JudgedAnswers
+from target_bench.core.metric import MetricDefinition, MetricSpec, by_name
+from target_bench.metrics.means import Floats, RatioMetric
+from target_bench.metrics.text import JudgedAnswers
 
 _QUOTES = str.maketrans(
     dict.fromkeys("‘’´`", "'") | dict.fromkeys("“”", '"') | dict.fromkeys("‐‑‒–—−", "-")
@@ -144,7 +145,7 @@ def values_of(answer: str) -> list[Value]:
     return [value(part.strip()) for part in _BETWEEN.split(answer) if part.strip()]
 
 
-class DenotationAccuracy(Metric[JudgedValues]):
+class DenotationAccuracy(RatioMetric[JudgedValues]):
     """The share of answers with the values of the reference.
 
     Args:
@@ -178,12 +179,6 @@ class DenotationAccuracy(Metric[JudgedValues]):
         pairs = zip(examples.texts, examples.values, strict=True)
         right = [text is not None and is_right(values_of(text), _values(v)) for text, v in pairs]
         return np.column_stack([np.array(right, dtype=np.float64), np.ones(len(right))])
-
-    def value(self, totals: Floats) -> Floats:
-        """Return the share; NaN of none."""
-        with np.errstate(invalid="ignore"):
-            share: Floats = totals[..., 0] / totals[..., 1]
-        return share
 
 
 def _values(reference: Sequence[tuple[str, str]]) -> list[Value]:

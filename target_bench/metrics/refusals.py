@@ -7,12 +7,10 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.core.metric import MetricDefinition, MetricSpec, by_name
+from target_bench.metrics.means import Floats, RatioMetric
 from target_bench.metrics.text import JudgedAnswers, exact_match, normalised
-
-Floats = NDArray[np.float64]
 
 REFUSALS = frozenset(
     {
@@ -31,7 +29,7 @@ Measure = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
 """(refused, unanswerable, right) of each query, 0 or 1 -> numerators and denominators."""
 
 
-class RefusalMetric(Metric[JudgedAnswers]):
+class RefusalMetric(RatioMetric[JudgedAnswers]):
     """A ratio over questions with and without an answer; those without have no reference text.
 
     Args:
@@ -41,6 +39,7 @@ class RefusalMetric(Metric[JudgedAnswers]):
     """
 
     of_unanswerable = True
+    empty = 0.0
 
     def __init__(self, spec: MetricSpec, measure: Measure, reading: str = "") -> None:
         self.spec = spec
@@ -64,23 +63,9 @@ class RefusalMetric(Metric[JudgedAnswers]):
         counts = (np.array(part, dtype=np.float64) for part in (refused, unanswerable, right))
         return np.column_stack(self._measure(*counts))
 
-    def value(self, totals: Floats) -> Floats:
-        """Return the ratio; 0 where there is nothing to divide by."""
-        out: Floats = np.zeros(totals.shape[:-1])
-        np.divide(totals[..., 0], totals[..., 1], out=out, where=totals[..., 1] != 0)
-        return out
-
     def per_query(self, statistics: Floats) -> Floats:
         """Return (n,) the ratio of each query; NaN where it does not enter."""
         return np.where(statistics[:, 1] > 0, self.value(statistics), np.nan)
-
-    def counted(self, statistics: Floats) -> int:
-        """Return the number of queries that enter a sum."""
-        return int((statistics[:, 1] > 0).sum())
-
-    def weights(self, statistics: Floats) -> Floats:
-        """Return the denominators."""
-        return statistics[:, 1]
 
 
 def _define(name: str, label: str, description: str, measure: Measure) -> MetricDefinition:

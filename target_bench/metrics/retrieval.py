@@ -22,17 +22,18 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from math import nan
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.metric import RANKINGS, Metric, MetricDefinition, MetricSpec, by_name, mean
+from target_bench.core.metric import RANKINGS, MetricDefinition, MetricSpec, by_name
 from target_bench.core.schema import Query, Retrieval, TableId
 from target_bench.metrics import abstention
+from target_bench.metrics.means import Floats, RatioMetric, ratio
 
-Floats = NDArray[np.float64]
 Column = tuple[TableId, str]
 """A table, and the name of one of its columns."""
 
@@ -350,7 +351,7 @@ Statistics = Callable[[JudgedRankings, int], tuple[Floats, ...]]
 
 
 @dataclass(frozen=True)
-class RetrievalMetric(Metric[JudgedRankings]):
+class RetrievalMetric(RatioMetric[JudgedRankings]):
     """A metric of rankings; prints as users write it, and ``parse`` reads it back.
 
     Args:
@@ -365,6 +366,7 @@ class RetrievalMetric(Metric[JudgedRankings]):
     measure: Statistics
     k: int | None = None
     depth: int | None = None
+    empty: ClassVar[float] = 0.0
 
     @property
     def name(self) -> str:
@@ -395,35 +397,26 @@ class RetrievalMetric(Metric[JudgedRankings]):
             raise ConfigError(f"{self.name}: the rankings are only {examples.depth} deep")
         return np.column_stack(self.measure(examples, self.k or examples.depth))
 
-    def value(self, totals: Floats) -> Floats:
-        """Return numerator over denominator; 0 where there is nothing to divide by."""
-        return ratio(totals[..., 0], totals[..., 1])
-
-    def weights(self, statistics: Floats) -> Floats:
-        """Return the denominators."""
-        return statistics[:, 1]
+    def counted(self, statistics: Floats) -> int:
+        """Return the number of all queries."""
+        return len(statistics)
 
 
 class MeanOverSome(RetrievalMetric):
-    """A mean over the queries that have a value: their denominator is 1, that of others 0."""
+    """A mean over the queries that have a value; NaN where none has."""
 
-    def value(self, totals: Floats) -> Floats:
-        """Return the mean; NaN where no query has a value."""
-        return mean(totals)
+    empty = nan
 
     def counted(self, statistics: Floats) -> int:
         """Return the number of queries that have a value."""
-        return int((statistics[:, 1] > 0).sum())
+        return RatioMetric.counted(self, statistics)
 
 
 class OfUnanswerable(MeanOverSome):
     """A ratio over the queries with and without an answer: all that enter one of its sums."""
 
     of_unanswerable = True
-
-    def value(self, totals: Floats) -> Floats:
-        """Return the ratio; 0 where there is nothing to divide by."""
-        return ratio(totals[..., 0], totals[..., 1])
+    empty = 0.0
 
     def per_query(self, statistics: Floats) -> Floats:
         """Return (n,) the ratio of each query; NaN where it does not enter."""
@@ -575,13 +568,6 @@ def _mean(name: str, label: str, description: str, **fields: Any) -> Callable[[V
     return declare
 
 
-def ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
-    """Return numerator over denominator, 0 where there is nothing to divide by."""
-    out: Floats = np.zeros_like(numerator)
-    np.divide(numerator, denominator, out=out, where=denominator != 0)
-    return out
-
-
 @_mean("recall", "R", "mean over queries of gold tables found / gold tables", rank=1)
 def _recall(judged: JudgedRankings, k: int) -> Floats:
     return ratio(judged.hits(k), judged.gold)
@@ -645,8 +631,8 @@ def _precision(judged: JudgedRankings, k: int) -> Floats:
 def _ndcg(judged: JudgedRankings, k: int) -> Floats:
     discounts = 1 / np.log2(np.arange(2, k + 2))
     if "gains" in judged.parts:  # the gain is the grade itself, as in trec_eval
-        graded = [part[:, :k] for part in judged.part("gains")]
-        return ratio(*(part @ discounts[: part.shape[1]] for part in graded))
+        gains, highest = (part[:, :k] for part in judged.part("gains"))
+        return ratio(gains @ discounts[: gains.shape[1]], highest @ discounts[: highest.shape[1]])
     met = judged.matched[:, :k]
     best = np.concatenate([[0.0], np.cumsum(discounts)])
     return ratio(met @ discounts[: met.shape[1]], best[np.minimum(judged.gold, k)])

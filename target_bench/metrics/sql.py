@@ -10,13 +10,11 @@ from math import isnan, nan, sqrt
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.reasoning import READING
 from target_bench.core.schema import Executed
-
-Floats = NDArray[np.float64]
+from target_bench.metrics.means import Floats, RatioMetric
 
 VERSION = "sql:1"
 """The version of these metrics, for identities of runs: raise it if values can change."""
@@ -129,7 +127,7 @@ class JudgedSQL:
     queries: Sequence[JudgedQuery]
 
 
-class MeanOverQueries(Metric[JudgedSQL]):
+class MeanOverQueries(RatioMetric[JudgedSQL]):
     """The mean of a value that each judged query has; queries that were not run are left out.
 
     Args:
@@ -161,21 +159,6 @@ class MeanOverQueries(Metric[JudgedSQL]):
                 "predicted SQL several times each to time them"
             )
         return np.column_stack([values, runnable]).astype(np.float64)
-
-    def counted(self, statistics: Floats) -> int:
-        """Return the queries that are runnable."""
-        return int(statistics[:, 1].sum())
-
-    def value(self, totals: Floats) -> Floats:
-        """Return the mean; NaN of nothing, so too for a query that is not runnable."""
-        counted = totals[..., 1]
-        out: Floats = np.full_like(counted, np.nan)
-        np.divide(totals[..., 0], counted, out=out, where=counted != 0)
-        return out
-
-    def weights(self, statistics: Floats) -> Floats:
-        """Return 1 for each query that is runnable, else 0."""
-        return statistics[:, 1]
 
 
 def _define(

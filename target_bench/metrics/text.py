@@ -14,12 +14,10 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.metrics.means import Floats, RatioMetric
 from target_bench.metrics.ngrams import matched
-
-Floats = NDArray[np.float64]
 
 VERSION = "text:1"
 """The version of these metrics and of BERTScore, for identities: raise it if values can change."""
@@ -70,10 +68,11 @@ class SacreBLEU(Metric[JudgedAnswers]):
 
         self.spec = _OF_SACREBLEU[name]
         self._reading = reading
-        self._scorer: Any = BLEU(**settings) if name == "sacrebleu" else CHRF(**settings)
+        self._is_bleu = name == "sacrebleu"
+        self._scorer: Any = BLEU(**settings) if self._is_bleu else CHRF(**settings)
         self._scorer.num_refs = -1 if n_references == "var" else int(n_references)
         self._sentence = self._scorer
-        if name == "sacrebleu" and "effective_order" not in settings:
+        if self._is_bleu and "effective_order" not in settings:
             self._sentence = BLEU(effective_order=True, **settings)
 
     @property
@@ -89,7 +88,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
 
     def _counts(self, text: str, references: tuple[str, ...]) -> list[float]:
         prepare = self._scorer._preprocess_segment
-        if self.name == "sacrebleu":
+        if self._is_bleu:
             tokens, *accepted = (prepare(whole).split() for whole in (text, *references))
             return _bleu_counts(tokens, accepted, self._scorer.max_ngram_order)
         known = self._scorer._extract_reference_info([prepare(r) for r in references])
@@ -127,7 +126,7 @@ def _bleu_counts(
     return [length, nearest, *correct, *(max(length - n, 0) for n in range(orders))]
 
 
-class MeanOverAnswers(Metric[JudgedAnswers]):
+class MeanOverAnswers(RatioMetric[JudgedAnswers]):
     """The mean over queries of a value that each answer has against its best reference.
 
     Args:
@@ -136,6 +135,8 @@ class MeanOverAnswers(Metric[JudgedAnswers]):
         measure: (answer, reference) -> its value, higher is better.
         reading: how the answers were read; empty if they are taken whole.
     """
+
+    empty = 0.0
 
     def __init__(
         self,
@@ -162,17 +163,6 @@ class MeanOverAnswers(Metric[JudgedAnswers]):
             for text, references in pairs
         ]
         return np.column_stack([np.array(best, dtype=np.float64), np.ones(len(best))])
-
-    def value(self, totals: Floats) -> Floats:
-        """Return the mean; 0 of nothing."""
-        counted = totals[..., 1]
-        out: Floats = np.zeros_like(counted)
-        np.divide(totals[..., 0], counted, out=out, where=counted != 0)
-        return out
-
-    def weights(self, statistics: Floats) -> Floats:
-        """Return 1 for each answer."""
-        return statistics[:, 1]
 
 
 def _signature(*parts: str) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.metric import MetricSpec
-from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
+from target_bench.metrics.means import Floats
+from target_bench.metrics.text import JudgedAnswers, MeanOverAnswers
 from target_bench.models.encoders.weights import LocalModel, quietly
 
 SPEC = MetricSpec(

@@ -7,7 +7,8 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.metric import MetricDefinition, MetricSpec, by_name
-from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
+from target_bench.metrics.means import Floats
+from target_bench.metrics.text import JudgedAnswers, MeanOverAnswers
 from target_bench.models.cross_encoder import Scorer
 from target_bench.tables.descriptions import JudgedDescriptions, references_of
 from target_bench.tables.totto_text import NULL

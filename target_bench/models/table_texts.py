@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.reasoning import READING
 from target_bench.metrics import bertscore
+from target_bench.metrics.means import MeanOfValues
 from target_bench.models import bartscore, bleurt
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.header_cell_scores import Part
-from target_bench.tables.means import MeanOfValues
 from target_bench.tables.table_metrics import (
     VERSION,
     AnswerTextMetric,

@@ -30,6 +30,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import parse_json
 from target_bench.core.text_tables import counted
 from target_bench.metrics import retrieval
+from target_bench.metrics.means import ratio
 
 Floats = NDArray[np.float64]
 
@@ -458,7 +459,7 @@ def _rankings(
         # Reciprocal rank and average precision are over the whole ranking that they are given.
         defined = retrieval.parse(family if family in ("mrr", "map") else metric)
         numerators, denominators = defined.measure(looked_at, depth)
-        values[metric] = retrieval.ratio(numerators, denominators)
+        values[metric] = ratio(numerators, denominators)
     yield SampleScores(path, name, task, tuple(queries), values)
 
 

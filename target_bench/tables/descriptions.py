@@ -12,10 +12,10 @@ from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
 
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.metrics.means import Floats, RatioMetric
 from target_bench.metrics.ngrams import Ngram, ngrams, shared
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 from target_bench.tables import totto_text
@@ -27,8 +27,6 @@ from target_bench.tables.totto_text import (
     tokens,
     values,
 )
-
-Floats = NDArray[np.float64]
 
 VERSION = "descriptions:2"
 """The version of these metrics, for identities: raise it if values can change."""
@@ -95,7 +93,7 @@ def references_of(n_references: str) -> str:
     return f"nrefs:{n_references}|null:{'none' if n_references == '1' else 'to three'}"
 
 
-class ParentMetric(Metric[JudgedDescriptions]):
+class ParentMetric(RatioMetric[JudgedDescriptions]):
     """The mean over sentences of PARENT's precision, recall or F, from 0 to 100.
 
     Each sentence is judged against its best reference, the one with the highest F; precision and
@@ -111,6 +109,8 @@ class ParentMetric(Metric[JudgedDescriptions]):
         n_references: how many references a query has, or ``var``, for the signature.
         reading: how the answers were read, for the signature; empty if they are taken whole.
     """
+
+    empty = 0.0
 
     def __init__(
         self, spec: MetricSpec, column: int, n_references: str = _VARIES, reading: str = ""
@@ -133,15 +133,8 @@ class ParentMetric(Metric[JudgedDescriptions]):
         column = examples.parents[:, self._column]
         return np.column_stack([column, np.ones(len(column))])
 
-    def value(self, totals: Floats) -> Floats:
-        """Return the mean; 0 of nothing."""
-        counted = totals[..., 1]
-        out: Floats = np.zeros_like(counted)
-        np.divide(totals[..., 0], counted, out=out, where=counted != 0)
-        return out
 
-
-class DescriptionBLEU(Metric[JudgedDescriptions]):
+class DescriptionBLEU(SacreBLEU):
     """Corpus BLEU by sacreBLEU, of the text as ToTTo's script prepares it or as it is.
 
     The script lower-cases and detokenises; missing references of up to three are the text
@@ -159,33 +152,22 @@ class DescriptionBLEU(Metric[JudgedDescriptions]):
     ) -> None:
         if official and n_references not in ("1", _VARIES):
             n_references = str(max(totto_text.ANNOTATORS, int(n_references)))
+        super().__init__("sacrebleu", n_references, reading)
         self.spec = spec
         self._official = official
-        self._reading = reading
-        self._bleu = SacreBLEU("sacrebleu", n_references)
 
     @property
     def signature(self) -> str:
         """SacreBLEU's own signature, what is done to the text before, and how it was read."""
-        own = self._bleu.signature.removeprefix("sacrebleu|")
         before = "pre:lc,moses-en,null" if self._official else "pre:none"
-        return "|".join(part for part in (self.name, before, own, self._reading) if part)
+        parts = (self.name, before, str(self._scorer.get_signature()), self._reading)
+        return "|".join(part for part in parts if part)
 
-    def statistics(self, examples: JudgedDescriptions) -> Floats:
+    def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, m) counts of sacreBLEU for each sentence."""
-        return self._bleu.statistics(examples.compared if self._official else examples)
-
-    def value(self, totals: Floats) -> Floats:
-        """Return the corpus score of summed counts."""
-        return self._bleu.value(totals)
-
-    def per_query(self, statistics: Floats) -> Floats:
-        """Return the sentence score of each answer."""
-        return self._bleu.per_query(statistics)
-
-    def bounds(self, _statistics: Floats) -> tuple[float, float]:
-        """Return 0 and 100."""
-        return 0.0, self.highest
+        if self._official and isinstance(examples, JudgedDescriptions):
+            examples = examples.compared
+        return super().statistics(examples)
 
 
 def _define(

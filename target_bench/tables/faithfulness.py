@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.reasoning import READING
-from target_bench.tables.means import MeanOfValues
+from target_bench.metrics.means import MeanOfValues
 
 VERSION = "support:2"
 """The version of the rules, for identities and signatures: raise it if values can change."""

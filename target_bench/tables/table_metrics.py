@@ -20,12 +20,12 @@ from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_na
 from target_bench.core.reasoning import READING
 from target_bench.core.registry import installed_version
 from target_bench.metrics import text as text_metrics
+from target_bench.metrics.means import MeanOfValues
 from target_bench.tables.answer_tables import FORMATS, Fault, TableFormat
 from target_bench.tables.compared_tables import ERROR_TYPES, ComparedTables
 from target_bench.tables.comparison import TableComparison, summed_types
 from target_bench.tables.header_cell_scores import Part, Similarity
 from target_bench.tables.markup import HTML_PARSER
-from target_bench.tables.means import MeanOfValues
 
 Compared = Sequence[ComparedTables]
 
