@@ -41,10 +41,6 @@ def build(
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the site.")] = Path(
         "site"
     ),
-    title: Annotated[
-        str | None,
-        option("Title of the overview. Default: the task, if all entries are about one."),
-    ] = None,
     submit_to: Annotated[
         str | None,
         option("Address that submissions are sent to, which the overview names.", metavar="URL"),
@@ -53,11 +49,10 @@ def build(
     """Read the entries, write the site, say what was written."""
     from target_bench.reporting.leaderboard.site import build as build_site
 
-    built = build_site(submissions, out, title=title, submit_to=submit_to)
-    shown = counted(built.entries, "entry")
-    rejected = f", {built.rejected:,} rejected and not shown" if built.rejected else ""
-    pages = counted(len(built.pages), "page")
-    typer.echo(f"{out / 'index.html'}: {shown}{rejected}, {pages}, {built.size / 1e6:,.1f} MB")
+    shown, rejected, pages = build_site(submissions, out, submit_to)
+    not_shown = f", {rejected:,} rejected and not shown" if rejected else ""
+    entries, n_pages = counted(shown, "entry"), counted(len(pages), "page")
+    typer.echo(f"{out / 'index.html'}: {entries}{not_shown}, {n_pages}")
 
 
 SUBMIT_HELP = """Pack runs as a submission to a leaderboard.
@@ -152,6 +147,7 @@ def verify(
             path.unlink(missing_ok=True)  # of a submission that is refused none stays
         else:
             verification.entry.write(path)
+            typer.echo(f"{path}: its scores, for leaderboard build", err=True)
     print_json(verification.to_json()) if as_json else _print(verification)
     if verification.verdict != "accepted":
         raise typer.Exit(EXIT_CODES[verification.verdict])

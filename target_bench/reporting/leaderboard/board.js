@@ -4,23 +4,20 @@ document.addEventListener("DOMContentLoaded", () => {
   const value = (id) => control(id)?.value ?? "";
   const table = control("scores");
 
-  function showColumns() {
+  function refresh() {
     for (const cell of document.querySelectorAll("[data-column]")) {
       const { k, of, kind } = cell.dataset;
-      cell.hidden = (k !== "" && value("k") !== "" && k !== value("k")) || (value("of") !== "" && of !== value("of")) || (kind === "time" && !control("times").checked);
+      const other = (id, its) => value(id) !== "" && value(id) !== its;
+      cell.hidden = (k !== "" && other("k", k)) || other("of", of) || (kind === "time" && !control("times").checked);
     }
-  }
-  function showRows() {
     const words = value("search").toLowerCase().split(/\s+/).filter(Boolean);
     const rows = [...table.tBodies[0].rows];
     for (const row of rows) {
-      const { words: text, kind, weights, training, source } = row.dataset;
-      const fits = (id, its) => value(id) === "" || value(id) === its;
       const scored = value("of") === "" || row.querySelector("td[data-column]:not([hidden])[data-text]") !== null;
-      row.hidden = !(scored && words.every((word) => text.includes(word)) && fits("kind", kind) && fits("weights", weights) && fits("training", training) && fits("source", source));
+      row.hidden = !scored || !words.every((word) => row.dataset.words.includes(word));
     }
     const shown = rows.filter((row) => !row.hidden).length;
-    control("found").textContent = shown === rows.length ? page.plural(rows.length, "system") : `${page.count(shown)} of ${page.plural(rows.length, "system")}`;
+    control("shown").textContent = shown === rows.length ? page.plural(rows.length, "system") : `${page.count(shown)} of ${page.plural(rows.length, "system")}`;
     control("nothing").hidden = shown > 0;
     control("region").hidden = shown === 0;
   }
@@ -30,11 +27,6 @@ document.addEventListener("DOMContentLoaded", () => {
     card.open = true;
     card.scrollIntoView();
   }
-  function refresh() {
-    showColumns();
-    showRows();
-  }
-
   if (table) {
     control("filters").addEventListener("input", refresh);
     control("filters").addEventListener("submit", (event) => event.preventDefault());

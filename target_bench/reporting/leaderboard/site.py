@@ -6,11 +6,8 @@ entries. It needs no data and no network, and works from disk and on any web hos
 
 import json
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from hashlib import sha256
-from operator import itemgetter
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -28,35 +25,23 @@ MARKER = "target-bench-site.json"
 
 _FOLDER = Path(__file__).parent
 _LONGEST = 20_000  # letters of the settings and the environment of a run
+_EMPTY: dict[str, Any] = {
+    "task": "", "title": "target-bench", "cutoffs": [], "k": 10, "mean_of": [], "columns": [],
+    "rows": [],
+}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
-    """A site that was written.
-
-    Attributes:
-        entries: how many are shown.
-        rejected: how many are not, because they were rejected.
-        pages: names of the pages, ``index.html`` first.
-        size: bytes of all files.
-    """
-
-    entries: int
-    rejected: int
-    pages: Sequence[str]
-    size: int
-
-
-def build(
-    submissions: Path, out: Path, *, title: str | None = None, submit_to: str | None = None
-) -> Built:
+def build(submissions: Path, out: Path, submit_to: str | None = None) -> tuple[int, int, list[str]]:
     """Write the site of all entries in a folder, with what papers report (``*.reported.json``).
 
     Args:
         submissions: the folder of ``*.entry.json``, in sub-folders perhaps.
         out: the folder of the site: new, empty, or an earlier site and nothing else.
-        title: of the site; default: that of the task, if all entries are about one.
         submit_to: the address that submissions are sent to, which the pages name.
+
+    Returns:
+        How many entries are shown, how many are not because they were rejected, and the names of
+        the pages, ``index.html`` first.
 
     Raises:
         ConfigError: ``out`` holds more than an earlier site, or ``submit_to`` is not an address.
@@ -73,10 +58,10 @@ def build(
     papers = [read_reported(path) for path in sorted(submissions.rglob(f"*{REPORTED}"))]
     accepted = {entry.id: entry for entry in read if entry.verdict != "rejected"}
     tasks = boards(accepted.values(), papers) or [_EMPTY]
-    pages = {_page_name(i, board["task"]): board for i, board in enumerate(tasks)}
+    pages = {f"{anchor(board['task'])}.html" if i else "index.html": board
+             for i, board in enumerate(tasks)}  # fmt: skip
     site = {
-        "site": title
-        or (f"{tasks[0]['title'] if len(tasks) == 1 else 'target-bench'} leaderboard"),
+        "site": f"{tasks[0]['title'] if len(tasks) == 1 else 'target-bench'} leaderboard",
         "tasks": [(name, board["title"]) for name, board in pages.items()],
         "rejected": len(read) - len(accepted),
         "papers": papers,
@@ -87,19 +72,15 @@ def build(
     for name, board in pages.items():
         files[name] = _rendered(board, here=name, cards=_cards(accepted, board), **site)
         files[name.removesuffix("html") + "json"] = json.dumps(board, allow_nan=False) + "\n"
-    size = _write(out, files)
-    return Built(len(accepted), len(read) - len(accepted), list(pages), size)
-
-
-_EMPTY: dict[str, Any] = {
-    "task": "", "title": "target-bench", "cutoffs": [], "k": 10, "mean_of": [], "columns": [],
-    "rows": [],
-}  # fmt: skip
-
-
-def _page_name(place: int, task: str) -> str:
-    """Return a file name that every file system and address can have."""
-    return f"{anchor(task)}.html" if place else "index.html"
+    with refused("be written", out, "-o"):
+        out.mkdir(parents=True, exist_ok=True)
+        before = _listed(out) - set(files)
+        marker = json.dumps({"files": sorted({*files, *before})}, indent=1)
+        for name, text in {MARKER: marker, **files}.items():
+            atomic_write(out / name, text.encode())
+        for name in before:
+            (out / name).unlink(missing_ok=True)
+    return len(accepted), len(read) - len(accepted), list(pages)
 
 
 def anchor(text: str) -> str:
@@ -116,71 +97,48 @@ def _rendered(board: Mapping[str, Any], **site: Any) -> str:
         "\n".join(map(shown, value.split("\n"))) if type(value) is str else value
     )
     jinja.filters |= {"anchor": anchor, "title_of": corpus_title}
+    ranking = (i for i, column in enumerate(board["columns"])
+               if column["kind"] == "score" and column["k"] in (None, board["k"]))  # fmt: skip
     return jinja.get_template("board.html.j2").render(
         board=board,
         level=LEVEL,
-        corpus_title=corpus_title,
+        leading=next(ranking, None),
         commands=_commands(board),
-        rank_groups=_rank_groups(board),
         **page_parts(_FOLDER, ["board.js"], "board.css"),
         date=today(),
         **site,
     )
 
 
-def _rank_groups(
-    board: Mapping[str, Any],
-) -> list[tuple[Mapping[str, Any], list[tuple[int, int, list[str]]]]]:
-    """Return, for each column of scores of two systems or more, first and last rank and systems."""
-    times = Counter(row["name"] for row in board["rows"])
-    columns = []
-    for i, column in enumerate(board["columns"]):
-        ranked = [(row["cells"][i], row) for row in board["rows"]]
-        rows = [(c["value"], c["ranks"], row) for c, row in ranked if c and "ranks" in c]
-        rows.sort(key=itemgetter(0), reverse=not column["lower"])
-        groups: dict[tuple[int, int], list[str]] = {}
-        for _, ranks, row in rows:
-            name = row["name"] if times[row["name"]] == 1 else f"{row['name']} ({row['retriever']})"
-            groups.setdefault(ranks, []).append(name)
-        if len(rows) > 1:
-            columns.append((column, [(*ranks, names) for ranks, names in groups.items()]))
-    return columns
-
-
-def _cards(entries_by_id: Mapping[str, Entry], board: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _cards(entries_by_id: Mapping[str, Entry], board: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     """Return each entry of a board, with its runs of this task and how they were made."""
-    ids = sorted({row["entry"] for row in board["rows"] if row["entry"] is not None})
     cards = []
-    for entry in (entries_by_id[id_] for id_ in ids):
+    for name in sorted({row["entry"] for row in board["rows"] if row["entry"] is not None}):
         runs = []
-        for run in entry.runs:
+        for run in entries_by_id[name].runs:
             if run.task == board["task"]:
                 made = {
                     "retriever": run.retriever_identity,
                     "generator": run.generator_identity,
                     "environment": run.environment,
                 }
-                counts = (run.answers or run.counts).to_json()
-                shown_counts = {name: n for name, n in counts.items() if n}
-                runs.append((run, shown_counts, json.dumps(made, indent=1)[:_LONGEST]))
-        cards.append({"entry": entry, "runs": runs})
+                counts = {n: x for n, x in (run.answers or run.counts).to_json().items() if x}
+                runs.append((run, counts, json.dumps(made, indent=1)[:_LONGEST]))
+        cards.append((entries_by_id[name], runs))
     return cards
 
 
 def _commands(board: Mapping[str, Any]) -> str:
     """Return the commands that make and verify a submission to a board of rankings."""
     plain = (c for c in board["columns"] if c["corpus"] and " + " not in c["data"])
-    corpora = list(dict.fromkeys(column["corpus"] for column in plain)) or ["ottqa"]
+    corpora = dict.fromkeys(column["corpus"] for column in plain) or ["ottqa"]
+    options = " ".join(f"--corpus {quote(name)}" for name in corpora)
     cutoffs = ",".join(map(str, board["cutoffs"])) or "10"
-    return "\n".join(
-        [
-            f"target-bench run --task {quote(board['task'] or 'retrieval')} "
-            + " ".join(f"--corpus {quote(name)}" for name in corpora)
-            + " \\",
-            f"    --retriever my_file.py:Mine --top-k {cutoffs}",
-            "target-bench leaderboard submit RUN... -o team.tbs.zip --card card.yaml",
-            "target-bench leaderboard verify team.tbs.zip",
-        ]
+    return (
+        f"target-bench run --task {quote(board['task'] or 'retrieval')} {options} \\\n"
+        f"    --retriever my_file.py:Mine --top-k {cutoffs}\n"
+        "target-bench leaderboard submit RUN... -o team.tbs.zip --card card.yaml\n"
+        "target-bench leaderboard verify team.tbs.zip"
     )
 
 
@@ -206,17 +164,3 @@ def _listed(out: Path) -> set[str]:
         return {name for name in names if Path(name).name == name}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
-
-
-def _write(out: Path, files: Mapping[str, str]) -> int:
-    """Write all files, each whole or not at all, and return their bytes."""
-    with refused("be written", out, "-o"):
-        out.mkdir(parents=True, exist_ok=True)
-        before = _listed(out) - set(files)
-        marker = json.dumps({"files": sorted({*files, *before})}, indent=1)
-        atomic_write(out / MARKER, marker.encode())
-        for name, text in files.items():
-            atomic_write(out / name, text.encode())
-        for name in before:
-            (out / name).unlink(missing_ok=True)
-    return sum(len(text.encode()) for text in files.values())
