@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS, MOVED_OUT
+from target_bench.cli.earlier_spellings import GONE, MOVED_COMMANDS, MOVED_OPTIONS
 from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
@@ -398,20 +398,13 @@ class Commands(TyperGroup):
         Raises:
             ConfigError: it stands in a group now, or is a script of the repository.
         """
-        for name in (" ".join(args[:2]), *args[:1]):
-            if name in MOVED_OUT:
-                raise ConfigError(
-                    f"`target-bench {name}` is no command any more: in a checkout of the "
-                    f"repository run `{MOVED_OUT[name]}` (--help lists its options)"
-                )
-        for words in (args[:2], args[:1]):
-            new = MOVED_COMMANDS.get(" ".join(words))
-            if new is not None:
-                rest = args[len(words) :]
-                raise ConfigError(
-                    f"`target-bench {' '.join(words)}` is now "
-                    f"`target-bench {' '.join([new, *rest])}`"
-                )
+        for n in (2, 1):
+            name = " ".join(args[:n])
+            if name in GONE:
+                raise ConfigError(f"`target-bench {name}` is no command any more: {GONE[name]}")
+            if name in MOVED_COMMANDS:
+                new = " ".join([MOVED_COMMANDS[name], *args[n:]])
+                raise ConfigError(f"`target-bench {name}` is now `target-bench {new}`")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

@@ -13,7 +13,7 @@ MOVED_COMMANDS = {
 }
 """Command at the top -> where it stands now."""
 
-MOVED_OUT = {
+_SCRIPTS = {
     "tables arena": "python -m benchmarks.table_metrics.table2",
     "tables perturb": "python -m benchmarks.table_metrics.known_errors",
     "train set-size": "python -m examples.training.set_size",
@@ -22,6 +22,15 @@ MOVED_OUT = {
     "train": "python -m examples.training.train",
 }
 """Command -> the script of the repository that does today what it did."""
+
+GONE = {
+    "runs diff": "two manifests differ as files do: diff RUN/manifest.json OTHER/manifest.json",
+    **{
+        name: f"in a checkout of the repository run `{script}` (--help lists its options)"
+        for name, script in _SCRIPTS.items()
+    },
+}
+"""Command -> what to do instead."""
 
 _TASK_SETTINGS = {
     "--engine": "--task text-to-sql:engine=",

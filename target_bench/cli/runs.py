@@ -187,33 +187,6 @@ def _cell(value: Any) -> str:
     return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-@app.command("diff", help="The differences of two runs: identity, environment, scores.")
-def diff(
-    run: RunName,
-    other: Annotated[str, argument(metavar="RUN")],
-    out: RunsIn = RUNS,
-    as_json: AsJson = False,
-) -> None:
-    """Print one line per difference."""
-    from dataclasses import asdict
-
-    from target_bench.runs.differences import differences
-    from target_bench.runs.find import find
-    from target_bench.runs.result import read_run
-
-    first, second = find(run, out), find(other, out)
-    changes = differences(read_run(first), read_run(second))
-    if as_json:
-        print_json([asdict(each) for each in changes])
-        return
-    rows = [[f"{each.part}.{each.path}", _cell(each.first), _cell(each.second)] for each in changes]
-    if rows:
-        columns = [Column("what"), *(Column(_id(run), prose=True) for run in (first, second))]
-        print_tables(TextTable(columns, rows))
-    else:
-        say("the two runs differ in nothing")
-
-
 EXPORT_HELP = """Write a run for other tools.
 
 `target-bench runs export runs/retrieval-mini-... --format trec -o trec/` writes run.trec and

@@ -95,61 +95,54 @@ def opened_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
         StoreError: the file is not a baseline, or cannot be read.
     """
     path = Path(name)
-    if path.suffix != ".json":
-        stored = find(name, root)
-        if not stored.samefile(run):
-            yield stored
-            return
-        with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
-            yield _unpacked(_document(Result(stored)), Path(scratch))
-        return
-    if not path.is_file():
-        raise ConfigError(
-            f"{path}: there is no such file; write it with target-bench gate {path} --run RUN "
-            "--update"
-        )
-    again = f"write it again with target-bench gate {path} --run RUN --update"
     with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
+        if path.suffix != ".json":
+            stored = find(name, root)
+            is_run = stored.samefile(run)
+            yield _unpacked(_document(Result(stored)), Path(scratch)) if is_run else stored
+            return
+        update = f"target-bench gate {path} --run RUN --update"
+        if not path.is_file():
+            raise ConfigError(f"{path}: there is no such file; write it with {update}")
         try:
             folder = _unpacked(parse_json(path.read_bytes()), Path(scratch))
         except _UNREADABLE as error:
-            raise StoreError(f"{path}: is not a baseline file ({error}); {again}") from error
+            raise StoreError(
+                f"{path}: is not a baseline file ({error}); write it again with {update}"
+            ) from error
         try:
             yield folder
+        except DataError as error:  # the file is meant, and not its copy
+            raise DataError(str(error).replace(str(folder), str(path))) from error
         except StoreError as error:
             if str(folder) not in str(error):
                 raise
-            problem, _, _ = str(error).replace(str(folder), folder.name).partition("; ")
-            raise StoreError(f"{path}: damaged ({problem}); {again}") from error
-        except DataError as error:
-            raise DataError(str(error).replace(str(folder), str(path))) from error
+            problem = str(error).replace(str(folder), folder.name).partition("; ")[0]
+            raise StoreError(
+                f"{path}: damaged ({problem}); write it again with {update}"
+            ) from error
 
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, StoreError)
 
 
 def _unpacked(document: dict[str, Any], scratch: Path) -> Path:
+    """Write the files of a baseline into folders of runs, and return the folder of its run."""
     if document["target_bench_baseline"] != FORMAT:
         raise ValueError(f"format {document['target_bench_baseline']!r}, expected {FORMAT}")
-    files = document["files"]
-    if not isinstance(files, dict):
-        raise TypeError("files: expected an object")
+    runs = {document["run"]: dict(document["files"])}
     if (rankings := document.get("rankings")) is not None:
-        folder = _made(scratch, rankings["run"])
-        (folder / "manifest.json").write_text(rankings["manifest.json"], encoding="utf-8")
-    folder = _made(scratch, document["run"])
-    for file in _TEXT:
-        (folder / file).write_text(files[file], encoding="utf-8")
-    for file in _BINARY:
-        if file in files:
-            (folder / file).write_bytes(base64.b64decode(files[file], validate=True))
-    return folder
-
-
-def _made(scratch: Path, name: Any) -> Path:
-    """Return the folder of a run, made anew; a name that is none of a run is refused."""
-    if not isinstance(name, str) or key_of(Path(name)) is None or Path(name).name != name:
-        raise ValueError(f"run: {name!r:.80} is not the name of a run")
-    folder = scratch / name
-    folder.mkdir()
-    return folder
+        runs[rankings["run"]] = {"manifest.json": rankings["manifest.json"]}
+    for name, files in runs.items():
+        if key_of(Path(name)) is None or Path(name).name != name:
+            raise ValueError(f"run: {name!r:.80} is not the name of a run")
+        (scratch / name).mkdir()
+        for file in (*_TEXT, *_BINARY):
+            if file in files:
+                content = files[file]
+                is_text = file in _TEXT
+                encoded = content.encode() if is_text else base64.b64decode(content, validate=True)
+                (scratch / name / file).write_bytes(encoded)
+    if missing := [file for file in _TEXT if file not in document["files"]]:
+        raise ValueError(f"files: no {missing[0]}")
+    return scratch / document["run"]

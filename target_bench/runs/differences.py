@@ -5,16 +5,15 @@ A run is called by the user's names, or by the settings in which it differs from
 runs of one plug-in share is left out; where only one run has a plug-in, all its settings stand.
 """
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import packages_in
 from target_bench.core.settings import written_settings
 from target_bench.runs.find import repeat_of
+from target_bench.runs.manifest import flat
 from target_bench.runs.result import Result
 from target_bench.runs.times import USED
 
@@ -28,8 +27,7 @@ _SHORTEST = 6
 """Characters of a run's id that a label ends with where nothing else tells two runs apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(NamedTuple):
     """A plug-in of a run as it was asked for.
 
     Attributes:
@@ -136,7 +134,7 @@ def labels(runs: Sequence[Result]) -> list[str]:
 
     It is the name that the user gave, or the plug-in with the settings that differ from the other
     runs of this plug-in. Runs that agree in these get what else they differ in: other settings,
-    else versions of packages, else the beginning of their id, else the folder.
+    else the beginning of their id, else the folder.
     """
     of_runs = [plugins(run) for run in runs]
     of_kind = {
@@ -144,7 +142,7 @@ def labels(runs: Sequence[Result]) -> list[str]:
         for kind in ("retriever", "generator")
     }
     called = [" + ".join(filter(None, parts)) for parts in zip(*of_kind.values(), strict=True)]
-    for tell in (_settings_apart, _packages_apart, _ids_apart):
+    for tell in (_settings_apart, _ids_apart):
         called = _apart(called, runs, tell)
     return called
 
@@ -165,7 +163,11 @@ def _labels_of(plugins: Sequence[Plugin | None]) -> list[str]:
     return shown
 
 
-def _apart(called: Sequence[str], runs: Sequence[Result], tell: Any) -> list[str]:
+def _apart(
+    called: Sequence[str],
+    runs: Sequence[Result],
+    tell: Callable[[Sequence[Result]], Sequence[str]],
+) -> list[str]:
     """Return the labels; those that several runs have with what tells these runs apart."""
     added = list(called)
     for label in {label for label in called if called.count(label) > 1}:
@@ -188,20 +190,6 @@ def _setting_text(name: str, value: str | None) -> str:
     return value or "" if name in _ALONE else f"{name}={'default' if value is None else value}"
 
 
-def _packages_apart(runs: Sequence[Result]) -> list[str]:
-    of_runs = [_packages(run) for run in runs]
-    names = varying(of_runs)
-    return [", ".join(f"{name} {used.get(name, 'not used')}" for name in names) for used in of_runs]
-
-
-def _packages(run: Result) -> Mapping[str, str]:
-    """Return package -> version of those that rankings and answers of a run were made with."""
-    environments = (part.manifest.environment for part in (run.retrieval, run))
-    return {
-        name: v for environment in environments for name, v in environment.get(USED, {}).items()
-    }
-
-
 def _ids_apart(runs: Sequence[Result]) -> list[str]:
     if len({run.id for run in runs}) < len(runs):  # the same run, made twice
         return [str(run.folder) for run in runs]
@@ -209,73 +197,6 @@ def _ids_apart(runs: Sequence[Result]) -> list[str]:
     while len({run.id[:n] for run in runs}) < len({run.id for run in runs}):
         n += 1
     return [run.id[:n] for run in runs]
-
-
-PARTS = ("identity", "asked", "environment", "seconds", "scores", "counts")
-
-
-@dataclass(frozen=True, slots=True)
-class RunDifference:
-    """One entry that is not the same in both.
-
-    Attributes:
-        part: ``identity`` (what makes it another run), ``asked``, ``environment``, ``seconds``,
-            ``scores`` or ``counts``.
-        path: where it stands, with dots.
-        first: what the first run has, or None.
-        second: what the second run has, or None.
-    """
-
-    part: str
-    path: str
-    first: Any
-    second: Any
-
-
-def differences(first: Result, second: Result) -> list[RunDifference]:
-    """Return the entries in which two runs differ, part by part.
-
-    Raises:
-        StoreError: a manifest or scores file is damaged.
-    """
-    mine, theirs = _whole(first), _whole(second)
-    differing: list[RunDifference] = []
-    for part in PARTS:
-        here, there = dict(flat(mine.get(part))), dict(flat(theirs.get(part)))
-        pairs = {path: (here.get(path), there.get(path)) for path in {**here, **there}}
-        differing += [RunDifference(part, path, a, b) for path, (a, b) in pairs.items() if a != b]
-    return differing
-
-
-def _whole(run: Result) -> dict[str, Any]:
-    """Return part -> its content."""
-    parts = {
-        "identity": run.identity.content,
-        "asked": run.asked.to_json(),
-        "environment": run.manifest.environment,
-        "seconds": run.own_times.seconds,
-    }
-    if not run.is_scored:
-        return parts
-    return {
-        **parts,
-        "scores": {name: score.to_json()["value"] for name, score in run.scores.items()},
-        "counts": run.denominators,
-    }
-
-
-def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Return dotted path -> value; a list of texts, such as metrics, is a set of paths."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from flat(inner, f"{path}.{name}" if path else str(name))
-    elif isinstance(value, list) and path == "metrics":
-        for text in value:
-            yield f"metrics: {text}", True
-    elif isinstance(value, list):
-        yield path, json.dumps(value, ensure_ascii=False)
-    elif value is not None or path:
-        yield path, value
 
 
 def other_versions(runs: Sequence[Result], metrics: Sequence[str]) -> str | None:

@@ -5,9 +5,10 @@ from typing import Any
 
 from target_bench.core.errors import StoreError
 from target_bench.metrics.scores import spec_of
-from target_bench.runs.differences import flat
 from target_bench.runs.integrity import check
+from target_bench.runs.manifest import flat
 from target_bench.runs.result import Result
+from target_bench.runs.times import cold
 
 _UNKNOWN: Mapping[str, Any] = {
     **{"task": "", "corpus": "", "split": "", "about": None, "label": ""},
@@ -68,7 +69,7 @@ def described(run: Result) -> dict[str, Any]:
     Raises:
         StoreError: the manifest or the scores cannot be read.
     """
-    manifest, checked, times = run.manifest, check(run.folder), run.own_times
+    manifest, checked, times = run.manifest, check(run.folder), cold(run.manifest)
     scores = run.scores if run.is_scored else {}
     document: dict[str, Any] = {
         "run": str(run.folder),

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 
-from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.errors import ConfigError, StoreError, did_you_mean
 from target_bench.core.text_tables import counted
 from target_bench.runs.manifest import Command, key_of, read_manifest
 
@@ -71,34 +70,30 @@ def find(name: str | Path, root: Path) -> Path:
         if folder.is_dir() and str(name) not in ("", ".", ".."):
             raise ConfigError(f"{folder} is not a run folder: it holds no manifest.json")
     beginning = _beginning(name, root)
-    folders = beginning or labelled(str(name), root)
-    by_name = {folder.name: folder for folder in reversed(folders)}  # repetitions have one name
+    # Repetitions of a cell have one name; the first stands for them.
+    by_name = {f.name: f for f in reversed(beginning or labelled(str(name), root))}
     if len(by_name) == 1:
-        return folders[0]
+        return next(iter(by_name.values()))
     if by_name:
         lines = [n if beginning else n + _facts(folder) for n, folder in sorted(by_name.items())]
-        if len(lines) > _LISTED:
-            lines[_LISTED:] = [f"and {len(lines) - _LISTED} more"]
+        lines[_LISTED:] = [f"and {more} more"] if (more := len(lines) - _LISTED) > 0 else []
         how = "begin so; write more" if beginning else "are called so; write the id"
         raise ConfigError(
             "\n  ".join([f"{name}: {len(by_name)} runs {how} of the one that you mean:", *lines])
         )
     known = [text for f, command in _commands(root) for text in (command.label, f.name)]
-    near = get_close_matches(str(name), known, 1)
-    is_short = len(Path(name).name) < _SHORTEST
     raise ConfigError(
-        f"{name}: neither a run folder nor the name or id of a run in {root}"
-        + f", of which {_SHORTEST} characters at least are needed" * is_short
-        + "".join(f". Did you mean {text!r}?" for text in near)
-        + f"{' See' if near else '; see'} target-bench runs list --out {root}"
+        f"{name}: neither a run folder nor the name or id of a run in {root}, of which "
+        f"{_SHORTEST} characters at least are needed.{did_you_mean(str(name), known)} See "
+        f"target-bench runs list --out {root}"
     )
 
 
 def _facts(folder: Path) -> str:
     """Return what tells runs of a name apart, beside task and corpus, which their folders name."""
     manifest = read_manifest(folder)
-    of_queries = "" if manifest.queries is None else f" of {counted(manifest.queries, 'question')}"
-    return f"{of_queries}, {(manifest.started or '')[:16].replace('T', ' ')}"
+    n_queries = "" if manifest.queries is None else f" of {counted(manifest.queries, 'question')}"
+    return f"{n_queries}, {(manifest.started or '')[:16].replace('T', ' ')}"
 
 
 def labelled(name: str, root: Path) -> list[Path]:

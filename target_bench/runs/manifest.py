@@ -9,7 +9,7 @@ and value. Entries that this version does not know are kept and written back.
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
@@ -149,13 +149,16 @@ class Command(Entries):
         return self.about is not None and self.generator is None
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What tables call retriever and generator: their names, else how they were asked for."""
+        retriever = self.retriever_name or self.retriever
+        generator = self.generator_name or self.generator
+        return tuple(filter(None, (retriever, generator)))
+
+    @property
     def label(self) -> str:
         """What ranked, and what answered if anything did."""
-        names = (
-            self.retriever_name or self.retriever,
-            self.generator_name or self.generator,
-        )
-        return " + ".join(filter(None, names))
+        return " + ".join(self.names)
 
     def to_json(self) -> dict[str, Any]:
         """Return the mapping entry -> value, without empty entries except ``corpus``."""
@@ -347,3 +350,17 @@ def _plain(value: Any) -> Any:
         return dict(value)
     as_python = getattr(value, "tolist", None)  # numpy's arrays and scalars
     return as_python() if callable(as_python) else [type(value).__name__, str(value)]
+
+
+def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Return dotted path -> value; a list of texts, such as metrics, is a set of paths."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from flat(inner, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list) and path == "metrics":
+        for text in value:
+            yield f"metrics: {text}", True
+    elif isinstance(value, list):
+        yield path, json.dumps(value, ensure_ascii=False)
+    elif value is not None or path:
+        yield path, value

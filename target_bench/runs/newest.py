@@ -5,14 +5,14 @@ run can say (``differences.labels``) makes a system: plug-ins, their settings, o
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import counted
-from target_bench.runs.differences import plugins, system_of
+from target_bench.runs.differences import system_of
 from target_bench.runs.find import repeat_of, run_folders
 from target_bench.runs.result import Result, data_options, option_text
 
@@ -58,30 +58,27 @@ def newest_runs(
     scored = sorted(filter(_is_readable, finished), key=_began)
     if not scored:
         raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
-    built_on = {run.retrieval.folder for run in scored if run.retrieval is not run}
     known: set[tuple[Any, ...]] = set()
     # Rankings that were made for answers to some of the questions are asked for last.
     for newest in sorted(scored, key=lambda run: (run.asked.is_basis, -_began(run))):
         if (values := tuple(part(newest) for part in shared.values())) in known:
             continue
         known.add(values)
-        systems, left_out = _beside(newest, scored, shared, built_on)
+        systems, left_out = _beside(newest, scored, shared)
         if {run.label for run in systems}.issuperset(names):
             if len(scored) < len(finished):
                 left_out["that cannot be read (runs fsck)"] = len(finished) - len(scored)
             first = min(systems, key=_merit_as_baseline)
-            systems.remove(first)
-            return [run.folder for run in (first, *systems)], _sentence(left_out, root)
+            systems.sort(key=lambda run: run is not first)
+            return [run.folder for run in systems], _sentence(left_out, root)
     return [], None
 
 
 def _is_readable(run: Result) -> bool:
     try:
-        run.retrieval.manifest  # noqa: B018 (whether it, and that of the run, can be read)
-        run.all_scores  # noqa: B018 (the same)
+        return bool(run.retrieval.manifest and run.all_scores is not None)
     except StoreError:
         return False
-    return True
 
 
 def _began(run: Result) -> float:
@@ -91,27 +88,24 @@ def _began(run: Result) -> float:
 
 
 def _beside(
-    newest: Result, scored: list[Result], shared: Shared, built_on: Collection[Path]
+    newest: Result, scored: Sequence[Result], shared: Shared
 ) -> tuple[list[Result], Counter[str]]:
     """Return the newest run of each system, by their beginning, and how many others there are."""
+    built_on = {run.retrieval.folder for run in scored if run.retrieval is not run}
     systems: dict[tuple[str, ...], Result] = {}
     left_out: Counter[str] = Counter()
     for run in scored:
         other = next((name for name, part in shared.items() if part(run) != part(newest)), None)
         if other:
-            if run.folder not in built_on:
-                left_out[_told_apart(run, newest, other)] += 1
+            left_out[_told_apart(run, newest, other)] += run.folder not in built_on
         elif repeat_of(run.folder) != repeat_of(newest.folder):
             left_out["repeated by a sweep"] += 1
         else:
-            system = (*system_of(run), *(str(COMPARED[name](run)) for name in _DATA))
-            if systems.pop(system, None):
+            data = (run.task, run.identity.corpus_fingerprint, run.identity.queries_fingerprint)
+            if systems.pop(system := (*system_of(run), *data), None):
                 left_out["older, of the same system"] += 1
             systems[system] = run
-    return list(systems.values()), left_out
-
-
-_DATA = ("task", "tables", "queries")
+    return list(systems.values()), +left_out
 
 
 def _told_apart(run: Result, newest: Result, part: str) -> str:
@@ -123,9 +117,7 @@ def _told_apart(run: Result, newest: Result, part: str) -> str:
 
 def _merit_as_baseline(run: Result) -> tuple[bool, bool, float]:
     """Return a key: the smallest is that of the baseline."""
-    retriever = plugins(run).get("retriever")
-    is_bm25 = retriever is not None and retriever.target == "bm25" and not retriever.settings
-    return run.is_bound, not is_bm25, _began(run)
+    return run.is_bound, run.asked.retriever != "bm25" or run.names[0] != "bm25", _began(run)
 
 
 def _sentence(left_out: Counter[str], root: Path) -> str | None:

@@ -4,9 +4,9 @@ import math
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
@@ -14,8 +14,7 @@ from target_bench.core.schema import Dataset, Query, Retrieval, TableId
 from target_bench.runs.trec import word, words_of
 
 
-@dataclass(frozen=True)
-class RunFile:
+class RunFile(NamedTuple):
     """A run file, read.
 
     Attributes:
@@ -58,10 +57,8 @@ def read(path: Path, dataset: Dataset) -> RunFile:
         DataError: the file cannot be read, a line is none of its format, a table or query is not
             in the corpus, or a query has a table twice.
     """
-    if path.is_dir():
-        raise DataError(f"--run {path}: is a folder; name the file, as in {path}/retrieval.jsonl")
     if not path.is_file():
-        raise DataError(f"--run {path}: there is no such file")
+        raise DataError(f"--run {path}: there is no such file (of a run folder: retrieval.jsonl)")
     release = Release(path.parent, str(path))
     with release.open(path) as file:
         json_lines = file.read(1024).removeprefix(BOM_UTF8).lstrip().startswith(b"{")
@@ -98,24 +95,16 @@ class _Names:
             self._tables |= {name: t for t, name in words_of(ids).items()}
 
     def query(self, name: str, place: str) -> str:
-        """Return the id of a query.
-
-        Raises:
-            DataError: there is none of this name.
-        """
-        if name not in self._queries:
-            raise DataError(
-                f"{place}: query {name!r} is not in {self._where}. Name the split the run is of "
-                "with --split."
-            )
-        return self._queries[name]
+        """Return the id of a query."""
+        if name in self._queries:
+            return self._queries[name]
+        raise DataError(
+            f"{place}: query {name!r} is not in {self._where}. Name the split the run is of with "
+            "--split."
+        )
 
     def table(self, name: Any, place: str) -> TableId:
-        """Return the id of a table: its id or word, ``database__table``, or a pair of ids.
-
-        Raises:
-            DataError: there is none of this name.
-        """
+        """Return the id of a table: its id or word, ``database__table``, or a pair of ids."""
         if isinstance(name, str) and name in self._tables:
             return self._tables[name]
         names = name.partition("__")[::2] if isinstance(name, str) else name  # as others write it

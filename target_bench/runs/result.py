@@ -215,12 +215,7 @@ class Result:
     @property
     def names(self) -> tuple[str, ...]:
         """What tables call retriever and generator: their names, else how they were asked for."""
-        command = self.asked
-        both = (
-            command.retriever_name or command.retriever,
-            command.generator_name or command.generator,
-        )
-        return tuple(filter(None, both))
+        return self.asked.names
 
     @property
     def label(self) -> str:
@@ -254,11 +249,12 @@ class Result:
         And ``missing_gold``, where gold tables were missing.
         """
         missing = self.missing_gold
+        mixed_in = [mixed.spec for mixed in self.retrieval.manifest.distractors]
         return {
             "corpus": self.identity.corpus_fingerprint,
             "queries": self.identity.queries_fingerprint,
             "files": dict(self.manifest.files),
-            "distractors": self._distractors,
+            "distractors": mixed_in or list(self.asked.distractors),
             **({"missing_gold": missing} if missing else {}),
         }
 
@@ -269,12 +265,6 @@ class Result:
         Empty where all were there.
         """
         return self.retrieval.manifest.missing_gold or self.manifest.missing_gold
-
-    @property
-    def _distractors(self) -> list[str]:
-        """How each set of distractors was asked for, as it was written."""
-        written = [mixed.spec for mixed in self.retrieval.manifest.distractors]
-        return written or list(self.asked.distractors)
 
     # Scores
 
@@ -432,11 +422,7 @@ class Result:
     def _no_metric(self, metric: str, known: Iterable[str]) -> str:
         """Return the message for a metric that is not among the scores: those like it, and some."""
         names = list(known)
-        variants = [name for name in names if name.startswith(f"{metric}[")]
-        hint = (
-            f" Did you mean {' or '.join(variants)}?" if variants else did_you_mean(metric, names)
-        )
-        there = first_of(names, _NAMED)
+        hint, there = did_you_mean(metric, names), first_of(names, _NAMED)
         return f"{self.folder.name}: no metric {metric!r}.{hint} There are {there}"
 
     def measured(self, metric: str) -> Measured:
@@ -603,20 +589,16 @@ class Result:
     # Times
 
     @property
-    def own_times(self) -> ColdTimes:
-        """The times of its own stages that may be shown, without those of other runs."""
-        return cold(self.manifest)
-
-    @property
     def times(self) -> ColdTimes:
         """The times that may be shown: nothing in them came out of a cache.
 
         Those of the rankings that answers are built on are included. A reused run keeps the times
         of its first time.
         """
+        own = cold(self.manifest)
         if self.retrieval is self:
-            return self.own_times
-        ranked, own = self.retrieval.own_times, self.own_times
+            return own
+        ranked = cold(self.retrieval.manifest)
         return replace(
             ranked,
             seconds={**ranked.seconds, **own.seconds},
@@ -769,15 +751,13 @@ class Results(Sequence[Result]):
         return self._named(index) if isinstance(index, str) else self._results[index]
 
     def _named(self, name: str) -> Result:
-        called = [
-            result for result in self._results if name == result.label or name in result.names[:1]
-        ]
+        called = [run for run in self if name == run.label or name in run.names[:1]]
         if len(called) == 1:
             return called[0]
         places = [
-            f"{i}: {result.label} on {result.corpus} {result.split}, {result.task}"
-            for i, result in enumerate(self._results)
-            if result in called or not called
+            f"{i}: {run.label} on {run.corpus} {run.split}, {run.task}"
+            for i, run in enumerate(self)
+            if run in called or not called
         ]
         how_many = f"{len(called)} results are" if called else "no result is"
         raise ConfigError(
@@ -787,17 +767,6 @@ class Results(Sequence[Result]):
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self._results)
-
-    def __add__(self, other: "Results") -> "Results":
-        """Return the results of both, those of a run that is in both once.
-
-        Raises:
-            DataError: two of them are of the same split of a corpus, but not of the same data.
-        """
-        if not isinstance(other, Results):
-            return NotImplemented
-        folders = {result.folder for result in self}
-        return Results([*self, *(result for result in other if result.folder not in folders)])
 
     @property
     def scores(self) -> Mapping[str, Score]:
@@ -819,12 +788,9 @@ class Results(Sequence[Result]):
 
     @property
     def _only(self) -> Result:
-        if len(self._results) != 1:
-            names = ", ".join(f"{i}: {r.corpus}" for i, r in enumerate(self._results))
-            raise ConfigError(
-                f"there are {len(self)} results; choose one, as in results[0] ({names})"
-            )
-        return self._results[0]
+        if len(self._results) == 1:
+            return self._results[0]
+        raise ConfigError(f"there are {len(self)} results; choose one, as in results[0]")
 
     def to_arrow(self) -> "pyarrow.Table":
         """One row per query: what was run, the query and its ranking, one column per metric.
@@ -864,7 +830,12 @@ class Results(Sequence[Result]):
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        return data_frame(self.to_arrow())
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("pandas", "pandas", "to_pandas") from error
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that ``target-bench run --json`` prints."""
@@ -1088,26 +1059,7 @@ def group_tables(results: Sequence[Result], every: bool = False) -> list[TextTab
             if not set(names) <= set(metrics):
                 starts = range(0, len(names), _IN_A_TABLE)
                 tables += [_table(results, names[i : i + _IN_A_TABLE], timed=False) for i in starts]
-        tables += _index_tables(results)
     return tables
-
-
-def _index_tables(results: Sequence[Result]) -> list[TextTable]:
-    """Return a table of the time and size of each index; none where neither is known."""
-    ranked = list({result.retrieval.folder: result.retrieval for result in results}.values())
-    if all(run.index_bytes is None and run.times.index is None for run in ranked):
-        return []
-    rows = [
-        [
-            run.names[0],
-            "–" if run.times.index is None else f"{run.times.index:.2f}",
-            "–" if run.index_bytes is None else f"{run.index_bytes / 1e6:,.2f}",
-        ]
-        for run in ranked
-    ]
-    columns = [Column("retriever"), Column("index s", right=True), Column("index MB", right=True)]
-    note = left_out_note((run.times.left_out for run in ranked), ("embed_corpus",))
-    return [TextTable(columns, rows, note=note)]
 
 
 def title_of(results: Sequence[Result]) -> str:
@@ -1270,17 +1222,3 @@ def score_cell(name: str, score: Score | None) -> str:
     if isnan(score.low) or isnan(score.high):
         return spec.text(score.value)
     return f"{spec.text(score.value)}\n[{spec.interval(score.low, score.high, ', ')}]"
-
-
-def data_frame(table: "pyarrow.Table") -> "pandas.DataFrame":
-    """Return a table as a data frame.
-
-    Raises:
-        MissingExtraError: pandas is not installed.
-    """
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtraError("pandas", "pandas", "to_pandas") from error
-    frame: pandas.DataFrame = table.to_pandas()
-    return frame

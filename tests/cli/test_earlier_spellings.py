@@ -8,7 +8,7 @@ import pytest
 import rich.console
 from typer.main import get_command
 
-from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS, MOVED_OUT
+from target_bench.cli.earlier_spellings import GONE, MOVED_COMMANDS, MOVED_OPTIONS
 from target_bench.cli.main import app
 from target_bench.core import registry
 from tests.builders import ROOT
@@ -16,7 +16,7 @@ from tests.cli.inside import Inside
 
 TOP = ("run", "score", "generate", "sweep", "compare", "gate", "report", "plot")
 GROUPS = {
-    "runs": "list show diff fsck gc export",
+    "runs": "list show fsck gc export",
     "leaderboard": "build submit verify",
     "data": "pull cache export verify-gold",
     "labels": "form rate rated read plan",
@@ -42,12 +42,13 @@ def test_commands_that_moved(inside: Inside, name: str) -> None:
     assert inside.good(*MOVED_COMMANDS[name].split(), "--help")
 
 
-@pytest.mark.parametrize("name", MOVED_OUT)
-def test_commands_that_are_scripts_of_the_repository(inside: Inside, name: str) -> None:
-    script = MOVED_OUT[name]
-    assert f"in a checkout of the repository run `{script}`" in inside.bad(2, *name.split(), "x")
-    _, _, path = script.rpartition(" ")
-    assert (ROOT / f"{path.replace('.', '/')}.py").is_file()
+@pytest.mark.parametrize("name", GONE)
+def test_commands_that_are_gone(inside: Inside, name: str) -> None:
+    """Some are scripts of the repository."""
+    message = inside.bad(2, *name.split(), "x")
+    assert f"`target-bench {name}` is no command any more: {GONE[name]}" in message
+    for path in re.findall(r"python -m ([\w.]+)", GONE[name]):
+        assert (ROOT / f"{path.replace('.', '/')}.py").is_file()
 
 
 @pytest.mark.parametrize(

@@ -104,15 +104,6 @@ def test_a_damaged_character_is_not_shown_as_it_is(
     assert inside("runs", "fsck", "--out", "runs", folder).code == 4
 
 
-def test_diff(inside: Inside, runs: Runs) -> None:
-    differences = json.loads(inside.good("runs", "diff", runs.bm25, runs.mixed, "--json"))
-    paths = {f"{entry['part']}.{entry['path']}" for entry in differences}
-    assert {"identity.corpus_fingerprint", "asked.distractors"} <= paths
-    assert not any(path.startswith("identity.retriever") for path in paths)
-    assert "identity.corpus_fingerprint" in inside.good("runs", "diff", runs.bm25, runs.mixed)
-    assert "differ in nothing" in inside.good("runs", "diff", runs.bm25, runs.bm25)
-
-
 def test_fsck(inside: Inside, runs: Runs) -> None:
     n = len(list(runs.root.iterdir()))
     assert f"{n} finished, 0 unfinished, 0 damaged" in inside.good("runs", "fsck")
@@ -146,7 +137,6 @@ def test_scores_over_no_query(inside: Inside, runs: Runs) -> None:
     assert "recall@10 –" in inside.good("runs", "list")
     assert "0 damaged" in inside.good("runs", "fsck", *two)
     assert "recall@10" in inside.good("runs", "show", runs.bm25)
-    assert "recall@10" not in inside.good("runs", "diff", *two)
     assert "corrected for 0 tests" in inside.good("compare", *two)
     assert "recall@10" in inside.good("compare", *two, "--json")
 

@@ -101,7 +101,7 @@ def test_to_arrow(one: Results, two: Results, tmp_path: Path) -> None:
 
 
 def test_html_and_json(one: Results, two: Results) -> None:
-    html = (one + two)._repr_html_()
+    html = Results([*one, *two])._repr_html_()
     assert html.count("<table") == 3
     assert "bm25:fields=[title,header]" in html
     assert one[0]._repr_html_() == one._repr_html_()

@@ -31,11 +31,10 @@ def _labels(*runs: Result) -> list[str]:
     return of_runs
 
 
-def _at(folder: str, **environment: Any) -> Result:
-    """A run of bm25 in a folder, made in an environment."""
+def _at(folder: str) -> Result:
+    """A run of bm25 in a folder."""
     run = _run()
     run.__dict__["folder"] = Path(folder)
-    run.__dict__["manifest"] = run.manifest.model_copy(update={"environment": environment})
     return run
 
 
@@ -44,10 +43,6 @@ FIRST, SECOND = _run(f"bm25:k1=0.9,{FIELDS}"), _run(f"bm25:k1=1.2,{FIELDS}")
 LSA, OURS = _run("lsa:dims=20,seed=1"), _run("bm25:k1=0.9", "ours")
 BIG = _run("bm25", "ours", generator="openai:model=a", generator_name="big")
 FEW, MANY = (_run(task="qa", generator="gold", prompting={"tables": n}) for n in (1, 5))
-OLD, NEW = (
-    _at(f"{version}/retrieval-mini-test-abcdef012345", used_packages={"bm25s": version})
-    for version in ("0.2", "0.3")
-)
 KEYS = "runs/retrieval-mini-test-abcdef012345", "runs/retrieval-mini-test-abcdef0aaaaa"
 
 
@@ -61,7 +56,7 @@ KEYS = "runs/retrieval-mini-test-abcdef012345", "runs/retrieval-mini-test-abcdef
         ([OURS, _run("bm25:k1=1.2")], ["ours", "bm25:k1=1.2"]),
         ([OURS, _run("bm25:k1=1.2", "ours")], ["ours:k1=0.9", "ours:k1=1.2"]),
         ([BIG, OURS], ["ours + big", "ours:k1=0.9"]),
-        # Other settings tell apart what has one label, then packages.
+        # Other settings tell apart what has one label.
         (
             [_run(), _run(distractors=("ottqa:n=100",)), _run("lsa")],
             ["bm25 (distractors: none)", "bm25 (distractors: ottqa:n=100)", "lsa"],
@@ -70,7 +65,6 @@ KEYS = "runs/retrieval-mini-test-abcdef012345", "runs/retrieval-mini-test-abcdef
         ([_run(about="own", limit=5), _run()],
          ["bm25 (own, limit=5)", "bm25 (limit=default)"]),
         ([FEW, MANY], ["bm25 + gold (tables=1)", "bm25 + gold (tables=5)"]),
-        ([OLD, NEW], ["bm25 (bm25s 0.2)", "bm25 (bm25s 0.3)"]),
         # The last resort is the beginning of the id, or the folder of a run that was made twice.
         ([*map(_at, KEYS)], ["bm25 (abcdef01)", "bm25 (abcdef0a)"]),
         ([_at("a/x-abcdef012345"), _at("b/x-abcdef012345")],

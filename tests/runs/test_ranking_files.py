@@ -178,7 +178,7 @@ def test_broken_files(tmp_path: Path, content: str | bytes, parts: list[str]) ->
 def test_what_is_no_file_of_rankings(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"--run .*nowhere\.run: there is no such file"):
         ranking_files.read(tmp_path / "nowhere.run", _dataset())
-    with pytest.raises(DataError, match=r"is a folder; name the file, as in .*/retrieval\.jsonl"):
+    with pytest.raises(DataError, match=r"no such file \(of a run folder: retrieval\.jsonl\)"):
         ranking_files.read(tmp_path, _dataset())
     for name, content in (("x.gz", gzip.compress(TREC.encode() * 100)[:-9]), ("x.zip", b"PK")):
         (tmp_path / name).write_bytes(content)

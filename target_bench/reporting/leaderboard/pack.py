@@ -41,6 +41,7 @@ from target_bench.reporting.leaderboard.submission import (
 )
 from target_bench.runs.integrity import check
 from target_bench.runs.result import Result, read_run
+from target_bench.runs.times import cold
 
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
 _SECONDS = ("load", "embed_corpus", "retrieve", "generate", "score")
@@ -207,7 +208,7 @@ def _corpus(run: Result) -> str:
 
 def _run_document(run: Result, runs: Sequence[Result]) -> RunDocument:
     """Return ``run.json``: what a run is of, how it was made, and the scores it declares."""
-    command, identity, manifest, times = run.asked, run.identity, run.manifest, run.own_times
+    command, identity, manifest, times = run.asked, run.identity, run.manifest, cold(run.manifest)
     folders = [other.folder for other in runs]
     made = {n: identity.content[n] for n in ("generator", "prompt") if n in identity.content}
     generator = _label(command.generator, command.generator_name) if run.has_answers else None
