@@ -145,4 +145,4 @@ def _unpacked(document: dict[str, Any], scratch: Path) -> Path:
                 (scratch / name / file).write_bytes(encoded)
     if missing := [file for file in _TEXT if file not in document["files"]]:
         raise ValueError(f"files: no {missing[0]}")
-    return scratch / document["run"]
+    return scratch / str(document["run"])

@@ -443,7 +443,8 @@ class Result:
         is_part = "synthetic" in self.slices or "unanswerable" in self.denominators
         if known is not None and (is_part or marks_of(metric)):
             known = OnPart(known, mark=marks_of(metric))
-        summary = known or MeanOfValues(spec)
+        # A ratio of nothing may be 0 by itself, and is no score of a run over no query.
+        summary = MeanOfValues(spec) if known is None or isnan(score.value) else known
         again = f"score it again with target-bench score {self.folder}"
         try:
             value = score_of(summary, statistics)
