@@ -1,5 +1,7 @@
 """What is made and checked before a run: tasks, data, retrievers and their names."""
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,8 +17,7 @@ from target_bench.core.settings import check_named_once, named, texts
 from target_bench.core.task_names import task_class
 from target_bench.data.load import CorpusLike, Loaded, Loader
 from target_bench.harness.options import Options
-from target_bench.harness.stages import own_database, retrieve
-from target_bench.harness.stages.retrieve import RetrieverSpec
+from target_bench.harness.stages.retrieve import SEARCH_WITHIN, RetrieverSpec, retriever_spec
 from target_bench.metrics.scores import check_names
 from target_bench.runs import slicing
 
@@ -82,9 +83,20 @@ def made_retriever(
         )
         return None
     own, text = named(retriever)
-    if options.within_database and not is_bound(retrieve.retriever_spec(text, Observer()).identity):
-        text = own_database.within_database(text)
-    return replace(retrieve.retriever_spec(text, observer), name=own or name)
+    if options.within_database and not is_bound(retriever_spec(text, Observer()).identity):
+        text = _within_database(text)
+    return replace(retriever_spec(text, observer), name=own or name)
+
+
+def _within_database(retriever: RetrieverLike | str) -> RetrieverLike | str:
+    """Return a retriever, or its name with settings, that searches in the question's database."""
+    if not isinstance(retriever, str):
+        made: RetrieverLike = registry.build("retriever", SEARCH_WITHIN, {"retriever": retriever})
+        return made
+    if retriever.partition(":")[0] == SEARCH_WITHIN:
+        return retriever
+    plain = re.fullmatch(r"[\w.-]+", retriever)
+    return f"{SEARCH_WITHIN}:retriever={retriever if plain else json.dumps(retriever)}"
 
 
 def with_names(

@@ -1,7 +1,7 @@
 """The generation stage: every query is answered once and written to the run folder."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -29,8 +29,8 @@ from target_bench.core.schema import Generation, GenerationRequest, Query, Retri
 from target_bench.core.settings import named
 from target_bench.core.task import Task, has_reference
 from target_bench.core.user_code import shown
-from target_bench.harness.stages.consent import Confirm, Estimate, of_generator
-from target_bench.harness.stages.recorded import begin, note_on_versions, repeat_notes, report
+from target_bench.harness.stages.consent import Confirm, of_generator
+from target_bench.harness.stages.recorded import Stage
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.models.original_classes import adapted, created
 from target_bench.runs.record_log import ANSWERS, Answered
@@ -123,7 +123,7 @@ class AnswerPlan:
     written: Mapping[str, Any]
 
 
-class GenerateStage:
+class GenerateStage(Stage):
     """Answers the queries that a run folder does not hold yet.
 
     A failed answer is recorded and the stage goes on: it counts as wrong.
@@ -144,10 +144,11 @@ class GenerateStage:
         store: Run,
         confirm: Confirm | None,
     ) -> None:
-        self.spec, self.prompter, self.depth = plan.generator, plan.prompter, plan.depth
-        self.dataset, self.observer = experiment.dataset, experiment.observer
+        spec, dataset = plan.generator, experiment.dataset
+        super().__init__(store, dataset, experiment.observer, spec.label, spec.packages, "answers")
+        self.spec, self.prompter, self.depth = spec, plan.prompter, plan.depth
         self.retry_failed = experiment.options.retry_failed
-        self.retrievals, self.store, self.confirm = retrievals, store, confirm
+        self.retrievals, self.confirm = retrievals, confirm
 
     def run(self) -> tuple[dict[str, Answered], bool]:
         """Return the answers to all queries, and whether all of them were there already."""
@@ -158,13 +159,23 @@ class GenerateStage:
             if query.id in stored and not self._asked_again(stored[query.id].generation)
         }
         todo = [query for query in self.dataset.queries if query.id not in done]
-        notes = self._note_versions(len(done) if todo else None)
+        notes = self.note_versions(len(done) if todo else None)
         if not todo and self.store.manifest.seconds:
             return done, True
-        begin(self.store, self.dataset, self.spec.packages)
-        repeat_notes(self.store, self.spec.label, self.observer)
-        report(self.store, self.spec.label, [*notes, *self._exposure()], self.observer)
-        ask_if_paid(self.spec.generator, self.confirm, lambda: self._estimate(todo))
+        self.begin()
+        self.repeat_notes()
+        generator = self.spec.generator
+        if contract.may_be_trained(generator):
+            from target_bench.models import exposure
+
+            notes += exposure.notes(generator, self.dataset)
+        self.report(notes)
+        requests = (prompted.request for prompted in self._prompts(todo))
+        ask_if_paid(
+            generator,
+            self.confirm,
+            lambda: of_generator(generator, self.spec.label, requests, self._may_repair()),
+        )
         answers = done | self._answer(todo)
         return {query.id: answers[query.id] for query in self.dataset.queries}, not todo
 
@@ -176,25 +187,10 @@ class GenerateStage:
         retrieved = retrieval is not None and retrieval.error is None
         return self.retry_failed or (retrieved and generation.error.startswith(_NOT_RETRIEVED))
 
-    def _note_versions(self, n_done: int | None) -> list[str]:
-        reused = f"{self.spec.label}: the answers"
-        return note_on_versions(self.store, self.spec.packages, n_done, reused, self.observer)
-
-    def _exposure(self) -> Sequence[str]:
-        """Return what of the data the generator's model was trained on."""
-        if not contract.may_be_trained(self.spec.generator):
-            return ()
-        from target_bench.models import exposure
-
-        return exposure.notes(self.spec.generator, self.dataset)
-
-    def _estimate(self, todo: Sequence[Query]) -> Estimate | None:
-        requests = (prompted.request for prompted in self._prompts(todo))
-        generator = self.spec.generator
+    def _may_repair(self) -> bool:
         from target_bench.models.prompts.prompting import may_repair
 
-        repairs = may_repair(self.prompter, generator)
-        return of_generator(generator, self.spec.label, requests, repairs)
+        return may_repair(self.prompter, self.spec.generator)
 
     def _prompts(self, queries: Sequence[Query]) -> Iterator[Prompted]:
         for query in queries:
@@ -228,106 +224,94 @@ class GenerateStage:
         return answers
 
     def _answers(self, todo: Sequence[Query]) -> Iterator[Answered]:
+        """Yield the answers; those that cannot be right are asked for a second time."""
         if self.spec.answer is not None:
             yield from map(self.spec.answer, todo)
             return
-        assert self.spec.generator is not None
+        generator, label = self.spec.generator, self.spec.label
+        assert generator is not None
         for query in todo:
             error = self.retrievals[query.id].error
             if error is not None:
                 yield Answered(Generation(query.id, "", error=f"{_NOT_RETRIEVED}{error}"))
-        yield from self._asked(self.spec.generator, todo)
-
-    def _asked(self, generator: GeneratorLike, todo: Sequence[Query]) -> Iterator[Answered]:
-        """Yield the answers; those that cannot be right are asked for a second time."""
-        from target_bench.models.prompts.prompting import may_repair
-
-        asking = CheckedGenerator(generator, self.spec.label)
+        repairs = self._may_repair()
         again: dict[str, tuple[Prompted, Answered]] = {}
-        for prompted, answered in asking.answers(self._prompts(todo), self.observer):
-            repaired = None
-            if may_repair(self.prompter, generator):
-                repaired = self.prompter.repaired(prompted, answered.generation)
-            if repaired is None:
+        for prompted, answered in answers_of(generator, label, self._prompts(todo), self.observer):
+            generation = answered.generation
+            second = self.prompter.repaired(prompted, generation) if repairs else None
+            if second is None:
                 yield answered
             else:
-                again[prompted.request.query_id] = repaired, answered
+                again[generation.query_id] = second, answered
         if not again:
             return
-        self._agree_to_unannounced(again.values())
-        asking = CheckedGenerator(generator, self.spec.label)
-        repairs = (repaired for repaired, _ in again.values())
-        for prompted, answered in asking.answers(repairs, self.observer):
+        # No estimate counted the second requests whose first answer was recorded.
+        unannounced = (
+            second.request for second, first in again.values() if first.generation.cached
+        )
+        ask_if_paid(generator, self.confirm, lambda: of_generator(generator, label, unannounced))
+        prompts = (second for second, _ in again.values())
+        for prompted, answered in answers_of(generator, label, prompts, self.observer):
             yield _second(again[prompted.request.query_id][1], answered)
 
-    def _agree_to_unannounced(self, again: Iterable[tuple[Prompted, Answered]]) -> None:
-        """Ask about second requests whose first answer was recorded: no estimate counted them."""
-        requests = (second.request for second, first in again if first.generation.cached)
-        generator, label = self.spec.generator, self.spec.label
-        ask_if_paid(generator, self.confirm, lambda: of_generator(generator, label, requests))
 
+def answers_of(
+    generator: GeneratorLike, label: str, prompts: Iterator[Prompted], observer: Observer
+) -> Iterator[tuple[Prompted, Answered]]:
+    """Yield prompts with the answers of a generator as they come, held to its contract.
 
-class CheckedGenerator:
-    """Asks a generator and holds its answers to the contract."""
+    Raises:
+        PluginError: ``generate_many`` raised, or gave what answers no open request.
+    """
+    own = getattr(type(generator), "generate_many", Generator.generate_many)
+    if own is Generator.generate_many:
+        yield from ((prompted, _answer_alone(generator, prompted)) for prompted in prompts)
+        return
+    waiting: dict[str, Prompted] = {}
 
-    def __init__(self, generator: GeneratorLike, label: str) -> None:
-        self._generator = generator
-        self._label = label
-        self._open: dict[str, Prompted] = {}
-
-    def answers(
-        self, prompts: Iterator[Prompted], observer: Observer
-    ) -> Iterator[tuple[Prompted, Answered]]:
-        """Yield the prompts with their answers, as they come."""
-        own = getattr(type(self._generator), "generate_many", Generator.generate_many)
-        if own is Generator.generate_many:
-            yield from ((prompted, self._answer_alone(prompted)) for prompted in prompts)
-            return
-        requests = self._drawn(prompts)
-        kept = ". Answers before it are kept; the same command continues the run."
-        with plugin_errors(name := f"generator {self._label}", "generate_many", kept):
-            many = self._generator.generate_many(requests, observer)  # type: ignore[attr-defined]  # it has one of its own
-        yield from map(self._checked, yielded(many, name, "generate_many", kept))
-        for _ in requests:  # those it did not care to draw
-            pass
-        for query_id, prompted in self._open.items():
-            missing = Generation(query_id, "", error="missing: no answer was given")
-            yield prompted, _answered(missing, prompted)
-
-    def _answer_alone(self, prompted: Prompted) -> Answered:
-        query_id = prompted.request.query_id
-        start = time.perf_counter()
-        try:
-            answer: Any = self._generator.generate(prompted.request)
-        except (*PASSED_ON, TargetBenchError):
-            raise
-        except BaseException as error:
-            return _answered(failed_generation(query_id, error), prompted)
-        if isinstance(answer, str):
-            seconds = round(time.perf_counter() - start, 6)
-            answer = Generation(query_id, answer, seconds=seconds)
-        problem = None
-        if not isinstance(answer, Generation):
-            problem = f"generate returned {shown(answer)}, not text or a Generation of it"
-        elif answer.query_id != query_id:
-            problem = f"its query_id is {shown(answer.query_id)}; pass on request.query_id"
-        if problem is not None:
-            answer = Generation(query_id, "", error=f"contract: {problem}")
-        return _answered(answer, prompted)
-
-    def _drawn(self, prompts: Iterator[Prompted]) -> Iterator[GenerationRequest]:
+    def drawn() -> Iterator[GenerationRequest]:
         for prompted in prompts:
-            self._open[prompted.request.query_id] = prompted
+            waiting[prompted.request.query_id] = prompted
             yield prompted.request
 
-    def _checked(self, generation: Any) -> tuple[Prompted, Answered]:
-        if not isinstance(generation, Generation) or generation.query_id not in self._open:
+    requests, name = drawn(), f"generator {label}"
+    kept = ". Answers before it are kept; the same command continues the run."
+    with plugin_errors(name, "generate_many", kept):
+        many = generator.generate_many(requests, observer)  # type: ignore[attr-defined]  # it has one of its own
+    for generation in yielded(many, name, "generate_many", kept):
+        if not isinstance(generation, Generation) or generation.query_id not in waiting:
             raise PluginError(
-                f"generator {self._label}: generate_many gave {shown(generation)}, which is no "
-                "Generation for a request that is open"
+                f"{name}: generate_many gave {shown(generation)}, which is no Generation for a "
+                "request that is open"
             )
-        prompted = self._open.pop(generation.query_id)
-        return prompted, _answered(generation, prompted)
+        prompted = waiting.pop(generation.query_id)
+        yield prompted, _answered(generation, prompted)
+    for _ in requests:  # those it did not care to draw
+        pass
+    for query_id, prompted in waiting.items():
+        missing = Generation(query_id, "", error="missing: no answer was given")
+        yield prompted, _answered(missing, prompted)
+
+
+def _answer_alone(generator: GeneratorLike, prompted: Prompted) -> Answered:
+    query_id = prompted.request.query_id
+    start = time.perf_counter()
+    try:
+        answer: Any = generator.generate(prompted.request)
+    except (*PASSED_ON, TargetBenchError):
+        raise
+    except BaseException as error:
+        return _answered(failed_generation(query_id, error), prompted)
+    if isinstance(answer, str):
+        answer = Generation(query_id, answer, seconds=round(time.perf_counter() - start, 6))
+    problem = None
+    if not isinstance(answer, Generation):
+        problem = f"generate returned {shown(answer)}, not text or a Generation of it"
+    elif answer.query_id != query_id:
+        problem = f"its query_id is {shown(answer.query_id)}; pass on request.query_id"
+    if problem is not None:
+        answer = Generation(query_id, "", error=f"contract: {problem}")
+    return _answered(answer, prompted)
 
 
 def _answered(generation: Generation, prompted: Prompted) -> Answered:

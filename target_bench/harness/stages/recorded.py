@@ -1,4 +1,4 @@
-"""What both stages record of a run beside their lines: its beginning, its packages, and notes."""
+"""What every stage records of a run beside its lines: its beginning, its packages, and notes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,57 +10,75 @@ from target_bench.runs import times
 from target_bench.runs.store import Run
 
 
-def begin(store: Run, dataset: Dataset, packages: Mapping[str, str], **more: Any) -> None:
-    """Record with what a run begins, unless an earlier command began it."""
-    if store.manifest.environment:
-        store.work_begins()
-        return
-    store.work_begins(
-        environment=times.environment(packages),
-        files=dict(dataset.files),
-        data_notes=tuple(dataset.notes),
-        started=times.now(),
-        **more,
-    )
-
-
-def note_on_versions(
-    store: Run, packages: Mapping[str, str], n_done: int | None, reused: str, observer: Observer
-) -> list[str]:
-    """Say where a run was made, or begun, with other versions of packages than there are now.
+class Stage:
+    """A stage that goes on with a run.
 
     Args:
         store: the run folder.
-        packages: package -> version now.
-        n_done: how many queries are done, of a run that is gone on with; None: all.
-        reused: what to warn of where all are done; followed by what changed.
-        observer: gets the warning.
-
-    Returns:
-        A note to record, of a run that is gone on with.
+        dataset: tables and queries.
+        observer: gets progress and warnings.
+        label: what works.
+        packages: package -> version of those that it uses now.
+        what: what it makes, in the plural.
     """
-    changed = package_changes(store.manifest.environment.get(times.USED, {}), packages)
-    if changed is None:
+
+    def __init__(
+        self,
+        store: Run,
+        dataset: Dataset,
+        observer: Observer,
+        label: str,
+        packages: Mapping[str, str],
+        what: str,
+    ) -> None:
+        self.store, self.dataset, self.observer = store, dataset, observer
+        self.label, self.packages, self.what = label, packages, what
+
+    def begin(self, **more: Any) -> None:
+        """Record with what the run begins, unless an earlier command began it."""
+        if self.store.manifest.environment:
+            self.store.work_begins()
+            return
+        self.store.work_begins(
+            environment=times.environment(self.packages),
+            files=dict(self.dataset.files),
+            data_notes=tuple(self.dataset.notes),
+            started=times.now(),
+            **more,
+        )
+
+    def note_versions(self, n_done: int | None) -> list[str]:
+        """Say where the run was made, or begun, with other versions of packages than there are now.
+
+        Args:
+            n_done: how many queries are done, of a run that is gone on with; None: all, of which a
+                warning says so.
+
+        Returns:
+            A note to record, of a run that is gone on with.
+        """
+        earlier = self.store.manifest.environment.get(times.USED, {})
+        changed = package_changes(earlier, self.packages)
+        if changed is None:
+            return []
+        if n_done is not None:
+            return [f"from query {n_done + 1:,} on, with other packages: {changed}"]
+        self.observer.warning(
+            f"{self.label}: the {self.what} are reused; they were {changed}. To make them again, "
+            "name another --out folder"
+        )
         return []
-    if n_done is not None:
-        return [f"from query {n_done + 1:,} on, with other packages: {changed}"]
-    observer.warning(
-        f"{reused} are reused; they were {changed}. To make them again, name another --out folder"
-    )
-    return []
 
+    def report(self, notes: Sequence[str]) -> None:
+        """Say, and record, the notes that are not recorded yet."""
+        recorded = self.store.manifest.notes
+        new = [note for note in dict.fromkeys(notes) if note not in recorded]
+        for note in new:
+            self.observer.warning(f"{self.label}: {note}")
+        if new:
+            self.store.write_manifest(notes=(*recorded, *new))
 
-def report(store: Run, label: str, notes: Sequence[str], observer: Observer) -> None:
-    """Say, and record, the notes that are not recorded yet."""
-    recorded = store.manifest.notes
-    new = [note for note in dict.fromkeys(notes) if note not in recorded]
-    for note in new:
-        observer.warning(f"{label}: {note}")
-    if new:
-        store.write_manifest(notes=(*recorded, *new))
-
-
-def repeat_notes(store: Run, label: str, observer: Observer) -> None:
-    """Say again what was recorded: a score that is shown again needs its caveats again."""
-    for note in store.manifest.notes:
-        observer.warning(f"{label} (recorded): {note}")
+    def repeat_notes(self) -> None:
+        """Say again what was recorded: a score that is shown again needs its caveats again."""
+        for note in self.store.manifest.notes:
+            self.observer.warning(f"{self.label} (recorded): {note}")

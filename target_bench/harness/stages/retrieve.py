@@ -1,19 +1,21 @@
 """The retrieval stage: every query of a split is ranked once and written to the run folder."""
 
+import os
+import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from target_bench.core import cache_use, contract, ranking
 from target_bench.core.built_in import BOUNDS
 from target_bench.core.cache_use import CacheWatch
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.credentials import masked_settings
-from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, StoreError
+from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.identity import (
     is_bound,
     object_label,
@@ -22,23 +24,28 @@ from target_bench.core.identity import (
     used_packages,
 )
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
-from target_bench.core.user_code import described, place, split_place
+from target_bench.core.schema import (
+    NO_DATABASE,
+    Corpus,
+    Dataset,
+    Distractors,
+    Query,
+    Retrieval,
+    TableId,
+)
+from target_bench.core.user_code import split_place
 from target_bench.data.load import Loaded
+from target_bench.data.tables import MemoryCorpus
 from target_bench.harness.options import Options
-from target_bench.harness.stages import index, own_database
+from target_bench.harness.stages import index
 from target_bench.harness.stages.consent import Confirm, Estimate
-from target_bench.harness.stages.latency import measure
-from target_bench.harness.stages.own_database import Part
-from target_bench.harness.stages.recorded import begin, note_on_versions, repeat_notes, report
+from target_bench.harness.stages.recorded import Stage
 from target_bench.models import original_classes
 from target_bench.runs import times
 from target_bench.runs.manifest import MixedIn
 from target_bench.runs.record_log import RANKINGS, Append
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took
-
-_MOST_NOTES = 100  # of a retriever, on one part of a run: notes are for a person
 
 Rank = Callable[[Query, int], Retrieval]
 """(query, k) -> its retrieval, where no retriever is asked."""
@@ -129,7 +136,14 @@ class Experiment:
         return self.cutoffs[-1] if self.cutoffs else 0
 
 
-class RetrieveStage:
+Part = tuple[Corpus, Sequence[Query]]
+"""Tables that are indexed together, and what is asked of them."""
+
+SEARCH_WITHIN = "within-database"
+"""The retriever that searches the database of each question, and the option that wraps one so."""
+
+
+class RetrieveStage(Stage):
     """Ranks the queries of an experiment that a run folder does not hold yet.
 
     Args:
@@ -138,96 +152,69 @@ class RetrieveStage:
     """
 
     def __init__(self, experiment: Experiment, store: Run) -> None:
-        assert experiment.retriever is not None
-        self.spec, self.dataset, self.depth = (
-            experiment.retriever,
-            experiment.dataset,
-            experiment.depth,
-        )
-        self.load_seconds, self.options = experiment.loaded.seconds, experiment.options
-        self.observer, self.confirm = experiment.observer, experiment.confirm
-        self.store, self.held = store, experiment.held
-        self.part_notes: dict[str, list[str]] = {}
+        spec, dataset = experiment.retriever, experiment.dataset
+        assert spec is not None
+        super().__init__(store, dataset, experiment.observer, spec.label, spec.packages, "rankings")
+        self.spec, self.depth, self.options = spec, experiment.depth, experiment.options
+        self.confirm, self.held = experiment.confirm, experiment.held
+        self.load_seconds = experiment.loaded.seconds
+        self.where = f"{dataset.info.name} {dataset.split}"
+        # A bound has no index.
+        self.indexes = None if is_bound(spec.identity) else experiment.options.indexes
 
     def run(self) -> tuple[dict[str, Retrieval], bool]:
         """Return the retrievals of all queries, and whether all of them were there already."""
         rankings, reused = self._retrievals()
-        if self._indexes is not None and self.spec.retriever is not None:
-            self._build_missing_indexes(self.spec.retriever)
+        retriever = self.spec.retriever
+        if self.indexes is not None and retriever is not None:
+            for corpus, _ in self._parts(retriever, self.dataset.queries):
+                if len(corpus) and not self._index_folder(corpus).exists():
+                    self._consent(retriever, len(corpus))  # queries were ranked in an earlier run
+                    self._embed(retriever, corpus)
         return {query.id: rankings[query.id] for query in self.dataset.queries}, reused
 
-    def _build_missing_indexes(self, retriever: RetrieverLike) -> None:
-        """Save the indexes that are not there because queries were ranked in an earlier run."""
-        for corpus, _ in self._parts(retriever, self.dataset.queries):
-            if len(corpus) and not self._index_folder(corpus).exists():
-                self._consent(retriever, len(corpus))
-                self._embed(retriever, corpus)
-
     def _consent(self, retriever: RetrieverLike, n_texts: int) -> None:
-        estimate = partial(Estimate, self.spec.label, n_texts, None, None)
-        ask_if_paid(retriever, self.confirm, estimate)
+        ask_if_paid(retriever, self.confirm, lambda: Estimate(self.spec.label, n_texts, None, None))
 
     def _retrievals(self) -> tuple[dict[str, Retrieval], bool]:
+        manifest, spec, dataset = self.store.manifest, self.spec, self.dataset
         done = RANKINGS.read(self.store.folder)
         again = self.options.on_error == "stop" or self.options.retry_failed
-        if again and self.spec.rank is None:
+        if again and spec.rank is None:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
-        todo = [query for query in self.dataset.queries if query.id not in done]
-        timed = self.options.latency == 0 or self.store.manifest.latency_ms is not None
-        if not todo and timed and self.store.manifest.seconds:
-            self._repeat_notes()
-            self._note_versions(None)
+        todo = [query for query in dataset.queries if query.id not in done]
+        timed = self.options.latency == 0 or manifest.latency_ms is not None
+        if not todo and timed and manifest.seconds:
+            self.repeat_notes()
+            self.note_versions(None)
             return done, True
-        self._report(self._note_versions(len(done) if todo else None))
-        begin(
-            self.store,
-            self.dataset,
-            self.spec.packages,
-            data=self.dataset.info.source,
-            distractors=tuple(map(_mixed_in, self.dataset.distractors)),
-        )
+        self.report(self.note_versions(len(done) if todo else None))
+        distractors = tuple(map(_mixed_in, dataset.distractors))
+        self.begin(data=dataset.info.source, distractors=distractors)
         # A folder that cannot be written is reported before the work.
         with RANKINGS.log(self.store.folder) as append:
-            if self.spec.rank is not None:
-                return done | self._ranked(self.spec.rank, todo, append), not todo
             if not todo and timed:  # killed after the last query
-                self._repeat_notes()
+                self.repeat_notes()
                 self._record_times(None, None)
                 return done, True
-            assert self.spec.retriever is not None
-            retriever = self.spec.retriever
-            self._consent(retriever, len(self.dataset.corpus) + len(todo))
+            if spec.rank is not None:
+                return done | self._given(spec.rank, todo, append), False
+            retriever = spec.retriever
+            assert retriever is not None
+            self._consent(retriever, len(dataset.corpus) + len(todo))
             parts = self._parts(retriever, todo)
-            self._repeat_notes()
+            self.repeat_notes()
             if contract.may_be_trained(retriever):
                 from target_bench.models import exposure
 
-                self._report(exposure.notes(retriever, self.dataset))
-            if self.dataset.distractors:
-                self._report(own_database.notes(retriever, self.dataset))
-            watch = CacheWatch()
-            try:
-                new = self._asked(retriever, parts, append, watch, len(done))
-            finally:
-                n, notes = len(parts), self.part_notes
-                lines = list(notes) if n == 1 else own_database.joined(notes, n)
-                since = f"from query {len(done) + 1:,} on: " if done and todo else ""
-                self._report([since + line for line in lines])
+                self.report(exposure.notes(retriever, dataset))
+            self.report(_notes_on_distractors(retriever, dataset))
+            done |= self._ranked(retriever, parts, append, len(done))
         if not timed:
-            self._time_single_queries(retriever, self.options.latency)
-        return done | new, not todo
+            self._time_single_queries(retriever)
+        return done, not todo
 
-    def _note_versions(self, n_done: int | None) -> list[str]:
-        reused = f"{self.spec.label}: the rankings"
-        return note_on_versions(self.store, self.spec.packages, n_done, reused, self.observer)
-
-    def _report(self, notes: Sequence[str]) -> None:
-        report(self.store, self.spec.label, notes, self.observer)
-
-    def _repeat_notes(self) -> None:
-        repeat_notes(self.store, self.spec.label, self.observer)
-
-    def _ranked(
+    def _given(
         self, rank: Rank, todo: Sequence[Query], append: Append[Retrieval]
     ) -> dict[str, Retrieval]:
         rankings = [rank(query, self.depth) for query in todo]
@@ -244,100 +231,79 @@ class RetrieveStage:
                 f"latency={self.options.latency}: {self.spec.label} makes an index for each "
                 "database, so single queries cannot be timed; leave the option out"
             )
-        return own_database.by_database(self.dataset, todo)
+        return _by_database(self.dataset, todo)
 
-    def _asked(
+    def _ranked(
         self,
         retriever: RetrieverLike,
         parts: Sequence[Part],
         append: Append[Retrieval],
-        watch: CacheWatch,
         n_done: int,
     ) -> dict[str, Retrieval]:
         """Embed each part of the corpus, and ask its queries."""
         rankings: dict[str, Retrieval] = {}
-        seconds, caches = 0.0, set[str]()
+        seconds, watch = 0.0, CacheWatch()
+        caches, notes = set[str](), dict[str, None]()
         sizes: list[int | None] = []
-        for corpus, queries in parts:
-            if not len(corpus) and queries:
-                self._tell_of_no_tables(queries)
-                rankings |= self._ranked(_no_table, queries, append)
-                continue
-            try:
-                seconds += self._embed(retriever, corpus)
-                sizes.append(self.held.n_bytes)
-                caches |= set(watch.used())
-                embed = Took(seconds, sorted(caches))
-                n_kept = n_done + len(rankings)
-                rankings |= self._retrieve(retriever, queries, corpus, append, embed, watch, n_kept)
-            finally:
-                self._collect_notes(retriever, queries)
-        known = [size for size in sizes if size is not None]
+        try:
+            for corpus, queries in parts:
+                if not len(corpus) and queries:
+                    database = queries[0].database_id
+                    what = f"the database {database!r} has no tables here, so {len(queries)}"
+                    self.observer.warning(f"{self.where}: {what} queries about it find none")
+                    rankings |= self._given(_no_table, queries, append)
+                    continue
+                try:
+                    seconds += self._embed(retriever, corpus)
+                    sizes.append(self.held.n_bytes)
+                    caches |= set(watch.used())
+                    embed = Took(seconds, sorted(caches))
+                    n = n_done + len(rankings)
+                    rankings |= self._asked(retriever, queries, corpus, append, embed, watch, n)
+                finally:
+                    notes |= dict.fromkeys(self._notes_of(retriever))
+        finally:
+            since = f"from query {n_done + 1:,} on: " if n_done and parts[0][1] else ""
+            self.report([since + note for note in notes])
         of_whole_corpus = len(parts) == 1 or not n_done  # else other parts were indexed before
-        if (
-            known
-            and len(known) == len(sizes)
-            and of_whole_corpus
-            and not is_bound(self.spec.identity)
-        ):
-            self.store.write_manifest(index_bytes=sum(known))
+        if sizes and of_whole_corpus and None not in sizes and not is_bound(self.spec.identity):
+            self.store.write_manifest(index_bytes=sum(filter(None, sizes)))
         return rankings
 
-    def _tell_of_no_tables(self, queries: Sequence[Query]) -> None:
-        self.observer.warning(
-            f"{self._where()}: the database {queries[0].database_id!r} has no tables here, so "
-            f"{len(queries)} queries about it find none"
-        )
+    def _notes_of(self, retriever: RetrieverLike) -> list[str]:
+        """Return the retriever's own notes; none where it fails, as it may after a failure."""
+        notes = getattr(retriever, "notes", None)  # users' own may lack it
+        try:
+            with plugin_errors(f"retriever {self.spec.label}", "notes"):
+                return list(map(str, notes())) if callable(notes) else []
+        except PluginError as error:
+            self.observer.warning(str(error))
+            return []
 
     def _embed(self, retriever: RetrieverLike, corpus: Corpus) -> float:
+        """Have the corpus embedded, or its index read; return the seconds that it took."""
         if self.held.retriever is retriever and self.held.corpus is corpus:
             cache_use.note("index in memory")
             return 0.0
+        folder = None if self.indexes is None else self._index_folder(corpus)
         self.observer.stage(f"{self.spec.label}: embed {self.dataset.info.name}")
-        where = f"embed_corpus on {self._where()}"
+        where = f"embed_corpus on {self.where}"
         with plugin_errors(f"retriever {self.spec.label}", where), times.worked() as took:
             self.held.retriever = self.held.corpus = None
-            self._prepare(retriever, corpus)
+            if folder is None:
+                retriever.embed_corpus(corpus.handed_out())
+            else:
+                index.read_or_build(retriever, corpus, folder, self.observer)
             self.held.retriever, self.held.corpus = retriever, corpus
-        folder = None if self._indexes is None else self._index_folder(corpus)
         self.held.n_bytes = index.size_of(retriever, folder)
         return took[0]
 
-    def _collect_notes(self, retriever: RetrieverLike, queries: Sequence[Query]) -> None:
-        """Collect the retriever's notes on a part; never raises, as the work may have failed."""
-        notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
-        try:
-            # It may yield for ever, too.
-            texts = list(map(str, islice(notes(), _MOST_NOTES + 1))) if callable(notes) else []
-            if len(texts) > _MOST_NOTES:
-                raise ValueError(f"there are more than {_MOST_NOTES}")
-        except PASSED_ON:
-            raise
-        except BaseException as error:
-            fault = f"{described(error)}{place(error)}"
-            self.observer.warning(f"{self.spec.label}: its notes cannot be read: {fault}")
-            return
-        for note in texts:
-            self.part_notes.setdefault(note, []).extend(query.database_id for query in queries[:1])
-
-    def _prepare(self, retriever: RetrieverLike, corpus: Corpus) -> None:
-        """Have the corpus embedded, or its index read."""
-        if self._indexes is None:
-            retriever.embed_corpus(corpus.handed_out())
-            return
-        index.read_or_build(retriever, corpus, self._index_folder(corpus), self.observer)
-
-    @property
-    def _indexes(self) -> Path | None:
-        """The folder of saved indexes; a bound has no index."""
-        return None if is_bound(self.spec.identity) else self.options.indexes
-
     def _index_folder(self, corpus: Corpus) -> Path:
-        assert self._indexes is not None
+        assert self.indexes is not None
         label = (self.dataset.info.name, self.dataset.split, self.spec.label)
-        return index.folder(self._indexes, label, self.spec.identity, corpus.fingerprint)
+        return index.folder(self.indexes, label, self.spec.identity, corpus.fingerprint)
 
-    def _retrieve(
+    def _asked(
         self,
         retriever: RetrieverLike,
         todo: Sequence[Query],
@@ -347,10 +313,11 @@ class RetrieveStage:
         watch: CacheWatch,
         n_done: int,
     ) -> dict[str, Retrieval]:
+        """Ask queries batch by batch; end at the first failure, unless failures are recorded."""
         self.observer.stage(f"{self.spec.label}: retrieve", total=len(todo))
         rankings: dict[str, Retrieval] = {}
-        seconds = 0.0
-        stop, size = not self._records_failures, contract.batch_size(retriever)
+        seconds, size = 0.0, contract.batch_size(retriever)
+        stop = self.options.on_error != "record" and not self.options.retry_failed
         try:
             for start in range(0, len(todo), size):
                 batch = todo[start : start + size]
@@ -359,35 +326,22 @@ class RetrieveStage:
                         retriever, batch, self.depth, corpus, stop, self.spec.reads_gold
                     )
                 seconds += took[0]
-                kept = retrievals[: self._stop_at(retrievals)]
-                append(kept)
-                rankings.update((retrieval.query_id, retrieval) for retrieval in kept)
-                self.observer.advance(len(kept))
-                if len(kept) < len(retrievals):
-                    failed = batch[len(kept)], retrievals[len(kept)]
-                    raise self._fault(*failed, n_done + len(rankings))
-        except BaseException:
-            with suppress(StoreError):  # what ended the run says more
-                self._record_times(embed, Took(seconds, watch.used(), len(rankings)))
-            raise
-        self._record_times(embed, Took(seconds, watch.used(), len(rankings)))
+                failures = (i for i, r in enumerate(retrievals) if r.error is not None)
+                end = next(failures, None) if stop else None
+                append(retrievals[:end])
+                rankings.update((retrieval.query_id, retrieval) for retrieval in retrievals[:end])
+                self.observer.advance(len(retrievals[:end]))
+                if end is not None:
+                    raise self._fault(batch[end], retrievals[end], n_done + len(rankings))
+        finally:
+            self._record_times(embed, Took(seconds, watch.used(), len(rankings)))
         return rankings
-
-    @property
-    def _records_failures(self) -> bool:
-        return self.options.on_error == "record" or self.options.retry_failed
-
-    def _stop_at(self, retrievals: Sequence[Retrieval]) -> int | None:
-        """Return the place of the failed query that ends the run, if one does."""
-        if self._records_failures:
-            return None
-        return next((i for i, r in enumerate(retrievals) if r.error is not None), None)
 
     def _fault(self, query: Query, retrieval: Retrieval, n_kept: int) -> PluginError:
         problem, line_of_user = split_place(str(retrieval.error))
         kept = f"The {n_kept:,} queries that are answered are kept in {self.store.folder}. "
         fault = PluginError(
-            f"retriever {self.spec.label} failed on query {query.id!r} of {self._where()}: "
+            f"retriever {self.spec.label} failed on query {query.id!r} of {self.where}: "
             f"{problem}\nThe query is {query.text[:200]!r}.\n"
             f"{kept if n_kept else ''}Fix the retriever and run again, or go on past failures, "
             "scored 0, with on_error='record' (on the command line --on-error record, in a "
@@ -404,16 +358,44 @@ class RetrieveStage:
         entries = times.with_times(self.store.manifest, "timed_queries", stages)
         self.store.write_manifest(**entries)
 
-    def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
+    def _time_single_queries(self, retriever: RetrieverLike) -> None:
+        """Record the latency of single queries, spread evenly over all, apart from throughput.
+
+        Recorded embeddings are not read; caches that are, such as answers of a model, which are
+        not paid for twice, are named.
+        """
+        from threadpoolctl import threadpool_info
+
         self.observer.stage(f"{self.spec.label}: latency")
         queries = self.dataset.queries
         inputs: list[Any] = [q if self.spec.reads_gold else q.text for q in queries]
-        measured, from_caches = measure(retriever, inputs, self.depth, n)
+        n = min(self.options.latency, MOST_TIMED, len(inputs))
+        sample = [inputs[i * len(inputs) // n] for i in range(n)]
+
+        def seconds(text: Any) -> float:
+            start = time.perf_counter()
+            retriever.retrieve(text, self.depth)
+            return time.perf_counter() - start
+
+        name = type(retriever).__name__
+        with plugin_errors(name, "retrieve, of a single query"), cache_use.turned_off():
+            for text in sample[:_WARM_UP]:
+                retriever.retrieve(text, self.depth)
+            watch = CacheWatch()
+            quantiles = np.quantile([seconds(text) for text in sample], [0.5, 0.95, 0.99])
+            from_caches = watch.used()
+        p50, p95, p99 = (round(1000 * float(quantile), 4) for quantile in quantiles)
+        pools = (pool["num_threads"] for pool in threadpool_info())
+        threads = max(pools, default=os.cpu_count() or 1)
+        measured = {"p50": p50, "p95": p95, "p99": p99, "queries": n, "threads": threads}
         caches = {**self.store.manifest.from_caches, times.LATENCY: sorted(from_caches)}
         self.store.write_manifest(latency_ms=measured, from_caches=caches)
 
-    def _where(self) -> str:
-        return f"{self.dataset.info.name} {self.dataset.split}"
+
+MOST_TIMED = 500
+"""Single queries that are timed at most."""
+
+_WARM_UP = 10
 
 
 def _no_table(query: Query, _k: int) -> Retrieval:
@@ -428,3 +410,37 @@ def _mixed_in(distractors: Distractors) -> MixedIn:
     )
     ids = tuple(map(str, distractors.ids))
     return MixedIn(spec=distractors.spec, n=len(ids), ids=ids, near_copies=near_copies or None)
+
+
+def _notes_on_distractors(retriever: RetrieverLike, dataset: Dataset) -> list[str]:
+    """Return a note where databases are searched and none of them has a distractor."""
+    databases = {query.database_id for query in dataset.queries}
+    drawn = {table_id.database_id for mixed_in in dataset.distractors for table_id in mixed_in.ids}
+    if not drawn or getattr(retriever, "scope", "corpus") == "corpus" or databases & drawn:
+        return []
+    return [
+        "no distractor is in the database of a question, so none can be found: leave "
+        f"--{SEARCH_WITHIN} out"
+    ]
+
+
+def _by_database(dataset: Dataset, queries: Sequence[Query]) -> list[Part]:
+    """Return the tables of each database that queries are about, with these queries.
+
+    The corpus of a database without tables is empty.
+    """
+    queries_of: dict[str, list[Query]] = defaultdict(list)
+    for query in queries:
+        if query.database_id == NO_DATABASE:
+            raise ConfigError(
+                f"query {query.id!r} of {dataset.info.name} {dataset.split} is about no database, "
+                f"so there is nothing to search within: leave --{SEARCH_WITHIN} out"
+            )
+        queries_of[query.database_id].append(query)
+    tables: dict[str, list[TableId]] = defaultdict(list)
+    for table_id in dataset.corpus.ids:
+        tables[table_id.database_id].append(table_id)
+    return [
+        (MemoryCorpus(dataset.corpus[table_id] for table_id in tables[database]), of_database)
+        for database, of_database in queries_of.items()
+    ]
