@@ -1,6 +1,5 @@
 """Language models of Transformers, run on this machine."""
 
-import hashlib
 import importlib.util
 import time
 import warnings
@@ -9,10 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from target_bench.core.contract import Generator, constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.files import sha256_of
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.models.chat_prompts import token_ids
@@ -96,7 +96,12 @@ class Transformers(Generator):
         kind = self._place.partition(":")[0]
         settings = {**constructor_arguments(self), "device": kind, **self._content}
         del settings["adapter"]
-        return settings if self.adapter is None else {**settings, "adapter": self._adapter}
+        if self.adapter is None:
+            return settings
+        folder = Path(self.adapter)
+        if not (folder / ADAPTER).is_file():
+            raise ConfigError(f"adapter={folder}: there is no folder with {ADAPTER}")
+        return settings | {"adapter": _hashes(folder)}
 
     def weights_folder(self) -> Path | None:
         """Return the folder of the adapter or of the model, or None for one of the hub."""
@@ -119,7 +124,7 @@ class Transformers(Generator):
         """
         source = iter(requests)
         while drawn := list(islice(source, _DRAWN * self.batch_size)):
-            prompts = [self._loaded.prompt(request, self) for request in drawn]
+            prompts = [self._loaded.prompt(request) for request in drawn]
             yield from (prompt for prompt in prompts if isinstance(prompt, Generation))
             fitting = [prompt for prompt in prompts if isinstance(prompt, _Tokens)]
             fitting.sort(key=lambda prompt: len(prompt.ids), reverse=True)
@@ -161,21 +166,8 @@ class Transformers(Generator):
         config = _from_hub(AutoConfig, self.model, revision=self.revision)
         return {"model": self.model, "revision": getattr(config, "_commit_hash", self.revision)}
 
-    @cached_property
-    def _adapter(self) -> dict[str, str]:
-        """Hashes of the adapter's files.
 
-        Raises:
-            ConfigError: there is no adapter.
-        """
-        folder = Path(self.adapter or "")
-        if not (folder / ADAPTER).is_file():
-            raise ConfigError(f"adapter={folder}: there is no folder with {ADAPTER}")
-        return _hashes(folder)
-
-
-@dataclass(frozen=True, slots=True)
-class _Tokens:
+class _Tokens(NamedTuple):
     """A prompt as the model reads it, and how many tokens its answer may have."""
 
     query_id: str
@@ -184,7 +176,11 @@ class _Tokens:
 
 
 class _Loaded:
-    """The tokenizer and the model, loaded."""
+    """The tokenizer and the model, loaded.
+
+    Raises:
+        ConfigError: they cannot be loaded, or no answer of the wanted length can be written.
+    """
 
     def __init__(self, settings: Transformers, place: str) -> None:
         from transformers import (
@@ -195,7 +191,7 @@ class _Loaded:
         )
 
         name, revision = settings.model, settings.revision
-        self._place = place
+        self._place, self._settings = place, settings
         config = _from_hub(AutoConfig, name, revision=revision)
         self._has_encoder: bool = config.is_encoder_decoder
         loader = AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM
@@ -206,11 +202,13 @@ class _Loaded:
         self._model.to(place).eval()
         self._room = settings.context_tokens or self._declared()
         self._most = self._most_written()
-        self._check_longest(settings)
-        self._ends = self._end_tokens()
-        pad = self._tokenizer.pad_token_id
-        self._pad = next(iter(self._ends), 0) if pad is None else pad
-        self._use_plain_greedy_search()
+        longest = settings.max_new_tokens
+        if self._most is not None and longest is not None and longest > self._most:
+            room = "" if self._has_encoder else ", if the prompt has one; leave room for prompts"
+            raise ConfigError(
+                f"max_new_tokens={longest}: {name} writes at most {self._most} tokens{room}"
+            )
+        self._search_greedily()
 
     def _declared(self) -> int | None:
         """Return the tokens that the model says it can read, or None."""
@@ -229,72 +227,48 @@ class _Loaded:
         names = ("max_decoder_position_embeddings", "max_position_embeddings")
         return next(filter(None, (getattr(config, name, None) for name in names)), None)
 
-    def _check_longest(self, settings: Transformers) -> None:
-        """See that an answer of the wanted length can be written.
-
-        Raises:
-            ConfigError: it cannot.
-        """
-        max_new_tokens = settings.max_new_tokens
-        if self._most is not None and max_new_tokens is not None and max_new_tokens > self._most:
-            raise ConfigError(
-                f"max_new_tokens={max_new_tokens}: {settings.model} writes at most {self._most} "
-                "tokens"
-                + ", if the prompt has one; leave room for prompts"
-                * (not self._has_encoder)
-            )
-
-    def _end_tokens(self) -> tuple[int, ...]:
-        """Return the tokens that end an answer; a chat model has its own beside the tokenizer's."""
-        ends = self._model.generation_config.eos_token_id
-        own = ends if isinstance(ends, list) else [ends]
-        return tuple(
-            dict.fromkeys(n for n in (*own, self._tokenizer.eos_token_id) if n is not None)
-        )
-
-    def _use_plain_greedy_search(self) -> None:
+    def _search_greedily(self) -> None:
+        """Set what ends an answer, of which a chat model has its own, and plain greedy search."""
         from transformers import GenerationConfig
 
         own = self._model.generation_config
+        ends = own.eos_token_id if isinstance(own.eos_token_id, list) else [own.eos_token_id]
+        ends = [n for n in (*ends, self._tokenizer.eos_token_id) if n is not None]
+        self._ends: list[int] = list(dict.fromkeys(ends))
+        pad = self._tokenizer.pad_token_id
+        self._pad = next(iter(self._ends), 0) if pad is None else pad
         self._model.generation_config = GenerationConfig(
             do_sample=False,
             num_beams=1,
             bos_token_id=own.bos_token_id,
-            eos_token_id=list(self._ends) or None,
+            eos_token_id=self._ends or None,
             pad_token_id=self._pad,
             decoder_start_token_id=own.decoder_start_token_id,
             forced_bos_token_id=own.forced_bos_token_id,  # the language that mBART writes
         )
 
-    def prompt(self, request: GenerationRequest, settings: Transformers) -> "_Tokens | Generation":
+    def prompt(self, request: GenerationRequest) -> _Tokens | Generation:
         """Return the prompt of a request, or why it cannot be answered."""
-        longest = settings.max_new_tokens or NEW_TOKENS[request.answer]
+        longest = self._settings.max_new_tokens or NEW_TOKENS[request.answer]
         if self._has_encoder and self._most is not None:
             longest = min(longest, self._most)
         try:
-            ids = token_ids(self._tokenizer, request.messages, settings.template)
+            ids = token_ids(self._tokenizer, request.messages, self._settings.template)
         except Exception as error:  # of a template, which is somebody else's program
             return _failed(request.query_id, error)
-        problem = self._problem(len(ids), longest)
+        n, problem = len(ids), None
+        if n == 0:
+            problem = "bad_request: the prompt is empty"
+        elif self._room is not None and n + (0 if self._has_encoder else longest) > self._room:
+            room = f"more than the {self._room} that the"
+            problem = f"context_overflow: the prompt has {n} tokens" + (
+                f", {room} encoder reads"
+                if self._has_encoder
+                else f" and an answer up to {longest}, {room} model reads"
+            )
         if problem is not None:
             return Generation(request.query_id, "", error=problem)
         return _Tokens(request.query_id, ids, longest)
-
-    def _problem(self, n: int, longest: int) -> str | None:
-        """Return why a prompt of this many tokens cannot be answered, or None."""
-        if n == 0:
-            return "bad_request: the prompt is empty"
-        if self._room is None or n + (0 if self._has_encoder else longest) <= self._room:
-            return None
-        if self._has_encoder:
-            return (
-                f"context_overflow: the prompt has {n} tokens, more than the {self._room} that the "
-                "encoder reads"
-            )
-        return (
-            f"context_overflow: the prompt has {n} tokens and an answer up to {longest}, "
-            f"more than the {self._room} that the model reads"
-        )
 
     def answers(self, batch: Sequence[_Tokens]) -> list[Generation]:
         """Return the answers to prompts that fit, in order, each with its share of the time."""
@@ -374,9 +348,5 @@ def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
 
 def _hashes(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file that lies directly in a folder, by name."""
-    hashes = {}
-    for file in sorted(folder.iterdir()):
-        if file.is_file() and not file.name.startswith("."):
-            with file.open("rb") as content:
-                hashes[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
-    return hashes
+    files = (file for file in sorted(folder.iterdir()) if file.is_file())
+    return {file.name: sha256_of(file) for file in files if not file.name.startswith(".")}

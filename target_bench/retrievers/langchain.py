@@ -2,14 +2,14 @@
 
 import importlib.util
 import uuid
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from target_bench.core.errors import MissingExtraError, PluginError
 from target_bench.core.ranking import rises
-from target_bench.core.schema import Field, Format, RowLimit, Table
+from target_bench.core.schema import Table
 from target_bench.search.external import Hit, WrappedRetriever
 
 Scores = Literal["auto", "similarity", "distance", "relevance", "none"]
@@ -18,6 +18,7 @@ _BATCH = 256  # documents that are added at a time
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://pypi.org/project/target-bench/")
 
 
+@dataclass(eq=False, repr=False)
 class LangChainRetriever(WrappedRetriever):
     """Asks a ``BaseRetriever`` or ``VectorStore``, one document per table or several.
 
@@ -37,25 +38,12 @@ class LangChainRetriever(WrappedRetriever):
     packages = ("langchain-core",)
     noun = "documents"
 
-    def __init__(
-        self,
-        retriever: object,
-        table_key: str = "table_id",
-        database_key: str = "database_id",
-        fields: Sequence[Field] = ("title", "section", "header", "rows"),
-        rows: RowLimit = "auto",
-        format: Format = "text",
-        scores: Scores = "auto",
-        fetch: int = 1,
-        version: str | None = None,
-        concurrency: int = 1,
-    ) -> None:
-        self.scores = scores
+    scores: Scores = "auto"
+
+    def __post_init__(self) -> None:
         self._direction: Literal["similarity", "distance"] | None = None
         self._added: list[str] = []
-        super().__init__(
-            retriever, table_key, database_key, fields, rows, format, fetch, version, concurrency
-        )
+        super().__post_init__()
 
     def _classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
         if importlib.util.find_spec("langchain_core") is None:

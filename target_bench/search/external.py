@@ -2,8 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from dataclasses import dataclass
 from inspect import isclass
 from typing import Any, ClassVar
 
@@ -26,6 +25,7 @@ Hit = tuple[Mapping[str, Any], float | None]
 """Metadata of a text that was found, which name its table, and its score, if it has one."""
 
 
+@dataclass(eq=False, repr=False)
 class WrappedRetriever(Retriever):
     """A retriever that asks an object of another package.
 
@@ -43,7 +43,6 @@ class WrappedRetriever(Retriever):
         fetch: how many texts to ask for, as a multiple of ``top_k``, where a table has several.
         version: any text that changes with the content of a retriever that is filled already;
             without it no run of that is reused.
-        concurrency: how many queries are under way at most, in threads.
 
     Raises:
         ConfigError: there is no such object, or a setting is invalid.
@@ -53,37 +52,26 @@ class WrappedRetriever(Retriever):
     noun: ClassVar[str]
     """The package's name of its texts."""
 
-    def __init__(
-        self,
-        retriever: object,
-        table_key: str = "table_id",
-        database_key: str = "database_id",
-        fields: Sequence[Field] = ("title", "section", "header", "rows"),
-        rows: RowLimit = "auto",
-        format: Format = "text",
-        fetch: int = 1,
-        version: str | None = None,
-        concurrency: int = 1,
-    ) -> None:
-        for name, number in (("fetch", fetch), ("concurrency", concurrency)):
-            if number < 1:
-                raise ConfigError(f"{name}={number}: at least 1 is needed")
-        self.retriever = retriever
-        self.table_key = table_key
-        self.database_key = database_key
-        self.fields = fields
-        self.rows = rows
-        self.format = format
-        self.fetch = fetch
-        self.version = version
-        self.concurrency = concurrency
-        self._serializer = Serializer(fields, format, rows)
+    retriever: object
+    table_key: str = "table_id"
+    database_key: str = "database_id"
+    fields: Sequence[Field] = ("title", "section", "header", "rows")
+    rows: RowLimit = "auto"
+    format: Format = "text"
+    fetch: int = 1
+    version: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.fetch < 1:
+            raise ConfigError(f"fetch={self.fetch}: at least 1 is needed")
+        self._serializer = Serializer(self.fields, self.format, self.rows)
         self._filled, self._fillable = self._classes()
         self._notes: dict[str, None] = {}
-        self._factory = self._factory_of(retriever)
+        self._factory = self._factory_of(self.retriever)
         self._foreign: ExternalObject | None = None
         if self._factory is None:
-            self._foreign = ExternalObject(retriever, "retriever", *self._filled, *self._fillable)
+            kinds = self._filled + self._fillable
+            self._foreign = ExternalObject(self.retriever, "retriever", *kinds)
             self.packages = (*self.packages, *self._foreign.packages)
         self._used = False
 
@@ -126,24 +114,18 @@ class WrappedRetriever(Retriever):
 
     def _factory_of(self, setting: object) -> Any:
         """Return the function that makes a retriever from texts, if it is one."""
-        kinds = self._filled + self._fillable
         source: Any = object_named(setting, "retriever") if isinstance(setting, str) else setting
-        if isinstance(source, kinds) or not callable(source):
+        if isinstance(source, self._filled + self._fillable) or not callable(source):
             return None
-        if isclass(source) and issubclass(source, kinds):
-            raise ConfigError(
-                f"retriever: {source.__name__} is a class; pass an object of it, or name a "
-                f"function that gives one, or that makes one from a list of {self.noun}"
-            )
         n = n_required(source)
-        if n == 1:
-            return source
         if n == 0 and isinstance(setting, str):
             return None  # called for an object
-        raise ConfigError(
-            f"retriever: {getattr(source, '__qualname__', source)} needs {n} arguments; expected a "
-            f"function of one, a list of {self.noun}"
-        )
+        if n != 1 or isclass(source):
+            raise ConfigError(
+                f"retriever: {getattr(source, '__name__', source)} is not an object, nor a function "
+                f"that makes one from a list of {self.noun}"
+            )
+        return source
 
     def config(self) -> Mapping[str, Any]:
         """Return class, version and settings of the object, and how it is filled and asked.
@@ -162,19 +144,17 @@ class WrappedRetriever(Retriever):
                 )
             return settings | {"retriever": class_name(kind)}
         settings |= {"fields": list(self.fields), "format": self.format, "rows": self.rows}
-        own = self._foreign.config() if self._foreign is not None else self._factory_config()
-        return settings | dict(own)
-
-    def _factory_config(self) -> Mapping[str, Any]:
-        if isinstance(self.retriever, str):
-            try:
-                return {"made_by": self.retriever, "source": code_hash(self._factory)}
-            except OSError as error:
-                raise TypeError(f"{self.retriever} has no source file") from error
-        described = Description(self._factory)
-        if described.problem is not None:
-            raise TypeError(f"{described.problem}; name a function of a file instead")
-        return {"made_by": described.settings}
+        if self._foreign is not None:
+            return settings | dict(self._foreign.config())
+        if not isinstance(self.retriever, str):
+            described = Description(self._factory)
+            if described.problem is not None:
+                raise TypeError(f"{described.problem}; name a function of a file instead")
+            return settings | {"made_by": described.settings}
+        try:
+            return settings | {"made_by": self.retriever, "source": code_hash(self._factory)}
+        except OSError as error:
+            raise TypeError(f"{self.retriever} has no source file") from error
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the object filled, if it is not; learn which tables there are."""
@@ -222,10 +202,10 @@ class WrappedRetriever(Retriever):
     def _table_of(self, metadata: Mapping[str, Any]) -> TableId:
         table, database = metadata.get(self.table_key), metadata.get(self.database_key)
         if table is None:
-            only = f"only {', '.join(map(repr, metadata))}" if metadata else "and nothing else"
             raise PluginError(
-                f"metadata of one of the {self.noun} found have no {self.table_key!r}, {only}; say "
-                "which key holds the id of the table (table_key)"
+                f"metadata of one of the {self.noun} have no {self.table_key!r}, only "
+                f"{', '.join(map(repr, metadata)) or 'nothing'}; say which key holds the id of the "
+                "table (table_key)"
             )
         if database is not None:
             return TableId(str(database), str(table))
@@ -236,16 +216,6 @@ class WrappedRetriever(Retriever):
                 f"{self.database_key!r}; say which key holds the id of its database (database_key)"
             )
         return alone
-
-    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """Return the rankings of several queries, ``concurrency`` of them at a time."""
-        if self.concurrency == 1:
-            return [self.retrieve(query, top_k) for query in queries]
-        with ThreadPoolExecutor(self.concurrency, "target-bench-queries") as pool:
-            contexts = [copy_context() for _ in queries]
-            return list(
-                pool.map(lambda c, query: c.run(self.retrieve, query, top_k), contexts, queries)
-            )
 
     def notes(self) -> Sequence[str]:
         """Return the notes about options that the object does not support."""

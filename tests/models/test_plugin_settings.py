@@ -145,9 +145,7 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
         },
     },
     "index": {
-        "faiss-hnsw": {
-            name: name for name in ("m=1", "ef_construction=0", "ef_search=0", "threads=0")
-        },
+        "faiss-hnsw": {name: name for name in ("m=1", "ef_construction=0", "ef_search=0")},
         "faiss-ivf": {name: name for name in ("lists=0", "probes=0", "seed=-1", "seed=2147483648")},
         "torch": {"device=tpu": "expected cuda, .* or cpu"},
     },

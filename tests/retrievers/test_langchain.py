@@ -211,9 +211,12 @@ def test_identity() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (InMemoryVectorStore, "InMemoryVectorStore is a class; pass an object"),
+        (InMemoryVectorStore, "InMemoryVectorStore is not an object"),
         (7, "a int is no BaseRetriever or VectorStore object"),
-        (lambda a, b: None, "needs 2 arguments; expected a function of one, a list of documents"),
+        (
+            lambda a, b: None,
+            "is not an object, nor a function that makes one from a list of documents",
+        ),
         ("tests.retrievers.test_langchain:nothing", "no 'nothing'"),
         ("nothing", "expected module:name"),
         (lambda documents: documents, "gave a list; expected a BaseRetriever or VectorStore"),

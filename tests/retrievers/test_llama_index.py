@@ -84,7 +84,7 @@ def test_scores_and_orders() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (VectorStoreIndex, "VectorStoreIndex is a class"),
+        (VectorStoreIndex, "VectorStoreIndex is not an object"),
         ("tests.retrievers.test_llama_index:__name__", "a str is no BaseRetriever or BaseIndex"),
     ],
 )

@@ -12,13 +12,14 @@ from target_bench.core.vectors import VectorIndex, Vectors
 from target_bench.search.indexes.rescoring import (
     BLOCK,
     Found,
+    Lengths,
     Rows,
+    Stored,
     blas_threads,
     in_blocks,
     rank,
     slack,
 )
-from target_bench.search.indexes.stored_vectors import Lengths, Stored
 
 _CELLS = 8_000_000
 """Scores held at a time by a thread; all threads together hold no more than ``_ALL_CELLS``."""
@@ -38,18 +39,14 @@ class Exact(VectorIndex):
     packages = ("numpy",)
 
     def build(self, vectors: Vectors) -> None:
-        """Keep (m, d) vectors; see ``VectorIndex.build``.
-
-        Raises:
-            ConfigError: they are no (m, d) array of numbers, or hold NaN or infinity.
-        """
+        """Keep (m, d) vectors; see ``VectorIndex.build``."""
         self._stored = Stored.from_array(vectors)
 
     def search(self, vectors: Vectors, k: int) -> Found:
         """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
 
         Raises:
-            ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1.
+            ConfigError: other dimension than the indexed vectors, or products too large.
         """
         return search_exactly(self._stored, *self._stored.checked_queries(vectors, k), k)
 

@@ -1,8 +1,9 @@
 """The indexes of FAISS (Douze et al. 2024, The Faiss library): flat, HNSW, inverted lists."""
 
+import importlib.util
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,13 @@ from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.registry import installed_version
 from target_bench.core.vectors import VectorIndex, Vectors
 from target_bench.search.indexes.exact import search_exactly
-from target_bench.search.indexes.rescoring import Found, Rows, rank_candidates, slack
-from target_bench.search.indexes.stored_vectors import Lengths, Stored, needs
+from target_bench.search.indexes.rescoring import (
+    Found,
+    Rows,
+    Stored,
+    rank_candidates,
+    slack,
+)
 
 _MORE = 16
 """Candidates beyond ``k``, so that ties are broken by the rule and not by FAISS's order."""
@@ -49,8 +55,7 @@ class FaissFlat(VectorIndex):
         """Index (m, d) vectors; see ``VectorIndex.build``.
 
         Raises:
-            ConfigError: they are no (m, d) array of numbers, or hold NaN or infinity; or
-                ``gpu=true`` without a GPU.
+            ConfigError: ``gpu=true`` without a GPU.
             MissingExtraError: ``gpu=true`` and FAISS was built without it.
         """
         self._index_stored(Stored.from_array(vectors))
@@ -59,7 +64,7 @@ class FaissFlat(VectorIndex):
         """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
 
         Raises:
-            ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1.
+            ConfigError: other dimension than the indexed vectors, or products too large.
         """
         stored = self._stored
         queries, lengths = stored.checked_queries(vectors, k)
@@ -112,8 +117,7 @@ class _Approximate(VectorIndex):
         """Keep (m, d) vectors and have FAISS index them; see ``VectorIndex.build``.
 
         Raises:
-            ConfigError: they are no (m, d) array of numbers, hold NaN or infinity, or do not fit
-                the settings.
+            ConfigError: the settings do not fit them.
         """
         self._keep(Stored.from_array(vectors))
         if self._stored.vectors.size:
@@ -123,7 +127,7 @@ class _Approximate(VectorIndex):
         """Return the rows for each of (n, d) vectors; see ``VectorIndex.search``.
 
         Raises:
-            ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1.
+            ConfigError: other dimension than the indexed vectors, or products too large.
         """
         queries, lengths = self._stored.checked_queries(vectors, k)
         n, m = len(queries), len(self._stored.vectors)
@@ -134,12 +138,25 @@ class _Approximate(VectorIndex):
             return np.zeros((n, k)), rows
         candidates = self._candidates(queries, min(m, k + _MORE))
         ranked = rank_candidates(queries, self._stored, candidates, k)
-        self._recall.add(queries, lengths, ranked)
+        sample = self._sample.setdefault(k, [])
+        left = _SAMPLE - sum(len(earlier) for earlier, *_ in sample)
+        if left > 0:  # copies, which keep no batch in memory
+            first = (part[:left].copy() for part in (queries, lengths, *ranked))
+            sample.append(tuple(first))
         return ranked
 
     def notes(self) -> Sequence[str]:
-        """Return recall against exact search, over a sample of the queries searched so far."""
-        return self._recall.notes()
+        """Return recall against exact search, over the first queries of each ``k``."""
+        notes = []
+        for k, batches in sorted(self._sample.items()):
+            queries, lengths, scores, rows = map(np.concatenate, zip(*batches, strict=True))
+            best, _ = search_exactly(self._stored, queries, lengths, k)
+            recall = ((rows >= 0) & (scores >= best[:, -1:])).mean()
+            notes.append(
+                f"recall@{k} against exact search: {recall:.3f} over the first {len(queries)} "
+                "queries"
+            )
+        return notes
 
     def save(self, folder: Path) -> None:
         """Write the vectors as .npy and the index in its library's format."""
@@ -156,7 +173,7 @@ class _Approximate(VectorIndex):
     def _keep(self, stored: Stored) -> None:
         self._stored = stored
         self._index = None
-        self._recall = _Recall(stored)
+        self._sample: dict[int, list[Any]] = {}  # k -> queries, lengths, scores, rows
 
     @abstractmethod
     def _built(self, vectors: Vectors) -> Any:
@@ -177,33 +194,26 @@ class FaissHNSW(_Approximate):
         m: neighbours a vector is linked to (twice as many in the lowest layer).
         ef_construction: how many candidates are looked at for them.
         ef_search: how many are looked at for a query; at least as many as rows are asked for.
-        threads: that build the graph. With more than one, each build gives another graph.
     """
 
     m: int = 32
     ef_construction: int = 200
     ef_search: int = 128
-    threads: int = 1
 
     def __post_init__(self) -> None:
         _needs_faiss("faiss-hnsw")
         _at_least(2, m=self.m)
-        _at_least(
-            1, ef_construction=self.ef_construction, ef_search=self.ef_search, threads=self.threads
-        )
+        _at_least(1, ef_construction=self.ef_construction, ef_search=self.ef_search)
 
-    def notes(self) -> Sequence[str]:
-        """Return recall, and whether another build would find the same."""
-        if self.threads == 1:
-            return super().notes()
-        built = f"the graph was built by {self.threads} threads: another build may find other rows"
-        return [*super().notes(), built]
+    def config(self) -> Mapping[str, Any]:
+        """Return the settings; threads, one as ever, are named in stored runs."""
+        return {**super().config(), "threads": 1}
 
     def _built(self, vectors: Vectors) -> Any:
         faiss = _library()
         index = faiss.IndexHNSWFlat(vectors.shape[1], self.m, faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = self.ef_construction
-        with _threads(faiss, self.threads):
+        with _one_thread(faiss):
             index.add(vectors)
         return index
 
@@ -245,7 +255,7 @@ class FaissIVF(_Approximate):
         index = faiss.IndexIVFFlat(faiss.IndexFlatIP(d), d, lists, faiss.METRIC_INNER_PRODUCT)
         index.cp.seed = self.seed
         index.cp.min_points_per_centroid = 1  # said by a note, not by lines on stderr
-        with _threads(faiss, 1):
+        with _one_thread(faiss):
             index.train(vectors)
             index.add(vectors)
         return index
@@ -266,48 +276,7 @@ class FaissIVF(_Approximate):
         return [*super().notes(), *few]
 
 
-class _Recall:
-    """Keeps the first queries searched, and compares what was found with exact search.
-
-    Args:
-        stored: the indexed vectors.
-    """
-
-    def __init__(self, stored: Stored) -> None:
-        self._stored = stored
-        self._searched: dict[int, list[tuple[Vectors, Lengths, Found]]] = {}
-
-    def add(self, queries: Vectors, lengths: Lengths, approximate: Found) -> None:
-        """Take note of (n, d) queries and what was found for them."""
-        scores, rows = approximate
-        batches = self._searched.setdefault(scores.shape[1], [])
-        n = _SAMPLE - sum(len(earlier) for earlier, *_ in batches)
-        if n > 0:
-            first = scores[:n].copy(), rows[:n].copy()  # copies, which keep no batch in memory
-            batches.append((queries[:n].copy(), lengths[:n], first))
-
-    def notes(self) -> Sequence[str]:
-        """Return one sentence for each number of rows that was asked for."""
-        notes = []
-        for k, batches in sorted(self._searched.items()):
-            good = []
-            for queries, lengths, (scores, rows) in batches:
-                best, _ = search_exactly(self._stored, queries, lengths, k)
-                good.append((rows >= 0) & (scores >= best[:, -1:]))
-            as_good = np.concatenate(good)
-            notes.append(
-                f"recall@{k} against exact search: {as_good.mean():.3f} over the first "
-                f"{len(as_good)} queries"
-            )
-        return notes
-
-
 def _at_least(least: int, **settings: int) -> None:
-    """See that settings are not too small.
-
-    Raises:
-        ConfigError: one is.
-    """
     for name, value in settings.items():
         if value < least:
             raise ConfigError(f"{name}={value}: at least {least}")
@@ -320,7 +289,8 @@ def _needs_faiss(index: str) -> None:
         ConfigError: builds for CPUs and for GPUs are installed side by side.
         MissingExtraError: it is not installed.
     """
-    needs("faiss", "faiss-cpu", index)
+    if importlib.util.find_spec("faiss") is None:
+        raise MissingExtraError("faiss-cpu", "dense", f"the index {index}")
     builds = [name for name in _BUILDS if installed_version(name) is not None]
     if len(builds) > 1:
         raise ConfigError(
@@ -353,9 +323,10 @@ def _on_gpu(faiss: Any, required: bool | None) -> bool:
 
 
 @contextmanager
-def _threads(faiss: Any, n: int) -> Iterator[None]:
+def _one_thread(faiss: Any) -> Iterator[None]:
+    """Build in one thread: with more, each build gives another graph."""
     before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(n)
+    faiss.omp_set_num_threads(1)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Candidates -> rankings: their inner products again, in double precision, then the one rule.
+"""Vectors of an index; candidates -> rankings: their inner products again, in double precision.
 
 Libraries add up in single precision, each in an order of its own, so their scores differ in the
 last bits. An inner product of float32 vectors taken in float64 is exact to about 1e-16 of the
@@ -9,15 +9,19 @@ the candidates, and however vectors are dealt over shards.
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core.array_files import read_array, read_json, write_array, write_json
+from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import SINGLE, graded, top_k
 from target_bench.core.vectors import Vectors
-from target_bench.search.indexes.stored_vectors import Lengths, Stored
 
+Lengths = NDArray[np.float64]
 Scores = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Found = tuple[Scores, Rows]
@@ -27,6 +31,75 @@ BLOCK = 1024
 
 _PAIRS = 512  # inner products at a time: their vectors stay in the processor's cache
 _ALONE = threading.Lock()
+_LARGEST = float(np.finfo(np.float32).max) / 4
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The indexed vectors.
+
+    Attributes:
+        vectors: (m, d) vectors, C-contiguous.
+        longest: the Euclidean length of the longest.
+    """
+
+    vectors: Vectors
+    longest: float
+
+    @classmethod
+    def from_array(cls, vectors: NDArray[Any]) -> Self:
+        """Keep (m, d) finite numbers as float32."""
+        table = np.ascontiguousarray(vectors, np.float32)
+        return cls(table, float(_lengths(table).max(initial=0.0)))
+
+    def checked_queries(self, vectors: NDArray[Any], k: int) -> tuple[Vectors, Lengths]:
+        """Return (n, d) queries as float32, and their lengths.
+
+        Raises:
+            ConfigError: they are of other dimension than the indexed vectors, or not finite, or so
+                long that an inner product is more than single precision holds; or ``k`` is less
+                than 1.
+        """
+        if k < 1:
+            raise ConfigError(f"k={k}: at least one row is asked for")
+        queries = np.ascontiguousarray(vectors, np.float32)
+        d, width = self.vectors.shape[1], queries.shape[1]
+        if len(self.vectors) and len(queries) and width != d:
+            raise ConfigError(
+                f"the queries have {width} dimensions, the indexed vectors {d}: "
+                "encode both with the same model and settings"
+            )
+        lengths = _lengths(queries)
+        largest = lengths.max(initial=0.0) * self.longest
+        if not largest <= _LARGEST:  # NaN among them
+            raise ConfigError(
+                f"the vectors are too long: inner products up to {largest:.3g} overflow single "
+                f"precision. Scale them so that products stay below {_LARGEST:.3g}"
+            )
+        return queries, lengths
+
+    def save(self, folder: Path) -> None:
+        """Write the vectors and their largest length into an existing folder."""
+        write_array(folder / "vectors.npy", self.vectors)
+        write_json(folder / "index.json", {"longest": self.longest})
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return the vectors that ``save`` wrote, memory-mapped.
+
+        Whoever loads an index has checked the hashes of its files (``core/index_store.py``).
+        """
+        longest = read_json(folder / "index.json")["longest"]
+        return cls(np.asarray(read_array(folder / "vectors.npy")), longest)
+
+
+def _lengths(vectors: Vectors) -> Lengths:
+    """Return the Euclidean lengths, in double precision so that none overflows."""
+    squares = np.empty(len(vectors))
+    for start in range(0, len(vectors), BLOCK):
+        chunk = vectors[start : start + BLOCK].astype(np.float64)
+        squares[start : start + BLOCK] = np.vecdot(chunk, chunk)
+    return np.sqrt(squares)
 
 
 def slack(stored: Stored, lengths: Lengths) -> Scores:

@@ -1,5 +1,6 @@
 """Exact search with PyTorch, on a GPU or not: the method of ``exact``, with its operations."""
 
+import importlib.util
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,11 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.ranking import SINGLE
 from target_bench.core.vectors import VectorIndex, Vectors
-from target_bench.search.indexes.rescoring import BLOCK, Found, Scores, inner_products, slack
-from target_bench.search.indexes.stored_vectors import Stored, needs
+from target_bench.search.indexes.rescoring import (
+    BLOCK,
+    Found,
+    Scores,
+    Stored,
+    inner_products,
+    slack,
+)
 
 _CELLS = {"cpu": 8_000_000, "cuda": 256_000_000}
 """Scores held at a time."""
@@ -45,7 +52,8 @@ class Torch(VectorIndex):
     def __post_init__(self) -> None:
         self._block = self._rows = 1  # queries, and vectors of a part, at a time
         self._whole: Any = None  # all vectors on the device
-        needs("torch", "torch", "torch")
+        if importlib.util.find_spec("torch") is None:
+            raise MissingExtraError("torch", "dense", "the index torch")
         if self.device is not None and self.device.partition(":")[0] not in _CELLS:
             raise ConfigError(f"device={self.device!r}: expected cuda, cuda:0, ... or cpu")
 
@@ -53,8 +61,7 @@ class Torch(VectorIndex):
         """Put (m, d) vectors on the device; see ``VectorIndex.build``.
 
         Raises:
-            ConfigError: they are no (m, d) array of numbers, or hold NaN or infinity; or there is
-                no such device.
+            ConfigError: there is no such device.
         """
         self._place(Stored.from_array(vectors))
 
@@ -62,8 +69,8 @@ class Torch(VectorIndex):
         """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
 
         Raises:
-            ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1;
-                or the device has no memory for one query and a few vectors.
+            ConfigError: other dimension than the indexed vectors, or products too large; or the
+                device has no memory for one query and a few vectors.
         """
         import torch
 
