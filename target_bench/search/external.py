@@ -121,9 +121,10 @@ class WrappedRetriever(Retriever):
         if n == 0 and isinstance(setting, str):
             return None  # called for an object
         if n != 1 or isclass(source):
+            name = getattr(source, "__name__", source)
             raise ConfigError(
-                f"retriever: {getattr(source, '__name__', source)} is not an object, nor a function "
-                f"that makes one from a list of {self.noun}"
+                f"retriever: {name} is not an object, nor a function that makes one from a list of "
+                f"{self.noun}"
             )
         return source
 

@@ -215,7 +215,7 @@ def test_identity() -> None:
         (7, "a int is no BaseRetriever or VectorStore object"),
         (
             lambda a, b: None,
-            "is not an object, nor a function that makes one from a list of documents",
+            "is not an object, nor a function that makes one",
         ),
         ("tests.retrievers.test_langchain:nothing", "no 'nothing'"),
         ("nothing", "expected module:name"),
