@@ -75,37 +75,30 @@ class BudgetError(TargetBenchError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the question with the known names that are most like this one, or nothing."""
-    from difflib import SequenceMatcher
+    from difflib import get_close_matches
 
-    alike = {
-        candidate: SequenceMatcher(None, name.casefold(), candidate.casefold()).ratio()
-        for candidate in known
-    }
-    # Of three letters one in two is much; nobody means a name that is far worse than the best.
-    least = max(0.5 if len(name) <= 3 else 0.6, max(alike.values(), default=0) - 0.15)
-    near = sorted((k for k in alike if alike[k] >= least), key=lambda k: -alike[k])[:3]
-    return f" Did you mean {' or '.join(near)}?" if near else ""
+    names = {each.casefold(): each for each in known}
+    # Of three letters one in two is much.
+    near = get_close_matches(name.casefold(), names, 3, 0.5 if len(name) <= 3 else 0.6)
+    return f" Did you mean {' or '.join(names[each] for each in near)}?" if near else ""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], aliases: Iterable[str] = ()) -> str:
     """Return the message for an unknown name: near misses, also among aliases, then a list.
 
-    Of a long list, the closest names and what prints all of it.
+    Of a long list, the first names or what prints all of it.
     """
-    from difflib import SequenceMatcher
-
     known = list(dict.fromkeys(known))
     hint = did_you_mean(name, (*known, *aliases))
     if name.endswith(".py"):
         hint = f" To name a class in a file write {name}:Class."
     if kind in _LISTED and len(known) > _MOST_LISTED:
-        listing = f"All are listed by: target-bench list {_LISTED[kind]}"
-    else:
-        alike = sorted(known, key=lambda other: -SequenceMatcher(None, name, other).ratio())
-        more = len(known) - _MOST_LISTED
-        shown = [*alike[:_MOST_LISTED], f"and {more} more"] if more > 0 else known
-        listing = f"Known: {', '.join(shown) or 'none'}"
-    return f"unknown {kind} {name!r}.{hint} {listing}."
+        return (
+            f"unknown {kind} {name!r}.{hint} All are listed by: target-bench list {_LISTED[kind]}."
+        )
+    more = len(known) - _MOST_LISTED
+    shown = [*known[:_MOST_LISTED], f"and {more} more"] if more > 0 else known
+    return f"unknown {kind} {name!r}.{hint} Known: {', '.join(shown) or 'none'}."
 
 
 _MOST_LISTED = 16
