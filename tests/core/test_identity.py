@@ -103,15 +103,20 @@ def test_names_in_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_folder_counts_with_names_and_contents(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     (folder / "deep").mkdir(parents=True)
-    (folder / "deep" / "weights").write_bytes(b"1")
-    hashes = [_identity(Reading(str(folder)))["files"]["config"]]
+    weights = folder / "deep" / "weights"
+
+    def hashed() -> str:
+        files: dict[str, str] = _identity(Reading(str(folder)))["files"]
+        return files["config"]
+
+    weights.write_bytes(b"1")
+    first = hashed()
     (folder / ".cache").write_bytes(b"hidden files do not count")
-    assert _identity(Reading(str(folder)))["files"]["config"] == hashes[0]
-    (folder / "deep" / "weights").write_bytes(b"2")
-    hashes.append(_identity(Reading(str(folder)))["files"]["config"])
-    (folder / "deep" / "weights").rename(folder / "weights")
-    hashes.append(_identity(Reading(str(folder)))["files"]["config"])
-    assert len(set(hashes)) == 3
+    assert hashed() == first
+    weights.write_bytes(b"2")
+    second = hashed()
+    weights.rename(folder / "weights")
+    assert len({first, second, hashed()}) == 3
 
 
 def test_a_folder_of_too_many_files_is_never_reused(
@@ -174,8 +179,7 @@ def test_no_built_in_depends_on_versions_of_packages(monkeypatch: pytest.MonkeyP
     installed_version.cache_clear()
 
 
-def test_recorded_packages_are_those_in_use() -> None:
-    """And of parts."""
+def test_recorded_packages_are_those_in_use_also_of_parts() -> None:
     numpy = {"target-bench": __version__, "numpy": installed_version("numpy")}
     assert used_packages(Reading()) == numpy
     hybrid = registry.create("retriever", "hybrid:retrievers=[bm25, random]")

@@ -160,15 +160,6 @@ def test_a_ranking_is_a_sort(scores: list[float], seed: int) -> None:
     assert ranking.tied[0] == (len(set(scores)) < len(scores))
 
 
-@given(st.lists(st.sampled_from([3.0, 2.0, 1.0]), min_size=1, max_size=9), st.integers(1, 9))
-def test_a_shorter_ranking_begins_a_longer_one(scores: list[float], k: int) -> None:
-    """Of a retriever that puts equal scores in the order of the corpus."""
-    order = np.lexsort((np.arange(len(scores)), -np.array(scores)))
-    values = np.array(scores)[order]
-    long, short = _settle(values, order), _settle(values[:k], order[:k])
-    assert short.rows[0].tolist() == long.rows[0, :k].tolist()
-
-
 def test_scores_that_run_out_of_digits_rank_as_they_are() -> None:
     """A sigmoid in single precision near 1: each score is a unit or two from the next."""
     ladder = np.float32(1) - np.arange(1, 30, dtype=np.float32) * np.float32(2**-24)

@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -173,10 +172,8 @@ def test_a_plugin_is_declared_beside_its_score() -> None:
 
 
 def test_an_installed_plugin_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = SimpleNamespace(name="edits", value=f"{__name__}:Edits")
-    monkeypatch.setattr(
-        registry, "_entry_points", lambda kind: {"edits": entry} if kind == "metric" else {}
-    )
+    entries = {"target_bench.metrics": {"edits": f"{__name__}:Edits"}}
+    monkeypatch.setattr(registry, "_installed", lambda group, _path: entries.get(group, {}))
     assert parse("edits") == (TOY, None)
     assert spec_of("edits") == TOY
     assert isinstance(named("edits"), Edits)
