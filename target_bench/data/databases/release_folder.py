@@ -3,11 +3,11 @@
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
@@ -16,8 +16,7 @@ from target_bench.data.databases.stored_tables import made
 _PLAIN = re.compile(r"[^/\\\0:]+")
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseFile:
+class DatabaseFile(NamedTuple):
     """A database file, unpacked if need be, and what tells its content from any other."""
 
     path: Path
@@ -49,10 +48,15 @@ class DatabaseFolder:
             raise DataError(f"{self._release.folder}: database id {name!r} is not a plain name")
         for folder in self._folders:
             path = self._release.find(f"{folder}/{name}/{name}.sqlite")
+            if path is not None and path.suffix == ".sqlite":
+                return DatabaseFile(path, self._hash(path))
             if path is not None:
-                return self._file(name, path)
-        member = self._members.get(f"{name}/{name}.sqlite")
-        return self._unpacked(name, *member) if member else None
+                return self._unpacked(name, self._hash(path), partial(self._release.open, path))
+        if f"{name}/{name}.sqlite" not in self._members:
+            return None
+        archive, member = self._members[f"{name}/{name}.sqlite"]
+        version = f"{self._hash(archive)}, {member}"
+        return self._unpacked(name, version, partial(_opened_member, archive, member))
 
     def descriptions(self, name: str) -> Iterator[tuple[str, str, bytes]]:
         """Yield (place, table, content) of the CSV files in ``<db>/database_description/``.
@@ -68,32 +72,21 @@ class DatabaseFolder:
         for inner, (path, member) in self._members.items():
             parts = PurePosixPath(inner)
             if parts.parent.as_posix() == f"{name}/database_description" and parts.name not in seen:
-                with _archive(path) as archive:
-                    yield f"{path}, {member}", parts.stem, archive.read(member)
+                with _opened_member(path, member) as file:
+                    yield f"{path}, {member}", parts.stem, file.read()
 
-    def _file(self, name: str, path: Path) -> DatabaseFile:
-        version = self._noted(path)
-        if path.suffix == ".sqlite":
-            return DatabaseFile(path, version)
-
+    def _unpacked(
+        self, name: str, version: str, content: Callable[[], AbstractContextManager[IO[bytes]]]
+    ) -> DatabaseFile:
         def write(new: Path) -> None:
-            with self._release.open(path) as packed, new.open("wb") as file:
+            with content() as packed, new.open("wb") as file:
                 shutil.copyfileobj(packed, file)
 
         return DatabaseFile(made(name, version, write), version)
 
-    def _unpacked(self, name: str, path: Path, member: str) -> DatabaseFile:
-        version = f"{self._noted(path)}, {member}"
-
-        def write(new: Path) -> None:
-            with _archive(path) as archive, archive.open(member) as packed, new.open("wb") as file:
-                shutil.copyfileobj(packed, file)
-
-        return DatabaseFile(made(name, version, write), version)
-
-    def _noted(self, path: Path) -> str:
+    def _hash(self, path: Path) -> str:
         self._release.note(path)
-        return self._release.hashes[path.relative_to(self._release.folder).as_posix()]
+        return self._release.hashes[self._release.relative(path)]
 
     @cached_property
     def _members(self) -> Mapping[str, tuple[Path, str]]:
@@ -122,3 +115,9 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
         raise DataError(
             f"{path}: the file is truncated or damaged ({error}). Download it again."
         ) from error
+
+
+@contextmanager
+def _opened_member(path: Path, member: str) -> Iterator[IO[bytes]]:
+    with _archive(path) as archive, archive.open(member) as file:
+        yield file

@@ -16,17 +16,16 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache as once
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.files import cache_root, digest, sha256_of
 from target_bench.core.schema import Cell
-from target_bench.data.formats.cells import PLAIN, cells
+from target_bench.data.formats.cells import cells
 
 if TYPE_CHECKING:
     from target_bench.sql.databases import Declared
@@ -102,10 +101,19 @@ def opened(path: Path) -> Iterator[Any]:
     Raises:
         DataError: it cannot be opened, or what is done inside fails; the message names the file.
     """
-    from target_bench.sql.databases import opened as opened_sqlite
+    if not is_duckdb(path):
+        from target_bench.sql.databases import opened as opened_sqlite
 
-    with (_opened_duckdb if is_duckdb(path) else opened_sqlite)(path) as database:
-        yield database
+        with opened_sqlite(path) as sqlite:
+            yield sqlite
+        return
+    import duckdb
+
+    try:
+        with duckdb.connect(path, read_only=True) as database:
+            yield database
+    except duckdb.Error as error:
+        raise DataError(f"{path}: cannot be read as DuckDB: {error}") from error
 
 
 def stored_tables(path: Path) -> list[StoredTable]:
@@ -121,22 +129,6 @@ def stored_tables(path: Path) -> list[StoredTable]:
         return [StoredTable(*table) for table in declared(database)]
 
 
-@contextmanager
-def _opened_duckdb(path: Path) -> Iterator[Any]:
-    """Open a database file of DuckDB, for reading alone.
-
-    Raises:
-        DataError: it cannot be opened, or what is done inside fails.
-    """
-    import duckdb
-
-    try:
-        with duckdb.connect(path, read_only=True) as database:
-            yield database
-    except duckdb.Error as error:
-        raise DataError(f"{path}: cannot be read as DuckDB: {error}") from error
-
-
 def _duckdb_tables(database: Any) -> Iterator["Declared"]:
     """Yield the base tables of a database of DuckDB, in the order of their names."""
     from target_bench.sql.databases import quoted
@@ -150,37 +142,26 @@ def _duckdb_tables(database: Any) -> Iterator["Declared"]:
         source = f"{quoted(schema)}.{quoted(name)}"
         cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
         columns = [(column[0], str(column[1])) for column in cursor.description]
-        primary, foreign = _duckdb_keys(database, schema, name)
+        constraints = database.execute(
+            "SELECT constraint_type, constraint_column_names, referenced_table, "
+            "referenced_column_names FROM duckdb_constraints() "
+            "WHERE schema_name = ? AND table_name = ?",
+            [schema, name],
+        ).fetchall()
         yield (
             name if schema == "main" else f"{schema}.{name}",
             source,
             tuple(column for column, _ in columns),
             tuple(kind for _, kind in columns),
-            primary,
-            foreign,
+            tuple(key for kind, keys, *_ in constraints if kind == "PRIMARY KEY" for key in keys),
+            tuple(
+                (key, f"{table}.{to}")
+                for kind, keys, table, targets in constraints
+                if kind == "FOREIGN KEY"
+                for key, to in zip(keys, targets, strict=True)
+            ),
             statement or "",
         )
-
-
-def _duckdb_keys(
-    database: Any, schema: str, name: str
-) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    constraints = database.execute(
-        "SELECT constraint_type, constraint_column_names, referenced_table, "
-        "referenced_column_names FROM duckdb_constraints() "
-        "WHERE schema_name = ? AND table_name = ?",
-        [schema, name],
-    ).fetchall()
-    primary = (
-        column for kind, columns, *_ in constraints if kind == "PRIMARY KEY" for column in columns
-    )
-    foreign = (
-        (column, f"{table}.{to}")
-        for kind, columns, table, targets in constraints
-        if kind == "FOREIGN KEY"
-        for column, to in zip(columns, targets, strict=True)
-    )
-    return tuple(primary), tuple(foreign)
 
 
 def sound_tables(path: Path) -> list[StoredTable]:
@@ -200,14 +181,13 @@ def sound_tables(path: Path) -> list[StoredTable]:
 class LazyRows(Sequence[Row]):
     """The rows of one table of a SQLite or DuckDB file, in storage order.
 
-    A slice is a view of the same kind. Like a list, they are equal to any sequence of equal rows.
+    They are read when they are asked for: a slice is a list of those rows alone. Like a list, they
+    are equal to any sequence of equal rows.
 
     Args:
         path: the database file.
         source: the table as SQL writes it.
         version: what tells this state of the database from any other, such as its SHA-256.
-        start: the first row of the view.
-        limit: how many rows the view has at most; None for all.
 
     Raises (when they are read):
         DataError: the file is gone, locked or damaged, or a value has no form as a cell.
@@ -219,13 +199,11 @@ class LazyRows(Sequence[Row]):
     path: Path
     source: str
     version: str
-    start: int = 0
-    limit: int | None = None
 
     @property
     def content(self) -> list[Any]:
-        """Representation of the rows where their content is hashed."""
-        return [self.version, self.source, self.start, self.limit]
+        """Representation of the rows where their content is hashed: from the first to the last."""
+        return [self.version, self.source, 0, None]
 
     def __str__(self) -> str:
         """Return all rows, as a list does: a retriever may index ``str(table.rows)``."""
@@ -233,12 +211,8 @@ class LazyRows(Sequence[Row]):
 
     @cached_property
     def _length(self) -> int:
-        if self.limit is None and not self.start:
-            counted = self.source
-        else:
-            counted = f"(SELECT 1 FROM {self.source}{self._window(self.start, self.limit)})"  # noqa: S608 (quoted)
         with opened(self.path) as database:
-            (n,) = database.execute(f"SELECT count(*) FROM {counted}").fetchone()  # noqa: S608 (names are quoted)
+            (n,) = database.execute(f"SELECT count(*) FROM {self.source}").fetchone()  # noqa: S608 (quoted)
         return int(n)
 
     def __len__(self) -> int:
@@ -246,12 +220,10 @@ class LazyRows(Sequence[Row]):
 
     def __bool__(self) -> bool:
         """Return whether there is a row; cheaper than counting them."""
-        if "_length" in vars(self):
-            return self._length > 0
-        return bool(list(self._read(self.start, 1 if self.limit is None else min(1, self.limit))))
+        return bool(self[:1])
 
     def __iter__(self) -> Iterator[Row]:
-        return chain.from_iterable(self._batches(self.start, self.limit))
+        return self._read("")
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
@@ -259,73 +231,41 @@ class LazyRows(Sequence[Row]):
     def __getitem__(self, index: slice) -> Sequence[Row]: ...
     def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
         if isinstance(index, slice):
-            return self._slice(index)
+            start, stop = index.start or 0, index.stop
+            if start < 0 or stop is None or stop < 0 or index.step not in (None, 1):
+                return [self[i] for i in range(*index.indices(len(self)))]
+            return list(self._read(f" LIMIT {max(0, stop - start)} OFFSET {start}"))
         place = index if index >= 0 else index + len(self)
-        if place < 0 or (self.limit is not None and place >= self.limit):
+        rows = _batch(self.path, self.source, self.version, place // BATCH) if place >= 0 else ()
+        if place % BATCH >= len(rows):
             raise IndexError(f"row {index} of {len(self)}")
-        return self._row(place, index)
+        return rows[place % BATCH]
 
-    def _row(self, place: int, index: int) -> Row:
-        ahead: tuple[int, list[Row]] = vars(self).get("_ahead", (0, []))
-        first, batch = ahead
-        if not first <= place < first + len(batch):
-            left = BATCH if self.limit is None else min(BATCH, self.limit - place)
-            first, batch = place, list(self._read(self.start + place, left))
-            vars(self)["_ahead"] = (first, batch)
-            if not batch:
-                raise IndexError(f"row {index} of {len(self)}")
-        return batch[place - first]
-
-    def _slice(self, index: slice) -> Sequence[Row]:
-        start, stop, step = index.start or 0, index.stop, index.step
-        if step not in (None, 1):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        if start < 0 or stop is None or stop < 0:  # its end is not known without counting
-            start, stop, _ = index.indices(len(self))
-        elif self.limit is not None:
-            stop = min(stop, self.limit)
-        return replace(self, start=self.start + start, limit=max(0, stop - start))
-
-    def _read(self, start: int, limit: int | None) -> Iterator[Row]:
-        return chain.from_iterable(self._batches(start, limit))
-
-    def _batches(self, start: int, limit: int | None) -> Iterator[list[Row]]:
+    def _read(self, window: str) -> Iterator[Row]:
         with opened(self.path) as database:
-            cursor = database.execute(f"SELECT * FROM {self.source}{self._window(start, limit)}")  # noqa: S608 (names are quoted)
+            cursor = database.execute(f"SELECT * FROM {self.source}{window}")  # noqa: S608 (names are quoted)
             while batch := cursor.fetchmany(BATCH):
-                yield [self._cells(row) for row in batch]
-
-    def _window(self, start: int, limit: int | None) -> str:
-        if limit is not None:
-            return f" LIMIT {limit} OFFSET {start}"
-        if not start:
-            return ""
-        return f" OFFSET {start}" if is_duckdb(self.path) else f" LIMIT -1 OFFSET {start}"
-
-    def _cells(self, row: tuple[Any, ...]) -> Row:
-        try:
-            return list(row if PLAIN.issuperset(map(type, row)) else cells(row))
-        except TypeError as error:
-            raise DataError(f"{self.path}, table {self.source}: {error}") from error
+                try:
+                    yield from [list(cells(row)) for row in batch]
+                except TypeError as error:
+                    raise DataError(f"{self.path}, table {self.source}: {error}") from error
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, LazyRows) and (self.path, self.content) == (other.path, other.content):
-            return True
         if not isinstance(other, Sequence) or isinstance(other, str | bytes):
             return NotImplemented
-        return len(self) == len(other) and all(map(_equal, self, other))
+        return len(self) == len(other) and all(
+            isinstance(theirs, Sequence) and list(row) == list(theirs)
+            for row, theirs in zip(self, other, strict=True)
+        )
 
     __hash__ = None  # type: ignore[assignment]  # as a list has none
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_ahead"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-
-
-def _equal(row: Row, other: object) -> bool:
-    return isinstance(other, Sequence) and list(row) == list(other)
+@lru_cache(maxsize=8)
+def _batch(path: Path, source: str, version: str, number: int) -> Sequence[Row]:
+    """Return 1,000 rows, kept for whoever asks for one after another."""
+    rows = LazyRows(path, source, version)
+    return rows[number * BATCH : (number + 1) * BATCH]
 
 
 def built(name: str, script: str) -> Path:
@@ -376,33 +316,25 @@ def made(name: str, version: str, write: Callable[[Path], None]) -> Path:
         StoreError: there is no room for it anywhere.
     """
     key = hashlib.sha256(f"{FORMAT}\0{name}\0{version}".encode()).hexdigest()[:16]
-    fault: OSError | None = None
-    for in_cache in (True, False):
-        try:
-            root = cache_root() / DATABASES if in_cache else _temporary()
-            for file in sorted(root.glob(f"{key}-*/*.sqlite")):
-                if _is_whole(file):
-                    return file
-            return _written(root, key, f"{name}.sqlite", write)
-        except OSError as error:
-            fault = error
-    raise StoreError(
-        f"database {name} fits neither into the cache {cache_root()} nor into the temporary "
-        f"folder: {(fault and fault.strerror) or fault}. Make room, or name other folders with "
-        "$TARGET_BENCH_CACHE and $TMPDIR."
-    ) from fault
-
-
-def _is_whole(file: Path) -> bool:
-    """Return whether a file has the SHA-256 that its folder's name says; read once a process."""
     try:
-        return digest(file)[:16] == file.parent.name[-16:]
-    except OSError:  # another process removed it
-        return False
+        return _made_in(cache_root() / DATABASES, key, f"{name}.sqlite", write)
+    except OSError:
+        pass
+    try:
+        return _made_in(_temporary(), key, f"{name}.sqlite", write)
+    except OSError as error:
+        raise StoreError(
+            f"database {name} fits neither into the cache {cache_root()} nor into the temporary "
+            f"folder: {error.strerror or error}. Make room, or name other folders with "
+            "$TARGET_BENCH_CACHE and $TMPDIR."
+        ) from error
 
 
-def _written(root: Path, key: str, name: str, write: Callable[[Path], None]) -> Path:
-    """Make a folder with the file beside its place, and move it there."""
+def _made_in(root: Path, key: str, name: str, write: Callable[[Path], None]) -> Path:
+    """Return the file in a folder; one that is missing is made beside its place and moved there."""
+    for file in sorted(root.glob(f"{key}-*/*.sqlite")):
+        if _is_whole(file):
+            return file
     root.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
     try:
@@ -417,6 +349,14 @@ def _written(root: Path, key: str, name: str, write: Callable[[Path], None]) -> 
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return home / name
+
+
+def _is_whole(file: Path) -> bool:
+    """Return whether a file has the SHA-256 that its folder's name says; read once a process."""
+    try:
+        return digest(file)[:16] == file.parent.name[-16:]
+    except OSError:  # another process removed it
+        return False
 
 
 @once
