@@ -1,6 +1,5 @@
 """``target-bench data``: fetch corpora, see to the cache, check gold SQL."""
 
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +24,6 @@ from target_bench.core.files import cache_root
 
 if TYPE_CHECKING:
     from target_bench.core.schema import CorpusInfo
-    from target_bench.core.text_tables import TextTable
     from target_bench.data.cache import CacheEntry
     from target_bench.data.download import Download
     from target_bench.models.embedding_cache import EmbeddingFile
@@ -72,9 +70,9 @@ def _print(done: "Download", info: "CorpusInfo | None") -> None:
     facts |= {f"commit of {repository}": commit for repository, commit in done.commits.items()}
     facts["files"] = f"{n:,}, {size / 1e6:,.1f} MB, all verified; {len(done.fetched):,} fetched now"
     if info:
+        to_mix_in = f"ottqa --distractors {done.name}"
         facts |= {"licence": info.licence, "citation": info.citation}
-        to_mix_in = f"target-bench run ottqa --distractors {done.name}"
-        facts["next"] = f"target-bench run {done.name}" if info.tasks else to_mix_in
+        facts["next"] = f"target-bench run {done.name if info.tasks else to_mix_in}"
     for fact, value in facts.items():
         typer.echo(f"{fact}: {value}")
 
@@ -108,68 +106,41 @@ Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
 @cache_app.command("list", help="The entries of the cache and their sizes.")
 def list_(only: Only = None, as_json: AsJson = False) -> None:
     """Print one line per entry."""
+    from target_bench.core.text_tables import Column, TextTable, print_tables, say
     from target_bench.data import cache
     from target_bench.models import embedding_cache
 
     corpora = [] if only is Part.embeddings else cache.entries()
     embeddings = [] if only is Part.corpora else embedding_cache.entries(cache_root())
     if as_json:
-        entries: dict[str, Sequence[Any]] = {"corpora": corpora, "embeddings": embeddings}
+        parts: dict[str, list[Any]] = {"corpora": corpora, "embeddings": embeddings}
         print_json(
             [
                 {"part": part, **entry._asdict(), "path": str(entry.path)}
-                for part, listed in entries.items()
+                for part, listed in parts.items()
                 for entry in listed
             ]
         )
         return
-    from target_bench.core.text_tables import print_tables, say
-
+    start = [Column("entry"), Column("made"), Column("MB", right=True)]
     if corpora or only is Part.corpora or not embeddings:
-        print_tables(_corpora_table(corpora))
+        rows = [[*_start(e, bool(e.source) or "unfinished"), e.source] for e in corpora]
+        print_tables(TextTable([*start, Column("read from")], rows, str(cache_root())))
     if embeddings or only is Part.embeddings:
-        print_tables(_embeddings_table(embeddings))
+        columns = [*start, Column("rows", right=True), Column("of"), Column("encoder")]
+        rows = [
+            [*_start(e, e.state == "whole" or e.state), f"{e.rows:,}", e.kind, e.encoder]
+            for e in embeddings
+        ]
+        print_tables(TextTable(columns, rows, "embeddings"))
     sizes = [entry.bytes for entry in corpora] + [entry.bytes for entry in embeddings]
     say(f"{len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB")
 
 
-def _corpora_table(entries: "Sequence[CacheEntry]") -> "TextTable":
-    from target_bench.core.text_tables import Column, TextTable
-
-    columns = [Column("entry"), Column("made"), Column("MB", right=True), Column("read from")]
-    rows = [
-        [
-            entry.path.stem,
-            _minute(entry.created) if entry.source else "unfinished",
-            f"{entry.bytes / 1e6:.1f}",
-            entry.source,
-        ]
-        for entry in entries
-    ]
-    return TextTable(columns, rows, str(cache_root()))
-
-
-def _embeddings_table(entries: "Sequence[EmbeddingFile]") -> "TextTable":
-    from target_bench.core.text_tables import Column, TextTable
-
-    numbers = [Column("MB", right=True), Column("rows", right=True)]
-    columns = [Column("entry"), Column("made"), *numbers, Column("of"), Column("encoder")]
-    rows = [
-        [
-            entry.path.stem,
-            _minute(entry.created) if entry.state == "whole" else entry.state,
-            f"{entry.bytes / 1e6:.1f}",
-            f"{entry.rows:,}",
-            entry.kind,
-            entry.encoder,
-        ]
-        for entry in entries
-    ]
-    return TextTable(columns, rows, "embeddings")
-
-
-def _minute(created: str) -> str:
-    return created[:16].replace("T", " ")
+def _start(entry: "CacheEntry | EmbeddingFile", state: bool | str) -> list[str]:
+    """Return name, minute or what is wrong, and MB of an entry."""
+    made = entry.created[:16].replace("T", " ") if state is True else str(state)
+    return [entry.path.stem, made, f"{entry.bytes / 1e6:.1f}"]
 
 
 @cache_app.command("clear", help="Remove every entry; corpora are read, and texts encoded, again.")
@@ -294,7 +265,6 @@ def _lines(report: dict[str, Any]) -> list[str]:
         lines.append(f"{missing} of {n} queries are about databases that are not here")
     lines += [f"{f['query_id']}: {f['outcome']}: {f['message']}" for f in report["failed"]]
     for name in ("empty", "differ_between_runs", "differ_between_engines"):
-        if report[name]:
-            ids = report[name]
+        if ids := report[name]:
             lines.append(f"{name.replace('_', ' ')}: {len(ids)} ({first_of(ids, _NAMED)})")
     return lines

@@ -1,11 +1,9 @@
 """ToTTo: sentences that describe highlighted cells of Wikipedia tables (Parikh et al. 2020)."""
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from operator import itemgetter
-from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.errors import ConfigError, DataError
@@ -57,9 +55,7 @@ class ToTTo(CorpusLoader):
     metadata of a query holds ``highlighted_cells`` (row and column in the ragged rows of the file),
     ``overlap_subset`` (``overlap`` or ``non-overlap`` of the header with those of train; validation
     and test) and, where they cannot be used as they are, ``highlights``: ``no highlight`` or ``out
-    of range``. Without the release, its official samples are read; without those, a file
-    ``*.jsonl`` whose records have the same form: of the split that its name holds (dev, train or
-    test), or else of validation.
+    of range``. Without the release, its official samples are read.
 
     Args:
         ask: ``cells``: a query is to be described, for table-to-text; ``sentence``: each sentence
@@ -105,46 +101,15 @@ class ToTTo(CorpusLoader):
                 yield from _of_stage(query, self.stage, record, place)
             elif self.ask == "cells":
                 yield query
+            elif not any(query.references):
+                yield replace(query, text="", answer="")
             else:
-                yield from _sentences(query)
+                for number, text in enumerate(filter(None, query.references)):
+                    yield replace(query, id=f"{query.id}:{number}", text=text, answer="")
 
 
 def _records(release: Release, split: str) -> Iterator[tuple[str, Any]]:
-    if not any(map(release.find, _FILES[split])) and (own := _own_file(release, split)):
-        return release.json_lines(own)
     return release.json_lines(release.require(*_FILES[split]))
-
-
-def _own_file(release: Release, split: str) -> Path | None:
-    """Return a file of another name whose first record has ToTTo's form, or None.
-
-    Raises:
-        DataError: several are of this split.
-    """
-    files = [path for path in release.matching("*.jsonl*") if _has_form(release, path)]
-    words = {path: {*re.split(r"[\W_]+", path.name.lower())} for path in files}
-    named = [path for path in files if _SPLIT_NAMES[split] in words[path]]
-    unnamed = [path for path in files if words[path].isdisjoint(_SPLIT_NAMES.values())]
-    of_split = named or (unnamed if split == "validation" else [])
-    if len(of_split) > 1:
-        names = ", ".join(path.name for path in of_split)
-        raise DataError(
-            f"{release.folder}: {names} all hold records in ToTTo's form; keep one in the folder, "
-            f"or name the one of the split {split} {_FILES[split][0]}"
-        )
-    return of_split[0] if of_split else None
-
-
-_SPLIT_NAMES = {"validation": "dev", "train": "train", "test": "test"}
-
-
-def _has_form(release: Release, path: Path) -> bool:
-    with suppress(DataError):
-        _, record = next(release.json_lines(path), ("", None))
-        return isinstance(record, dict) and {"table", "highlighted_cells", "example_id"} <= {
-            *record
-        }
-    return False
 
 
 def _id(place: str, record: Any) -> str:
@@ -184,74 +149,65 @@ def _rows(release: Release, place: str, record: Any) -> tuple[tuple[GridCell, ..
         usual = sound_rows([list(map(_FIELDS, row)) for row in rows], WIDEST)
         if usual is not None:
             return usual
-    return tuple(_rows_checked(release, place, rows))
-
-
-def _rows_checked(release: Release, place: str, rows: list[Any]) -> Iterator[tuple[GridCell, ...]]:
+    checked = []
     for number, row in enumerate(rows):
         where = f"{place}, table row {number}"
         if not isinstance(row, list):
             raise DataError(f"{where}: expected a list of cells, found {row!r:.60}")
-        yield tuple(_cell(release, f"{where}, cell {n}", cell) for n, cell in enumerate(row))
+        checked.append(
+            tuple(_cell(release, f"{where}, cell {n}", cell) for n, cell in enumerate(row))
+        )
+    return tuple(checked)
 
 
 def _cell(release: Release, place: str, cell: Any) -> GridCell:
     text = field(cell, "value", str, place)
-    columns = _span(release, "column_span", field(cell, "column_span", int, place), place)
-    rows = _span(release, "row_span", cell.get("row_span", 1), place)
+    spans = {
+        "row_span": cell.get("row_span", 1),
+        "column_span": field(cell, "column_span", int, place),
+    }
+    for name, value in spans.items():
+        if type(value) is not int or not 0 <= value <= WIDEST:
+            raise DataError(
+                f"{place}: {name} {value!r:.40} is not a whole number from 1 to {WIDEST}"
+            )
+        if value == 0:  # which HTML has for all that are left
+            release.remark(f"cells with {name} 0, which is read as 1", place)
+    rows, columns = (max(value, 1) for value in spans.values())
     return GridCell(text, rows, columns, field(cell, "is_header", bool, place))
-
-
-def _span(release: Release, name: str, value: Any, place: str) -> int:
-    """Return a span; 0, which HTML has for all that are left, is 1 and remarked."""
-    if type(value) is not int or not 0 <= value <= WIDEST:
-        raise DataError(f"{place}: {name} {value!r:.40} is not a whole number from 1 to {WIDEST}")
-    if value == 0:
-        release.remark(f"cells with {name} 0, which is read as 1", place)
-    return max(value, 1)
 
 
 def _query(release: Release, place: str, record: Any) -> Query:
     own = _id(place, record)
-    metadata: dict[str, Any] = {highlights.HIGHLIGHTED: _highlighted(place, record)}
+    marked = field(record, "highlighted_cells", list, place)
+    for entry in marked:
+        if not isinstance(entry, list) or [type(n) for n in entry] != [int, int]:
+            raise DataError(
+                f"{place}: highlighted_cells: expected pairs [row, column], found {entry!r:.60}"
+            )
+    metadata: dict[str, Any] = {highlights.HIGHLIGHTED: marked}
     if "overlap_subset" in record:
         overlaps = field(record, "overlap_subset", bool, place)
         metadata["overlap_subset"] = "overlap" if overlaps else "non-overlap"
-    rows = field(record, "table", list, place)
-    fault = highlights.fault(rows, metadata[highlights.HIGHLIGHTED])
+    fault = highlights.fault(field(record, "table", list, place), marked)
     if fault is not None:
         metadata["highlights"] = fault
         release.remark(f"queries whose highlighted cells cannot be used: {fault}", place)
+    references = []  # the unlabelled test split has none
+    if record.get("sentence_annotations") is not None:
+        for number, entry in enumerate(field(record, "sentence_annotations", list, place)):
+            text = field(entry, "final_sentence", str, f"{place}, sentence_annotations {number}")
+            references.append(text)
+            if not text.strip():
+                release.remark("annotations without a sentence, which are left out", place)
     titles = (_text(record, name, place) for name in ("table_page_title", "table_section_title"))
     return Query(
         id=own,
         text=" - ".join(text for text in titles if text) or f"Example {own}",
         gold=(TableId("0", own),),
-        answer=tuple(_references(release, place, record)),
+        answer=tuple(text for text in references if text.strip()),
         metadata=metadata,
     )
-
-
-def _highlighted(place: str, record: Any) -> list[list[int]]:
-    places = field(record, "highlighted_cells", list, place)
-    for entry in places:
-        if not isinstance(entry, list) or [type(n) for n in entry] != [int, int]:
-            raise DataError(
-                f"{place}: highlighted_cells: expected pairs [row, column], found {entry!r:.60}"
-            )
-    return places
-
-
-def _references(release: Release, place: str, record: Any) -> Iterator[str]:
-    """Yield the final sentence of every annotation; the unlabelled test split has none."""
-    if record.get("sentence_annotations") is None:
-        return
-    for number, entry in enumerate(field(record, "sentence_annotations", list, place)):
-        text = field(entry, "final_sentence", str, f"{place}, sentence_annotations {number}")
-        if text.strip():
-            yield text
-        else:
-            release.remark("annotations without a sentence, which are left out", place)
 
 
 def _of_stage(query: Query, stage: Stage, record: Any, place: str) -> Iterator[Query]:
@@ -269,10 +225,3 @@ def _of_stage(query: Query, stage: Stage, record: Any, place: str) -> Iterator[Q
     for own, before, texts in changes:
         metadata = {**query.metadata, "instruction": f"{instruction}: {before}"}
         yield replace(query, id=own, answer=texts, metadata=metadata)
-
-
-def _sentences(query: Query) -> Iterator[Query]:
-    if not any(query.references):
-        yield replace(query, text="", answer="")
-    for number, text in enumerate(filter(None, query.references)):
-        yield replace(query, id=f"{query.id}:{number}", text=text, answer="")

@@ -16,7 +16,7 @@ the name of the table is enough. Several are a list, in CSV as JSON: ``["a", "b"
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
@@ -59,39 +59,34 @@ def with_corrections(dataset: Dataset, file: str | Path) -> Dataset:
             f"gold corrections {file}: they are for all tables of a corpus, and unanswerable=SHARE "
             "leaves some out; give one of the two"
         )
-    release = Release(Path(file).parent, "")
+    release, file = Release(Path(file).parent, ""), Path(file)
+    if file.suffix not in (".csv", ".jsonl"):
+        raise DataError(f"{file}: expected corrections of gold as .csv or .jsonl")
+    lines = release.json_lines(file)
+    rows = csv_records(release, file, ("old", "new")) if file.suffix == ".csv" else lines
     queries = {query.id: query for query in dataset.queries}
-    where = f"{dataset.info.name} {dataset.split}"
     tables = {table_id.label: table_id for table_id in dataset.corpus.ids}
     gold: dict[str, tuple[TableId, ...]] = {}
-    rows: Iterable[tuple[str, Any]]
-    if Path(file).suffix == ".csv":
-        rows = csv_records(release, Path(file), ("old", "new"))
-    elif Path(file).suffix == ".jsonl":
-        rows = release.json_lines(Path(file))
-    else:
-        raise DataError(f"{file}: expected corrections of gold as .csv or .jsonl")
     for place, row in rows:
         query_id = identifier(field(row, "query", object, place), "query", place)
         for name in ("source", "reason"):
             if not field(row, name, str, place).strip():
                 raise DataError(f"{place}: field {name!r} is empty. Say why the gold is wrong.")
         if query_id not in queries or query_id in gold:
-            what = "has a row already" if query_id in gold else f"is no query of {where}"
-            near = "" if query_id in gold else did_you_mean(query_id, queries)
+            where = f"{dataset.info.name} {dataset.split}"
+            what = f"is no query of {where}.{did_you_mean(query_id, queries)}"
+            what = "has a row already." if query_id in gold else what
             raise DataError(
-                f"{place}: field 'query': {query_id!r} {what}.{near} Write the id of another "
-                "query, or remove the row."
+                f"{place}: field 'query': {query_id!r} {what} Write the id of another query, or "
+                "remove the row."
             )
         query = queries[query_id]
-        old, new = (
-            _tables(row, name, query, dataset.corpus, tables, place) for name in ("old", "new")
-        )
-        _check(query, old, new, place)
-        gold[query_id] = new
+        old = _tables(row, "old", query, tables, place)
+        gold[query_id] = _tables(row, "new", query, tables, place)
+        _check(query, old, gold[query_id], place)
     if not gold:
         raise DataError(f"{file}: it has no row. A row has {', '.join(FIELDS)}.")
-    path = Path(file).resolve()
+    path = file.resolve()
     return replace(dataset, corrections=GoldCorrections(path, release.hashes[path.name], gold))
 
 
@@ -99,26 +94,21 @@ def corrected(dataset: Dataset) -> Dataset:
     """Return the dataset with the corrected gold tables in place of the published ones."""
     if dataset.corrections is None:
         return dataset
-    gold = dataset.corrections.gold
-    queries = (_corrected(q, gold[q.id]) if q.id in gold else q for q in dataset.queries)
+    queries = []
+    for query in dataset.queries:
+        gold = dataset.corrections.gold.get(query.id)
+        if gold is not None:
+            metadata = {**query.metadata, "unanswerable": not gold}
+            if "passages" in metadata:  # those gold tables that are passages
+                names = {table_id.table_id for table_id in gold}
+                metadata["passages"] = [name for name in metadata["passages"] if name in names]
+            query = replace(query, gold=gold, metadata=metadata)
+        queries.append(query)
     return replace(dataset, queries=tuple(queries), corrections=None)
 
 
-def _corrected(query: Query, gold: tuple[TableId, ...]) -> Query:
-    metadata = {**query.metadata, "unanswerable": not gold}
-    if "passages" in metadata:  # those gold tables that are passages
-        names = {table_id.table_id for table_id in gold}
-        metadata["passages"] = [name for name in metadata["passages"] if str(name) in names]
-    return replace(query, gold=gold, metadata=metadata)
-
-
 def _tables(
-    row: Mapping[str, Any],
-    name: str,
-    query: Query,
-    corpus: Corpus,
-    tables: Mapping[str, TableId],
-    place: str,
+    row: Mapping[str, Any], name: str, query: Query, tables: Mapping[str, TableId], place: str
 ) -> tuple[TableId, ...]:
     """Return the tables that a field names."""
     value = field(row, name, object, place)
@@ -127,7 +117,7 @@ def _tables(
     for each in listed:
         text = identifier(each, name, place)
         own = TableId(query.database_id, text)
-        table_id = own if own in corpus else tables.get(text)
+        table_id = tables.get(own.label, tables.get(text))
         if table_id is None:
             raise DataError(
                 f"{place}: field {name!r}: {text!r} is no table of the corpus."
