@@ -6,7 +6,6 @@ whose columns overlap, with row spans left out of account; row headers are those
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 
 from target_bench.core.errors import DataError
@@ -19,7 +18,6 @@ Places = Sequence[Sequence[int]]
 _MARKER = "<highlighted_cell>"
 
 
-@dataclass(frozen=True)
 class CellHeaders:
     """Finds the headers of the cells of a table.
 
@@ -27,11 +25,9 @@ class CellHeaders:
         rows: the cells, ragged.
     """
 
-    rows: Rows
-    _above: list[list[tuple[int, int, str]]] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_above", list(map(_spans_of_headers, self.rows)))
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self._above = list(map(_spans_of_headers, rows))
 
     def of_column(self, row: int, column: int) -> list[str]:
         """List the headers above a cell, from the top, those of a row from the left."""

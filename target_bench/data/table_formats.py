@@ -24,15 +24,12 @@ def _markdown_line(cells: Sequence[str]) -> str:
 
 
 def _csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header] if header else []
-    return "\n".join(map(_csv_line, [*lines, *rows]))
-
-
-def _csv_line(cells: Sequence[str]) -> str:
-    """Return one record; the writer ends it with CR LF so that it quotes either in a cell."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerow(cells)
-    return out.getvalue().removesuffix("\r\n")
+    lines = []
+    for row in [header, *rows] if header else rows:
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\r\n").writerow(row)  # so that it quotes either in a cell
+        lines.append(out.getvalue().removesuffix("\r\n"))
+    return "\n".join(lines)
 
 
 def as_json(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
@@ -95,19 +92,18 @@ def _database(table: Table) -> str:
     return "" if name == "0" else name
 
 
-def _columns(table: Table) -> str:
-    return " ".join(map(str, table.context.get("columns") or ()))
-
-
 def _descriptions(table: Table) -> str:
     described = table.context.get("column_descriptions") or {}
     return "\n".join(f"{column}: {text}" for column, text in described.items())
 
 
 PARTS: dict[str, Callable[[Table], str]] = {
+    "id": lambda table: table.id.table_id,
     "database": _database,
-    "columns": _columns,
+    "title": lambda table: str(table.context.get("title") or ""),
+    "section": lambda table: str(table.context.get("section_title") or ""),
+    "columns": lambda table: " ".join(map(str, table.context.get("columns") or ())),
     "descriptions": _descriptions,
     "keys": _keys,
 }
-"""Field -> the function that writes it, besides id, title, section, header and rows."""
+"""Field -> the function that writes it, besides header and rows."""

@@ -45,7 +45,6 @@ from target_bench.data.languages import (
 )
 from target_bench.data.table_formats import FORMATS, PARTS, as_json, linearised
 
-_CONTEXT_KEYS = {"title": "title", "section": "section_title"}
 _ROWS_OF_A_LANGUAGE = 20
 
 
@@ -94,22 +93,17 @@ class Serializer:
     def __call__(self, table: Table) -> str:
         """Return the table as text; parts that the table does not have are left out."""
         if self.format in get_args(Linearised):
-            cut = self._cut(table)
+            cut = table if self.rows == "all" else replace(table, rows=self._rows(table))
             return linearised(cut, grid_rows(cut), self.format)
         parts = (part for part in self._parts(table) if part)
         return ("\n" if self.format != "text" else " ").join(parts)
 
     def _parts(self, table: Table) -> Iterable[str]:
-        body_written = False
+        body = next((name for name in self.fields if name not in PARTS), None)
         for name in self.fields:
-            if name == "id":
-                yield table.id.table_id
-            elif name in _CONTEXT_KEYS:
-                yield str(table.context.get(_CONTEXT_KEYS[name]) or "")
-            elif name not in ("header", "rows"):
+            if name in PARTS:
                 yield PARTS[name](table)
-            elif not body_written:
-                body_written = True
+            elif name == body:
                 yield self._body(table)
 
     def _body(self, table: Table) -> str:
@@ -122,9 +116,6 @@ class Serializer:
         if self.format == "json":
             return as_json(header, rows)
         return FORMATS[self.format](header, [list(map(cell_text, row)) for row in rows])
-
-    def _cut(self, table: Table) -> Table:
-        return table if self.rows == "all" else replace(table, rows=self._rows(table))
 
     def _rows(self, table: Table) -> Sequence[Sequence[Cell]]:
         return first_rows(table, self.rows) if "rows" in self.fields else ()
@@ -139,11 +130,9 @@ def first_rows(table: Table, limit: RowLimit) -> Sequence[Sequence[Cell]]:
 
 def cell_text(cell: Cell) -> str:
     """Return a cell as text: NULL is empty, bytes hexadecimal, numbers as Python prints them."""
-    if cell is None:
-        return ""
     if isinstance(cell, bytes):
         return cell.hex()
-    return str(cell)
+    return "" if cell is None else str(cell)
 
 
 def grid_rows(table: Table) -> Sequence[Sequence[GridCell]]:
@@ -289,9 +278,8 @@ class _NormalForms(dict[str, str | None]):
         self._stem_folded = Stemmer("english", 0).stemWord if "english" in names else str
 
     @cached_property
-    def _stop(
-        self,
-    ) -> frozenset[str]:  # read with the first word: bm25s, which has them, takes time
+    def _stop(self) -> frozenset[str]:
+        """Read with the first word: bm25s, which has them, takes time."""
         languages, name = self._stop_words
         return frozenset(self._fold(word) for code in languages for word in stop_words(code, name))
 
@@ -418,11 +406,13 @@ class Piece(NamedTuple):
     lengths: NDArray[np.integer]
 
 
-class TermNumbers:
+class TermNumbers(dict[str, int]):
     """Texts -> the numbers of their terms. A term gets its number where it occurs first.
 
     The tokens are those of the analyzer. They are numbered as they are found, without making
     their normal forms again; the few texts that this does not fit are handed to the analyzer.
+
+    As a dict: piece of text -> the number of its term, -1 if it has none.
 
     Args:
         analyzer: what makes the tokens.
@@ -432,7 +422,6 @@ class TermNumbers:
 
     def __init__(self, analyzer: Analyzer, terms: dict[str, int], fixed: bool = False) -> None:
         self._analyzer, self._terms, self._fixed = analyzer, terms, fixed
-        self._numbers = _TokenNumbers(analyzer, terms, fixed)
 
     def __call__(self, texts: Iterable[str]) -> Piece:
         """Return the tokens of some texts."""
@@ -448,33 +437,26 @@ class TermNumbers:
 
     def of_text(self, text: str) -> list[int]:
         """Return the numbers of the tokens of one text; -1 is none."""
-        n_numbers, n_terms = len(self._numbers), len(self._terms)
+        n_pieces, n_terms = len(self), len(self._terms)
         try:
-            return list(map(self._numbers.__getitem__, self._analyzer.pieces(text)))
+            return list(map(self.__getitem__, self._analyzer.pieces(text)))
         except _UnusualError:
             if not self._fixed:
-                for known, n in ((self._numbers, n_numbers), (self._terms, n_terms)):
+                for known, n in ((self, n_pieces), (self._terms, n_terms)):
                     while len(known) > n:  # the analyzer may find other terms in this text
                         known.popitem()
-        return list(map(self._numbers.number, self._analyzer(text)))
+        return list(map(self._number, self._analyzer(text)))
 
-
-class _UnusualError(Exception):
-    """A piece of text that is not one token or none."""
-
-
-class _TokenNumbers(dict[str, int]):
-    """Piece of text -> the number of its term, -1 if it has none."""
-
-    def __init__(self, analyzer: Analyzer, terms: dict[str, int], fixed: bool) -> None:
-        self._analyzer, self._terms, self._fixed = analyzer, terms, fixed
-
-    def number(self, token: str) -> int:
+    def _number(self, token: str) -> int:
         if self._fixed:
             return self._terms.get(token, -1)
         return self._terms.setdefault(token, len(self._terms))
 
     def __missing__(self, piece: str) -> int:
         token = self._analyzer.of_piece(piece)
-        number = self[piece] = -1 if token is None else self.number(token)
+        number = self[piece] = -1 if token is None else self._number(token)
         return number
+
+
+class _UnusualError(Exception):
+    """A piece of text that is not one token or none."""
