@@ -54,7 +54,7 @@ def main() -> None:
     for column in ("retriever", *(f"{name} {split}" for name, split in scored)):
         table.add_column(column)
     for spec in retrievers:
-        table.add_row(spec, *(_cell(spec, *of, arguments.distractors) for of in scored))
+        table.add_row(spec, *(_cell(spec, *named, arguments.distractors) for named in scored))
     Console(width=140).print(table)
 
 
@@ -79,7 +79,7 @@ def _cell(spec: str, corpus: str, split: str, distractors: Sequence[str]) -> str
 
 def _fit() -> None:
     """Print the weights that both corpora teach, and each by itself."""
-    scored = [load(*of) for of in SCORED]
+    scored = [load(*split) for split in SCORED]
     read = {name: _candidates(_clean(load(name, "validation"), scored)) for name in LEARNED_FROM}
     splits = {name: _candidates(load(name, "validation")) for name in (*LEARNED_FROM, "ottqa")}
     table = Table(title="Weights, the cosine counting 1; R@1 / R@10 on the validation splits")

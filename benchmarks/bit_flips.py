@@ -123,7 +123,7 @@ def _judged(after: Measured, whole: Measured) -> tuple[str, str]:
     other = {n for n, value in after.figures.items() if value != whole.figures[n]}
     if "list" in other and after.said["list"]:
         listed = after.figures["list"]
-        if all(whole.figures["list"][name] == one for name, one in listed.items()):
+        if all(whole.figures["list"][name] == scores for name, scores in listed.items()):
             other.remove("list")  # the damaged run is left out, and was named
     if other:
         silent = [name for name in other if not after.said[name]]

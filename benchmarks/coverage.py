@@ -150,10 +150,10 @@ def _around(share: float) -> Floats:
 
 
 def _shares() -> None:
-    found, near = {}, {}
+    coverages, near = {}, {}
     for name, way in WAYS.items():
         made = {n: way(np.arange(n + 1), n) for n in SIZES}
-        found[name] = np.array([[_coverage(made[n], n, p) for p in SHARES] for n in SIZES])
+        coverages[name] = np.array([[_coverage(made[n], n, p) for p in SHARES] for n in SIZES])
         near[name] = np.array(
             [
                 [np.mean([_coverage(made[n], n, q) for q in _around(p)]) for p in SHARES]
@@ -165,7 +165,7 @@ def _shares() -> None:
         table = Table(title=title, box=box.SIMPLE_HEAD)
         for column in ("n", *(f"p = {p:g}" for p in SHARES)):
             table.add_column(column, justify="right")
-        for n, row in zip(SIZES, found[name], strict=True):
+        for n, row in zip(SIZES, coverages[name], strict=True):
             cells = [
                 f"{coverage:.3f}" if _attainable(n, p) else f"({coverage:.3f})"
                 for p, coverage in zip(SHARES, row, strict=True)
@@ -177,7 +177,7 @@ def _shares() -> None:
     table = Table(title=title, box=box.SIMPLE_HEAD)
     for column in ("interval", "of these not", "least", "most", "mean |c - .95|", "around p"):
         table.add_column(column, justify="right" if column != "interval" else "left")
-    for name, covered in found.items():
+    for name, covered in coverages.items():
         missed = ((covered < LEAST) | (covered > MOST)) & open_
         table.add_row(
             *(name, str(missed.sum()), f"{covered.min():.3f}", f"{covered.max():.3f}"),
@@ -262,10 +262,10 @@ def _populations(folder: Path) -> Iterator[Population]:
     ]
     pairs.append(("fetaqa", ("token_f1", "rougeL", "exact_match", "sacrebleu", "chrf"), scored))
     for corpus, wanted, folders in pairs:
-        one, other = map(read_run, folders)
+        first, second = map(read_run, folders)
         for name in wanted:
-            measured = one.measured(name)
-            of_both = measured.statistics, other.measured(name).statistics
+            measured = first.measured(name)
+            of_both = measured.statistics, second.measured(name).statistics
             yield Population(f"{corpus} {name}", measured.metric, *of_both)
     yield from _labels()
     yield from _times()
@@ -379,18 +379,22 @@ def _differences(populations: list[Population], trials: int) -> None:
 
 
 def _shares_of_two() -> Iterator[Population]:
-    """Systems that are both right for ``both`` of the queries, one alone for ``one``, ``other``."""
-    for both, one, other in (
+    """Systems that are both right for ``both`` of the queries, each alone for the others."""
+    for both, first_alone, second_alone in (
         (0.97, 0.01, 0.01),
         (0.98, 0.015, 0),
         (0.9, 0.04, 0.02),
         (0.5, 0.05, 0.05),
     ):
-        counts = np.round(np.array([both, one, other, 1 - both - one - other]) * 10_000).astype(int)
+        neither = 1 - both - first_alone - second_alone
+        shares = np.array([both, first_alone, second_alone, neither])
+        counts = np.round(shares * 10_000).astype(int)
         mine, theirs = (np.repeat(right, counts) for right in ([1.0, 1, 0, 0], [1.0, 0, 1, 0]))
         rows = (np.column_stack([right, np.ones(len(right))]) for right in (mine, theirs))
         yield Population(
-            f"shares: both {both:g}, one {one:g}, other {other:g}", parse("recall@1"), *rows
+            f"shares: both {both:g}, one {first_alone:g}, other {second_alone:g}",
+            parse("recall@1"),
+            *rows,
         )
 
 

@@ -77,7 +77,7 @@ def main() -> None:
     first, *others = verdicts.values()
     assert all(other == first for other in others), "the verdicts differ"
 
-    best = {name: min(found) for name, found in times.items()}
+    best = {name: min(runs) for name, runs in times.items()}
     ours = best["target-bench"]
     table = Table(
         title=f"{len(tasks)} BIRD mini-dev predictions, {arguments.workers} workers, "
@@ -123,7 +123,7 @@ def _within_limits(tasks: list[Task], workers: int) -> tuple[list[Task], list[Ta
         return task, worker.result(task.database, task.prediction).outcome
 
     with Pool(workers, LIMITS) as pool:
-        late = {task for task, found in pool.each(outcome, tasks) if found == "timeout"}
+        late = {task for task, verdict in pool.each(outcome, tasks) if verdict == "timeout"}
     return [task for task in tasks if task not in late], [task for task in tasks if task in late]
 
 

@@ -73,8 +73,8 @@ def _say_means(name: str, shares: Columns) -> None:
     print(f"{name}: {means}")
 
 
-def _row(one: str, other: str, found: Correlations) -> str:
-    cells = (one, other, found.n, found.pearson, found.spearman, found.kendall)
+def _row(first: str, second: str, both: Correlations) -> str:
+    cells = (first, second, both.n, both.pearson, both.spearman, both.kendall)
     return f"| {' | '.join(map(str, cells))} |"
 
 

@@ -199,9 +199,9 @@ def _print(seconds: dict[str, list[Times]], n: int, given: argparse.Namespace) -
     table = Table(title=f"{title}; waiting alone takes {ideal:.2f} s")
     for column in ("what", "seconds", "least", "most", "ratio", "CPU s", "CPU ratio"):
         table.add_column(column, justify="left" if column == "what" else "right")
-    for name, found in seconds.items():
-        walls, busy = [wall for wall, _ in found], median(cpu for _, cpu in found)
-        ratio, cpu_ratio = _ratios(found, seconds[BARE])
+    for name, turns in seconds.items():
+        walls, busy = [wall for wall, _ in turns], median(cpu for _, cpu in turns)
+        ratio, cpu_ratio = _ratios(turns, seconds[BARE])
         row = (median(walls), min(walls), max(walls), ratio, busy, cpu_ratio)
         table.add_row(name, *(f"{value:.3f}" for value in row))
     console = Console(width=110)

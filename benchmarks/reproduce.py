@@ -235,7 +235,7 @@ def _not_computed(outcomes: Sequence[Outcome]) -> list[str]:
         for outcome in outcomes:
             if outcome.why.strip() == missing:
                 figures.setdefault(outcome.entry["table"], []).append(outcome.as_published)
-        lines += [*(f"* {table}: {', '.join(of)}" for table, of in figures.items()), ""]
+        lines += [*(f"* {table}: {', '.join(named)}" for table, named in figures.items()), ""]
     return lines
 
 

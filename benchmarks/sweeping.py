@@ -75,8 +75,12 @@ def main() -> None:
         os.chdir(folder)
         Path("plugins.py").write_text(PLUGINS, encoding="utf-8")
         for name, text in (("compute", COMPUTE), ("waiting", WAITING)):
-            one, many = _measured(name, text, given)
-            row = (f"{median(one):.1f}", f"{median(many):.1f}", f"{median(one) / median(many):.2f}")
+            alone, in_two = _measured(name, text, given)
+            row = (
+                f"{median(alone):.1f}",
+                f"{median(in_two):.1f}",
+                f"{median(alone) / median(in_two):.2f}",
+            )
             table.add_row(name, *row)
     Console().print(table)
 

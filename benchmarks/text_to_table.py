@@ -46,7 +46,8 @@ def pairs() -> Pairs:
     )
     outputs = folder / "model_outputs" / "gpt.rotowire.raw.json.gz"
     answers = json.loads(gzip.decompress(outputs.read_bytes()))
-    return [(answers[text], one) for text, one in zip(texts, gold, strict=True) if text in answers]
+    pairs = zip(texts, gold, strict=True)
+    return [(answers[text], table) for text, table in pairs if text in answers]
 
 
 def ours(given: Pairs) -> float:
@@ -64,21 +65,21 @@ def _plain(answer: str, gold: str) -> float:
     sides = zip(h_score._team_and_player(answer), h_score._team_and_player(gold), strict=True)
     scored = {
         name: {
-            "rows": float(one.n_rows == other.n_rows),
-            "columns": float(one.n_columns == other.n_columns),
-            **_similar("names", one.names, other.names),
-            **_similar("data", one.cells, other.cells),
+            "rows": float(answered.n_rows == gold_side.n_rows),
+            "columns": float(answered.n_columns == gold_side.n_columns),
+            **_similar("names", answered.names, gold_side.names),
+            **_similar("data", answered.cells, gold_side.cells),
         }
-        for name, (one, other) in zip(("team", "player"), sides, strict=True)
+        for name, (answered, gold_side) in zip(("team", "player"), sides, strict=True)
     }
     means = pd.DataFrame(scored).mean(axis=1).to_dict()
     return float(means["data edits"] + means["data ratio"])
 
 
-def _similar(name: str, one: Any, other: Any) -> dict[str, float]:
-    one, other = list(one), list(other)
-    edits = 1 - Levenshtein.distance(one, other) / (2 * len(other)) if other else 0.0
-    ratio = difflib.SequenceMatcher(None, one, other).ratio()
+def _similar(name: str, gold: Any, answer: Any) -> dict[str, float]:
+    gold, answer = list(gold), list(answer)
+    edits = 1 - Levenshtein.distance(gold, answer) / (2 * len(answer)) if answer else 0.0
+    ratio = difflib.SequenceMatcher(None, gold, answer).ratio()
     return {f"{name} edits": edits, f"{name} ratio": ratio}
 
 

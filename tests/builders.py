@@ -148,11 +148,11 @@ def only(results: Sequence[Result]) -> Result:
     return result
 
 
-def same_scores(one: Result, other: Result) -> None:
+def same_scores(first: Result, other: Result) -> None:
     """Assert equal scores, intervals included, and equal values of every query."""
-    assert dict(one.scores) == dict(other.scores)
-    for name, values in one.per_query.items():
-        mine = dict(zip(one.query_ids, values, strict=True))
+    assert dict(first.scores) == dict(other.scores)
+    for name, values in first.per_query.items():
+        mine = dict(zip(first.query_ids, values, strict=True))
         theirs = dict(zip(other.query_ids, other.per_query[name], strict=True))
         assert mine == theirs
 

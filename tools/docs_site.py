@@ -63,10 +63,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
     if source == REFERENCE:
         markdown = _whole(markdown)
 
-    def link(found: re.Match[str]) -> str:
-        return found[1] + site_link(found[2], posixpath.dirname(source), config.extra["repository"])
+    def link(match: re.Match[str]) -> str:
+        return match[1] + site_link(match[2], posixpath.dirname(source), config.extra["repository"])
 
-    named = _FILE_NAME.sub(lambda found: f"[{_title(found[1])}]", _LINK.sub(link, markdown))
+    named = _FILE_NAME.sub(lambda name: f"[{_title(name[1])}]", _LINK.sub(link, markdown))
     piped = _CODE.sub(lambda code: code[0].replace("\\|", "|"), named)  # GitHub's form in tables
     return _FENCE.sub(r"```\1", piped)
 
@@ -110,5 +110,5 @@ def on_page_content(content: str, **_: object) -> str:
     return _FIGURES.sub(r'<td class="figures">\1</td>', _FORMULA.sub(_mathml, content))
 
 
-def _mathml(found: re.Match[str]) -> str:
-    return convert(html.unescape(found[2]), display="block" if found[1] == "div" else "inline")
+def _mathml(match: re.Match[str]) -> str:
+    return convert(html.unescape(match[2]), display="block" if match[1] == "div" else "inline")

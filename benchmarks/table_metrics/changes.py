@@ -351,13 +351,13 @@ def _in_cells(
 
 
 def _changed(
-    rows: Rows, found: dict[tuple[int, int], str], rng: Random, level: Level
+    rows: Rows, candidates: dict[tuple[int, int], str], rng: Random, level: Level
 ) -> Changed | None:
-    if not found:
+    if not candidates:
         return None
-    chosen = sorted(some(sorted(found), rng, level))
+    chosen = sorted(some(sorted(candidates), rng, level))
     return Changed(
-        with_cells(rows, {place: found[place] for place in chosen}),
+        with_cells(rows, {place: candidates[place] for place in chosen}),
         tuple(Difference("cell" if place[0] else "header", *place) for place in chosen),
     )
 
@@ -492,7 +492,7 @@ def _swapped_cells(rows: Rows, rng: Random, level: Level) -> Changed | None:
         for i, row in enumerate(rows[1:], start=1):
             others = [k for k in range(1, i) if rows[k][j] != row[j] and rows[k][0] != row[0]]
             pairs.setdefault(j, []).extend((i, k) for k in others)
-    columns = [j for j, found in pairs.items() if found]
+    columns = [j for j, partners in pairs.items() if partners]
     if not columns:
         return None
     cells: dict[tuple[int, int], str] = {}

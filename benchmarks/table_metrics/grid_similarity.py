@@ -18,7 +18,7 @@ Grid = Sequence[Sequence[str]]
 Floats = NDArray[np.float64]
 
 
-def grits(one: Grid, other: Grid) -> float:
+def grits(reference: Grid, prediction: Grid) -> float:
     """Return GriTS_Con from 0 to 1: twice the similarity of the aligned cells over all.
 
     The similarity of two cells is twice the length of difflib's matching blocks over the sum of the
@@ -29,10 +29,10 @@ def grits(one: Grid, other: Grid) -> float:
         one: the reference: rows of equal length, header included.
         other: the answer: the same.
     """
-    sizes = [len(grid) * len(grid[0]) if grid else 0 for grid in (one, other)]
+    sizes = [len(grid) * len(grid[0]) if grid else 0 for grid in (reference, prediction)]
     if not all(sizes):
         return float(sizes[0] == sizes[1])
-    similar = _cells(one, other)
+    similar = _cells(reference, prediction)
     by_columns = similar.transpose(1, 3, 0, 2)
     rows = _path(_longest(by_columns))
     columns = _path(_longest(similar.transpose(0, 2, 1, 3)))
@@ -40,15 +40,15 @@ def grits(one: Grid, other: Grid) -> float:
     return float(2 * matched / sum(sizes))
 
 
-def _cells(one: Grid, other: Grid) -> Floats:
+def _cells(reference: Grid, prediction: Grid) -> Floats:
     """Return (rows, columns, rows, columns) similarities; each pair of texts is compared once."""
     texts = [
         np.unique([cell for row in grid for cell in row], return_inverse=True)
-        for grid in (one, other)
+        for grid in (reference, prediction)
     ]
     (left, first), (right, second) = texts
     similar = np.array([[difflib_ratio(str(a), str(b)) for b in right] for a in left])
-    shapes = (len(one), len(one[0]), len(other), len(other[0]))
+    shapes = (len(reference), len(reference[0]), len(prediction), len(prediction[0]))
     return np.asarray(similar[np.ix_(first.ravel(), second.ravel())]).reshape(shapes)
 
 

@@ -61,11 +61,11 @@ def detection(drawn: Sequence[Perturbation], metric: str) -> dict[str, float]:
     kept = np.abs(below) <= TOLERANCE
     right = np.where(wrong, noticed, kept)
     rates = [_share(right), _share(noticed[wrong]), _share(kept[~wrong])]
-    found, false = int(noticed[wrong].sum()), int((~kept[~wrong]).sum())
+    hits, false = int(noticed[wrong].sum()), int((~kept[~wrong]).sum())
     return {
         "sensitivity": rates[1],
         "specificity": rates[2],
-        "f1": 2 * found / max(int(wrong.sum()) + found + false, 1),
+        "f1": 2 * hits / max(int(wrong.sum()) + hits + false, 1),
         "harmonic_mean": np.nan if np.isnan(rates).any() else harmonic_mean(rates),
         "auc": _auc(below, wrong, [made.table_id for made in drawn]),
         **{name: _share(noticed[wrong & (level == name)]) for name in LEVELS},

@@ -127,7 +127,7 @@ def table(
     sets: Sequence[RankedSet], scores: dict[str, Scores], seconds: dict[str, float]
 ) -> list[dict]:  # type: ignore[type-arg]
     """Return a row a metric: its mean agreement with the rankings, and how sure that is."""
-    measured = {name: agreement(sets, found) for name, found in scores.items()}
+    measured = {name: agreement(sets, values_of_pairs) for name, values_of_pairs in scores.items()}
     baseline = measured[FILE_ORDER][:, 0]
     n_tables = sum(len(ranked.pairs) for ranked in sets)
     rows = []

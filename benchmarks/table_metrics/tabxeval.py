@@ -508,18 +508,24 @@ def fuzzy_prealign(reference: str, prediction: str) -> str | None:
     Columns are matched by equal names, rows by equal cells of these, then both once more by cells.
     Rows and columns without a match are left out; None where a side has no table.
     """
-    one, two = _rows(reference), _rows(prediction)
-    if not one or not two:
+    reference_rows, prediction_rows = _rows(reference), _rows(prediction)
+    if not reference_rows or not prediction_rows:
         return None
     columns: dict[int, int] = {}
     rows: dict[int, int] = {}
     for _ in range(2):
-        scores = _cell_scores(one, two, rows) if rows else _name_scores(one, two)
+        scores = (
+            _cell_scores(reference_rows, prediction_rows, rows)
+            if rows
+            else _name_scores(reference_rows, prediction_rows)
+        )
         columns = _greedy(scores, columns)
-        rows = _greedy(_row_scores(one, two, columns), {})
-    header = [f"{one[0][i]}.T1 / {two[0][j]}.T2" for i, j in columns.items()]
+        rows = _greedy(_row_scores(reference_rows, prediction_rows, columns), {})
+    header = [f"{reference_rows[0][i]}.T1 / {prediction_rows[0][j]}.T2" for i, j in columns.items()]
     lines = [header, *([["---"] * len(header)] if rows else [])]
-    lines += [[f"{one[r][i]} / {two[s][j]}" for i, j in columns.items()] for r, s in rows.items()]
+    for r, s in rows.items():
+        pairs = ((reference_rows[r][i], prediction_rows[s][j]) for i, j in columns.items())
+        lines.append([f"{cell} / {its_pair}" for cell, its_pair in pairs])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -547,23 +553,25 @@ def _rows(text: str) -> Rows:
 Scores = dict[tuple[int, int], float]
 
 
-def _name_scores(one: Rows, two: Rows) -> Scores:
-    return {(i, j): ratio(a, b) for i, a in enumerate(one[0]) for j, b in enumerate(two[0])}
-
-
-def _cell_scores(one: Rows, two: Rows, rows: Mapping[int, int]) -> Scores:
+def _name_scores(reference: Rows, prediction: Rows) -> Scores:
     return {
-        (i, j): _mean_ratio((one[r][i], two[s][j]) for r, s in rows.items())
-        for i in range(len(one[0]))
-        for j in range(len(two[0]))
+        (i, j): ratio(a, b) for i, a in enumerate(reference[0]) for j, b in enumerate(prediction[0])
     }
 
 
-def _row_scores(one: Rows, two: Rows, columns: Mapping[int, int]) -> Scores:
+def _cell_scores(reference: Rows, prediction: Rows, rows: Mapping[int, int]) -> Scores:
     return {
-        (r, s): _mean_ratio((one[r][i], two[s][j]) for i, j in columns.items())
-        for r in range(1, len(one))
-        for s in range(1, len(two))
+        (i, j): _mean_ratio((reference[r][i], prediction[s][j]) for r, s in rows.items())
+        for i in range(len(reference[0]))
+        for j in range(len(prediction[0]))
+    }
+
+
+def _row_scores(reference: Rows, prediction: Rows, columns: Mapping[int, int]) -> Scores:
+    return {
+        (r, s): _mean_ratio((reference[r][i], prediction[s][j]) for i, j in columns.items())
+        for r in range(1, len(reference))
+        for s in range(1, len(prediction))
     }
 
 

@@ -65,7 +65,7 @@ def tree_of(table: Grid) -> TableTree:
     return TableTree(np.array(tags), list(texts), np.array(left), np.array(height))
 
 
-def teds(one: Grid, other: Grid) -> float:
+def teds(reference: Grid, prediction: Grid) -> float:
     """Return TEDS from 0 to 1: 1 less the edit distance over the nodes of the larger tree.
 
     A node removed or inserted costs 1, a node of another kind 1, a cell of another text the edits
@@ -74,35 +74,35 @@ def teds(one: Grid, other: Grid) -> float:
     rows is like another one and like nothing else. Takes time and memory of the product of the
     sizes.
     """
-    if not one or not other:
-        return float(len(one) == len(other))
-    first, second = tree_of(one), tree_of(other)
+    if not reference or not prediction:
+        return float(len(reference) == len(prediction))
+    first, second = tree_of(reference), tree_of(prediction)
     distance = tree_distance(first, second)
     return 1 - distance / (max(len(first.tags), len(second.tags)) - 1)
 
 
-def tree_distance(one: TableTree, other: TableTree) -> float:
+def tree_distance(first: TableTree, second: TableTree) -> float:
     """Return the least cost of edits that make one tree the other."""
-    renaming = _renaming(one, other)
-    distance = _of_leaves(one, other, renaming)
+    renaming = _renaming(first, second)
+    distance = _of_leaves(first, second, renaming)
     groups = [
-        _Group.of(other, [j for j in other.keyroots if other.height[j] == height])
-        for height in range(1, int(other.height[-1]) + 1)
+        _Group.of(second, [j for j in second.keyroots if second.height[j] == height])
+        for height in range(1, int(second.height[-1]) + 1)
     ]
-    for i in one.keyroots:
-        if one.height[i]:
+    for i in first.keyroots:
+        if first.height[i]:
             for group in groups:
-                _fill(distance, renaming, one.left, int(i), group)
+                _fill(distance, renaming, first.left, int(i), group)
     return float(distance[-1, -1])
 
 
-def _renaming(one: TableTree, other: TableTree) -> Floats:
+def _renaming(first: TableTree, second: TableTree) -> Floats:
     """Return (n, m) costs of making a node of one tree a node of the other."""
-    cells, others = one.tags == _TD, other.tags == _TD
-    costs: Floats = (one.tags[:, None] != other.tags[None, :]).astype(np.float64)
+    cells, others = first.tags == _TD, second.tags == _TD
+    costs: Floats = (first.tags[:, None] != second.tags[None, :]).astype(np.float64)
     texts, given = (
         [text for text, is_cell in zip(tree.texts, which, strict=True) if is_cell]
-        for tree, which in ((one, cells), (other, others))
+        for tree, which in ((first, cells), (second, others))
     )
     if texts and given:
         scorer = Levenshtein.normalized_distance
@@ -110,19 +110,19 @@ def _renaming(one: TableTree, other: TableTree) -> Floats:
     return costs
 
 
-def _of_leaves(one: TableTree, other: TableTree, renaming: Floats) -> Floats:
+def _of_leaves(first: TableTree, second: TableTree, renaming: Floats) -> Floats:
     """Return (n, m) distances of subtrees, of which those with a leaf are filled in.
 
     A leaf becomes a subtree by becoming its most similar node; the rest is inserted.
     """
     distance = np.zeros_like(renaming)
     for leaves, tree, costs, out in (
-        (one.height == 0, other, renaming, distance),
-        (other.height == 0, one, renaming.T, distance.T),
+        (first.height == 0, second, renaming, distance),
+        (second.height == 0, first, renaming.T, distance.T),
     ):
         least = costs[leaves]
-        for j, first in enumerate(tree.left):
-            out[leaves, j] = j - first + least[:, first : j + 1].min(axis=1)
+        for j, start in enumerate(tree.left):
+            out[leaves, j] = j - start + least[:, start : j + 1].min(axis=1)
     return distance
 
 

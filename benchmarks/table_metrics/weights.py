@@ -70,9 +70,11 @@ def weights(logarithms: Floats) -> RubricWeights:
     return RubricWeights(extra=extra, row=row, column=column, partial=partial)
 
 
-def penalties(compared: list[list[TableComparison]], of: RubricWeights) -> Floats:
+def penalties(compared: list[list[TableComparison]], weights: RubricWeights) -> Floats:
     """Return (n, 5) penalties, before they are cut off at 1."""
-    return np.array([[comparison.penalty(of).total for comparison in each] for each in compared])
+    return np.array(
+        [[comparison.penalty(weights).total for comparison in each] for each in compared]
+    )
 
 
 def rhos(scores: Floats, good: Floats) -> Floats:
@@ -105,16 +107,19 @@ def main() -> None:
     compared, good = comparisons(folder), goodness(folder)
     table = Table("weights", "reported on", "Spearman", "95%", "extra, row, column, partial")
 
-    def add(name: str, on: str, values: Floats, of: RubricWeights | None) -> None:
+    def add(name: str, on: str, values: Floats, weights: RubricWeights | None) -> None:
         drawn = np.random.default_rng(0).integers(len(values), size=(10_000, len(values)))
         low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
         four = (
-            "" if of is None else f"{of.extra:.2f}, {of.row:.2f}, {of.column:.2f}, {of.partial:.2f}"
+            ""
+            if weights is None
+            else f"{weights.extra:.2f}, {weights.row:.2f}, {weights.column:.2f}, "
+            f"{weights.partial:.2f}"
         )
         table.add_row(name, on, f"{values.mean():.3f}", f"{low:.3f} to {high:.3f}", four)
 
-    def scored(of: RubricWeights, places: Sequence[int]) -> Floats:
-        scores = np.array([[table.score(of) for table in compared[i]] for i in places])
+    def scored(weights: RubricWeights, places: Sequence[int]) -> Floats:
+        scores = np.array([[table.score(weights) for table in compared[i]] for i in places])
         return rhos(scores, good[list(places)])
 
     every = range(len(compared))
@@ -125,15 +130,16 @@ def main() -> None:
         "even": range(0, 50, 2),
         "odd": range(1, 50, 2),
     }
-    for one, two in (("0-24", "25-49"), ("even", "odd")):
+    for first, second in (("0-24", "25-49"), ("even", "odd")):
         both = np.zeros(len(compared))
-        for source, target in ((one, two), (two, one)):
-            of = fitted([compared[i] for i in halves[source]], good[list(halves[source])], ridge)
-            both[list(halves[target])] = scored(of, halves[target])
-            add(f"fitted on {source}", target, both[list(halves[target])], of)
-        add(f"each half by the other ({one}, {two})", "all 50", both, None)
-    of = fitted(compared, good, ridge)
-    add("fitted on all 50", "all 50", scored(of, every), of)
+        for source, target in ((first, second), (second, first)):
+            learned_from = list(halves[source])
+            weights = fitted([compared[i] for i in learned_from], good[learned_from], ridge)
+            both[list(halves[target])] = scored(weights, halves[target])
+            add(f"fitted on {source}", target, both[list(halves[target])], weights)
+        add(f"each half by the other ({first}, {second})", "all 50", both, None)
+    weights = fitted(compared, good, ridge)
+    add("fitted on all 50", "all 50", scored(weights, every), weights)
     appendix = RubricWeights(missing=1, extra=0.9, partial=0.8, row=0.9, column=1, cell=0.8)
     add("appendix B", "all 50", scored(appendix, every), appendix)
     for name, several in (

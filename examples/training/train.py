@@ -162,10 +162,10 @@ def _train(options: argparse.Namespace, rows: list[dict[str, str]], write: Seria
 def _validation(options: argparse.Namespace, write: Serializer, evaluator: Any) -> Any:
     """Return what measures recall and MRR among the tables of the validation splits."""
     datasets = [load(corpus, options.validation_split) for corpus in options.corpus]
-    queries = {f"{i} {q.id}": q for i, one in enumerate(datasets) for q in one.queries}
+    queries = {f"{i} {q.id}": q for i, dataset in enumerate(datasets) for q in dataset.queries}
     return evaluator(
         {name: query.text for name, query in queries.items()},
-        {f"{i} {t.id}": write(t) for i, one in enumerate(datasets) for t in one.corpus},
+        {f"{i} {t.id}": write(t) for i, dataset in enumerate(datasets) for t in dataset.corpus},
         {name: {f"{name.split()[0]} {t}" for t in query.gold} for name, query in queries.items()},
         name="validation",
         show_progress_bar=False,

@@ -42,9 +42,9 @@ def built(model: str, tables: Sequence[Table] = TABLES, **settings: Any) -> Any:
     return retriever
 
 
-def near(one: Sequence[Pairs], other: Sequence[Pairs]) -> None:
+def near(first: Sequence[Pairs], other: Sequence[Pairs]) -> None:
     """Assert equal rankings, but for what padding does to the last bits of a score."""
-    for mine, theirs in zip(one, other, strict=True):
+    for mine, theirs in zip(first, other, strict=True):
         assert [s for _, s in mine] == pytest.approx([s for _, s in theirs], abs=1e-4)
         assert dict(mine) == pytest.approx(dict(theirs), abs=1e-4)
 

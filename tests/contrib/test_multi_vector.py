@@ -36,9 +36,9 @@ def texts_of(table: Table, **settings: Any) -> list[str]:
     return list(encoder.encoded[0])
 
 
-def cosine(one: str, other: str) -> float:
+def cosine(first: str, other: str) -> float:
     encoder = Hashed()
-    a, b = encoder.encode([one], "query")[0], encoder.encode([other], "table")[0]
+    a, b = encoder.encode([first], "query")[0], encoder.encode([other], "table")[0]
     lengths = np.linalg.norm(a) * np.linalg.norm(b)
     return float(a @ b / lengths) if lengths else 0.0
 

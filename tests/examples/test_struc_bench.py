@@ -63,8 +63,8 @@ def test_instructions_of_tables_without_a_text(tmp_path: Path) -> None:
     file.write_text(json.dumps([{"format": k, "output": text} for k, text in tables.items()]))
     instructions.main([str(file), "-o", str(tmp_path / "out")])
     for name, output in tables.items():
-        (found,) = tune.read_records(tmp_path / "out" / f"{name}_train.json")
-        assert (found["format"], found["input"], found["output"]) == (name, "", output)
+        (record,) = tune.read_records(tmp_path / "out" / f"{name}_train.json")
+        assert (record["format"], record["input"], record["output"]) == (name, "", output)
     for bad, message in (
         ("{", "cannot be read as JSON"),
         ('[{"output": 3}]', "record 0: expected an object with the text 'output'"),

@@ -27,16 +27,16 @@ COLUMNS += ["query_id", "query", "gold", "ranking", "answer"]
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def single(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """One retriever on one corpus."""
-    folder = tmp_path_factory.mktemp("one")
+    folder = tmp_path_factory.mktemp("single")
     return TARGET(("retrieval", "mini"), out=folder).run("bm25", top_k=[1, 5, 10])
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """One retriever on two corpora."""
-    folder = tmp_path_factory.mktemp("two")
+    folder = tmp_path_factory.mktemp("pair")
     tables = [ottqa_table("Cup_0"), ottqa_table("Cup_[1]", header=[["[b]", []], ["c", []]])]
     write_ottqa(folder, tables, [ottqa_question("q1", "Cup_0"), ottqa_question("q2", "Cup_[1]")])
     pairs = ("retrieval", ["ottqa", "mini"])
@@ -44,13 +44,13 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return target.run("bm25:fields=[title,header]", top_k=1)
 
 
-def test_single_result(one: Results) -> None:
-    (result,) = one
-    assert len(one) == 1
-    assert one[0] is result
-    assert one["bm25"] is result
-    assert one["bm25"]["recall@10"] == one.scores["recall@10"] == result.scores["recall@10"]
-    assert one.per_query is result.per_query
+def test_single_result(single: Results) -> None:
+    (result,) = single
+    assert len(single) == 1
+    assert single[0] is result
+    assert single["bm25"] is result
+    assert single["bm25"]["recall@10"] == single.scores["recall@10"] == result.scores["recall@10"]
+    assert single.per_query is result.per_query
     assert read_run(result.folder).to_json() == result.to_json(), "the same from disk"
     assert [run.label for run in read_runs(result.folder.parent)] == ["bm25"]
     assert (result.corpus, result.split, result.task) == ("mini", "test", "retrieval")
@@ -58,8 +58,8 @@ def test_single_result(one: Results) -> None:
     assert result.errors == {}
 
 
-def test_a_line_each(one: Results) -> None:
-    (result,) = one
+def test_a_line_each(single: Results) -> None:
+    (result,) = single
     score = result.scores["recall@10"]
     assert repr(result).startswith("Result(bm25 on mini test, retrieval: recall@1 .")
     assert repr(score) == "Score(.988 [.968, .995], n=280)"
@@ -76,17 +76,17 @@ def test_a_line_each(one: Results) -> None:
     assert str(Score(0.5, nan, nan, 3, "")) == ".500"
 
 
-def test_to_arrow(one: Results, two: Results, tmp_path: Path) -> None:
-    table = one.to_arrow()
-    assert table.column_names == [*COLUMNS, *one.scores]
-    values = dict(zip(one[0].query_ids, one.per_query["recall@5"], strict=True))
+def test_to_arrow(single: Results, pair: Results, tmp_path: Path) -> None:
+    table = single.to_arrow()
+    assert table.column_names == [*COLUMNS, *single.scores]
+    values = dict(zip(single[0].query_ids, single.per_query["recall@5"], strict=True))
     ids = table.column("query_id").to_pylist()
-    assert ids == [query.id for query in one[0].queries], "in the order of the corpus"
+    assert ids == [query.id for query in single[0].queries], "in the order of the corpus"
     assert table.column("recall@5").to_pylist() == [values[query_id] for query_id in ids]
-    assert two.to_arrow().column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 280
+    assert pair.to_arrow().column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 280
     first = table.slice(0, 1).to_pylist()[0]
-    assert first["query"] == one[0].queries[0].text
-    assert first["gold"] == [str(table) for table in one[0].queries[0].gold]
+    assert first["query"] == single[0].queries[0].text
+    assert first["gold"] == [str(table) for table in single[0].queries[0].gold]
     assert len(first["ranking"]) == 10
     assert first["recall@10"] == float(first["gold"][0] in first["ranking"])
     assert first["answer"] is None
@@ -100,16 +100,16 @@ def test_to_arrow(one: Results, two: Results, tmp_path: Path) -> None:
     assert given["answer"]
 
 
-def test_html_and_json(one: Results, two: Results) -> None:
-    html = Results([*one, *two])._repr_html_()
+def test_html_and_json(single: Results, pair: Results) -> None:
+    html = Results([*single, *pair])._repr_html_()
     assert html.count("<table") == 3
     assert "bm25:fields=[title,header]" in html
-    assert one[0]._repr_html_() == one._repr_html_()
-    document = two.to_json()
+    assert single[0]._repr_html_() == single._repr_html_()
+    document = pair.to_json()
     assert [result["corpus"] for result in document["results"]] == ["ottqa", "mini"]
     first = document["results"][0]
     assert first["n_queries"] == 2
-    assert first["scores"]["recall@1"] == two[0].scores["recall@1"].to_json()
+    assert first["scores"]["recall@1"] == pair[0].scores["recall@1"].to_json()
     assert Path(first["folder"]).is_dir()
 
 

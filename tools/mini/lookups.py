@@ -127,9 +127,9 @@ def longest(label: str, low: str, high: str, table: int = 0) -> Look:
     return look
 
 
-def gap(one: Look, other: Look) -> Look:
+def gap(first: Look, second: Look) -> Look:
     """Take the distance between two numbers."""
-    return lambda tables: f"{abs(number(one(tables)) - number(other(tables))):g}"
+    return lambda tables: f"{abs(number(first(tables)) - number(second(tables))):g}"
 
 
 def plus(*looks: Look) -> Look:
@@ -137,11 +137,11 @@ def plus(*looks: Look) -> Look:
     return lambda tables: f"{sum(number(look(tables)) for look in looks):g}"
 
 
-def larger(one: Look, other: Look, names: tuple[str, str]) -> Look:
+def larger(left: Look, right: Look, names: tuple[str, str]) -> Look:
     """Choose the first name if the first number is larger, the second if the second is."""
 
     def look(tables: Sequence[Table]) -> str:
-        first, second = number(one(tables)), number(other(tables))
+        first, second = number(left(tables)), number(right(tables))
         if first == second:
             raise ValueError(f"no difference between {names}")
         return names[0] if first > second else names[1]
@@ -149,9 +149,9 @@ def larger(one: Look, other: Look, names: tuple[str, str]) -> Look:
     return look
 
 
-def smaller(one: Look, other: Look, names: tuple[str, str]) -> Look:
+def smaller(first: Look, second: Look, names: tuple[str, str]) -> Look:
     """Choose the first name if the first number is smaller, the second if the second is."""
-    return larger(one, other, (names[1], names[0]))
+    return larger(first, second, (names[1], names[0]))
 
 
 def shared(column: str) -> Look:
@@ -166,27 +166,27 @@ def shared(column: str) -> Look:
     return look
 
 
-def eq(one: Look, other: Look | str) -> Test:
+def eq(first: Look, second: Look | str) -> Test:
     """Test whether a look-up gives a value, or the same as another look-up."""
-    return lambda tables: one(tables) == (other if isinstance(other, str) else other(tables))
+    return lambda tables: first(tables) == (second if isinstance(second, str) else second(tables))
 
 
-def gt(one: Look, other: Look | float) -> Test:
+def gt(look: Look, bound: Look | float) -> Test:
     """Test whether a number is larger than another."""
 
     def test(tables: Sequence[Table]) -> bool:
-        limit = number(other(tables)) if callable(other) else other
-        return number(one(tables)) > limit
+        limit = number(bound(tables)) if callable(bound) else bound
+        return number(look(tables)) > limit
 
     return test
 
 
-def lt(one: Look, other: Look | float) -> Test:
+def lt(look: Look, bound: Look | float) -> Test:
     """Test whether a number is smaller than another."""
 
     def test(tables: Sequence[Table]) -> bool:
-        limit = number(other(tables)) if callable(other) else other
-        return number(one(tables)) < limit
+        limit = number(bound(tables)) if callable(bound) else bound
+        return number(look(tables)) < limit
 
     return test
 

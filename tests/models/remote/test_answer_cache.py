@@ -89,18 +89,18 @@ def test_a_full_disk_says_so(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("written", "damaged"),
     [(b"Paris, of course", b"Qaris, of course"), (b"stop", b"rtop"), (b"\xc3\xa9", b"\xc3\x69")],
 )
-def test_a_damaged_answer_is_asked_for_again(path: Path, one: bytes, other: bytes) -> None:
+def test_a_damaged_answer_is_asked_for_again(path: Path, written: bytes, damaged: bytes) -> None:
     """One bit of a row: the file is sound, the answer is not; other answers stay."""
     cache = AnswerCache(path)
     cache.put("a", ModelReply("Paris, of course é", "stop", 3, 5))
     cache.put("b", ModelReply("Oslo"))
     cache.close()
     content = path.read_bytes()
-    assert content.count(one) == 1
-    path.write_bytes(content.replace(one, other))
+    assert content.count(written) == 1
+    path.write_bytes(content.replace(written, damaged))
     cache = AnswerCache(path)
     assert (cache.get("a"), cache.get("b")) == (None, ModelReply("Oslo"))
     cache.put("a", ModelReply("Paris"))

@@ -42,18 +42,18 @@ def _listed(page: "Page") -> list[str]:
     return page.locator("#list .question").all_inner_texts()
 
 
-def _wait_for(page: "Page", n: int, of: int = 280) -> None:
+def _wait_for(page: "Page", n: int, total: int = 280) -> None:
     """Wait until so many queries are listed."""
-    text = f"{n} of {of} queries" if n != of else f"{of} queries"
+    text = f"{n} of {total} queries" if n != total else f"{total} queries"
     page.wait_for_function("t => document.getElementById('found').textContent === t", arg=text)
 
 
-def _wait_for_duel(page: "Page", *wins: int, of: int = 280) -> None:
+def _wait_for_duel(page: "Page", *wins: int, total: int = 280) -> None:
     """Wait until each run is the best on so many queries, and none alone on the others."""
     page.wait_for_function(
         """counts => [...document.querySelectorAll("#duel b")].map(b => b.textContent).join()
                   === counts""",
-        arg=",".join(map(str, [*wins, of - sum(wins)])),
+        arg=",".join(map(str, [*wins, total - sum(wins)])),
     )
 
 
