@@ -28,11 +28,11 @@ from rich.table import Table as TextTable
 from scipy.sparse import hstack
 from scipy.sparse._sparsetools import csc_matvec
 
-from target_bench.core.ranking import Sums
 from target_bench.data.load import folder_of, loader, read, read_tables
 from target_bench.data.table_text import distinct
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
+from target_bench.search.lexical.products import Sums
 
 K = 10
 BLOCKS = (8, 16, 64)

@@ -27,9 +27,10 @@ import scipy.sparse as sp
 from bm25s.stopwords import STOPWORDS_EN_PLUS
 
 from target_bench.core.contract import Retriever
-from target_bench.core.ranking import Ranking, rank_product, significant
+from target_bench.core.ranking import Ranking, significant
 from target_bench.core.schema import Corpus, Dataset, Field
 from target_bench.data.table_text import Serializer
+from target_bench.search.lexical.products import rank_product
 
 _TOKEN = re.compile(r"[^\W_]+|[^\s]")
 _STOP = frozenset(STOPWORDS_EN_PLUS)

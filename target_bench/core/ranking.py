@@ -6,18 +6,12 @@ the scores themselves, so a ranking depends neither on their scale nor on batche
 
 What a retriever returns is ranked as it is (``settled``): two scores tie where they are equal. So
 any strictly increasing function of the scores ranks alike, as long as floats tell its values apart.
-
-Products of queries with a sparse index, and blocks of dense scores, are ranked two ways that agree.
-Over few tables a block of queries is one sparse product and one partition. Over many tables most
-scores are zero or far from the best, so each query is added up by itself and only what may be among
-its best is looked at.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,12 +51,6 @@ _CLEARLY = 1e-5
 
 BLOCK_CELLS = 250_000
 """Scores held at a time, so that memory does not grow with the number of queries."""
-
-WIDE = 16_384
-"""From here on there are many tables."""
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -248,46 +236,6 @@ def rises(scores: NDArray[np.floating]) -> bool:
     return bool((np.diff(values) > _CLEARLY * np.abs(values).max(initial=0.0)).any())
 
 
-def rank_product(
-    queries: Any,
-    shards: Iterable[Any],
-    ids: Sequence[TableId],
-    k: int,
-    offsets: Floats | None = None,
-) -> Ranked:
-    """Return the tables that score more than 0 in the product of queries and index, best first.
-
-    Args:
-        queries: (queries, terms) CSR matrix.
-        shards: (terms, tables) CSR matrices of consecutive tables.
-        ids: the ids of all tables, in corpus order.
-        k: the most tables to return.
-        offsets: (queries,) what each query adds to the score of every table that matches.
-    """
-    parts, start = [], 0
-    for shard in shards:
-        find = _in_blocks if shard.shape[1] < WIDE else _one_by_one
-        places, values = find(queries, shard, k, offsets)
-        parts.append((np.where(places < 0, -1, places + start), values))
-        start += shard.shape[1]
-    return Ranked(ids, *_merged(parts, k))
-
-
-def rank_scores(
-    score_block: Callable[[slice], Floats], n_queries: int, ids: Sequence[TableId], k: int
-) -> Ranked:
-    """Return the tables that score more than 0, best first, from dense scores.
-
-    Args:
-        score_block: gives the (block, tables) scores of a slice of the queries.
-        n_queries: how many there are.
-        ids: the tables' ids, in corpus order.
-        k: the most tables to return.
-    """
-    parts = [positive_best(score_block(b), k) for b in blocks(n_queries, len(ids))]
-    return Ranked(ids, *stacked(parts))
-
-
 def blocks(n_queries: int, n_tables: int, cells: int = BLOCK_CELLS) -> list[slice]:
     """Yield slices of the queries that have about this many scores each."""
     size = max(1, cells // max(1, n_tables))
@@ -309,50 +257,6 @@ def positive_best(scores: Floats, k: int, offsets: Floats | None = None) -> tupl
     best, best_scores = top_k(scores, k)
     matches = best_scores > 0
     return np.where(matches, best, -1), np.where(matches, best_scores, 0.0)
-
-
-def _merged(parts: Sequence[tuple[Places, Floats]], k: int) -> tuple[Places, Floats]:
-    """Merge the best of all shards, side by side in corpus order, so that ties keep it."""
-    if len(parts) == 1:
-        return parts[0]
-    places = np.concatenate([part[0] for part in parts], axis=1)
-    values = np.concatenate([part[1] for part in parts], axis=1)
-    best, best_values = top_k(values, k)
-    return np.take_along_axis(places, best, axis=1), best_values
-
-
-def _in_blocks(queries: Any, weights: Any, k: int, offsets: Floats | None) -> tuple[Places, Floats]:
-    parts = [
-        positive_best((queries[b] @ weights).toarray(), k, None if offsets is None else offsets[b])
-        for b in blocks(queries.shape[0], weights.shape[1])
-    ]
-    return stacked(parts)
-
-
-def _one_by_one(
-    queries: Any, weights: Any, k: int, offsets: Floats | None
-) -> tuple[Places, Floats]:
-    n = queries.shape[0]
-    size = max(1, -(-n // n_processors()))
-    spans = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    return stacked(in_threads(partial(_best_of_sums, queries, weights, k, offsets), spans))
-
-
-def _best_of_sums(
-    queries: Any, weights: Any, k: int, offsets: Floats | None, span: slice
-) -> tuple[Places, Floats]:
-    """Return the best of some of the queries."""
-    sums = Sums(queries, weights, k)
-    shape = span.stop - span.start, min(k, weights.shape[1])
-    places, values = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
-    for row, i in enumerate(range(span.start, span.stop)):
-        offset = None if offsets is None else offsets[i : i + 1]
-        candidates, scores = sums.candidates(i, 0.0 if offset is None else float(offset[0]))
-        best, best_scores = positive_best(scores[None, :], k, offset)
-        n = int((best >= 0).sum())
-        places[row, :n] = candidates[best[0, :n]]
-        values[row, :n] = best_scores[0, :n]
-    return places, values
 
 
 def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None:
@@ -378,92 +282,6 @@ def listed(settled: Settled, lengths: Iterable[int]) -> list[CheckedRanking]:
     ]
 
 
-# Sums of weights over many tables, one query at a time
-
-_GROUP = 64
-
-_SLACK = 2.0**-30
-"""More than rounding moves a score, as a share of it."""
-
-
-class Sums:
-    """Adds up the weights of a query's terms, one query after the other. For one thread.
-
-    Args:
-        queries: (queries, terms) CSR matrix.
-        weights: (terms, tables) CSR matrix; of 64-bit floats, or it is copied.
-        k: how many tables are looked for.
-    """
-
-    def __init__(self, queries: Any, weights: Any, k: int) -> None:
-        # The loop inside scipy's products. The products themselves would copy the weights of the
-        # terms, or walk over all terms. The loop holds no lock, so threads work beside each other.
-        from scipy.sparse._sparsetools import csc_matvec
-
-        self._add = csc_matvec
-        self._queries, self._k = queries, k
-        self._starts = np.asarray(weights.indptr)  # slices of mapped arrays are slow
-        self._weights = np.asarray(weights.indices), np.asarray(weights.data, dtype=np.float64)
-        self._scores = np.empty(weights.shape[1])
-
-    def candidates(self, i: int, offset: float = 0.0) -> tuple[Places, Floats]:
-        """Return the tables that may be among the ``k`` best of a query, and their scores.
-
-        Args:
-            i: the row of the query.
-            offset: what will be added to each score.
-
-        Returns:
-            (n,) places in ascending order, of all tables that may be; (n,) scores, all above 0.
-        """
-        self._score(i)
-        places = _candidates(self._scores, self._k, offset)
-        return places, self._scores[places]
-
-    def _score(self, i: int) -> None:
-        self._scores.fill(0.0)
-        queries, n_tables = self._queries, len(self._scores)
-        for place in range(queries.indptr[i], queries.indptr[i + 1]):
-            term, factor = queries.indices[place], queries.data[place : place + 1]
-            starts = self._starts[term : term + 2]
-            self._add(n_tables, 1, starts, *self._weights, factor, self._scores)
-
-
-def _candidates(scores: Floats, k: int, offset: float) -> Places:
-    n_groups = len(scores) // _GROUP
-    if n_groups <= k:
-        return np.flatnonzero(scores > 0)
-    n_grouped = n_groups * _GROUP
-    grouped = scores[:n_grouped].reshape(_GROUP, n_groups)
-    maxima = grouped.max(axis=0)
-    bound = _bound(maxima, k, offset)
-    groups = np.flatnonzero(maxima > bound)
-    if len(groups) > n_groups // 4:  # many ties
-        return np.flatnonzero(scores > bound)
-    rows, columns = np.nonzero(grouped[:, groups] > bound)
-    rest = n_grouped + np.flatnonzero(scores[n_grouped:] > bound)
-    return np.concatenate([np.sort(rows * n_groups + groups[columns]), rest])
-
-
-def _bound(maxima: Floats, k: int, offset: float) -> float:
-    """Return a score below all of the ``k`` best, and not below 0.
-
-    ``k`` groups whose best is at least x hold ``k`` scores of at least x. Rounding may make ties of
-    scores just below.
-
-    Args:
-        maxima: the best score of each group, of more than ``k``.
-        k: how many are looked for.
-        offset: what will be added to each score.
-    """
-    place = len(maxima) - k
-    least: float = np.partition(maxima, place)[place]
-    return max(0.0, least - _SLACK * (least + abs(offset)))
-
-
-# The processors there are
-
-
 def n_processors() -> int:
     """Return how many processors this process may use, ``$OMP_NUM_THREADS`` at most."""
     n = os.cpu_count() or 1
@@ -471,14 +289,3 @@ def n_processors() -> int:
         n = len(os.sched_getaffinity(0))
     allowed = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(n, int(allowed))) if allowed.isdigit() else n
-
-
-def in_threads(work: Callable[[T], U], values: list[T]) -> list[U]:
-    """Return the results of values, which are let go one by one, on all processors."""
-    if len(values) < 2 or n_processors() < 2:
-        return [work(values.pop(0)) for _ in range(len(values))]
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(n_processors()) as threads:
-        waiting = [threads.submit(work, values.pop(0)) for _ in range(len(values))]
-        return [future.result() for future in waiting]

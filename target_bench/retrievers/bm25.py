@@ -16,7 +16,7 @@ import numpy as np
 
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
-from target_bench.core.ranking import Ranking, n_processors, rank_product
+from target_bench.core.ranking import Ranking, n_processors
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.languages import (
     AnyLanguage,
@@ -38,6 +38,7 @@ from target_bench.search.lexical.postings import (
     Formula,
     Postings,
 )
+from target_bench.search.lexical.products import rank_product
 from target_bench.search.lexical.question_log import QuestionLog
 
 _MANY = 20_000

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from target_bench.core.array_files import read_json, read_sparse, write_json, write_sparse
 from target_bench.core.contract import Retriever
-from target_bench.core.ranking import Ranking, rank_product
+from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.languages import AnyLanguage, Language, Stemming, StopWords
 from target_bench.data.table_text import WORDS, Analyzer, Serializer, languages_in
+from target_bench.search.lexical.products import rank_product
 from target_bench.search.lexical.tfidf_vectors import NGrams
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import array_files
-from target_bench.core.ranking import in_threads
 from target_bench.data.table_text import Analyzer, Piece, TermNumbers
 from target_bench.search.lexical.counts import (
     CorpusStatistics,
@@ -25,6 +24,7 @@ from target_bench.search.lexical.counts import (
     Ints,
     TermCounts,
 )
+from target_bench.search.lexical.products import in_threads
 
 Floats = NDArray[np.float64]
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from target_bench.core import ranking
-from target_bench.core.ranking import Sums, significant
+from target_bench.core.ranking import significant
 from target_bench.core.schema import TableId
+from target_bench.search.lexical import products
+from target_bench.search.lexical.products import Sums
 
 Rows = list[list[tuple[int, float]]]
 
@@ -33,7 +34,7 @@ def _ranked(
     queries: Any, shards: Sequence[Any], k: int, offsets: NDArray[Any] | None = None
 ) -> Rows:
     ids = [TableId("0", str(i)) for i in range(sum(shard.shape[1] for shard in shards))]
-    ranked = ranking.rank_product(queries, shards, ids, k, offsets)
+    ranked = products.rank_product(queries, shards, ids, k, offsets)
     rows = np.asarray(ranked.rows)
     assert ((rows[:, 1:] < 0) | (rows[:, :-1] >= 0)).all()
     return [
@@ -70,7 +71,7 @@ def test_every_way_is_the_simple_way(
     shards = [weights[:, i:j].tocsr() for i, j in pairwise(edges)]
     expected = _simply((queries @ weights).toarray(), k, offsets)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "WIDE", wide)
+        patch.setattr(products, "WIDE", wide)
         assert _ranked(queries, shards, k, offsets) == expected
 
 
@@ -93,10 +94,10 @@ def test_candidates_hold_the_best(seed: int, k: int, offset: float) -> None:
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     queries, weights = _random(3, 700)
-    monkeypatch.setattr(ranking, "WIDE", 0)
+    monkeypatch.setattr(products, "WIDE", 0)
     rankings = []
     for n in (1, 2, 3):
-        monkeypatch.setattr(ranking, "n_processors", lambda n=n: n)
+        monkeypatch.setattr(products, "n_processors", lambda n=n: n)
         rankings.append(_ranked(queries, [weights], 10))
     assert rankings[0] == rankings[1] == rankings[2]
     assert _ranked(queries[:0], [weights], 10) == []
