@@ -1,7 +1,7 @@
 """The contract between a task and what writes its prompts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -43,60 +43,48 @@ class PromptOptions(Read):
         ConfigError: an invalid value.
     """
 
-    prompt: Path | None = field(
-        default=None,
-        metadata=option(
-            "A YAML file with your own prompts, or paper: the prompts of TARGET's paper.",
-            _prompts,
-            sweep="prompts",
-            axis=True,
-        ),
+    prompt: Path | None = option(
+        None,
+        "A YAML file with your own prompts, or paper: the prompts of TARGET's paper.",
+        _prompts,
+        sweep="prompts",
+        axis=True,
     )
-    tables: int | None = field(
-        default=None,
-        metadata=option(
-            "Number of retrieved tables in a prompt. Default: the largest cutoff.",
-            whole(1),
-            sweep="tables",
-            axis=True,
-        ),
+    tables: int | None = option(
+        None,
+        "Number of retrieved tables in a prompt. Default: the largest cutoff.",
+        whole(1),
+        sweep="tables",
+        axis=True,
     )
-    table_format: TableFormat = field(
-        default="markdown",
-        metadata=option(
-            "How tables are written in a prompt.",
-            choice(TableFormat),
-            sweep="table_formats",
-            axis=True,
-        ),
+    table_format: TableFormat = option(
+        "markdown",
+        "How tables are written in a prompt.",
+        choice(TableFormat),
+        sweep="table_formats",
+        axis=True,
     )
-    prompt_tokens: int = field(
-        default=8000,
-        metadata=option(
-            "Approximate number of tokens that the tables of a prompt may take.",
-            whole(1),
-            sweep="prompt_tokens",
-            axis=True,
-        ),
+    prompt_tokens: int = option(
+        8000,
+        "Approximate number of tokens that the tables of a prompt may take.",
+        whole(1),
+        sweep="prompt_tokens",
+        axis=True,
     )
-    schema_scope: SchemaScope = field(
-        default="database",
-        metadata=option(
-            "Text-to-SQL: show all tables of the first retrieved database, or the retrieved ones.",
-            choice(SchemaScope),
-            sweep="schema_scopes",
-            axis=True,
-        ),
+    schema_scope: SchemaScope = option(
+        "database",
+        "Text-to-SQL: show all tables of the first retrieved database, or the retrieved ones.",
+        choice(SchemaScope),
+        sweep="schema_scopes",
+        axis=True,
     )
-    structured: bool = field(
-        default=True,
-        metadata=option(
-            "Whether an answer must be JSON: in text-to-SQL, and in fact verification if the "
-            "generator follows JSON schemas.",
-            truth,
-            flag="--structured/--free-text",
-            sweep="structured",
-        ),
+    structured: bool = option(
+        True,
+        "Whether an answer must be JSON: in text-to-SQL, and in fact verification if the "
+        "generator follows JSON schemas.",
+        truth,
+        flag="--structured/--free-text",
+        sweep="structured",
     )
 
     def check_tables(self, depth: int) -> None:

@@ -6,7 +6,7 @@ are ``key=value,key=value``, values in YAML flow style. Neither is shown with a 
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass, field, fields
 from functools import cache
 from operator import index
 from pathlib import Path
@@ -44,9 +44,9 @@ class OptionInfo:
     shown: bool = True
 
 
-def option(help: str, read: Reader, **more: Any) -> dict[str, OptionInfo]:
-    """Return the metadata of a dataclass field that is an option; arguments as ``OptionInfo``."""
-    return {"option": OptionInfo(help, read, **more)}
+def option(default: Any, help: str, read: Reader, **more: Any) -> Any:
+    """Return a field of a dataclass that is an option; arguments after the default: OptionInfo."""
+    return field(default=default, metadata={"option": OptionInfo(help, read, **more)})
 
 
 def option_info(each: "Field[Any]") -> OptionInfo:

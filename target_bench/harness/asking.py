@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.contract import ask_if_paid, check_generator, plugin_errors
@@ -152,7 +152,7 @@ def ask(
     observer = observer or Observer()
     languages = languages_in(tables_of_corpus, language)
     if generator is not None:
-        writer: _Templates | _Model = _Model(generator, confirm, observer)
+        writer = _from_model(generator, confirm, observer)
     else:
         in_one = len(languages) == 1 and language == "auto" and recognised_in(tables_of_corpus)
         recognised = (in_one,) if in_one else languages
@@ -163,9 +163,26 @@ def ask(
                 f"the tables are in {names}, and templates ask in {known}. Let a model "
                 "write the questions (--generator), or name a language (--language en)"
             )
-        writer = _Templates(seed, languages, follow_tables=language == "auto")
-    maker = _QuestionMaker(tables_of_corpus, seed, difficulty, writer, languages, observer)
-    return maker.questions(number, tables)
+        writer = _from_templates(seed, languages, follow_tables=language == "auto")
+    ids = [name for name in tables_of_corpus.ids if tables is None or name in tables]
+    ids.sort(key=lambda name: _hash(seed, *name))
+    if writer.per_table > 1:  # a third of a model's questions is dropped
+        ids = ids[: -(-2 * number // (writer.per_table + 1))]
+    maker = _QuestionMaker(tables_of_corpus, seed, difficulty, writer, languages)
+    observer.stage("ask", total=number)
+    kept: list[Query] = []
+    for visit in range(writer.visits):
+        rest, before = ids, len(kept)
+        while rest and len(kept) < number:
+            size = max(number - len(kept), _FEWEST_TABLES)
+            some, rest = rest[:size], rest[size:]
+            new = maker.questions(some, visit)[: number - len(kept)]
+            observer.advance(len(new))
+            kept += new
+        if len(kept) in (number, before):
+            break
+    queries = (replace(query, id=f"synthetic-{i:04d}") for i, query in enumerate(kept, start=1))
+    return SyntheticQuestions(tuple(queries), number, dict(maker.dropped))
 
 
 PROBES = {"bm25": "bm25", "titles alone": "bm25:fields=[title]", "random": "random"}
@@ -224,132 +241,93 @@ _FEW = 20
 _BY_CHANCE = 0.5
 
 
-class _Templates:
-    """Writes questions from templates."""
+class _Writer(NamedTuple):
+    """What writes questions.
 
-    name = "template"
-    visits = 100
-    per_table = 1
+    Attributes:
+        name: what the metadata of a question calls it.
+        proposals: (views, visit, dropped) -> questions about each table; ``dropped`` gets reason ->
+            how many are not among them for it.
+        visits: how often a table is asked about at most.
+        per_table: how many questions of a visit are kept.
+    """
 
-    def __init__(self, seed: int, languages: Sequence[Language], *, follow_tables: bool) -> None:
-        self._seed, self._languages, self._follow_tables = seed, languages, follow_tables
-        self._used: Counter[str] = Counter()
+    name: str
+    proposals: Callable[[Sequence[TableView], int, Counter[str]], Iterator[Proposal]]
+    visits: int
+    per_table: int
 
-    def most_tables(self, n: int) -> int | None:  # noqa: ARG002 (as for a model)
-        """Return how many tables are asked about at most for n questions: all."""
-        return None
+
+def _from_templates(seed: int, languages: Sequence[Language], *, follow_tables: bool) -> _Writer:
+    """Return what writes questions from templates."""
+    used: Counter[str] = Counter()
 
     def proposals(
-        self, views: Iterable[TableView], visit: int, dropped: Counter[str]
+        views: Sequence[TableView], visit: int, dropped: Counter[str]
     ) -> Iterator[Proposal]:
-        """Yield questions about each table."""
         for view in views:
-            rng = _rng(self._seed, visit, *view.table.id)
-            language = (
-                table_language(view.table) if self._follow_tables else None
-            ) or self._languages[0]
-            proposed = templates.proposals(view, rng, _PER_TABLE, language, self._used)
+            rng = _rng(seed, visit, *view.table.id)
+            language = (table_language(view.table) if follow_tables else None) or languages[0]
+            proposed = templates.proposals(view, rng, _PER_TABLE, language, used)
             if not proposed and not visit:
                 dropped[NO_QUESTION] += 1
             yield from proposed
 
+    return _Writer("template", proposals, visits=100, per_table=1)
 
-class _Model:
-    """Has a generator write questions: one request about each table, all in one batch."""
 
-    visits = 1
-    per_table = from_model.QUESTIONS
+def _from_model(generator: Any, confirm: Confirm | None, observer: Observer) -> _Writer:
+    """Return a generator that writes questions: one request about each table, all in one batch."""
+    label = generator if isinstance(generator, str) else type(generator).__name__
+    name = masked_settings(label)
+    if isinstance(generator, str):
+        generator = registry.create("generator", generator)
+    generator = check_generator(generator)
 
-    def __init__(self, generator: object, confirm: Confirm | None, observer: Observer) -> None:
-        label = generator if isinstance(generator, str) else type(generator).__name__
-        self.name = masked_settings(label)
-        if isinstance(generator, str):
-            generator = registry.create("generator", generator)
-        self._generator = check_generator(generator)
-        self._confirm = confirm
-        self._observer = observer
-
-    def most_tables(self, n: int) -> int:
-        """Return how many tables are asked about at most for n questions; a third is dropped."""
-        return -(-2 * n // (from_model.QUESTIONS + 1))
-
-    def proposals(
-        self,
-        views: Iterable[TableView],
-        visit: int,  # noqa: ARG002 (as for templates)
-        dropped: Counter[str],
-    ) -> Iterator[Proposal]:
-        """Yield the questions about each table that are grounded in it."""
+    def proposals(views: Sequence[TableView], _: int, dropped: Counter[str]) -> Iterator[Proposal]:
         by_id = {str(view.table.id): view for view in views if view.rows and view.whole}
         requests = list(map(from_model.request, by_id.values()))
-        ask_if_paid(
-            self._generator,
-            self._confirm,
-            lambda: of_generator(self._generator, self.name, requests),
-        )
-        with plugin_errors(f"generator {self.name}", "generate"):
+        ask_if_paid(generator, confirm, lambda: of_generator(generator, name, requests))
+        with plugin_errors(f"generator {name}", "generate"):
             replies = recorded_answers(
-                self._generator, requests, "questions", from_model.is_reply, self._observer
+                generator, requests, "questions", from_model.is_reply, observer
             )
             answered = {reply.query_id: reply for reply in replies}
-        for name, view in by_id.items():
-            missing = Generation(name, "", error="missing: no answer")
-            yield from from_model.proposals(view, answered.get(name, missing), dropped)
+        for table, view in by_id.items():
+            missing = Generation(table, "", error="missing: no answer")
+            yield from from_model.proposals(view, answered.get(table, missing), dropped)
+
+    return _Writer(name, proposals, visits=1, per_table=from_model.QUESTIONS)
 
 
 class _QuestionMaker:
-    """Asks until there are enough questions, about a part of the tables at a time."""
+    """Makes the questions about some tables at a time, and remembers what was asked before."""
 
     def __init__(
         self,
         corpus: Corpus,
         seed: int,
         difficulty: DifficultyOrMixed,
-        writer: _Templates | _Model,
+        writer: _Writer,
         languages: Sequence[Language],
-        observer: Observer,
     ) -> None:
-        self._corpus = corpus
-        self._seed = seed
-        self._difficulty = difficulty
-        self._writer = writer
-        self._observer = observer
-        self._rarity = Rarity(corpus, languages)
-        self._dropped: Counter[str] = Counter()
+        self._corpus, self._seed, self._difficulty = corpus, seed, difficulty
+        self._writer, self._rarity = writer, Rarity(corpus, languages)
+        self.dropped: Counter[str] = Counter()
         self._asked: dict[TableId, list[str]] = defaultdict(list)
         self._shapes: dict[TableId, Counter[object]] = defaultdict(Counter)
 
-    def questions(self, n: int, tables: Collection[tuple[str, str]] | None) -> SyntheticQuestions:
-        """Return n questions, or as many as there are."""
-        ids = [name for name in self._corpus.ids if tables is None or name in tables]
-        ids.sort(key=lambda name: _hash(self._seed, *name))
-        ids = ids[: self._writer.most_tables(n)]
-        self._observer.stage("ask", total=n)
-        kept: list[Query] = []
-        for visit in range(self._writer.visits):
-            rest, before = ids, len(kept)
-            while rest and len(kept) < n:
-                size = max(n - len(kept), _FEWEST_TABLES)
-                some, rest = rest[:size], rest[size:]
-                new = self._of_tables(some, visit)[: n - len(kept)]
-                self._observer.advance(len(new))
-                kept += new
-            if len(kept) in (n, before):
-                break
-        named = (replace(query, id=f"synthetic-{i:04d}") for i, query in enumerate(kept, start=1))
-        return SyntheticQuestions(tuple(named), n, dict(self._dropped))
-
-    def _of_tables(self, tables: Sequence[TableId], visit: int) -> list[Query]:
+    def questions(self, tables: Sequence[TableId], visit: int) -> list[Query]:
         """Return questions about each table that has some."""
         views = [TableView(self._corpus[table]) for table in tables]
-        every = list(self._writer.proposals(views, visit, self._dropped))
+        every = list(self._writer.proposals(views, visit, self.dropped))
         answers_of = answers([(p.ask, p.evidence) for p in every], self._corpus, self._rarity)
         by_id = {view.table.id: view for view in views}
         unambiguous: dict[TableId, list[Query]] = defaultdict(list)
         for proposal, answered_by in zip(every, answers_of, strict=True):
             reason = _reason_against(proposal, answered_by)
             if reason is not None:
-                self._dropped[reason] += 1
+                self.dropped[reason] += 1
             else:
                 view = by_id[proposal.table]
                 unambiguous[proposal.table].append(self._query(proposal, answered_by, view))
@@ -374,9 +352,9 @@ class _QuestionMaker:
 
         for query in sorted(questions, key=is_late):
             if query.metadata["difficulty"] != difficulty and self._difficulty != MIXED:
-                self._dropped[OTHER_DIFFICULTY] += 1
+                self.dropped[OTHER_DIFFICULTY] += 1
             elif is_repeated(query.text, self._asked[table]):
-                self._dropped[REPEATED] += 1
+                self.dropped[REPEATED] += 1
             else:
                 for gold in query.gold:
                     self._asked[gold].append(query.text)

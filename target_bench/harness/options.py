@@ -1,7 +1,7 @@
 """``Options``: what to run, each option declared once for Python, YAML files and command lines."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -74,150 +74,114 @@ class Options(PromptOptions):
         ConfigError: an unknown option, or an invalid value.
     """
 
-    corpora: tuple[str, ...] = field(
-        default=(),
-        metadata=option(
-            "A corpus by name, or the path of your own (./tables); may be repeated.",
-            texts,
-            flag="--corpus",
-        ),
+    corpora: tuple[str, ...] = option(
+        (),
+        "A corpus by name, or the path of your own (./tables); may be repeated.",
+        texts,
+        flag="--corpus",
     )
-    tasks: tuple[str, ...] = field(
-        default=(),
-        metadata=option(
-            "A task by name (target-bench list tasks) or file.py:Class, with settings as in "
-            "text-to-sql:engine=duckdb (target-bench describe task text-to-sql lists them); may be "
-            "repeated. Default: retrieval; with --generator, the tasks that the corpus has answers "
-            "for; all: both.",
-            texts,
-            flag="--task",
-            shown=False,
-        ),
+    tasks: tuple[str, ...] = option(
+        (),
+        "A task by name (target-bench list tasks) or file.py:Class, with settings as in "
+        "text-to-sql:engine=duckdb (target-bench describe task text-to-sql lists them); may be "
+        "repeated. Default: retrieval; with --generator, the tasks that the corpus has answers "
+        "for; all: both.",
+        texts,
+        flag="--task",
+        shown=False,
     )
-    retrievers: tuple[str, ...] = field(
-        default=(),
-        metadata=option(
-            "name, name:key=value,..., module:Class, file.py:Class, oracle or no-context; may be "
-            "repeated. NAME=... gives it a name in tables and plots, as in ours=file.py:Mine. "
-            "Default: bm25, tfidf, lsa and random.",
-            texts,
-            flag="--retriever",
-        ),
+    retrievers: tuple[str, ...] = option(
+        (),
+        "name, name:key=value,..., module:Class, file.py:Class, oracle or no-context; may be "
+        "repeated. NAME=... gives it a name in tables and plots, as in ours=file.py:Mine. "
+        "Default: bm25, tfidf, lsa and random.",
+        texts,
+        flag="--retriever",
     )
-    generators: tuple[str, ...] = field(
-        default=(),
-        metadata=option(
-            "Generators, for tasks with answers: name:key=value,..., gold or empty; may be "
-            "repeated. Default: extractive.",
-            texts,
-            flag="--generator",
-        ),
+    generators: tuple[str, ...] = option(
+        (),
+        "Generators, for tasks with answers: name:key=value,..., gold or empty; may be "
+        "repeated. Default: extractive.",
+        texts,
+        flag="--generator",
     )
-    split: str | None = field(
-        default=None,
-        metadata=option(
-            "train, validation (dev, val) or test; mini_dev for bird. Default: that of the corpus.",
-            text,
-            sweep="splits",
-            axis=True,
-            shown=False,
-        ),
+    split: str | None = option(
+        None,
+        "train, validation (dev, val) or test; mini_dev for bird. Default: that of the corpus.",
+        text,
+        sweep="splits",
+        axis=True,
+        shown=False,
     )
-    top_k: tuple[int, ...] = field(
-        default=(1, 5, 10), metadata=option("Cutoffs, as in 1,5,10,50.", cutoffs, sweep="top_k")
+    top_k: tuple[int, ...] = option((1, 5, 10), "Cutoffs, as in 1,5,10,50.", cutoffs, sweep="top_k")
+    limit: int | None = option(None, "Only the first N queries.", whole(1), sweep="limit")
+    database: str | None = option(
+        None,
+        "Only the queries of this database; upper and lower case are the same.",
+        text,
+        sweep="database",
     )
-    limit: int | None = field(
-        default=None, metadata=option("Only the first N queries.", whole(1), sweep="limit")
+    distractors: tuple[str, ...] = option(
+        (),
+        "Tables to mix in: a corpus or the path of a folder, with split, n, seed and "
+        "near_copies, as in ottqa:split=train,n=1000,seed=7; may be repeated.",
+        texts,
+        shown=False,
     )
-    database: str | None = field(
-        default=None,
-        metadata=option(
-            "Only the queries of this database; upper and lower case are the same.",
-            text,
-            sweep="database",
-        ),
+    gold_corrections: Path | None = option(
+        None,
+        "Score rankings by corrected gold tables too: a file .csv or .jsonl with query, old, "
+        "new, source and reason.",
+        path,
+        sweep="gold_corrections",
     )
-    distractors: tuple[str, ...] = field(
-        default=(),
-        metadata=option(
-            "Tables to mix in: a corpus or the path of a folder, with split, n, seed and "
-            "near_copies, as in ottqa:split=train,n=1000,seed=7; may be repeated.",
-            texts,
-            shown=False,
-        ),
+    gold_missing: GoldMissing = option(
+        "stop",
+        "A gold table that is not among the tables: stop, drop its queries, or map it to the "
+        "table that is most like it.",
+        choice(GoldMissing),
+        sweep="gold_missing",
     )
-    gold_corrections: Path | None = field(
-        default=None,
-        metadata=option(
-            "Score rankings by corrected gold tables too: a file .csv or .jsonl with query, old, "
-            "new, source and reason.",
-            path,
-            sweep="gold_corrections",
-        ),
+    on_error: OnError = option(
+        "stop",
+        "When a query fails: stop, or record it with score 0.",
+        choice(OnError),
+        sweep="on_error",
     )
-    gold_missing: GoldMissing = field(
-        default="stop",
-        metadata=option(
-            "A gold table that is not among the tables: stop, drop its queries, or map it to the "
-            "table that is most like it.",
-            choice(GoldMissing),
-            sweep="gold_missing",
-        ),
+    retry_failed: bool = option(
+        False, "Repeat the failed queries of a run.", truth, sweep="retry_failed"
     )
-    on_error: OnError = field(
-        default="stop",
-        metadata=option(
-            "When a query fails: stop, or record it with score 0.",
-            choice(OnError),
-            sweep="on_error",
-        ),
+    latency: int = option(
+        0,
+        "Measure the latency of this many single queries (at most 500).",
+        whole(0),
+        sweep="latency",
     )
-    retry_failed: bool = field(
-        default=False,
-        metadata=option("Repeat the failed queries of a run.", truth, sweep="retry_failed"),
+    indexes: Path | None = option(
+        None, "Folder of saved indexes to read from and write to.", path, sweep="indexes"
     )
-    latency: int = field(
-        default=0,
-        metadata=option(
-            "Measure the latency of this many single queries (at most 500).",
-            whole(0),
-            sweep="latency",
-        ),
+    within_database: bool = option(
+        False,
+        "Search only among the tables of the question's own database, as if it were the whole "
+        "corpus.",
+        truth,
     )
-    indexes: Path | None = field(
-        default=None,
-        metadata=option(
-            "Folder of saved indexes to read from and write to.", path, sweep="indexes"
-        ),
+    metrics: tuple[Any, ...] = option(
+        (),
+        "A metric besides those of the task: a function or class in a file, as in "
+        "my_metrics.py:short; may be repeated.",
+        _metrics,
+        flag="--metric",
+        sweep="metrics",
     )
-    within_database: bool = field(
-        default=False,
-        metadata=option(
-            "Search only among the tables of the question's own database, as if it were the whole "
-            "corpus.",
-            truth,
-        ),
+    data_dir: Path | None = option(
+        None,
+        "Folder with the release files, or with one sub-folder per corpus. Default: "
+        "$TARGET_BENCH_DATA.",
+        path,
+        shown=False,
     )
-    metrics: tuple[Any, ...] = field(
-        default=(),
-        metadata=option(
-            "A metric besides those of the task: a function or class in a file, as in "
-            "my_metrics.py:short; may be repeated.",
-            _metrics,
-            flag="--metric",
-            sweep="metrics",
-        ),
-    )
-    data_dir: Path | None = field(
-        default=None,
-        metadata=option(
-            "Folder with the release files, or with one sub-folder per corpus. Default: "
-            "$TARGET_BENCH_DATA.",
-            path,
-            shown=False,
-        ),
-    )
-    out: Path = field(default=Path("runs"), metadata=option("Folder of the runs.", path))
+    out: Path = option(Path("runs"), "Folder of the runs.", path)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Options":
