@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from target_bench.core.schema import Dataset, Query
-    from target_bench.reporting.labels.form import Item
     from target_bench.runs.result import Result
 
 HELP = "Labels from people: gold tables, reviews of questions, ratings of answers."
@@ -96,14 +95,6 @@ def form(
     ] = False,
     sample: Sample = None,
     seed: Seed = 0,
-    rows: Annotated[
-        int,
-        typer.Option(
-            help="First rows of a table in the form; as many others are those with most words of "
-            "the question.",
-            min=1,
-        ),
-    ] = 20,
     out: Out = Path("form.html"),
     file_format: FileFormat = None,
     split: Split = None,
@@ -129,10 +120,9 @@ def form(
     name = skipping_bad(corpus) if skip_bad else corpus
     dataset = of_task(load(name, split, data_dir=data_dir), RANKING_TASK)
     say_notes(dataset.notes, False, corpus)
-    possible = tables.to_review(dataset) if review else tables.to_label(dataset)
+    possible = tables.questions(dataset, review)
     drawn = tables.shuffled(possible, seed)[:sample]
-    items = tables.review_items(drawn, dataset.corpus, rows) if review else []
-    n_questions, to_judge = len(drawn), ""
+    n_questions, pools, stored = len(drawn), {}, []
     if retrievers or runs:
         stored = _rankings(name, dataset, retrievers or (), runs or (), depth, data_dir, yes=yes)
         pools = tables.pooled(drawn, stored, depth, seed)
@@ -145,16 +135,14 @@ def form(
                 say(f"Left out: {counted(n, 'question')} for which {why}.")
         if not review:
             n_questions = len(pools) - len(judged)
-        items = _by_question(items + tables.pool_items(drawn, pools, dataset.corpus, rows))
-        to_judge = f", {sum(map(len, pools.values())):,} tables to judge"
+    items = tables.form_items(drawn, dataset.corpus, pools, review)
     heading = "Review of questions" if review else "Which tables answer the questions?"
     explained = tables.REVIEW_HELP if review else tables.JUDGE_HELP
     write_form(out, items, heading, explained, file_format)
-    say(
-        f"{out}: {out.stat().st_size / 1e6:,.1f} MB; {n_questions:,} of {len(possible):,} questions"
-        + to_judge
-    )
-    if to_judge and len(stored) == 1:
+    size = f"{out}: {out.stat().st_size / 1e6:,.1f} MB"
+    to_judge = f", {sum(map(len, pools.values())):,} tables to judge" if stored else ""
+    say(f"{size}; {n_questions:,} of {len(possible):,} questions{to_judge}")
+    if len(stored) == 1:
         say(
             "Note: the pool is of one retriever, so a relevant table that it does not find is "
             "never judged. Add others with --retriever or --run."
@@ -163,12 +151,6 @@ def form(
         "Each person opens a copy in a browser and saves a file. Then: target-bench labels read "
         f"{shlex.quote(name)} labels-*.json"
     )
-
-
-def _by_question(items: "Sequence[Item]") -> "list[Item]":
-    """Return items with those of each question side by side, in the order of the first of them."""
-    order = {name: n for n, name in enumerate(dict.fromkeys(i.key["query_id"] for i in items))}
-    return sorted(items, key=lambda item: order[item.key["query_id"]])
 
 
 def _rankings(
@@ -277,23 +259,26 @@ def read(
                 typer.echo(f"Move {other} elsewhere: a folder has one file of queries", err=True)
 
 
-def _print_cell_agreement(agreement: "Mapping[str, Any]") -> None:
-    kappa, interval = agreement["kappa"], agreement["interval"]
-    shown = "–" if kappa is None else score_text(kappa)
-    bounds = "" if interval is None else f" ({' to '.join(map(score_text, interval))})"
-    people, queries = len(agreement["annotators"]), counted(agreement["queries"], "query")
-    say(f"{agreement['cells']:,} cells of {queries} by {people}: {agreement['same']:.1%} the same")
-    say(f"Fleiss' kappa: {shown}{bounds}")
-
-
 def _other_splits(name: str, dataset: "Dataset") -> "dict[str, Sequence[Query]]":
     """Return split -> queries of the other splits of one's own data, which share its file."""
     from target_bench.data.load import is_path, load
 
-    if not is_path(name):
-        return {}
     others = [split for split in dataset.info.splits if split != dataset.split]
-    return {split: load(name, split).queries for split in others}
+    return {split: load(name, split).queries for split in others} if is_path(name) else {}
+
+
+def _print_cell_agreement(agreement: "Mapping[str, Any]") -> None:
+    people, queries = len(agreement["annotators"]), counted(agreement["queries"], "query")
+    say(f"{agreement['cells']:,} cells of {queries} by {people}: {agreement['same']:.1%} the same")
+    kappa, interval = _kappa(agreement)
+    say(f"Fleiss' kappa: {kappa}" + (f" ({interval})" if interval else ""))
+
+
+def _kappa(agreement: "Mapping[str, Any]") -> tuple[str, str]:
+    """Return a kappa and its interval as text."""
+    kappa, interval = agreement["kappa"], agreement["interval"]
+    shown = "–" if kappa is None else score_text(kappa)
+    return shown, "" if interval is None else " to ".join(map(score_text, interval))
 
 
 MOST_SHOWN = 20
@@ -310,18 +295,9 @@ def _print_summary(summary: "Mapping[str, Any]") -> None:
     if without := summary["without_relevant"]:
         say(f"{counted(len(without), 'question')} without a relevant table: in no score")
     agreement = [
-        [
-            " and ".join(pair["annotators"]),
-            pair["what"],
-            f"{pair['n']:,}",
-            f"{pair['same']:.1%}",
-            "–" if pair["kappa"] is None else score_text(pair["kappa"]),
-            "" if pair["interval"] is None else " to ".join(map(score_text, pair["interval"])),
-        ]
-        for pair in summary["agreement"]
+        [" and ".join(p["annotators"]), p["what"], f"{p['n']:,}", f"{p['same']:.1%}", *_kappa(p)]
+        for p in summary["agreement"]
     ]
-    columns = [Column("annotators"), Column("judged")]
-    columns += [Column(name, right=True) for name in ("n", "same", "kappa", "95%")]
     disagreements = [
         [
             line["query_id"],
@@ -330,19 +306,25 @@ def _print_summary(summary: "Mapping[str, Any]") -> None:
         ]
         for line in summary["disagreements"]
     ]
-    more = f"and {len(disagreements) - MOST_SHOWN:,} more (--json lists all)"
+    more = len(disagreements) - MOST_SHOWN
+    names = ("annotators", "judged", "n", "same", "kappa", "95%")
     tables = [
-        TextTable(columns, agreement, "Agreement (Cohen's kappa)"),
+        TextTable(_columns(names, left=2), agreement, "Agreement (Cohen's kappa)"),
         TextTable(
             [Column("question"), Column("table"), Column("said", prose=True)],
             disagreements[:MOST_SHOWN],
             "As many say one as the other: such a table stays unjudged, such a question as it was",
-            note=more if len(disagreements) > MOST_SHOWN else None,
+            note=f"and {more:,} more (--json lists all)" if more > 0 else None,
         ),
     ]
     if shown := [table for table in tables if table.rows]:
         say("")
         print_tables(*shown)
+
+
+def _columns(names: "Sequence[str]", left: int) -> list[Column]:
+    """Return columns, of which the first ones hold words and the others numbers."""
+    return [Column(name, right=i >= left) for i, name in enumerate(names)]
 
 
 RATE_HELP = """Write a form in which people rate the answers of a run, or compare those of two.
@@ -432,38 +414,28 @@ def rated(
     people = len({name for by_rater in ratings.values() for name in by_rater})
     say(f"{agreement['answers']:,} answers rated by {people}")
     if other:
-        _print_compared(compared, [run.folder.name for run in runs])
+        for letter, each in zip("AB", runs, strict=True):
+            say(f"{letter}: {each.folder.name}")
+        rows = [
+            [
+                row["criterion"], f"{row['n']:,}", f"{row['first']:.2f}", f"{row['second']:.2f}",
+                f"{row['difference']:+.2f}", p_text(row["p"]),
+            ]
+            for row in compared
+        ]  # fmt: skip
+        names = ("criterion", "answers", "A", "B", "A - B", "p")
+        print_tables(TextTable(_columns(names, left=1), rows))
         return
     for name, mean in agreement["means"].items():
         say(f"{name}: mean {mean:.2f}")
-    for beside in ("metric", "raters"):
-        rows = agreement["metrics" if beside == "metric" else beside]
+    for beside, correlated in (("metric", "metrics"), ("raters", "raters")):
+        rows = [
+            [criterion, name, f"{c.n:,}", str(c.pearson), str(c.spearman), str(c.kendall)]
+            for criterion, name, c in agreement[correlated]
+        ]
         names = ("criterion", beside, "answers", "Pearson", "Spearman", "Kendall")
         if rows:
-            shown = [
-                [criterion, name, f"{c.n:,}", str(c.pearson), str(c.spearman), str(c.kendall)]
-                for criterion, name, c in rows
-            ]
-            columns = [Column(name, right=name == "answers") for name in names]
-            print_tables(TextTable(columns, shown))
-
-
-def _print_compared(compared: "Sequence[Mapping[str, Any]]", names: "Sequence[str]") -> None:
-    for letter, name in zip("AB", names, strict=True):
-        say(f"{letter}: {name}")
-    rows = [
-        [
-            row["criterion"],
-            f"{row['n']:,}",
-            *(f"{row[name]:.2f}" for name in ("first", "second")),
-            f"{row['difference']:+.2f}",
-            p_text(row["p"]),
-        ]
-        for row in compared
-    ]
-    columns = [Column("criterion")]
-    columns += [Column(name, right=True) for name in ("answers", "A", "B", "A - B", "p")]
-    print_tables(TextTable(columns, rows))
+            print_tables(TextTable([Column(n, right=n == "answers") for n in names], rows))
 
 
 PLAN_HELP = """Say how many labelled questions tell retrievers apart: each run against the first.
@@ -471,39 +443,6 @@ PLAN_HELP = """Say how many labelled questions tell retrievers apart: each run a
 Questions whose first k tables are the same for both add nothing to a difference of recall@k, so
 that rankings without labels are enough.
 """
-
-
-@app.command("plan", help=PLAN_HELP)
-def plan(
-    runs: Annotated[list[str], argument(metavar="RUN RUN...")],
-    effects: Annotated[
-        list[float] | None,
-        option(
-            "A difference of recall that is to be shown; may be repeated. Default: 0.01, 0.02, "
-            "0.05 and 0.1.",
-            "--effect",
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Read the rankings, print a table a run."""
-    from target_bench.reporting.labels.planning import EFFECTS
-    from target_bench.reporting.labels.planning import plan as planned
-    from target_bench.runs.find import find
-    from target_bench.runs.result import read_run
-
-    plans = planned(
-        [read_run(find(run, RUNS)) for run in runs], tuple(dict.fromkeys(effects or EFFECTS))
-    )
-    if as_json:
-        print_json(plans)
-        return
-    for name in dict.fromkeys(plan["run"] for plan in plans):
-        print_tables(_plan_table([plan for plan in plans if plan["run"] == name]))
-    say("")
-    for line in _PLAN_NOTES:
-        say_wrapped(line)
-
 
 _PLAN_NOTES = (
     "differ: share of questions whose first k tables are not the same set; recall@k cannot differ "
@@ -515,20 +454,36 @@ _PLAN_NOTES = (
 )
 
 
-def _plan_table(plans: "Sequence[Mapping[str, Any]]") -> TextTable:
-    first = plans[0]
-    columns = [Column(name, right=True) for name in ("k", "differ", "shown")]
-    for needed in first["needed"]:
-        name = f"{needed['difference']:g}".removeprefix("0")
-        columns += [Column(name, right=True, label=f"questions for {name}")]
-        columns += [Column("label", right=True, below=True, label=f"to label for {name}")]
-    rows = []
-    for plan in plans:
-        shown = "–" if plan["detectable"] is None else score_text(plan["detectable"])
-        row = [f"{plan['k']:,}", score_text(plan["share"]), shown]
-        for needed in plan["needed"]:
-            n, to_label = needed["questions"], needed["to_label"]
-            row += ["–", ""] if n is None else [f"{n:,}", f"{to_label:,}"]
-        rows.append(row)
-    title = f"{first['run']} and {first['baseline']}: {first['questions']:,} questions"
-    return TextTable(columns, rows, title)
+@app.command("plan", help=PLAN_HELP)
+def plan(
+    runs: Annotated[list[str], argument(metavar="RUN RUN...")], as_json: AsJson = False
+) -> None:
+    """Read the rankings, print a table a run."""
+    from target_bench.reporting.labels.planning import EFFECTS
+    from target_bench.reporting.labels.planning import plan as planned
+    from target_bench.runs.find import find
+    from target_bench.runs.result import read_run
+
+    plans = planned([read_run(find(run, RUNS)) for run in runs])
+    if as_json:
+        print_json(plans)
+        return
+    columns = _columns(("k", "differ", "shown"), left=0)
+    for effect in EFFECTS:
+        difference = f"{effect:g}".removeprefix("0")
+        columns += [Column(difference, right=True, label=f"questions for {difference}")]
+        columns += [Column("label", True, below=True, label=f"to label for {difference}")]
+    for name in dict.fromkeys(plan["run"] for plan in plans):
+        own = [plan for plan in plans if plan["run"] == name]
+        rows = []
+        for each in own:
+            shown = "–" if each["detectable"] is None else score_text(each["detectable"])
+            rows.append([f"{each['k']:,}", score_text(each["share"]), shown])
+            for needed in each["needed"]:
+                n, to_label = needed["questions"], needed["to_label"]
+                rows[-1] += ["–", ""] if n is None else [f"{n:,}", f"{to_label:,}"]
+        title = f"{name} and {own[0]['baseline']}: {own[0]['questions']:,} questions"
+        print_tables(TextTable(columns, rows, title))
+    say("")
+    for line in _PLAN_NOTES:
+        say_wrapped(line)

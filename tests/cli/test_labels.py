@@ -158,7 +158,7 @@ def test_how_many_labels_are_needed(inside: Inside) -> None:
     write_shop(Path("shop"))
     inside("run", "./shop", "--retriever", "bm25", "--retriever", "random", "--top-k", "1,2")
     runs = sorted(Path("runs").iterdir())
-    printed = inside.good("labels", "plan", *runs, "--effect", "0.5")
+    printed = inside.good("labels", "plan", *runs)
     assert "random and bm25: 4 questions" in printed
     (at_1, _) = json.loads(inside.good("labels", "plan", *runs, "--json"))
     assert [needed["difference"] for needed in at_1["needed"]] == [0.01, 0.02, 0.05, 0.1]

@@ -85,32 +85,32 @@ def cell_agreement(files: Sequence[Path], dataset: Dataset) -> dict[str, Any]:
             raise DataError(f"{place}: {record['annotator']!r:.60} has it twice")
         by_query[query_id] = {(row, column) for row, column in cells}
     common = [name for name in grids if all(name in by_query for by_query in people.values())]
-    if len(people) < 2 or not common:
+    n = len(people)
+    if n < 2 or not common:
         raise DataError(
             f"{', '.join(map(str, files))}: agreement is of two people or more, on the same queries"
         )
-    counts = [
+    counts = [  # of each query how many people highlight a cell, cell by cell
         np.array(
             [
                 sum((i, j) in by_query[name] for by_query in people.values())
                 for i, row in enumerate(grids[name])
                 for j in range(len(row))
-            ]
+            ],
+            dtype=np.float64,
         )
         for name in common
     ]
-    n = len(people)
-    cell_counts = np.concatenate(counts)
-    sums = np.array([_sums(each, n) for each in counts])
-    total = sums.sum(axis=0)
-    kappa = _fleiss_kappa(total, n)
+    yes = np.concatenate(counts)
+    others = [np.concatenate([*counts[:i], *counts[i + 1 :], []]) for i in range(len(counts))]
+    kappa = _fleiss_kappa(yes, n)
     return {
         "annotators": sorted(people),
         "queries": len(common),
-        "cells": len(cell_counts),
-        "same": float(((cell_counts == 0) | (cell_counts == n)).mean()),
+        "cells": len(yes),
+        "same": float(((yes == 0) | (yes == n)).mean()),
         "kappa": kappa,
-        "interval": _interval(kappa, [_fleiss_kappa(total - own, n) for own in sums]),
+        "interval": _interval(kappa, [_fleiss_kappa(each, n) for each in others]),
     }
 
 
@@ -121,19 +121,14 @@ def _cohen_kappa(replies: Any) -> float | None:
     return float(cohen_kappa_score(*replies)) if len({*replies.ravel().tolist()}) > 1 else None
 
 
-def _sums(counts: Any, n_raters: int) -> Any:
-    """Return the number of subjects, the sum of yes, and the sum of agreeing pairs' shares."""
-    counts = counts.astype(np.float64)
-    pairs = counts * (counts - 1) + (n_raters - counts) * (n_raters - counts - 1)
-    return np.array([len(counts), counts.sum(), (pairs / (n_raters * (n_raters - 1))).sum()])
-
-
-def _fleiss_kappa(sums: Any, n_raters: int) -> float | None:
-    """Return Fleiss' kappa (1971) of yes and no; None where all say the same one thing."""
-    n, yes, agreement = sums
-    share = yes / (n * n_raters) if n else 0.0
+def _fleiss_kappa(yes: Any, n: int) -> float | None:
+    """Return Fleiss' kappa (1971) of how many of n people say yes; None where all say the same."""
+    share = yes.mean() / n if len(yes) else 0.0
     chance = share**2 + (1 - share) ** 2
-    return None if chance == 1 else float((agreement / n - chance) / (1 - chance))
+    if chance == 1:
+        return None
+    pairs = yes * (yes - 1) + (n - yes) * (n - yes - 1)
+    return float(((pairs / (n * (n - 1))).mean() - chance) / (1 - chance))
 
 
 def _interval(kappa: float | None, left_out: Sequence[float | None]) -> list[float] | None:

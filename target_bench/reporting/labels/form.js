@@ -12,7 +12,6 @@
     else pages.push([i]);
   });
   let at = 0; // the page that is shown
-  let current = 0; // the item on it that keys are about
 
   const done = (i) => form.items[i].criteria.every(({ name }) => replies[i][name] !== undefined);
   const closed = (places) => places.every(done);
@@ -98,7 +97,7 @@
       el("label", {}, el("input", { type: "radio", name: `${i} ${name}`, checked: replies[i][name] === value, onchange: () => choose(value) }), words));
     return el("fieldset", { "data-criterion": name }, el("legend", { text: question }), ...choices);
   }
-  function article(i, j) {
+  function article(i) {
     const item = form.items[i];
     const edit = el("textarea", { "aria-label": "The question, which may be edited", dir: "auto" });
     edit.value = replies[i].text ?? item.asked;
@@ -107,7 +106,7 @@
       else delete replies[i].text;
       changed();
     });
-    return el("article", { class: "item", "data-place": i, onfocusin: () => select(j) },
+    return el("article", { class: "item", "data-place": i },
       ...item.texts.flatMap(([name, text]) => [el("h3", { text: name }), el("pre", { dir: "auto", text, "data-text": name })]),
       ...item.tables.flatMap(table),
       item.editable ? edit : null,
@@ -120,18 +119,7 @@
     byId("where").textContent = `${count(at + 1)} of ${count(pages.length)}`;
     byId("previous").disabled = at === 0;
     byId("next").disabled = at === pages.length - 1;
-    select(0);
     progress();
-  }
-  function select(j) {
-    current = j;
-    document.querySelectorAll(".item").forEach((node, n) => node.classList.toggle("current", n === j));
-  }
-  function moveTo(j) {
-    const node = document.querySelectorAll(".item")[j];
-    if (!node) return;
-    select(j);
-    node.scrollIntoView({ block: "start", behavior: "instant" });
   }
   function progress() {
     document.querySelectorAll(".item").forEach((node) => node.classList.toggle("done", done(Number(node.dataset.place))));
@@ -149,20 +137,20 @@
     byId("asked").focus();
   }
   const nextOpen = () => go([...pages.keys()].map((i) => (at + 1 + i) % pages.length).find((i) => !closed(pages[i])) ?? at);
-  /* A key chooses the reply of the item's first criterion without one; with the last one the next item is selected. */
+  /* A key chooses the reply to the first criterion of the page that has none. */
   function choose(number) {
-    const i = pages[at][current];
-    const open = form.items[i].criteria.find(({ name }) => replies[i][name] === undefined) ?? form.items[i].criteria[0];
-    const inputs = document.querySelectorAll(`.item[data-place="${i}"] fieldset[data-criterion="${open.name}"] input`);
-    if (!inputs[number]) return;
-    inputs[number].click();
-    if (done(i)) moveTo(Math.min(current + 1, pages[at].length - 1));
+    const i = pages[at].find((place) => !done(place));
+    if (i === undefined) return;
+    const { name } = form.items[i].criteria.find((each) => replies[i][each.name] === undefined);
+    const inputs = document.querySelectorAll(`.item[data-place="${i}"] fieldset[data-criterion="${name}"] input`);
+    inputs[number]?.click();
+    document.querySelector(".item:not(.done)")?.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("textarea, input:not([type=radio])")) return;
     const key = event.key.toLowerCase();
-    const does = { j: () => moveTo(current + 1), k: () => moveTo(current - 1), n: nextOpen, p: () => go(at - 1) }[key];
-    if (does) does();
+    if (key === "n") nextOpen();
+    else if (key === "p") go(at - 1);
     else if (/^[1-9]$/.test(key)) choose(Number(key) - 1);
     else return;
     event.preventDefault();

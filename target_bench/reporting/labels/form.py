@@ -101,21 +101,27 @@ def write_form(
     """
     if not items:
         raise ConfigError("there is nothing to ask people about")
-    if form == "jsonl" or (form is None and out.suffix == ".jsonl"):
+    by_suffix: dict[str, FormFormat] = {".jsonl": "jsonl", ".csv": "csv"}
+    form = form or by_suffix.get(out.suffix, "html")
+    if form == "jsonl":
         text = "".join(json.dumps(_row(item), ensure_ascii=False) + "\n" for item in items)
-    elif form == "csv" or (form is None and out.suffix == ".csv"):
+    elif form == "csv":
         text = _csv([_row(item) for item in items])
     elif form == "label-studio":
-        write_text(
-            out.with_suffix(".xml"),
-            _rendered("label_studio.xml.j2", help=explained, criteria=_all_criteria(items)),
-        )
+        interface = _rendered("label_studio.xml.j2", help=explained, criteria=_criteria(items))
+        write_text(out.with_suffix(".xml"), interface)
         tasks = [
             {**i.key, "asked": i.asked, "html": _rendered("item.html.j2", item=i)} for i in items
         ]
         text = json.dumps([{"data": task} for task in tasks], indent=1)
     elif form == "argilla":
-        text = json.dumps([_argilla_record(n, item) for n, item in enumerate(items)], indent=1)
+        records = []
+        for place, item in enumerate(items):
+            texts = [item.asked, *(f"{name}: {text}" for name, text in item.texts)]
+            fields = {"item": "\n\n".join([*texts, *map(_markdown, item.tables)])}
+            metadata = {**item.key, "asked": item.asked}
+            records.append({"id": str(place), "fields": fields, "metadata": metadata})
+        text = json.dumps(records, indent=1)
     else:
         content = [asdict(item) for item in items]
         # The key names the draft that the browser keeps: another form has another one.
@@ -239,7 +245,7 @@ def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _all_criteria(items: Sequence[Item]) -> list[Criterion]:
+def _criteria(items: Sequence[Item]) -> list[Criterion]:
     """Return the criteria of all items, each with the options of any of them."""
     merged: dict[str, Criterion] = {}
     for criterion in (criterion for item in items for criterion in item.criteria):
@@ -247,12 +253,6 @@ def _all_criteria(items: Sequence[Item]) -> list[Criterion]:
         options = dict(known.options) | dict(criterion.options)
         merged[criterion.name] = Criterion(known.name, known.question, tuple(options.items()))
     return list(merged.values())
-
-
-def _argilla_record(place: int, item: Item) -> dict[str, Any]:
-    texts = [item.asked, *(f"{name}: {text}" for name, text in item.texts)]
-    fields = {"item": "\n\n".join([*texts, *map(_markdown, item.tables)])}
-    return {"id": str(place), "fields": fields, "metadata": {**item.key, "asked": item.asked}}
 
 
 def _from_argilla(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

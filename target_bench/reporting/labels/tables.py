@@ -51,12 +51,26 @@ REVIEW_HELP = (
 # Out: the items of a form
 
 
-def to_label(dataset: Dataset) -> list[Query]:
-    """Return the questions without gold tables, and those with labels of earlier pools.
+def questions(dataset: Dataset, review: bool) -> list[Query]:
+    """Return the questions that a form may be about.
+
+    Args:
+        dataset: the questions.
+        review: whether to review them: the synthetic ones, or if there is none those with gold
+            tables. Else those without gold tables, and those with labels of earlier pools.
 
     Raises:
         ConfigError: there is none.
     """
+    name = f"{dataset.info.name} {dataset.split}"
+    if review:
+        with_gold = [query for query in dataset.queries if query.gold]
+        if not with_gold:
+            raise ConfigError(
+                f"{name}: no question has a gold table, so there is nothing to review; leave "
+                "--review out to judge tables"
+            )
+        return [query for query in with_gold if query.synthetic] or with_gold
     queries = [
         q for q in dataset.queries if not (q.gold or q.unanswerable) or NOT_RELEVANT in q.metadata
     ]
@@ -64,23 +78,8 @@ def to_label(dataset: Dataset) -> list[Query]:
         why = "every question has gold tables already; --review with --retriever asks about them"
         if not dataset.queries:
             why = "there are no questions; write some into queries.jsonl, or use `target-bench ask`"
-        raise ConfigError(f"{dataset.info.name} {dataset.split}: {why}")
+        raise ConfigError(f"{name}: {why}")
     return queries
-
-
-def to_review(dataset: Dataset) -> list[Query]:
-    """Return the synthetic questions, or if there is none those with gold tables.
-
-    Raises:
-        ConfigError: no question has a gold table.
-    """
-    with_gold = [query for query in dataset.queries if query.gold]
-    if not with_gold:
-        raise ConfigError(
-            f"{dataset.info.name} {dataset.split}: no question has a gold table, so there is "
-            "nothing to review; leave --review out to judge tables"
-        )
-    return [query for query in with_gold if query.synthetic] or with_gold
 
 
 def shuffled(values: Sequence[T], seed: int | str) -> list[T]:
@@ -125,54 +124,44 @@ def pooled(
     return pools
 
 
-def pool_items(
+def form_items(
     queries: Sequence[Query],
-    pools: Mapping[str, Sequence[TableId]],
     corpus: Corpus,
-    rows: int = 20,
+    pools: Mapping[str, Sequence[TableId]],
+    review: bool = False,
 ) -> list[Item]:
-    """Return an item for each table of each pool; nothing in it says which retriever found it.
+    """Return the items of a form; nothing in them says which retriever ranked a table.
 
     Args:
         queries: the questions.
-        pools: query id -> its tables.
         corpus: the tables.
-        rows: first rows of a table, and as many others with most words of the question.
+        pools: query id -> its tables that are judged, an item each.
+        review: whether a question with its gold tables is an item too, before its pool.
     """
-    return [
-        Item(
-            {"query_id": query.id, "database_id": table.database_id, "table_id": table.table_id},
-            query.text,
-            (RELEVANCE,),
-            tables=(_shown(query, corpus[table], rows),),
-        )
-        for query in queries
-        for table in pools.get(query.id, ())
-    ]
+    items = []
+    for query in queries:
+        if review:
+            answers = tuple(("answer", answer) for answer in query.references if answer)
+            tables = tuple(_shown(query, corpus[table]) for table in dict.fromkeys(query.gold))
+            key: dict[str, str | int] = {"query_id": query.id}
+            items.append(Item(key, query.text, (REVIEW,), answers, tables, editable=True))
+        for table in pools.get(query.id, ()):
+            key = {"query_id": query.id, **table._asdict()}
+            shown = _shown(query, corpus[table])
+            items.append(Item(key, query.text, (RELEVANCE,), tables=(shown,)))
+    return items
 
 
-def review_items(queries: Sequence[Query], corpus: Corpus, rows: int = 20) -> list[Item]:
-    """Return an item for each question, with its gold tables."""
-    return [
-        Item(
-            {"query_id": query.id},
-            query.text,
-            (REVIEW,),
-            tuple(("answer", answer) for answer in query.references if answer),
-            tuple(_shown(query, corpus[table], rows) for table in dict.fromkeys(query.gold)),
-            editable=True,
-        )
-        for query in queries
-    ]
+ROWS = 20
+"""First rows of a table that are shown, and as many others with most words of the question."""
 
 
-def _shown(query: Query, table: Table, most: int) -> ShownTable:
+def _shown(query: Query, table: Table) -> ShownTable:
     rows = grid_rows(table)
     query_words = _words(query.text)
     common = [len(query_words & _words(" ".join(cell.text for cell in row))) for row in rows]
-    later = sorted(range(most + 1, len(rows)), key=lambda i: -common[i])
-    with_words = [i for i in later[:most] if common[i]]
-    places = {*range(min(most + 1, len(rows))), *with_words}
+    later = sorted(range(ROWS + 1, len(rows)), key=lambda i: -common[i])
+    places = {*range(min(ROWS + 1, len(rows))), *(i for i in later[:ROWS] if common[i])}
     titles = (str(table.context.get(name) or "") for name in ("title", "section_title"))
     title = " – ".join(filter(None, titles)) or str(table.id)
     return shown_table(title, rows, sorted(places))
@@ -287,25 +276,25 @@ def merge(labels: Iterable[Label], dataset: Dataset) -> dict[str, MergedLabels]:
 def _merged(labels: Sequence[Label], text: str) -> MergedLabels:
     votes: dict[TableId, Counter[str | None]] = {}
     verdicts: dict[str, str] = {}
+    texts = set()
     for label in labels:
         if label.table is not None:
             votes.setdefault(label.table, Counter())[label.reply] += 1
-        if label.reply and (label.table is None or label.annotator not in verdicts):
-            # Who judges the tables of a question accepts it.
-            verdicts[label.annotator] = label.reply if label.table is None else "accepted"
+            if label.reply:  # who judges the tables of a question accepts it
+                verdicts.setdefault(label.annotator, "accepted")
+        elif label.reply:
+            verdicts[label.annotator] = label.reply
+            texts |= {label.text} if label.reply == "accepted" else set()
     counts = Counter(verdicts.values())
     accepted, rejected = counts["accepted"], counts["rejected"]
-    texts = {label.text for label in labels if label.table is None and label.reply == "accepted"}
-    is_open = any(not (replies.keys() - {None}) for replies in votes.values())
     if rejected > accepted:
         state = "rejected"
     elif rejected == accepted != 0 or len(texts) > 1:
         state = "disputed"
     else:
+        is_open = any(not (replies.keys() - {None}) for replies in votes.values())
         state = "unfinished" if is_open or not accepted else "labelled"
-    balance = {
-        table: replies["relevant"] - replies["not relevant"] for table, replies in votes.items()
-    }
+    balance = {table: n["relevant"] - n["not relevant"] for table, n in votes.items()}
     return MergedLabels(
         state=state,
         text=texts.pop() if len(texts) == 1 and texts != {text} else None,
@@ -333,15 +322,16 @@ def summary(labels: Sequence[Label], merged: Mapping[str, MergedLabels]) -> dict
             if label.reply in options:
                 replies[label.annotator][label.query_id, label.table] = label.reply
         agreement += [{"what": what, **record} for record in pair_agreement(replies)]
-    disagreements = []
-    for query_id, judged in merged.items():
-        for table in (*judged.disputed, *([None] if judged.state == "disputed" else [])):
-            names: dict[str, list[str]] = {}
-            for label in labels:
-                if (label.query_id, label.table) == (query_id, table) and label.reply:
-                    names.setdefault(label.reply, []).append(label.annotator)
-            record = {"query_id": query_id, "table": table and list(table), "said": names}
-            disagreements.append(record)
+    people: dict[tuple[str, TableId | None], dict[str, list[str]]] = {}
+    for label in labels:
+        if label.reply:
+            by_reply = people.setdefault((label.query_id, label.table), {})
+            by_reply.setdefault(label.reply, []).append(label.annotator)
+    disagreements = [
+        {"query_id": name, "table": table and list(table), "said": people.get((name, table), {})}
+        for name, judged in merged.items()
+        for table in (*judged.disputed, *([None] if judged.state == "disputed" else []))
+    ]
     n_relevant = sum(len(judged.relevant) for judged in merged.values())
     return {
         "annotators": annotators,

@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from target_bench.core.errors import DataError
 from target_bench.data.load import load, of_task
-from target_bench.reporting.labels.agreement import _fleiss_kappa, _sums, cell_agreement
+from target_bench.reporting.labels.agreement import _fleiss_kappa, cell_agreement
 from tests.builders import json_lines
 
 MINI = of_task(load("mini"), "table_to_text")
@@ -19,7 +19,7 @@ def test_fleiss_kappa() -> None:
     """The definition, pair by pair; of two raters with equal shares it is Cohen's."""
 
     def kappa(counts: Any, n: int) -> float | None:
-        return _fleiss_kappa(_sums(np.asarray(counts), n), n)
+        return _fleiss_kappa(np.asarray(counts, dtype=float), n)
 
     random = np.random.default_rng(0)
     for n in random.integers(2, 6, 50).tolist():

@@ -19,7 +19,7 @@ from target_bench.reporting.labels.form import (
     shown_table,
     write_form,
 )
-from target_bench.reporting.labels.tables import RELEVANCE, pool_items, pooled
+from target_bench.reporting.labels.tables import RELEVANCE, form_items, pooled
 from target_bench.runs.result import Result
 from tests.browser import PHONE, OpenPage, Watched
 from tests.reporting.labels.conftest import write_records
@@ -61,7 +61,7 @@ def test_tables_are_judged_with_keys_kept_saved_and_loaded(
     shop: Dataset, shop_runs: list[Result], tmp_path: Path, open_page: OpenPage
 ) -> None:
     pools = pooled(shop.queries, shop_runs, 3)
-    items = pool_items(shop.queries, pools, shop.corpus)
+    items = form_items(shop.queries, shop.corpus, pools)
     write_form(tmp_path / "form.html", items, "h", "e")
     page = _ready(open_page(tmp_path / "form.html", viewport=PHONE))
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -16,15 +16,13 @@ from target_bench.reporting.labels.tables import (
     Label,
     MergedLabels,
     check_place,
+    form_items,
     merge,
-    pool_items,
     pooled,
+    questions,
     read_labels,
-    review_items,
     shuffled,
     summary,
-    to_label,
-    to_review,
     write_labels,
 )
 from target_bench.runs.result import Result
@@ -55,7 +53,7 @@ def test_a_pool_has_the_first_tables_of_all_runs(shop: Dataset, shop_runs: list[
         assert set(pools[query.id]) == firsts
         assert len(pools[query.id]) == len(firsts)
     assert pooled(shop.queries, shop_runs, 2) == pools
-    text = repr(pool_items(shop.queries, pools, shop.corpus)).lower()
+    text = repr(form_items(shop.queries, shop.corpus, pools)).lower()
     for hidden in ("bm25", "tfidf", *(run.folder.name for run in shop_runs)):
         assert hidden not in text
     judged = replace(shop.queries[0], gold=(FILMS,), metadata={"not_relevant": ["prices"]})
@@ -70,25 +68,24 @@ def test_of_a_large_table_the_rows_with_words_of_the_question_are_shown() -> Non
     rows = [[f"row {i}", "Zanzibar" if i in (40, 90) else "x"] for i in range(100)]
     table = Table(TableId("0", "large"), ["number", "place"], rows, {"title": "Many"})
     query = Query("q", "what is in ZANZIBAR", (table.id,))
-    (item,) = pool_items([query], {"q": [table.id]}, MemoryCorpus([table]), rows=5)
+    review, item = form_items([query], MemoryCorpus([table]), {"q": [table.id]}, review=True)
     shown = [row[0].text for row in item.tables[0]["rows"] if row]
-    assert shown == ["number", "row 0", "row 1", "row 2", "row 3", "row 4", "row 40", "row 90"]
-    (item,) = review_items([query], MemoryCorpus([table]), rows=5)
-    assert item.editable
-    assert [row[0].text for row in item.tables[0]["rows"] if row] == shown
+    assert shown == ["number", *(f"row {i}" for i in (*range(20), 40, 90))]
+    assert review.editable
+    assert [row[0].text for row in review.tables[0]["rows"] if row] == shown
 
 
 def test_which_questions_are_asked(shop: Dataset) -> None:
     gold = [replace(q, gold=(FILMS,)) for q in shop.queries[:2]]
     some = replace(shop, queries=(*gold, *shop.queries[2:]))
-    assert to_label(some) == list(shop.queries[2:])
-    assert to_review(some) == gold
+    assert questions(some, review=False) == list(shop.queries[2:])
+    assert questions(some, review=True) == gold
     assert {q.id for q in shuffled(shop.queries, 1)} == {q.id for q in shop.queries}
     assert shuffled(shop.queries, 1) == shuffled(shop.queries, 1)
     with pytest.raises(ConfigError, match="nothing to review"):
-        to_review(shop)
+        questions(shop, review=True)
     with pytest.raises(ConfigError, match="has gold tables already"):
-        to_label(replace(some, queries=tuple(gold)))
+        questions(replace(some, queries=tuple(gold)), review=False)
 
 
 @pytest.mark.parametrize(
