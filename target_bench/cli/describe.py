@@ -2,13 +2,21 @@
 
 import inspect
 import re
-import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_args, get_origin
+from types import MappingProxyType, NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 
 import typer
 
@@ -17,13 +25,12 @@ from target_bench.cli.command_line import (
     DataDir,
     Notes,
     Offline,
-    PrintedAs,
     SkipBad,
     Split,
     argument,
     option,
 )
-from target_bench.cli.output import print_as
+from target_bench.cli.output import print_json
 from target_bench.cli.plugins import bounds_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, unknown_name
@@ -55,9 +62,8 @@ Described = Literal["corpus", "task", "metric", "retriever", "generator", "encod
 """What can be described."""
 
 
-@dataclass(frozen=True, slots=True)
-class PluginDescription:
-    """What is known of a plug-in.
+class Description(NamedTuple):
+    """What is known of a corpus, task, metric or other plug-in.
 
     Attributes:
         facts: name -> value, as JSON has it; what is None or empty is not shown.
@@ -65,38 +71,24 @@ class PluginDescription:
         text: paragraphs, whose lines may be joined.
         settings: name, type, default and meaning of each; None for what has none by nature.
         notes: what is to know besides.
-        below: what stands below it on the terminal.
+        print_more: prints what stands below it on the terminal.
     """
 
     facts: Mapping[str, Any]
-    shown: Mapping[str, str] = field(default_factory=dict)
+    shown: Mapping[str, str] = MappingProxyType({})
     text: str = ""
     settings: Sequence[Mapping[str, Any]] | None = None
     notes: Sequence[str] = ()
-    below: Callable[[], None] | None = None
+    print_more: Callable[[], None] | None = None
 
 
 def _kind(word: str) -> str:
-    """Return a word that is a kind of what can be described.
-
-    Raises:
-        ConfigError: it is none; the message says what to write of a path, a run or a name.
-    """
-    from target_bench.data.load import is_path
-
-    kinds = get_args(Described)
-    if word in kinds:
+    if word in get_args(Described):
         return word
-    if word in ("run", "runs"):
-        raise ConfigError("a run is shown by: target-bench runs show RUN")
-    named = [kind for kind in kinds if registry.is_known(kind, word.partition(":")[0])]
-    if is_path(word) or (not named and Path(word).exists()):
-        path = word if is_path(word) else f"./{word}"
-        raise ConfigError(f"name the kind: target-bench describe corpus {shlex.quote(path)}")
-    if named:
-        write = " or ".join(f"target-bench describe {kind} {word}" for kind in named)
-        raise ConfigError(f"name the kind: {write}")
-    raise ConfigError(unknown_name("kind", word, kinds))
+    raise ConfigError(
+        f"{unknown_name('kind', word, get_args(Described))} As in: target-bench describe corpus "
+        "./my_tables"
+    )
 
 
 def describe(
@@ -117,9 +109,11 @@ def describe(
     ] = False,
     notes: Notes = False,
     as_json: AsJson = False,
-    printed_as: PrintedAs = "text",
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
+    if kind != "corpus" and (verbose or against):
+        flag = "--verbose" if verbose else "--against"
+        raise ConfigError(f"{flag} is for a corpus, not for a {kind}")
     if kind == "corpus":
         from target_bench.data.own_data import skipping_bad
 
@@ -128,20 +122,15 @@ def describe(
             description = _corpus(name, split, data_dir, verbose)
         else:
             description = _against(name, split, data_dir, against)
-    elif verbose or against:
-        flag = "--verbose" if verbose else "--against"
-        raise ConfigError(f"{flag} is for a corpus, not for a {kind}")
     elif kind == "task":
         description = _task(name)
     elif kind == "metric":
         description = _metric(name)
     else:
         description = _plugin(cast(registry.Kind, kind), name)
-    form = "json" if as_json else printed_as
-    if form == "text":
+    if not as_json:
         _print(description, notes)
         return
-    facts = [{"fact": fact, "value": text} for fact, text in _shown_facts(description)]
     document: dict[str, Any] = dict(description.facts)
     if kind == "corpus":
         document["notes"] = list(description.notes)
@@ -149,82 +138,54 @@ def describe(
         document["description"] = description.text
     if description.settings is not None:
         document["settings"] = description.settings
-    records = description.settings or facts
-    print_as(form, document, records, [_table(records)] if records else [])
+    print_json(document)
 
 
-def _table(records: Sequence[Mapping[str, Any]]) -> TextTable:
-    columns = [Column(name, prose=name in ("meaning", "value")) for name in records[0]]
-    return TextTable(columns, [list(map(_value_text, record.values())) for record in records])
-
-
-def _shown_facts(description: PluginDescription) -> Iterator[tuple[str, str]]:
-    """Yield the facts that are known, each as people read it."""
+def _print(description: Description, notes: bool) -> None:
     for fact, value in description.facts.items():
         if text := description.shown.get(fact, _fact_text(value)):
-            yield fact, text
-
-
-def _fact_text(value: Any) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, Mapping):  # only JSON has it
-        return ""
-    if isinstance(value, Sequence):
-        return ", ".join(map(str, value))
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
-
-
-def _print(description: PluginDescription, notes: bool) -> None:
-    for fact, text in _shown_facts(description):
-        say_wrapped(f"{fact}: {text}", "  ")
+            say_wrapped(f"{fact}: {text}", "  ")
     for paragraph in filter(None, re.split(r"\n\n+", description.text)):
-        say("") if description.facts or paragraph != description.text else None
-        _say_paragraph(paragraph)
+        if description.facts or paragraph != description.text:
+            say("")
+        # Its lines are joined in a terminal, unless it is a list or an example.
+        lines = paragraph.split("\n")
+        is_list = any(line.startswith((" ", "- ", "* ")) for line in lines)
+        for line in lines if is_list or not terminal_width() else [" ".join(lines)]:
+            say_wrapped(line, "  ")
     if description.settings is not None:
+        say("\nSettings, written as NAME:setting=value,..." if description.settings else _NONE)
+    for setting in description.settings or ():
+        default = "..." if setting["needed"] else _value_text(setting["default"])
+        type_ = f"  ({setting['type']})" if setting["type"] else ""
+        say_wrapped(f"  {setting['setting']}={default}{type_}", "    ")
+        if setting["meaning"]:
+            say_wrapped(f"      {setting['meaning']}", "      ")
+    if description.print_more is not None:
         say("")
-        _print_settings(description.settings)
-    if description.below is not None:
-        say("")
-        description.below()
-    if notes or not description.notes:
+        description.print_more()
+    if notes:
         for note in description.notes:
             say_wrapped(f"note: {note}", "  ")
-    else:
-        n = len(description.notes)
+    elif n := len(description.notes):
         say_wrapped(f"{counted(n, 'note')}: --notes shows {'it' if n == 1 else 'them'}")
 
 
-def _say_paragraph(paragraph: str) -> None:
-    """Print a paragraph; its lines are joined in a terminal, unless it is a list or an example."""
-    lines = paragraph.split("\n")
-    if any(line.startswith((" ", "- ", "* ")) for line in lines) or not terminal_width():
-        for line in lines:
-            say_wrapped(line, "  ")
-    else:
-        say_wrapped(" ".join(lines))
+_NONE = "\nIt has no settings."
 
 
-def _print_settings(settings: Sequence[Mapping[str, Any]]) -> None:
-    """Print each setting as it is written, and below it what it means and may be."""
-    if not settings:
-        say("It has no settings.")
-        return
-    say("Settings, written as NAME:setting=value,...")
-    for setting in settings:
-        default = "..." if setting["needed"] else _value_text(setting["default"])
-        of_type = f"  ({setting['type']})" if setting["type"] else ""
-        say_wrapped(f"  {setting['setting']}={default}{of_type}", "    ")
-        if setting["meaning"]:
-            say_wrapped(f"      {setting['meaning']}", "      ")
+def _fact_text(value: Any) -> str:
+    if value is None or isinstance(value, Mapping):  # of a mapping only JSON has it
+        return ""
+    if isinstance(value, Sequence):
+        return value if isinstance(value, str) else ", ".join(map(str, value))
+    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
 
 
 _SAMPLE_ROWS = 5
 
 
-def _corpus(
-    name: str, split: str | None, data_dir: Path | None, verbose: bool
-) -> PluginDescription:
+def _corpus(name: str, split: str | None, data_dir: Path | None, verbose: bool) -> Description:
     """Describe sizes as in the TARGET paper's Table 3, licence, citation and a gold table."""
     from target_bench.data.formats.own_folder import TableFolder
     from target_bench.data.languages import language_name
@@ -263,7 +224,7 @@ def _corpus(
     repeat = "repeats" if copies == 1 else "repeat"
     of_copies = f"{counted(copies, 'table')} {repeat} the header and rows of another"
 
-    def below() -> None:
+    def print_more() -> None:
         if dataset.queries:
             query = dataset.queries[0]
             say_wrapped(f"First query {query.id}: {query.text}", "  ")
@@ -286,10 +247,10 @@ def _corpus(
         shown["language"] = f"not recognised; read as {facts['language']}"
     if is_path(name):
         shown["citation"] = ""  # it is the user's own
-    return PluginDescription(facts, shown, notes=dataset.notes, below=below)
+    return Description(facts, shown, notes=dataset.notes, print_more=print_more)
 
 
-def _against(name: str, split: str | None, data_dir: Path | None, run: str) -> PluginDescription:
+def _against(name: str, split: str | None, data_dir: Path | None, run: str) -> Description:
     """Describe what changed in the tables of a corpus since a run."""
     from target_bench.data.gold import likely_tables
     from target_bench.data.load import loader, split_of, tables_now_and_before
@@ -334,7 +295,7 @@ def _against(name: str, split: str | None, data_dir: Path | None, run: str) -> P
         "reordered": "the order of the tables, which breaks ties" if changes.reordered else "",
     }
     same = "" if any(shown.values()) else "The tables are those of the run."
-    return PluginDescription(facts, shown, same)
+    return Description(facts, shown, same)
 
 
 _SHOWN_TABLES = 12
@@ -369,14 +330,9 @@ def _print_sample(table: "Table", what: str) -> None:
         say_wrapped(f"{counted(len(left), 'more column')}: {names}", "  ")
 
 
-_PAGE = 100
-"""Columns of a text that is not printed on a terminal."""
-
-_CELL = 32
-"""Characters of a cell of a sample that are shown."""
-
-_COLUMN_NAMES = 8
-"""Columns that are left out of a sample and named."""
+_PAGE = 100  # columns of a text that is not printed on a terminal
+_CELL = 32  # characters of a cell of a sample that are shown
+_COLUMN_NAMES = 8  # columns that are left out of a sample and named
 
 
 def _clipped(text: str) -> str:
@@ -384,7 +340,7 @@ def _clipped(text: str) -> str:
     return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
 
 
-def _task(name: str) -> PluginDescription:
+def _task(name: str) -> Description:
     """Describe the definition of a task, its metrics and its settings."""
     from target_bench.data.load import loader
 
@@ -399,7 +355,7 @@ def _task(name: str) -> PluginDescription:
         "corpora": [info.name for info in infos if short in info.tasks],
         "metrics": [f"{s.name}@k" if s.at_k else s.name for s in _declared(task, name)],
     }
-    return PluginDescription(facts, text=_read_docstring(task)[0], settings=_settings(task))
+    return Description(facts, text=_read_docstring(task)[0], settings=_settings(task))
 
 
 def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
@@ -420,7 +376,7 @@ def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
     return list({spec.name: spec for spec in specs}.values())
 
 
-def _metric(name: str) -> PluginDescription:
+def _metric(name: str) -> Description:
     """Describe the declaration of a metric, the tasks that use it, and its signature."""
     from target_bench.core.metric_function import is_read_by, metric_of
     from target_bench.core.task_names import make_task
@@ -462,17 +418,17 @@ def _metric(name: str) -> PluginDescription:
         else f"{spec.rank}; the metric of the lowest rank stands for a run",
         "signature": signature.replace("|", " | "),
     }
-    return PluginDescription(facts, shown)
+    return Description(facts, shown)
 
 
-def _plugin(kind: registry.Kind, name: str) -> PluginDescription:
+def _plugin(kind: registry.Kind, name: str) -> Description:
     """Describe a plug-in by its documentation and its settings."""
     bounds = bounds_of(kind)
     if name in bounds:
-        return PluginDescription({}, text=bounds[name])
+        return Description({}, text=bounds[name])
     plugin = registry.resolve(kind, registry.parse(kind, name).target, other_names=bounds)
     facts = {kind: name, "contributed": _contributed(kind, name)}
-    return PluginDescription(facts, text=_read_docstring(plugin)[0], settings=_settings(plugin))
+    return Description(facts, text=_read_docstring(plugin)[0], settings=_settings(plugin))
 
 
 def _contributed(kind: registry.Kind, name: str) -> str | None:
@@ -505,7 +461,7 @@ _PYTHON_VALUE = re.compile(r"\b(None|True|False)(?= (?:to|for)\b|:)")
 
 
 def _as_written(value: re.Match[str]) -> str:
-    return {"None": "null", "True": "true", "False": "false"}[value[0]]
+    return _value_text({"None": None, "True": True, "False": False}[value[0]])
 
 
 def _as_json(default: Any) -> Any:
@@ -526,7 +482,7 @@ def _value_text(value: Any) -> str:
     return str(value)
 
 
-_WRITTEN_TYPES = (bool, int, float, dict, Path)
+_TYPES = {NoneType: "null", str: "text"} | {t: t.__name__ for t in (bool, int, float, dict, Path)}
 
 
 def _type_text(annotation: Any) -> str:
@@ -534,8 +490,8 @@ def _type_text(annotation: Any) -> str:
 
     Objects, which Python alone can give, are left out.
     """
-    if annotation is inspect.Parameter.empty or isinstance(annotation, str):
-        return "" if annotation is inspect.Parameter.empty else str(annotation)
+    if isinstance(annotation, str):  # a hint that exists for type checkers only
+        return annotation
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return " | ".join(map(_value_text, arguments))
@@ -543,19 +499,11 @@ def _type_text(annotation: Any) -> str:
         return " | ".join(filter(None, map(_type_text, arguments)))
     if origin is Annotated:
         return _type_text(arguments[0])
-    if annotation is NoneType:
-        return "null"
-    if origin is not None and arguments:
-        name = getattr(origin, "__name__", str(origin))
-        inner = [_type_text(each) for each in arguments if each is not Ellipsis]
-        if name in ("Mapping", "dict"):
-            return f"{{name: {inner[1] or 'value'}}}"
-        if name in ("Sequence", "list", "tuple"):
-            return f"list of {inner[0]}" if inner[0] else "list"
-        return ""
-    if annotation is str:
-        return "text"
-    return annotation.__name__ if annotation in _WRITTEN_TYPES else ""
+    if arguments and issubclass(origin, Mapping):
+        return f"{{name: {_type_text(arguments[1]) or 'value'}}}"
+    if arguments and issubclass(origin, Sequence):
+        return f"list of {_type_text(arguments[0])}".removesuffix(" of ")
+    return _TYPES.get(annotation, "") if origin is None else ""
 
 
 _ARGUMENT = re.compile(r" {4}\*{0,2}(\w+): *(.*)")
