@@ -4,6 +4,7 @@ A result reads each file of its run folder when it is needed, so it is the same 
 ended a moment or a year ago.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -541,12 +542,7 @@ class Result:
     @cached_property
     def errors(self) -> Mapping[str, str]:
         """Query id -> what went wrong, of failed queries and, after ``NOT_JUDGED``, of judges."""
-        errors = {r.query_id: r.error for r in self._failed if r.error is not None}
-        for query_id, record in self.judgements.items():
-            if failed := record.get(FAILED):
-                failures = "; ".join(f"{judge}: {error}" for judge, error in failed.items())
-                errors[query_id] = NOT_JUDGED + failures
-        return errors
+        return {r.query_id: str(r.error) for r in self._failed} | self._unjudged
 
     @property
     def tracebacks(self) -> Mapping[str, str]:
@@ -563,27 +559,35 @@ class Result:
             records += (answered.generation for answered in self.answers.values())
         return [record for record in records if record.error is not None]
 
+    @property
+    def _unjudged(self) -> dict[str, str]:
+        """Query id -> which judges failed on its answer, and why."""
+        return {
+            query_id: NOT_JUDGED + "; ".join(f"{judge}: {e}" for judge, e in failed.items())
+            for query_id, record in self.judgements.items()
+            if (failed := record.get(FAILED))
+        }
+
     def failures(self) -> list[str]:
         """Return a sentence on queries that the retriever or generator failed on, if there are any.
 
         And one on answers that a model could not judge.
         """
-        unjudged = {q: e for q, e in self.errors.items() if e.startswith(NOT_JUDGED)}
-        lines = []
+        lines, unjudged = [], self._unjudged
         if unjudged:
             query_id, error = next(iter(unjudged.items()))
             lines.append(
                 f"the judge failed on {len(unjudged)} answers of {self.corpus} (scored without "
                 f"it; the same command asks again); the first is {query_id!r}: {error}"
             )
-        failed = ((q, e) for q, e in self.errors.items() if q not in unjudged)
-        if self.n_failed and (first := next(failed, None)):
-            by = (
-                f"generator {self.generator}" if self.has_answers else f"retriever {self.retriever}"
-            )
+        failed = [record for record in self._failed if record.query_id not in unjudged]
+        if self.n_failed and failed:
+            kind, name = "retriever", self.retriever
+            if self.has_answers:
+                kind, name = "generator", self.generator
             lines.append(
-                f"{by} failed on {self.n_failed} of {self.n_queries} queries of {self.corpus} "
-                f"(scored 0); the first is {first[0]!r}: {first[1]}"
+                f"{kind} {name} failed on {self.n_failed} of {self.n_queries} queries of "
+                f"{self.corpus} (scored 0); the first is {failed[0].query_id!r}: {failed[0].error}"
             )
         return lines
 
@@ -807,9 +811,8 @@ class Results(Sequence[Result]):
         """
         import pyarrow
 
-        names = ("corpus", "split", "task", "retriever", "generator")
         text, texts = pyarrow.string(), pyarrow.list_(pyarrow.string())
-        columns = dict.fromkeys((*names, "name", "query_id", "query"), text)
+        columns = dict.fromkeys((*_WORDS, "name", "query_id", "query"), text)
         schema = pyarrow.schema({**columns, "gold": texts, "ranking": texts, "answer": text})
         tables = [schema.empty_table()]
         for result in self._results:
@@ -920,6 +923,9 @@ def _place(run: Result) -> tuple[str, str, str]:
         return "", "", run.folder.name
 
 
+_WORDS = ("corpus", "split", "task", "retriever", "generator")
+
+
 def _columns(result: Result) -> dict[str, list[Any]]:
     """Column -> value of each query: what was run, the query, its ranking and its answer."""
     queries = {query.id: query for query in result.queries}
@@ -928,10 +934,9 @@ def _columns(result: Result) -> dict[str, list[Any]]:
         scored = {*ids, *result.retrieval.query_ids} if result.retriever else {*ids}
         ids = [query_id for query_id in queries if result.has_answers or query_id in scored]
     known = [queries.get(query_id) for query_id in ids]
-    names = ("corpus", "split", "task", "retriever", "generator")
     ranked, answered = result.retriever is not None, result.generator is not None
     return {
-        **{name: [getattr(result, name)] * len(ids) for name in names},
+        **{name: [getattr(result, name)] * len(ids) for name in _WORDS},
         "name": [result.label] * len(ids),
         "query_id": list(ids),
         "query": [query and query.text for query in known],
@@ -987,17 +992,13 @@ def check_same_data(runs: Sequence[Result], parts: Iterable[str], advice: str) -
 def _data_apart(run: Result, other: Result) -> str:
     """Return the options in which runs differ, else the files."""
     mine, theirs = data_options(run), data_options(other)
-    files, other_files = run.manifest.files, other.manifest.files
-    return ", ".join(
+    options = [
         f"{name} {option_text(mine[name])} and {option_text(theirs[name])}"
         for name in mine
         if mine[name] != theirs[name]
-    ) or "; ".join(
-        f"{name} has SHA-256 {files.get(name, 'none'):.12} and {other_files.get(name, 'none'):.12}"
-        for name in [
-            name for name in files | other_files if files.get(name) != other_files.get(name)
-        ][:3]
-    )
+    ]
+    files = dict(run.manifest.files.items() ^ other.manifest.files.items())
+    return ", ".join(options) or (f"files differ, as {first_of([*files], 3)}" if files else "")
 
 
 def data_options(run: Result) -> dict[str, Any]:
@@ -1051,15 +1052,14 @@ def group_tables(results: Sequence[Result], every: bool = False) -> list[TextTab
     """Return the scores of one group of ``same_questions``, under a title."""
     metrics = shown_metrics(results)
     tables = [_table(results, metrics, title_of(results))]
-    if every:
-        families: dict[str, list[str]] = {}
-        for name in dict.fromkeys(name for result in results for name in result.all_scores):
-            family, k = split(name)
-            families.setdefault(family if k else "", []).append(name)
-        for names in families.values():
-            if not set(names) <= set(metrics):
-                starts = range(0, len(names), _IN_A_TABLE)
-                tables += [_table(results, names[i : i + _IN_A_TABLE], timed=False) for i in starts]
+    families: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for result in results for name in result.all_scores):
+        family, k = split(name)
+        families.setdefault(family if k else "", []).append(name)
+    for names in families.values() if every else ():
+        if not set(names) <= set(metrics):
+            starts = range(0, len(names), _IN_A_TABLE)
+            tables += [_table(results, names[i : i + _IN_A_TABLE], timed=False) for i in starts]
     return tables
 
 
@@ -1166,23 +1166,18 @@ def slice_tables(results: Sequence[Result]) -> list[TextTable]:
     return [slice_table(name, runs) for name in results[0].by]
 
 
-def slice_table(
-    name: str, runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]]], metrics: Sequence[str] = ()
-) -> TextTable:
+def slice_table(name: str, runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]]]) -> TextTable:
     """Lay out the scores of runs by a property: one row per value and run.
 
     Args:
         name: the property.
         runs: what each run is called, and property -> parts.
-        metrics: which metrics; default: the main ones.
     """
     parts = [(run, by[name]) for run, by in runs]
     values = list(dict.fromkeys(value for _, by_value in parts for value in by_value))
-    whole: dict[str, Score] = {}
-    for _, by_value in parts:
-        for scores in by_value.values():
-            whole |= scores
-    shown = list(metrics) or table_metrics(whole)
+    shown = table_metrics(
+        {m: s for _, by in parts for part in by.values() for m, s in part.items()}
+    )
     rows = []
     for value in values:
         for run, by_value in parts:
@@ -1209,8 +1204,7 @@ def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
 def metric_column(name: str) -> Column:
     """Return the column of a metric with its interval; ``R@10`` is recall@10."""
     marks = marks_of(name)
-    plain = name.removesuffix(marks)
-    heading = plain.replace("recall@", "R@") if plain.startswith("recall@") else plain
+    heading = re.sub("^recall@", "R@", name.removesuffix(marks))
     heading = " ".join([*marks.strip("[]").split("]["), heading]).strip()
     return Column(f"{heading}\n[95%]", right=True, beside=True, label=name)
 

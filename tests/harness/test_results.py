@@ -150,7 +150,7 @@ def _run(out: Path, data: Path, retriever: str = "oracle", **options: Any) -> Re
 def test_results_of_other_data_are_refused(
     tmp_path: Path, tables: list[Record], questions: list[Record], what: str, file: str
 ) -> None:
-    """The message names the file whose hash differs, and both run folders."""
+    """The message names the file that differs, and both run folders."""
     data = write_ottqa(tmp_path / "data", TABLES, QUESTIONS)
     changed = [*TABLES[: 5 - len(tables)], *tables], [*QUESTIONS[: 3 - len(questions)], *questions]
     other = write_ottqa(tmp_path / "other", *changed)
@@ -158,10 +158,8 @@ def test_results_of_other_data_are_refused(
     with pytest.raises(DataError, match="cannot be compared") as caught:
         Results([first, second])
     message = str(caught.value)
-    hashes = [result.data["files"][file][:12] for result in (first, second)]
     assert f"are of different {what}" in message
-    assert f"{file} has SHA-256 {hashes[0]} and {hashes[1]}" in message
-    assert message.count(" has SHA-256") == 1
+    assert f"files differ, as {file}. " in message
     assert str(first.folder) in message
     assert str(second.folder) in message
 
