@@ -13,7 +13,6 @@ from target_bench.core.text_tables import (
     print_tables,
     say,
     say_heading,
-    say_parts,
     say_wrapped,
 )
 
@@ -54,7 +53,8 @@ def print_results(
         data = f"{result.corpus} {result.task}, " if len(groups) > 1 else ""
         say_wrapped(f"{data}{result.label}: {note}", "  ")
     if results:
-        say_parts(last_line(results, 0 if notes else len(known) + len(on_data), len(groups)))
+        parts = last_line(results, 0 if notes else len(known) + len(on_data), len(groups))
+        say_wrapped(" · ".join(parts))
 
 
 def records_of(results: "Sequence[Result]") -> list[dict[str, Any]]:

@@ -292,9 +292,12 @@ def code_hash(thing: type | FunctionType) -> str:
 
 def _source_file(thing: type | FunctionType | ModuleType) -> Path:
     try:
-        return Path(inspect.getsourcefile(thing) or "").resolve(strict=True)
-    except (TypeError, OSError) as error:
+        file = Path(inspect.getsourcefile(thing) or "")
+    except TypeError as error:
         raise OSError(f"no source file for {thing.__name__}: {error}") from error
+    if not file.is_file():
+        raise OSError(f"no source file for {thing.__name__}")
+    return file
 
 
 def _module_hashes(file: Path, module: str) -> list[str]:
@@ -330,18 +333,22 @@ def _hashes_with_imports(files: Iterable[Path], root: Path) -> list[str]:
             continue
         known[file] = digest(file)
         for level, name in _imports_of_file(known[file], file):
-            beside = file.parents[max(level - 1, 0)]
-            new += _imported_files(
-                name, [beside] if level else [beside, root, *map(Path, sys.path)]
-            )
+            if level:
+                new += _module_files(file.parents[level - 1], name)
+            else:
+                new += _imported_files(name, (file.parent, root))
     return sorted(known.values())
 
 
 def _imported_files(name: str, folders: Iterable[Path]) -> list[Path]:
-    """Return the local files that importing a dotted name runs: of the first folder with one."""
-    if name.partition(".")[0] in (*sys.stdlib_module_names, PACKAGE.name):
+    """Return the local files that an import runs: of the first folder with one, or Python's path.
+
+    An absolute import, that is: names of Python's own modules and of this package are not local.
+    """
+    top = name.partition(".")[0]
+    if top in sys.stdlib_module_names or top == PACKAGE.name:
         return []
-    modules = (list(_module_files(folder, name)) for folder in folders)
+    modules = (list(_module_files(folder, name)) for folder in (*folders, *map(Path, sys.path)))
     return next((files for files in modules if files and not _is_installed(files[0])), [])
 
 
@@ -438,8 +445,7 @@ def _stable(name: str, value: Any, known: dict[str, Any]) -> Any:
         return [kind, *sorted((_stable(name, item, known) for item in value), key=json.dumps)]
     if isinstance(value, CodeType):
         imported = [i.argval for i in dis.get_instructions(value) if i.opname == "IMPORT_NAME"]
-        paths = [Path.cwd(), *map(Path, sys.path)]
-        files = [file for each in imported for file in _imported_files(each, paths)]
+        files = [file for each in imported for file in _imported_files(each, [Path.cwd()])]
         parts = (value.co_code, value.co_names, value.co_varnames, value.co_consts)
         return [_hashes_with_imports(files, Path.cwd()), _stable(name, parts, known)]
     if isinstance(value, property):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from inspect import Signature, signature
 from math import isnan, nan
+from types import NoneType
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
@@ -103,12 +104,12 @@ class MetricSpec:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if not _FITS[field.name](value):
-                expected = " or ".join(_WORDS.get(field.name, ()))
+            value, choices = getattr(self, field.name), _CHOICES.get(field.name, ())
+            if not (value in choices if choices else _fits(field.name, value)):
+                expected = f"; expected {' or '.join(choices)}" * bool(choices)
                 raise ConfigError(
                     f"metric {self.name!r}: {field.name}={value!r:.60} is not a valid value"
-                    + f"; expected {expected}" * bool(expected)
+                    f"{expected}"
                 )
         match = _NAME.fullmatch(self.name)
         if match is None or match["k"]:
@@ -190,30 +191,18 @@ class MetricSpec:
             raise ValueError(str(error)) from error
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+_CHOICES = {"scale": get_args(Scale), "references": get_args(References)}
+_KINDS = {"name": (str,), "highest": (int, float, NoneType), "rank": (int, NoneType)}
 
 
-_WORDS = {"scale": get_args(Scale), "references": get_args(References)}
-
-_FITS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(
-        ("name", "label", "description", "source", "scores", "marks"),
-        lambda value: isinstance(value, str) and len(value) <= 1000,
-    ),
-    **dict.fromkeys(
-        ("at_k", "higher_is_better", "deterministic", "decides"),
-        lambda value: isinstance(value, bool),
-    ),
-    "scale": lambda value: value in _WORDS["scale"],
-    "references": lambda value: value in _WORDS["references"],
-    "highest": lambda value: value is None or _is_number(value),
-    "tolerance": _is_number,
-    "digits": lambda value: type(value) is int and 0 <= value <= 12,
-    "rank": lambda value: value is None or (type(value) is int and abs(value) < 10**9),
-    "needs": lambda value: isinstance(value, tuple) and all(isinstance(v, str) for v in value),
-}
-"""Field -> whether a value is one that it may have."""
+def _fits(field: str, value: Any) -> bool:
+    """Return whether a field may have a value: others give declarations, and they are printed."""
+    default = MetricSpec.__dataclass_fields__[field].default
+    if type(value) not in _KINDS.get(field, (type(default),)):
+        return False
+    if isinstance(value, int | float):
+        return 0 <= value <= 12 if field == "digits" else abs(value) < 1e9
+    return len(str(value)) <= 1000 and all(isinstance(part, str) for part in value or ())
 
 
 def split(name: str) -> tuple[str, int | None]:

@@ -15,6 +15,7 @@ import inspect
 import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import update_wrapper
 from math import inf, isinf, nan
@@ -182,7 +183,10 @@ def _identity(function: Callable[..., Any]) -> str:
             code = hashlib.sha256(whole.encode()).hexdigest()
         return f"code:{code[:16]}"
     except ANY_ERROR:  # typed in where no source is kept, or it encloses an object
-        return _UNIQUE.setdefault(function, f"unique:{uuid.uuid4().hex[:16]}")
+        unique = f"unique:{uuid.uuid4().hex[:16]}"
+        with suppress(TypeError):  # an object that cannot be a key
+            return _UNIQUE.setdefault(function, unique)
+        return unique
 
 
 @overload

@@ -41,9 +41,8 @@ def module_of(path: Path, target: str) -> ModuleType:
         sys.meta_path.insert(0, _Finder)
     places = {name: _places.get(name.partition(".")[0], Path()) for name in sys.modules}
     loaded = [name for name, place in places.items() if place.parent == path.parent]
-    if any(_has_changed(name) for name in loaded):
-        for name in loaded:
-            del sys.modules[name]
+    changed = any(_has_changed(name) for name in loaded)
+    old = {name: sys.modules.pop(name) for name in loaded} if changed else {}
     try:
         return importlib.import_module(_name(path))
     except PASSED_ON:
@@ -51,6 +50,11 @@ def module_of(path: Path, target: str) -> ModuleType:
     except BaseException as error:
         problem = f"{path} raised {described(error)}{place(error)}"
         raise ConfigError(f"{target!r}: {problem}") from error
+    finally:
+        for name, module in old.items():  # objects of theirs are still about
+            loader = module.__loader__
+            if sys.modules.setdefault(name, module) is module and isinstance(loader, _Loader):
+                loader.content = None
 
 
 def _name(place: Path) -> str:
@@ -72,6 +76,8 @@ def _has_changed(name: str) -> bool:
 
 class _Loader(SourceFileLoader):
     """Executes a file, whose import statements find what lies beside the plug-in."""
+
+    content: bytes | None = None  # of a module that is to be executed again
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 (the argument of importlib)
         # No compiled file is read or left: it would be taken for one that is edited in a second.

@@ -230,18 +230,6 @@ def say_heading(title: str) -> None:
         say_as_it_is(_styled(line, style))
 
 
-def say_parts(parts: Iterable[str]) -> None:
-    """Print parts in a line, or in several, none of which divides a part."""
-    width, line = terminal_width(), ""
-    for part in parts:
-        longer = visible(f"{line} · {part}" if line else part)
-        if line and width and _cell_len(longer) > width:
-            say(line)
-            longer = part
-        line = longer
-    say(line)
-
-
 def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
     """Return a sentence in lines of at most this width; None for no limit.
 

@@ -207,9 +207,9 @@ PACKAGE_FILES = {
     "__init__": "",
     "retrievers/__init__": "",
     "retrievers/x": "from sp.weights import K\nfrom .. import util\nclass Mine: pass\n",
-    "util": "from .deep.rules import RULE\n",
+    "util": "from .deep.types import RULE\n",
     "weights": "K = 1\n",
-    "deep/rules": "RULE = 1\n",
+    "deep/types": "RULE = 1\n",
     "unused": "X = 1\n",
 }
 

@@ -83,6 +83,21 @@ def test_a_module_beside_a_file_is_read_again_where_it_has_changed(tmp_path: Pat
     assert plugin_identity(first)[0]["class"] == "plug.py:A"  # an earlier object is still known
 
 
+def test_an_edited_helper_is_read_again_for_each_file_that_uses_it(tmp_path: Path) -> None:
+    plugs = [
+        _write(tmp_path / f"{name}.py", "import a\nclass A:\n    where = a.X\n") for name in "bc"
+    ]
+    for x in (1, 2):
+        _write(tmp_path / "a.py", f"X = {x}\n")
+        made = [create("retriever", f"{plug}:A") for plug in plugs]
+        assert [each.where for each in made] == [x, x]
+        assert all(plugin_identity(each)[1] is None for each in made)
+    _write(tmp_path / "a.py", "X = 3\n")
+    create("retriever", f"{plugs[0]}:A")
+    assert plugin_identity(made[1])[1] is None  # that of the other file, which was not asked for
+    assert create("retriever", f"{plugs[1]}:A").where == 3
+
+
 def test_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _write(tmp_path / "their_package.py", MINE)
     _install(
