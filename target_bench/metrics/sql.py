@@ -7,6 +7,7 @@ the metrics are means over judged queries. Queries that are not runnable are in 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan, sqrt
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -162,20 +163,11 @@ class MeanOverQueries(RatioMetric[JudgedSQL]):
 
 
 def _define(
-    name: str,
-    label: str,
-    description: str,
-    measure: Callable[[JudgedQuery], float],
-    source: str,
-    **more: Any,
+    name: str, label: str, description: str, source: str, measure: Any, **more: Any
 ) -> MetricDefinition:
     settings: dict[str, Any] = {"needs": ("databases",), "tolerance": 0.005} | more
     spec = MetricSpec(name, label, description, source, scores="SQL", **settings)
-
-    def make() -> MeanOverQueries:
-        return MeanOverQueries(spec, measure)
-
-    return MetricDefinition(spec, make)
+    return MetricDefinition(spec, lambda: MeanOverQueries(spec, measure))
 
 
 TIMED = "statements that are run several times"
@@ -188,63 +180,63 @@ _TIMED: dict[str, Any] = {
     "tolerance": 0.01,
 }
 
-EX_BIRD = _define(
-    "ex[bird]",
-    "EX",
-    "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
-    lambda query: query.bird,
-    "Li et al. 2023",
-    rank=10,
-    decides=True,
+DEFINITIONS = by_name(
+    _define(
+        "ex[bird]",
+        "EX",
+        "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
+        "Li et al. 2023",
+        attrgetter("bird"),
+        rank=10,
+        decides=True,
+    ),
+    _define(
+        "ex[spider]",
+        "EX (Spider)",
+        "share of queries with the gold's rows under some order of columns, in order if the "
+        "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
+        "Zhong et al. 2020",
+        attrgetter("spider"),
+        rank=11,
+    ),
+    _define(
+        "ex[multiset]",
+        "EX (bag)",
+        "share of queries with the gold's rows, each equally often, in any order",
+        "",
+        attrgetter("multiset"),
+        rank=12,
+    ),
+    _define(
+        "soft_f1",
+        "soft F1",
+        "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
+        "BIRD mini-dev",
+        attrgetter("soft_f1"),
+        rank=13,
+    ),
+    _define(
+        "r_ves",
+        "R-VES",
+        "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
+        "BIRD mini-dev",
+        lambda query: 100 * sqrt(reward(query.time_ratio)),
+        rank=14,
+        scale="percent",
+        highest=100 * sqrt(1.25),
+        **_TIMED,
+    ),
+    _define(
+        "ves",
+        "VES",
+        "mean of 100 * sqrt(gold time over predicted time) (BIRD, Li et al. 2023)",
+        "Li et al. 2023",
+        lambda query: 100 * sqrt(query.time_ratio),
+        scale="unbounded",
+        highest=100.0,
+        **_TIMED,
+    ),
 )
-EX_SPIDER = _define(
-    "ex[spider]",
-    "EX (Spider)",
-    "share of queries with the gold's rows under some order of columns, in order if the "
-    "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
-    lambda query: query.spider,
-    "Zhong et al. 2020",
-    rank=11,
-)
-EX_MULTISET = _define(
-    "ex[multiset]",
-    "EX (bag)",
-    "share of queries with the gold's rows, each equally often, in any order",
-    lambda query: query.multiset,
-    "",
-    rank=12,
-)
-SOFT_F1 = _define(
-    "soft_f1",
-    "soft F1",
-    "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
-    lambda query: query.soft_f1,
-    "BIRD mini-dev",
-    rank=13,
-)
-R_VES = _define(
-    "r_ves",
-    "R-VES",
-    "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
-    lambda query: 100 * sqrt(reward(query.time_ratio)),
-    "BIRD mini-dev",
-    rank=14,
-    scale="percent",
-    highest=100 * sqrt(1.25),
-    **_TIMED,
-)
-VES = _define(
-    "ves",
-    "VES",
-    "mean of 100 * sqrt(gold time over predicted time) (BIRD, Li et al. 2023)",
-    lambda query: 100 * sqrt(query.time_ratio),
-    "Li et al. 2023",
-    scale="unbounded",
-    highest=100.0,
-    **_TIMED,
-)
-
-DEFINITIONS = by_name(EX_BIRD, EX_SPIDER, EX_MULTISET, SOFT_F1, R_VES, VES)
 """Every metric of SQL, in the order in which scores are recorded."""
 
 

@@ -66,7 +66,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
         from sacrebleu.metrics.bleu import BLEU
         from sacrebleu.metrics.chrf import CHRF
 
-        self.spec = _OF_SACREBLEU[name]
+        self.spec = _SPECS[name]
         self._reading = reading
         self._is_bleu = name == "sacrebleu"
         self._scorer: Any = BLEU(**settings) if self._is_bleu else CHRF(**settings)
@@ -177,7 +177,7 @@ def rouge(kind: str, reading: str = "") -> MeanOverAnswers:
         reading: how the answers were read; empty if they are taken whole.
     """
     description = f"F measure, best reference|stemmer:none|rouge-score=={version('rouge-score')}"
-    return MeanOverAnswers(_OF_ROUGE[kind], description, partial(rouge_f, kind), reading)
+    return MeanOverAnswers(_SPECS[kind], description, partial(rouge_f, kind), reading)
 
 
 def rouge_f(kind: str, text: str, reference: str) -> float:
@@ -239,9 +239,6 @@ def shared_words(mine: Sequence[str], theirs: Sequence[str]) -> float:
     return 2 * shared / (len(mine) + len(theirs))
 
 
-_NORMAL_FORM = "OTT-QA's normal form, best reference"
-
-
 def _spec(name: str, label: str, description: str, source: str, **more: Any) -> MetricSpec:
     return MetricSpec(
         name, label, description, source, scores="texts", needs=("references",), **more
@@ -250,8 +247,11 @@ def _spec(name: str, label: str, description: str, source: str, **more: Any) -> 
 
 _PERCENT: dict[str, Any] = {"scale": "percent", "digits": 2, "tolerance": 0.01}
 _PAPERS = "Papineni et al. 2002; Post 2018"
+_OTTQA = "Rajpurkar et al. 2016; OTT-QA's evaluate_script.py"
+_LONG: dict[str, Any] = {"references": "long"}
+_SHORT: dict[str, Any] = {"references": "short"}
 
-_OF_SACREBLEU = {
+_SPECS = {
     spec.name: spec
     for spec in (
         _spec(
@@ -260,76 +260,45 @@ _OF_SACREBLEU = {
             "corpus BLEU, 0-100 (Post 2018)",
             _PAPERS,
             rank=1,
-            references="long",
+            **_LONG,
             **_PERCENT,
         ),
         _spec("chrf", "chrF", "corpus chrF, 0-100 (Popović 2015)", "Popović 2015", **_PERCENT),
-    )
-}
-_OF_ROUGE = {
-    spec.name: spec
-    for spec in (
         _spec("rouge1", "ROUGE-1", "mean ROUGE-1 F (Lin 2004)", "Lin 2004"),
         _spec("rouge2", "ROUGE-2", "mean ROUGE-2 F (Lin 2004)", "Lin 2004"),
-        _spec(
-            "rougeL", "ROUGE-L", "mean ROUGE-L F (Lin 2004)", "Lin 2004", rank=2, references="long"
-        ),
-    )
-}
-
-
-def _sacrebleu(name: str) -> MetricDefinition:
-    def make(n_references: str = "var", reading: str = "") -> SacreBLEU:
-        return SacreBLEU(name, n_references, reading)
-
-    return MetricDefinition(_OF_SACREBLEU[name], make)
-
-
-def _rouge(name: str) -> MetricDefinition:
-    def make(_n_references: str = "var", reading: str = "") -> MeanOverAnswers:
-        return rouge(name, reading=reading)
-
-    return MetricDefinition(_OF_ROUGE[name], make)
-
-
-def _mean(spec: MetricSpec, measure: Callable[[str, str], float]) -> MetricDefinition:
-    def make(_n_references: str = "var", reading: str = "") -> MeanOverAnswers:
-        return MeanOverAnswers(spec, _NORMAL_FORM, measure, reading)
-
-    return MetricDefinition(spec, make)
-
-
-_OTTQA = "Rajpurkar et al. 2016; OTT-QA's evaluate_script.py"
-
-DEFINITIONS = by_name(
-    _sacrebleu("sacrebleu"),
-    _sacrebleu("chrf"),
-    _rouge("rouge1"),
-    _rouge("rouge2"),
-    _rouge("rougeL"),
-    _mean(
+        _spec("rougeL", "ROUGE-L", "mean ROUGE-L F (Lin 2004)", "Lin 2004", rank=2, **_LONG),
         _spec(
             "exact_match",
             "EM",
             "share of answers that are a reference, in OTT-QA's normal form",
             _OTTQA,
             rank=4,
-            references="short",
+            **_SHORT,
         ),
-        exact_match,
-    ),
-    _mean(
         _spec(
             "token_f1",
             "F1",
             "mean F1 of words, in OTT-QA's normal form",
             _OTTQA,
             rank=5,
-            references="short",
             decides=True,
+            **_SHORT,
         ),
-        token_f1,
-    ),
+    )
+}
+
+
+def _made(name: str, n_references: str = "var", reading: str = "") -> Metric[JudgedAnswers]:
+    if name in ("sacrebleu", "chrf"):
+        return SacreBLEU(name, n_references, reading)
+    if name.startswith("rouge"):
+        return rouge(name, reading)
+    measure = exact_match if name == "exact_match" else token_f1
+    return MeanOverAnswers(_SPECS[name], "OTT-QA's normal form, best reference", measure, reading)
+
+
+DEFINITIONS = by_name(
+    *(MetricDefinition(spec, partial(_made, name)) for name, spec in _SPECS.items())
 )
 """Every metric of generated text, in the order in which scores are recorded."""
 

@@ -12,28 +12,13 @@ TableFormat = Literal["text", "html", "latex", "csv", "json"]
 
 FORMATS: tuple[TableFormat, ...] = get_args(TableFormat)
 
-Fault = Literal[
-    "empty",
-    "too_long",
-    "too_deep",
-    "syntax",
-    "no_table",
-    "missing_table",
-    "extra_table",
-    "truncated",
-    "fenced",
-    "prose",
-    "ragged",
-    "nested",
-    "repeated",
-    "no_table_tag",
-    "macros",
-]
-"""What can be wrong with an answer; the first five leave no table to score."""
+Fault = str
+"""What can be wrong with an answer: one of ``FAULT_MEANINGS``."""
 
-FATAL: frozenset[Fault] = frozenset({"empty", "too_long", "too_deep", "syntax", "no_table"})
+FATAL = frozenset({"empty", "too_long", "too_deep", "syntax", "no_table"})
+"""The faults that leave no table to score."""
 
-FAULT_MEANINGS: dict[Fault, str] = {
+FAULT_MEANINGS = {
     "empty": "it is empty",
     "too_long": "it is too long: over 100,000 characters, or a table of over 50,000 cells",
     "too_deep": "tags, groups or brackets are over 64 levels deep",
@@ -50,7 +35,7 @@ FAULT_MEANINGS: dict[Fault, str] = {
     "no_table_tag": "it has no <table>",
     "macros": "LaTeX macros that are not of formatting are left as they are",
 }
-"""What each fault means, where people read it."""
+"""Each fault, in the order in which they are listed, and what it means."""
 
 LONGEST = 100_000
 """Characters of an answer above which it is not read."""
@@ -68,7 +53,7 @@ _WORD = re.compile(r"[^\W_]+")
 class UnreadableTableError(DataError):
     """A table that cannot be read; the message begins with the kind of fault."""
 
-    def __init__(self, fault: Literal["too_deep", "too_long", "syntax"], detail: str) -> None:
+    def __init__(self, fault: Fault, detail: str) -> None:
         super().__init__(f"{fault}: {detail}")
         self.fault = fault
 
@@ -107,7 +92,7 @@ class ReadAnswer:
 
     Attributes:
         tables: in their order; none where there is a fatal fault.
-        faults: every kind of fault once, in the order of ``Fault``.
+        faults: every kind of fault once, in the order of ``FAULT_MEANINGS``.
     """
 
     tables: tuple[AnswerTable, ...]
@@ -136,7 +121,7 @@ def read_answer(tables: Sequence[AnswerTable], faults: Sequence[Fault] = ()) -> 
         met.add("no_table")
     if met & FATAL:
         kept = ()
-    return ReadAnswer(kept, tuple(fault for fault in get_args(Fault) if fault in met))
+    return ReadAnswer(kept, tuple(fault for fault in FAULT_MEANINGS if fault in met))
 
 
 def failed(fault: Fault) -> ReadAnswer:

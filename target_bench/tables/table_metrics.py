@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter, methodcaller
 from statistics import fmean
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from target_bench.core.reasoning import READING
 from target_bench.core.registry import installed_version
 from target_bench.metrics import text as text_metrics
 from target_bench.metrics.means import MeanOfValues
-from target_bench.tables.answer_tables import FORMATS, Fault, TableFormat
+from target_bench.tables.answer_tables import FAULT_MEANINGS, FORMATS, TableFormat
 from target_bench.tables.compared_tables import ERROR_TYPES, ComparedTables
 from target_bench.tables.comparison import TableComparison, summed_types
 from target_bench.tables.header_cell_scores import Part, Similarity
@@ -411,7 +411,7 @@ def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, 
     sizes = Counter(len(answer.answer.tables) for answer in compared)
     report: dict[str, Any] = {
         "formats": dict(Counter(answer.table_format for answer in compared).most_common()),
-        "faults": {fault: faults[fault] for fault in get_args(Fault) if faults[fault]},
+        "faults": {fault: faults[fault] for fault in FAULT_MEANINGS if faults[fault]},
         "tables": {str(n): sizes[n] for n in sorted(sizes)},
     }
     if cells_judged:

@@ -1,7 +1,7 @@
 """Table question answering: is the answer right?"""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, cast
+from typing import ClassVar
 
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
@@ -12,7 +12,6 @@ from target_bench.data.languages import text_language_of
 from target_bench.metrics import refusals, text_languages
 from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
 from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
-from target_bench.metrics.text_languages import TextLanguage
 from target_bench.models.answer_reading import AnswerReader
 
 
@@ -48,11 +47,9 @@ class QuestionAnswering(Task[JudgedValues]):
     )
     view = View("tables that were retrieved for a question", "text")
 
-    def __init__(
-        self, bertscore: str | None = None, language: TextLanguage | Literal["auto"] = "en"
-    ) -> None:
+    def __init__(self, bertscore: str | None = None, language: str = "en") -> None:
         self.bertscore = bertscore
-        self.language: TextLanguage | Literal["auto"] = language
+        self.language: str = language
         if language not in ("en", "auto"):
             text_languages.check(language)
         self._reading = AnswerReader(_without_reasoning)
@@ -86,13 +83,13 @@ class QuestionAnswering(Task[JudgedValues]):
             return text_metrics(n_references, READING)
         return text_languages.text_metrics_of(language, n_references, READING)
 
-    def _language_of(self, queries: Sequence[Query]) -> TextLanguage:
+    def _language_of(self, queries: Sequence[Query]) -> str:
         if self.language != "auto":
             return self.language
         references = [text for query in queries for text in query.references]
         language = text_language_of(references)
         language = language or text_language_of((query.text for query in queries), sure=0.9)
-        return cast(TextLanguage, language or "en")
+        return language or "en"
 
     def check(self, dataset: Dataset) -> None:
         """Check that the texts of the language can be divided, before anything is asked."""
