@@ -139,7 +139,7 @@ def cell_claims(
 
 
 def _define(
-    name: str, label: str, description: str, scored: Literal["descriptions", "tables"], read: str
+    name: str, label: str, description: str, scored: str, read: str, **more: Any
 ) -> MetricDefinition:
     """Define the mean of a share.
 
@@ -147,19 +147,12 @@ def _define(
         name: of the metric; ``coverage[...]`` is that of coverage, others of precision.
         label: as people call it.
         description: in one line.
-        scored: what it is of.
+        scored: ``descriptions`` or ``tables``.
         read: the field of the examples with the supports of all sentences, or of each of the
             examples with the support of its tables.
+        **more: other fields of the declaration.
     """
-    judged = "judged" in name
-    spec = MetricSpec(
-        name,
-        label,
-        description,
-        scores=scored,
-        deterministic=not judged,
-        needs=("a judge",) if judged else (),
-    )
+    spec = MetricSpec(name, label, description, scores=scored, **more)
     share = attrgetter("coverage" if name.startswith("coverage") else "precision")
 
     def measure(examples: Any) -> Iterator[list[float]]:
@@ -175,50 +168,58 @@ def _define(
     return MetricDefinition(spec, make)
 
 
-FACTS_SUPPORTED = _define(
-    "support[facts]",
-    "facts supported",
-    "mean share of a sentence's numbers, dates and names that the table supports",
-    "descriptions",
-    "supports",
+_BY_A_JUDGE: dict[str, Any] = {"deterministic": False, "needs": ("a judge",)}
+
+_OF_SENTENCES = (
+    _define(
+        "support[facts]",
+        "facts supported",
+        "mean share of a sentence's numbers, dates and names that the table supports",
+        "descriptions",
+        "supports",
+    ),
+    _define(
+        "coverage[cells]",
+        "cells covered",
+        "mean share of the highlighted cells that the sentence says",
+        "descriptions",
+        "supports",
+    ),
+    _define(
+        "support[judged]",
+        "facts supported (judged)",
+        "the same with the facts that a judge finds supported (needs judged_by=GENERATOR)",
+        "descriptions",
+        "judged",
+        **_BY_A_JUDGE,
+    ),
 )
-CELLS_COVERED = _define(
-    "coverage[cells]",
-    "cells covered",
-    "mean share of the highlighted cells that the sentence says",
-    "descriptions",
-    "supports",
-)
-FACTS_JUDGED = _define(
-    "support[judged]",
-    "facts supported (judged)",
-    "the same with the facts that a judge finds supported (needs judged_by=GENERATOR)",
-    "descriptions",
-    "judged",
-)
-CELLS_SUPPORTED = _define(
-    "support[cells]",
-    "cells supported",
-    "mean share of a table's cells that the text supports",
-    "tables",
-    "support",
-)
-FACTS_COVERED = _define(
-    "coverage[facts]",
-    "facts covered",
-    "mean share of the text's numbers, dates and names that the tables hold",
-    "tables",
-    "support",
-)
-CELLS_JUDGED = _define(
-    "support[judged_cells]",
-    "cells supported (judged)",
-    "the same with the cells that a judge finds supported (needs cells_judged_by=GENERATOR)",
-    "tables",
-    "judged_support",
+_OF_TABLES = (
+    _define(
+        "support[cells]",
+        "cells supported",
+        "mean share of a table's cells that the text supports",
+        "tables",
+        "support",
+    ),
+    _define(
+        "coverage[facts]",
+        "facts covered",
+        "mean share of the text's numbers, dates and names that the tables hold",
+        "tables",
+        "support",
+    ),
+    _define(
+        "support[judged_cells]",
+        "cells supported (judged)",
+        "the same with the cells that a judge finds supported (needs cells_judged_by=GENERATOR)",
+        "tables",
+        "judged_support",
+        **_BY_A_JUDGE,
+    ),
 )
 
-DEFINITIONS = by_name(FACTS_SUPPORTED, CELLS_COVERED, FACTS_JUDGED, CELLS_SUPPORTED, FACTS_COVERED)
+DEFINITIONS = by_name(*_OF_SENTENCES, *_OF_TABLES[:2])
 """The metrics of faithfulness, in the order in which they are listed."""
 
 
@@ -229,14 +230,12 @@ def sentence_support_metrics(judged: bool, reading: str = READING) -> list[Metri
         judged: whether a model was asked about the facts that rules do not support.
         reading: how the answers were read, for the signatures.
     """
-    chosen = [FACTS_SUPPORTED, CELLS_COVERED, *([FACTS_JUDGED] if judged else [])]
-    return [definition.make(reading) for definition in chosen]
+    return [definition.make(reading) for definition in _OF_SENTENCES[: 3 if judged else 2]]
 
 
 def table_support_metrics(judged: bool = False, reading: str = READING) -> list[Metric[Any]]:
     """Make the metrics of text-to-table that need no reference; arguments as for sentences."""
-    chosen = [CELLS_SUPPORTED, FACTS_COVERED, *([CELLS_JUDGED] if judged else [])]
-    return [definition.make(reading) for definition in chosen]
+    return [definition.make(reading) for definition in _OF_TABLES[: 3 if judged else 2]]
 
 
 # Facts: what a text claims, and what it knows.
@@ -264,52 +263,26 @@ january february march april may june july august september october november dec
 """.split()  # noqa: SIM905
 
 
-class WrittenNumber(NamedTuple):
-    """A number of a text.
-
-    Attributes:
-        value: without its sign.
-        unit: that of its last written digit, as 0.1 or 1,000,000; 0 where it is exact.
-        vague: whether it may be no number, as ``one`` or ``first``.
-        text: as it is written.
-        start: where it begins.
-        end: where it ends.
-    """
-
-    value: float
-    unit: float
-    vague: bool
-    text: str
-    start: int
-    end: int
-
-
-class Date(NamedTuple):
-    """A date of a text; ``year`` and ``day`` are None where it has none, ``month`` is from 1."""
-
-    year: int | None
-    month: int
-    day: int | None
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A fact that a text states, to be looked for in another one.
 
     Attributes:
         kind: what it is.
         text: as it is written.
-        readings: a number, or the readings of a date; empty for a name.
+        readings: of a number its value, without a sign, and the unit of its last written digit, as
+            0.1 or 1,000,000 (0 where it is exact); of a date each year, month and day that may be
+            meant, with None for what is not said. Empty for a name.
         words: of a name, folded; empty for others.
+        start: where it begins.
+        end: where it ends.
     """
 
     kind: Literal["number", "date", "name"]
     text: str
-    readings: tuple[WrittenNumber, ...] | tuple[Date, ...] = ()
+    readings: tuple[tuple[Any, ...], ...] = ()
     words: frozenset[str] = frozenset()
+    start: int = 0
+    end: int = 0
 
 
 class Known:
@@ -332,21 +305,23 @@ class Known:
         return frozenset([*years, *digits])
 
     @cached_property
-    def _numbers(self) -> list[float]:
-        """The values of its numbers in order, those in words and within dates included."""
-        return sorted(self._digits | set(map(_in_words, set(_IN_WORDS.findall(self._lower)))))
+    def _number_set(self) -> frozenset[float]:
+        """The values of its numbers, those in words and within dates included."""
+        return self._digits.union(map(_in_words, set(_IN_WORDS.findall(self._lower))))
 
     @cached_property
-    def _number_set(self) -> frozenset[float]:
-        return frozenset(self._numbers)
+    def _numbers(self) -> list[float]:
+        return sorted(self._number_set)
 
     @cached_property
     def _years(self) -> dict[tuple[int, int | None], set[int | None]]:
         """Month and day of its dates, and month alone -> their years; None of one without."""
         years: dict[tuple[int, int | None], set[int | None]] = {}
-        for date in (date for readings in _dates(self._lower) for date in readings):
-            for day in (date.day, None):
-                years.setdefault((date.month, day), set()).add(date.year)
+        for year, month, day in (
+            reading for date in _dates(self._lower) for reading in date.readings
+        ):
+            for known_day in (day, None):
+                years.setdefault((month, known_day), set()).add(year)
         return years
 
     def supports(self, fact: Fact) -> bool:
@@ -358,24 +333,22 @@ class Known:
         """
         if fact.kind == "name":
             return fact.words <= self.words
-        return any(
-            self._has_date(reading) if isinstance(reading, Date) else self._has_number(reading)
-            for reading in fact.readings
-        )
+        has = self._has_number if fact.kind == "number" else self._has_date
+        return any(has(*reading) for reading in fact.readings)
 
-    def _has_number(self, number: WrittenNumber) -> bool:
-        if number.value in self._digits or number.value in self._number_set:
+    def _has_number(self, number: float, unit: float) -> bool:
+        if number in self._digits or number in self._number_set:
             return True
         # the nearest number on either side decides, however many there are
-        place = bisect_left(self._numbers, number.value)
+        place = bisect_left(self._numbers, number)
         nearest = self._numbers[max(place - 1, 0) : place + 1]
-        return any(abs(number.value - value) <= number.unit / 2 for value in nearest)
+        return any(abs(number - value) <= unit / 2 for value in nearest)
 
-    def _has_date(self, date: Date) -> bool:
-        years = self._years.get((date.month, date.day), set())
-        if date.year is None or date.year in years:
+    def _has_date(self, year: int | None, month: int, day: int | None) -> bool:
+        years = self._years.get((month, day), set())
+        if year is None or year in years:
             return bool(years)
-        return None in years and date.year in self._number_set
+        return None in years and year in self._number_set
 
 
 @lru_cache(maxsize=_CACHED)
@@ -388,8 +361,8 @@ def facts(text: str) -> list[Fact]:
     """List the facts of a text, equal ones once: dates, then other numbers, then names."""
     distinct: dict[object, Fact] = {}
     for fact in [*_quantities(text), *_names(text)]:
-        first = fact.readings[0] if fact.readings else None
-        value: object = first.value if isinstance(first, WrittenNumber) else first and first[:3]
+        first = fact.readings[0] if fact.readings else ()
+        value = first[:1] if fact.kind == "number" else first
         distinct.setdefault((fact.kind, value, fact.words), fact)
     return list(distinct.values())
 
@@ -410,16 +383,14 @@ def cell_facts(text: str) -> tuple[tuple[Fact, ...], frozenset[str]]:
 def _quantities(text: str) -> list[Fact]:
     """List the dates of a text, then its other numbers; vague ones (``one``) are none."""
     lower = _plain(text).lower()
-    dates = [Fact("date", readings[0].text, tuple(readings)) for readings in _dates(lower)]
+    dates = list(_dates(lower))
     taken = _places(dates)
-    others = (n for n in numbers(lower) if n.start not in taken and not n.vague)
-    return [*dates, *(Fact("number", number.text, (number,)) for number in others)]
+    return [*dates, *(n for n in numbers(lower) if n.start not in taken and n.text not in _VAGUE)]
 
 
 def _places(stated: Iterable[Fact]) -> set[int]:
     """Return the places of the text that dates and numbers take."""
-    spans = ((fact.readings[0].start, fact.readings[0].end) for fact in stated)
-    return {place for start, end in spans for place in range(start, end)}
+    return {place for fact in stated for place in range(fact.start, fact.end)}
 
 
 def _plain(text: str) -> str:
@@ -512,7 +483,7 @@ _NOT_DIGITS = re.compile(r"[^\d.]")
 _MOST_DIGITS = 9
 
 
-def numbers(text: str) -> Iterator[WrittenNumber]:
+def numbers(text: str) -> Iterator[Fact]:
     """Yield the numbers of a text in lower case, with plain dashes.
 
     Digits may have commas between thousands, a decimal point, the end of an ordinal, a percent sign
@@ -522,17 +493,24 @@ def numbers(text: str) -> Iterator[WrittenNumber]:
     """
     cut = set()
     for match in _YEARS.finditer(text):
-        start = match.start("last")
-        cut.add(start)
+        cut.add(match.start("last"))
         year = float(match["century"] + match["last"])
-        yield WrittenNumber(year, 0.0, False, match["last"], start, match.end())
+        yield _fact("number", match, (year, 0.0), group="last")
     for match in _IN_DIGITS.finditer(text):
         if match.start() not in cut:
-            yield WrittenNumber(*_in_digits(match[0]), False, match[0], *match.span())
+            yield _fact("number", match, _in_digits(match[0]))
     for match in _IN_WORDS.finditer(text):
-        if match.start() and text[match.start() - 2 : match.start() - 1].isdigit():
-            continue
-        yield WrittenNumber(_in_words(match[0]), 0.0, match[0] in _VAGUE, match[0], *match.span())
+        if not match.start() or not text[match.start() - 2 : match.start() - 1].isdigit():
+            yield _fact("number", match, (_in_words(match[0]), 0.0))
+
+
+def _fact(
+    kind: Literal["number", "date"],
+    match: re.Match[str],
+    *readings: tuple[Any, ...],
+    group: int | str = 0,
+) -> Fact:
+    return Fact(kind, match[group], readings, frozenset(), *match.span(group))
 
 
 @lru_cache(maxsize=2**15)
@@ -577,11 +555,8 @@ _DATE_IN_DIGITS = re.compile(
 _DIGIT = re.compile(r"\d")
 
 
-def _dates(text: str) -> Iterator[list[Date]]:
-    """Yield the dates of a text in lower case: the possible readings of each.
-
-    ``3/4/2001`` has two readings, all others have one.
-    """
+def _dates(text: str) -> Iterator[Fact]:
+    """Yield the dates of a text in lower case: ``3/4/2001`` has two readings, others have one."""
     if not _DIGIT.search(text):
         return
     for match in _DATE_IN_WORDS.finditer(text):
@@ -591,19 +566,13 @@ def _dates(text: str) -> Iterator[list[Date]]:
             for part in ("year", "month", "day")
         )
         number = next(n for n, name in enumerate(_MONTHS, 1) if name[:3] == (month or "")[:3])
-        yield [_date(match, year, number, day)]
+        yield _fact("date", match, (year and int(year), number, day and int(day)))
     for match in _DATE_IN_DIGITS.finditer(text):
-        year = match["year"] or match["year2"]
-        first, second = match["first"], match["second"]
-        either = {(first, second), (second, first)}
-        pairs = {(match["month"], match["day"])} if match["month"] else either
-        readings = [_date(match, year, int(month), day) for month, day in sorted(pairs)]
-        readings = [d for d in readings if 1 <= d.month <= 12 and 1 <= (d.day or 1) <= 31]
+        year = int(match["year"] or match["year2"])
+        pairs = {(match["month"], match["day"])}
+        if not match["month"]:
+            pairs = {(match["first"], match["second"]), (match["second"], match["first"])}
+        dates = [(year, int(month), int(day)) for month, day in sorted(pairs)]
+        readings = [date for date in dates if 1 <= date[1] <= 12 and 1 <= date[2] <= 31]
         if readings:
-            yield readings
-
-
-def _date(match: re.Match[str], year: str | None, month: int, day: str | None) -> Date:
-    return Date(
-        int(year) if year else None, month, int(day) if day else None, match[0], *match.span()
-    )
+            yield _fact("date", match, *readings)

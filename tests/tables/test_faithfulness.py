@@ -34,7 +34,7 @@ texts = st.one_of(
 
 
 def _values(text: str) -> set[float]:
-    return {number.value for number in numbers(text)}
+    return {number.readings[0][0] for number in numbers(text)}
 
 
 @pytest.mark.parametrize(
