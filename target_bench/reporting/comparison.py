@@ -4,13 +4,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
-from math import isclose, isnan
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec, Score
-from target_bench.core.text_tables import Column, Mark, TextTable, counted, p_text, score_text
+from target_bench.core.text_tables import Column, TextTable, counted, p_text, score_text
 from target_bench.metrics.scores import spec_of
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER
 
@@ -86,6 +86,11 @@ class Row:
     low: float
     high: float
     difference: Difference | None
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the test did not tell the run from the baseline."""
+        return self.difference is not None and (self.difference.p_corrected or 0) >= ALPHA
 
     def to_json(self) -> dict[str, Any]:
         """Field name -> value; NaN is None, because JSON has no NaN."""
@@ -275,28 +280,24 @@ def _scores(comparison: Comparison, by_metric: Mapping[str, Sequence[Row]]) -> T
 
 
 def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTable:
-    sliced = bool(rows[0].slice)
+    spec, first = comparison.spec(metric), 0 if rows[0].slice else 2
     return TextTable(
-        [*(_SLICE_COLUMNS if sliced else ()), *_COLUMNS],
-        [_cells(row, comparison.spec(metric), sliced) for row in rows],
+        _COLUMNS[first:],
+        [_cells(row, spec)[first:] for row in rows],
         f"{metric} · {comparison.task}, {comparison.corpus}"
-        + " · lower is better" * (not comparison.spec(metric).higher_is_better),
+        + " · lower is better" * (not spec.higher_is_better),
         frozenset(i for i in range(1, len(rows)) if rows[i].slice != rows[i - 1].slice),
-        marks=_marks(rows, comparison.spec(metric), place=3 + sliced * len(_SLICE_COLUMNS)),
+        marks={
+            (i, 5 - first): "good" if spec.merit(row.difference.value) > 0 else "bad"
+            for i, row in enumerate(rows)
+            if row.difference is not None and row.difference.marker
+        },
     )
 
 
-def _marks(rows: Sequence[Row], spec: MetricSpec, place: int) -> dict[tuple[int, int], Mark]:
-    """Mark the differences that are significant."""
-    return {
-        (i, place): "good" if spec.merit(row.difference.value) > 0 else "bad"
-        for i, row in enumerate(rows)
-        if row.difference is not None and row.difference.marker
-    }
-
-
-_SLICE_COLUMNS = (Column("slice"), Column("n", right=True))
 _COLUMNS = (
+    Column("slice"),
+    Column("n", right=True),
     Column("run"),
     Column("score", right=True),
     Column("95%", right=True, below=True, label="95% of the score"),
@@ -307,6 +308,26 @@ _COLUMNS = (
     Column("95%", right=True, below=True, label="95% of d_z"),
     Column("W/T/L", right=True),
 )
+
+
+def _cells(row: Row, spec: MetricSpec) -> list[str]:
+    cells = [row.slice, f"{row.n:,}", row.run, spec.text(row.score)]
+    cells.append("" if isnan(row.low) else spec.interval(row.low, row.high))
+    difference = row.difference
+    if difference is None:
+        return cells + [""] * 6
+    bounds = difference.effect_low, difference.effect_high
+    has_bounds = None not in bounds and bounds != (0, 0)
+    counts = difference.wins, difference.ties, difference.losses
+    return [
+        *cells,
+        f"{spec.text(difference.value, signed=True)}{difference.marker}",
+        spec.interval(difference.low, difference.high, " to ", "+"),
+        "" if difference.p_corrected is None else p_text(difference.p_corrected),
+        "" if difference.effect is None else f"{difference.effect:+.2f}",
+        "{:+.2f} to {:+.2f}".format(*bounds) if has_bounds else "",
+        "" if difference.wins is None else "{}/{}/{}".format(*counts),
+    ]
 
 
 def legend(comparison: Comparison) -> list[str]:
@@ -393,41 +414,16 @@ def told_apart(
         rows = [row for row in comparison.rows if row.metric == metric and row.difference]
         if any(row.slice for row in rows):
             continue
-        groups: dict[str, list[str]] = {better: [], worse: [], "": []}
-        for row in rows:
-            merit = comparison.spec(metric).merit(row.difference.value if row.difference else 0)
-            groups["" if is_undecided(row) else better if merit > 0 else worse].append(row.run)
-        parts = [
-            f"{listed(runs)} {'is' if len(runs) == 1 else 'are'} {how} (p < {p_text(ALPHA)})"
-            if how
-            else f"{listed(runs)} cannot be told from it (p ≥ {p_text(ALPHA)})"
-            for how, runs in groups.items()
-            if runs
-        ]
+        verdicts = [(verdict(row, comparison.spec(metric)), row.run) for row in rows]
+        parts = []
+        for how, named in (("better", better), ("worse", worse), ("not told apart", "")):
+            runs = [run for of_run, run in verdicts if of_run == how]
+            are = "is" if len(runs) == 1 else "are"
+            told = f"{are} {named} (p < {p_text(ALPHA)})"
+            told = told if named else f"cannot be told from it (p ≥ {p_text(ALPHA)})"
+            parts += [f"{listed(runs)} {told}"] if runs else []
         if parts:
             yield f"Beside {comparison.baseline}, by {metric}: {'; '.join(parts)}."
-
-
-def best_run(comparison: Comparison) -> str:
-    """Say which run is best and which do not differ significantly, by one metric.
-
-    The baseline is the best run, and stands first.
-    """
-    best, *others = comparison.rows
-    spec = comparison.spec(best.metric)
-    value = f"{best.metric}, {spec.text(best.score)}"
-    equal = [row for row in others if isclose(row.score, best.score, abs_tol=1e-9)]
-    rest = [row for row in others if row not in equal]
-    it = best.run if equal else "it"
-    result = f"{best.run} has the best {value}"
-    if equal:
-        result = f"{listed([best.run, *(row.run for row in equal)])} have the same {value}"
-    unclear = [f"{row.run} ({spec.text(row.score)})" for row in rest if is_undecided(row)]
-    if unclear:
-        named = f"{it} apart from {listed(unclear)}"
-        return f"{result}. {best.n:,} queries do not tell {named} (p ≥ {p_text(ALPHA)})."
-    more = f"; the difference from every other is significant (p < {p_text(ALPHA)})" if rest else ""
-    return f"{result}{more}."
 
 
 def upper_bounds(values: Mapping[str, float], best: float, spec: MetricSpec) -> str | None:
@@ -443,11 +439,7 @@ def upper_bounds(values: Mapping[str, float], best: float, spec: MetricSpec) -> 
         for name, value in values.items()
         if spec.merit(value) > spec.merit(best)
     ]
-    if not above:
-        return None
-    if len(above) == 1:
-        return f"{above[0]} is higher, but reads the gold: an upper bound, no system."
-    return f"{listed(above)} are higher, but read the gold: upper bounds, no systems."
+    return f"Higher, by reading the gold: {listed(above)}." if above else None
 
 
 def listed(names: Sequence[str]) -> str:
@@ -459,14 +451,9 @@ def listed(names: Sequence[str]) -> str:
 
 def verdict(row: Row, spec: MetricSpec) -> str:
     """Return whether a run is ``better`` or ``worse`` than the baseline, or ``not told apart``."""
-    if row.difference is None or is_undecided(row):
+    if row.difference is None or row.is_undecided:
         return "not told apart"
     return "better" if spec.merit(row.difference.value) > 0 else "worse"
-
-
-def is_undecided(row: Row) -> bool:
-    """Return whether a test did not tell a run from the baseline."""
-    return row.difference is not None and (row.difference.p_corrected or 0) >= ALPHA
 
 
 def markdown(comparison: Comparison) -> str:
@@ -495,7 +482,6 @@ _LATEX = str.maketrans(
     }
 )
 _MINUS = re.compile(r"(?<!\S)-(?=[\d.])")
-_HYPHENS = re.compile(r"-(?=-)")
 
 
 def latex(comparison: Comparison) -> str:
@@ -525,10 +511,8 @@ def latex_tabular(title: str, sides: str, heads: Iterable[str], lines: Iterable[
 
 
 def escaped_latex(text: str) -> str:
-    """Return a text as LaTeX prints it: a minus before a number, and no dashes of two hyphens."""
-    hyphens = _HYPHENS.sub("-\0", text)
-    written = _MINUS.sub("\1", hyphens).translate(_LATEX)
-    return written.replace("\0", "{}").replace("\1", "$-$")
+    """Return a text as LaTeX prints it, with a minus before a number."""
+    return _MINUS.sub("\1", text).translate(_LATEX).replace("\1", "$-$")
 
 
 def latex_line(cells: Iterable[str]) -> str:
@@ -539,27 +523,3 @@ def latex_line(cells: Iterable[str]) -> str:
 def latex_comment(text: str) -> str:
     """Return a text as a comment, which ends with its line."""
     return "% " + " ".join(text.split())
-
-
-def _cells(row: Row, spec: MetricSpec, sliced: bool) -> list[str]:
-    cells = [row.slice, f"{row.n:,}"] if sliced else []
-    cells += [
-        row.run,
-        spec.text(row.score),
-        "" if isnan(row.low) else spec.interval(row.low, row.high),
-    ]
-    return cells + (_difference_cells(row.difference, spec) if row.difference else [""] * 6)
-
-
-def _difference_cells(difference: Difference, spec: MetricSpec) -> list[str]:
-    bounds = difference.effect_low, difference.effect_high
-    counts = difference.wins, difference.ties, difference.losses
-    has_bounds = None not in bounds and bounds != (0, 0)
-    return [
-        f"{spec.text(difference.value, signed=True)}{difference.marker}",
-        spec.interval(difference.low, difference.high, " to ", "+"),
-        "" if difference.p_corrected is None else p_text(difference.p_corrected),
-        "" if difference.effect is None else f"{difference.effect:+.2f}",
-        "{:+.2f} to {:+.2f}".format(*bounds) if has_bounds else "",
-        "" if difference.wins is None else "{}/{}/{}".format(*counts),
-    ]

@@ -12,9 +12,9 @@ from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset
 from target_bench.metrics.scores import answer_metrics, leading, ranking_metrics, spec_of, specs_of
 from target_bench.reporting.compare import compare, most_tables
-from target_bench.reporting.comparison import best_run, is_undecided, legend, upper_bounds
+from target_bench.reporting.comparison import legend, told_apart, upper_bounds
 from target_bench.reporting.report.report_runs import ReportRun
-from target_bench.reporting.web import count, milliseconds, score, seconds
+from target_bench.reporting.web import count, duration, score
 from target_bench.runs.slicing import (
     MissingPluginError,
     Partition,
@@ -203,11 +203,16 @@ def _compared(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: st
     rows = tuple(replace(row, run=label[row.run]) for row in comparison.rows)
     named = replace(comparison, baseline=ordered[0].label, rows=rows)
     known = {bounds[i].label: value for i, value in _values(bounds, metric).items()}
-    above = upper_bounds(known, ordered[0].scores[metric].value, spec)
+    highest = ordered[0].scores[metric].value
+    sentences = [
+        f"{ordered[0].label} has the best {metric}, {spec.text(highest)}.",
+        *told_apart(named),
+        upper_bounds(known, highest, spec),
+    ]
     return shown | {
         "rows": rows[1:],
-        "undecided": [row.run for row in rows if is_undecided(row)],
-        "sentence": " ".join(filter(None, (best_run(named), above))),
+        "undecided": [row.run for row in rows if row.is_undecided],
+        "sentence": " ".join(filter(None, sentences)),
         "explained": legend(named),
     }
 
@@ -336,5 +341,6 @@ def queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
         ("p95", LATENCY, [each.get("p95") for each in latencies]),
     ):
         if any(t is not None for t in spent) or any(stage in each.left_out for each in times):
-            columns[name] = [(seconds if name == "index" else milliseconds)(t) for t in spent]
+            scale = 1 if name == "index" else 1000
+            columns[name] = [duration(t and t / scale) for t in spent]
     return columns

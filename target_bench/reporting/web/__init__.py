@@ -52,8 +52,8 @@ def page_parts(folder: Path, scripts: Sequence[str], style: str) -> dict[str, An
 def environment(*folders: Path) -> "Environment":
     """Jinja over the templates of folders: everything is escaped, nothing may be undefined.
 
-    Filters: ``count``, ``score``, ``interval``, ``probability``, ``seconds``, ``milliseconds``,
-    ``valid`` and ``script_json``.
+    Filters: ``count``, ``score``, ``interval``, ``probability``, ``label``, ``valid`` and
+    ``script_json``.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -65,17 +65,7 @@ def environment(*folders: Path) -> "Environment":
         lstrip_blocks=True,
         finalize=lambda value: valid(value) if type(value) is str else value,
     )
-    filters = (
-        count,
-        score,
-        interval,
-        probability,
-        seconds,
-        milliseconds,
-        label,
-        valid,
-        script_json,
-    )
+    filters = (count, score, interval, probability, label, valid, script_json)
     jinja.filters.update({each.__name__: each for each in filters})
     return jinja
 
@@ -161,28 +151,13 @@ def probability(value: float | None) -> str:
     return NONE if value is None else text_tables.p_text(value)
 
 
-def seconds(value: float | None) -> str:
-    """``0.8 ms``, ``85 ms``, ``1.24 s``, ``12.4 s``, ``3 min 20 s``, ``2 h 5 min``."""
-    if value is None or not isfinite(value):
+def duration(seconds: float | None) -> str:
+    """``0.03 ms``, ``8.5 ms``, ``85 ms``, ``1.2 s``, ``200 s``."""
+    if seconds is None or not isfinite(seconds):
         return NONE
-    if value < 1:
-        return milliseconds(1000 * value)
-    if value < 59.95:
-        return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
-    minutes, left = divmod(round(value), 60)
-    if minutes < 60:
-        return f"{minutes} min {left} s" if left else f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{count(hours)} h {minutes} min"
-
-
-def milliseconds(value: float | None) -> str:
-    """``0.03 ms``, ``8.5 ms``, ``85 ms``, ``1,240 ms``."""
-    if value is None or not isfinite(value):
-        return NONE
-    return (
-        f"{value:.2f} ms" if value < 1 else f"{value:.1f} ms" if value < 10 else f"{value:,.0f} ms"
-    )
+    value, unit = (1000 * seconds, "ms") if seconds < 1 else (seconds, "s")
+    digits = 2 if value < 1 else 1 if value < 10 else 0
+    return f"{value:,.{digits}f} {unit}"
 
 
 def today() -> str:
