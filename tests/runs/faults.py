@@ -54,7 +54,7 @@ def _run(out: Path, kind: str, at: int | None) -> Literal["whole", "faulted", "w
             calls: list[str] = []
             for name in CALLS[kind] if at is not None else ():
                 setattr(os, name, _faulty(kind, calls, at or 0, name, getattr(os, name)))
-            TARGET(("retrieval", "mini"), out=out).run("slow.py:Slow", top_k=[1, 10], limit=40)
+            TARGET(("retrieval", "mini"), out=out).run("slow.py:Slow", top_k=1, limit=20)
             code = 0
         except StoreError as error:
             code = 4 if ADVICE in str(error) else 1

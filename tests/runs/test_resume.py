@@ -61,24 +61,22 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     """Three kills of the command in a row; the run then ends as if there had been none."""
     write_slow(tmp_path)
     assert finish(run_slow("whole"), tmp_path)[0] == 0
-    chance = random.Random(20240229)
-    for out in ("first", "second"):
-        answered = [0]
-        for n in sorted(chance.sample(range(1, N_QUERIES - 32), 3)):
-            process = start(run_slow(out), tmp_path, SLOW_SECONDS="0.002")
-            while process.poll() is None and answered[-1] <= n:
-                time.sleep(chance.uniform(0, 0.05))
-                answered.append(len(rankings(tmp_path / out)))
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            assert process.returncode in (-signal.SIGKILL, 0)  # 0: it was quicker than we looked
-        assert any(0 < n < N_QUERIES for n in answered)
-        code, _, err = finish(run_slow(out), tmp_path)
-        assert code == 0, err
-        lines = rankings(tmp_path / out)
-        assert scores(tmp_path / out) == scores(tmp_path / "whole")
-        assert dict(lines) == dict(rankings(tmp_path / "whole"))
-        assert len(lines) == N_QUERIES
+    chance, answered = random.Random(20240229), [0]
+    for n in sorted(chance.sample(range(1, N_QUERIES - 32), 3)):
+        process = start(run_slow(), tmp_path, SLOW_SECONDS="0.002")
+        while process.poll() is None and answered[-1] <= n:
+            time.sleep(chance.uniform(0, 0.05))
+            answered.append(len(rankings(tmp_path / "runs")))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert process.returncode in (-signal.SIGKILL, 0)  # 0: it was quicker than we looked
+    assert any(0 < n < N_QUERIES for n in answered)
+    code, _, err = finish(run_slow(), tmp_path)
+    assert code == 0, err
+    lines = rankings(tmp_path / "runs")
+    assert scores(tmp_path / "runs") == scores(tmp_path / "whole")
+    assert dict(lines) == dict(rankings(tmp_path / "whole"))
+    assert len(lines) == N_QUERIES
 
 
 @pytest.mark.parametrize("kind", ["kill", "full"])

@@ -14,8 +14,8 @@ from tests.runs.processes import command, finish, start
 
 pytestmark = pytest.mark.slow
 
-KILLS = 4
-SECONDS = "0.01"
+KILLS = 3
+SECONDS = "0.005"
 
 SLOW = """
 import os, time
@@ -96,7 +96,7 @@ def test_killed_at_random_moments(tmp_path: Path, name: str) -> None:
     failed = sum(1 for query in QUESTIONS if query.id.endswith("7"))
     assert f"failed on {failed} of 144" in err
     chance = random.Random(20240229)
-    moments = [chance.randrange(30 * n + 1, 30 * n + 11) for n in range(KILLS)]
+    moments = [chance.randrange(40 * n + 1, 40 * n + 11) for n in range(KILLS)]
     stored = [_killed(tmp_path, name, "runs", moment) for moment in moments]
     assert stored == sorted(stored)
     assert 0 < stored[0] < stored[-1] < len(QUESTIONS)

@@ -11,10 +11,10 @@ from tests.runs.processes import command, finish, start
 SECONDS = 120
 
 SLOW = (
-    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1500000) "
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500000) "
     "SELECT count(*), {} FROM n"
 )
-"""Takes a good part of a second."""
+"""Takes a part of a second."""
 
 
 def _command(predictions: Path, out: str) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from target_bench.harness.sweeps import CellOutcome, Local, Sweep
 from tests.builders import Recorder
-from tests.harness.sweeps.workplace import TWELVE, contents, produced, ran, recorded, sweep, write
+from tests.harness.sweeps.workplace import SIX, contents, produced, ran, recorded, sweep, write
 from tests.runs.processes import ended, start, start_unforked
 
 pytestmark = pytest.mark.slow
@@ -30,8 +30,8 @@ def _run(folder: Path, text: str, workers: int = 2, **options: str) -> list[Cell
 
 
 def test_workers_change_nothing(folder: Path) -> None:
-    alone = _run(folder, TWELVE, 1, out="one")
-    beside = _run(folder, TWELVE, 2, out="two")
+    alone = _run(folder, SIX, 1, out="one")
+    beside = _run(folder, SIX, 2, out="two")
     assert contents(folder / "one") == contents(folder / "two")
     assert [outcome.scores for outcome in alone] == [outcome.scores for outcome in beside]
     assert set(produced(folder).values()) == {2}
@@ -39,10 +39,10 @@ def test_workers_change_nothing(folder: Path) -> None:
 
 def test_killed_at_random_moments(folder: Path) -> None:
     """Equal scores to the byte, and no recorded answer made again."""
-    write(folder, TWELVE.replace("0.004", "0.02"))
+    write(folder, SIX.replace("0.004", "0.02"))
     assert ran(folder, "--out", "whole", "--quiet")[0] == 0
     (folder / "produced").unlink()
-    moments = sorted(random.Random(20240229).sample(range(1, 12 * 12), 4))
+    moments = sorted(random.Random(20240229).sample(range(1, 6 * 12), 2))
     for moment in moments:
         process = start(sweep("--quiet"), folder)
         while sum(produced(folder).values()) < moment and process.poll() is None:
@@ -51,8 +51,8 @@ def test_killed_at_random_moments(folder: Path) -> None:
         process.communicate()
     assert ran(folder, "--quiet")[0] == 0
     assert contents(folder / "runs") == contents(folder / "whole")
-    assert len(recorded(folder / "runs")) == 12 * 12
-    assert 12 * 12 <= sum(produced(folder).values()) <= 12 * 12 + len(moments)
+    assert len(recorded(folder / "runs")) == 6 * 12
+    assert 6 * 12 <= sum(produced(folder).values()) <= 6 * 12 + len(moments)
 
 
 def test_lost_worker(folder: Path) -> None:
@@ -98,7 +98,7 @@ def test_cores_are_divided(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_interruption(folder: Path) -> None:
     """Exit code 130, no worker left, and the same command goes on."""
-    write(folder, TWELVE.replace("0.004", "0.02"))
+    write(folder, SIX.replace("0.004", "0.02"))
     process = start_unforked(sweep("--workers", "2"), folder)
     deadline = time.monotonic() + 60
     while sum(produced(folder).values()) < 5 and time.monotonic() < deadline:
@@ -115,16 +115,16 @@ def test_interruption(folder: Path) -> None:
         time.sleep(0.01)
     assert not any(map(_lives, workers))
     kept = dict(produced(folder))
-    write(folder, TWELVE.replace("0.004", "0.02"))
+    write(folder, SIX.replace("0.004", "0.02"))
     assert ran(folder, "--workers", "2", "--quiet")[0] == 0
     again = produced(folder)
-    assert len(again) == 36 * 4
+    assert len(again) == 36 * 2
     assert sum(again[answer] > n for answer, n in kept.items()) <= 2  # one a worker was being made
 
 
 def test_workers_end_with_the_sweep(folder: Path) -> None:
     """Also when it is killed alone."""
-    write(folder, TWELVE.replace("0.004", "0.2"))
+    write(folder, SIX.replace("0.004", "0.2"))
     process = start_unforked(sweep("--workers", "2", "--quiet"), folder)
     deadline = time.monotonic() + 60
     while not produced(folder) and time.monotonic() < deadline:

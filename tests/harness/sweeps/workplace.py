@@ -105,6 +105,9 @@ top_k: [1, 5]
 """
 """Three retrievers and four generators."""
 
+SIX = TWELVE.replace("[a, b, c, d]", "[a, b]")
+"""Three retrievers and two generators."""
+
 
 def write(folder: Path, text: str) -> Path:
     """Write the plug-ins and ``sweep.yaml``."""
