@@ -61,17 +61,19 @@ def _examples(release: Release, split: str) -> dict[str, Example]:
 def _example(place: str, record: Any) -> Example:
     try:
         statements, labels, caption = record
+        pairs = list(zip(statements, labels, strict=True))
     except (TypeError, ValueError) as error:
-        raise DataError(f"{place}: expected [statements, labels, caption]") from error
+        raise DataError(
+            f"{place}: expected [statements, labels, caption], with a label for each statement"
+        ) from error
+    for statement, label in pairs:
+        if not isinstance(statement, str) or label not in (0, 1):
+            raise DataError(
+                f"{place}: expected statements as texts and labels that are 0 or 1, found "
+                f"{statement!r:.80} with {label!r:.80}"
+            )
     if not isinstance(caption, str):
         raise DataError(f"{place}: the caption should be text, but is {caption!r:.80}")
-    if not isinstance(statements, list) or not all(isinstance(s, str) for s in statements):
-        raise DataError(f"{place}: the statements should be a list of texts")
-    if not isinstance(labels, list) or len(labels) != len(statements):
-        raise DataError(f"{place}: {len(statements)} statements need as many labels")
-    for label in labels:
-        if label not in (0, 1):
-            raise DataError(f"{place}: a label is 0 or 1, not {label!r}")
     return statements, labels, caption
 
 

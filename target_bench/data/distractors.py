@@ -70,20 +70,17 @@ def parse(spec: str) -> DistractorSpec:
             f"distractors {spec!r}: write all settings with commas between them: {whole!r}"
         )
     settings = parse_settings(rest, spec)
+    split, n, seed, near = map(settings.get, SETTINGS)
+    for setting, value, is_valid, expected in (
+        ("n", n, type(n) is int and n > 0, "a whole number from 1"),
+        ("seed", seed, type(seed) is int, "a whole number"),
+        ("near_copies", near, near in get_args(NearCopies), " or ".join(get_args(NearCopies))),
+    ):
+        if value is not None and not is_valid:
+            raise ConfigError(f"distractors {spec!r}: {setting}={value!r} should be {expected}")
     own = [f"{k}={v}" for k, v in written_settings(rest, spec).items() if k not in SETTINGS]
-    split, n, seed = settings.get("split"), settings.get("n"), settings.get("seed", 0)
-    if n is not None and (type(n) is not int or n < 1):
-        raise ConfigError(f"distractors {spec!r}: n={n!r} should be a whole number from 1")
-    if type(seed) is not int:
-        raise ConfigError(f"distractors {spec!r}: seed={seed!r} should be a whole number")
-    near_copies = settings.get("near_copies")
-    if near_copies is not None and near_copies not in get_args(NearCopies):
-        raise ConfigError(
-            f"distractors {spec!r}: near_copies={near_copies!r} should be "
-            f"{' or '.join(get_args(NearCopies))}"
-        )
     corpus = f"{name}:{','.join(own)}" if own else name
-    return DistractorSpec(spec, corpus, None if split is None else str(split), n, seed, near_copies)
+    return DistractorSpec(spec, corpus, None if split is None else str(split), n, seed or 0, near)
 
 
 def divided(spec: str) -> tuple[str, str]:

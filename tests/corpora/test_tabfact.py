@@ -76,7 +76,7 @@ def test_tables_from_all_csv(tmp_path: Path, place: str) -> None:
     assert len(dataset.files) == 3
 
 
-PARTS = "expected [statements, labels, caption]"
+PARTS = "expected [statements, labels, caption], with a label for each statement"
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,12 @@ PARTS = "expected [statements, labels, caption]"
         ([["a"], [1], "x", "y"], PARTS),
         (None, PARTS),
         ([["a"], [1], None], "the caption should be text"),
-        (["a", [1], "x"], "the statements should be a list of texts"),
-        ([[5], [1], "x"], "the statements should be a list of texts"),
-        ([["a", "b"], [1], "x"], "2 statements need as many labels"),
-        ([["a"], 1, "x"], "1 statements need as many labels"),
-        *(([["a"], [x], "x"], f"a label is 0 or 1, not {x!r}") for x in (2, "1", None, [1])),
+        ([["a", "b"], [1], "x"], PARTS),
+        ([["a"], 1, "x"], PARTS),
+        *(
+            ([[text], [x], "x"], f"that are 0 or 1, found {text!r} with {x!r}")
+            for text, x in ((5, 1), ("a", 2), ("a", "1"), ("a", None), ("a", [1]))
+        ),
     ],
 )
 def test_broken_example(tmp_path: Path, example: object, fault: str) -> None:

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,7 @@ from target_bench import corpora
 from target_bench.core import registry
 from target_bench.core.errors import DataError, PluginError
 from target_bench.core.files import CACHE_VARIABLE
-from target_bench.core.release import Release
-from target_bench.core.schema import Dataset, Table
+from target_bench.core.schema import Dataset
 from target_bench.corpora.ottqa import OTTQA
 from target_bench.data import cache
 from target_bench.data.load import loader, read_tables
@@ -92,22 +91,6 @@ def test_one_changed_byte(folder: Path) -> None:
     assert next(iter(_load(folder).corpus["0", "Cup_0"].rows)) == ["2001", "Eve Cup_0"]
 
 
-def test_source_that_changes_while_it_is_read(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, place: Path
-) -> None:
-    """What was read under the old hash is not kept."""
-    read = OTTQA.tables
-
-    def changing(self: OTTQA, release: Release, split: str) -> Iterator[Table]:
-        yield from read(self, release, split)
-        write_ottqa(folder, TABLES[:1], QUESTIONS)
-
-    monkeypatch.setattr(OTTQA, "tables", changing)
-    with pytest.raises(DataError, match="files there changed while they were read"):
-        _load(folder)
-    assert not list(place.iterdir())
-
-
 def test_database_whose_log_grows(tmp_path: Path) -> None:
     """What a writer has committed is in the log beside the file, which stays as it is."""
     write_queries(tmp_path / "queries.jsonl", [asked("t")])
@@ -177,27 +160,6 @@ def _python(code: str, *arguments: object) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
-FULL = """
-import resource, sys
-from target_bench import corpora
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-dataset = corpora.load("ottqa", data_dir=sys.argv[1])
-print(len(list(dataset.corpus)), *dataset.notes, sep="|")
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs resource limits")
-def test_full_disk(tmp_path: Path, place: Path) -> None:
-    """Where 100 kB can be written: the corpus is read into memory, and nothing is left."""
-    rows = [[["x" * 100, []], ["y", []]]] * 1000
-    large = [ottqa_table(f"Cup_{i}", data=rows) for i in range(12)]
-    folder = write_ottqa(tmp_path / "large", large, QUESTIONS)
-    n, note = _python(FULL, folder).split("|")
-    assert n == "12"
-    assert f"the cache {place.parent} cannot be written (" in note
-    assert not [*place.parent.rglob(".new*")]
-
-
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -264,39 +226,6 @@ def test_processes_at_once(folder: Path, tmp_path: Path, place: Path) -> None:
         assert (fingerprint, n) == (expected, 2)
     _load(folder)
     assert [entry.source for entry in cache.entries()] == [str(folder)] * 2
-
-
-GROWTH = """
-import sys
-from pathlib import Path
-from target_bench.data.formats import detect
-from target_bench.data.load import read_tables
-
-def kilobytes():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
-
-def read(folder):
-    return read_tables(detect.of_path(folder), folder, "test").value
-
-read(Path(sys.argv[1]) / "small")
-before = kilobytes()
-print(sum(len(table.rows) for table in read(Path(sys.argv[1]) / "large")), kilobytes() - before)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="measured as Linux shows it")
-def test_memory_is_bounded_by_the_stream(tmp_path: Path) -> None:
-    """10,000 tables of 3 KB: some 30 MB of text, 100 MB as Python objects."""
-    grid = [["a", "b", "c"], *(["cell of a table", str(i), "another cell"] for i in range(60))]
-    for name, n in (("small", 20), ("large", 10_000)):
-        path = tmp_path / name / "corpus" / "test.jsonl"
-        path.parent.mkdir(parents=True)
-        lines = (json.dumps({"table_id": i, "table": grid}) + "\n" for i in range(n))
-        path.write_text("".join(lines))
-    n_rows, kilobytes = map(int, _python(GROWTH, tmp_path).split())
-    assert n_rows == 10_000 * 60
-    assert kilobytes < 45_000
 
 
 def test_code_that_reads_corpora_is_a_part_of_entries(
