@@ -43,7 +43,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sizes", default=SIZES)
     parser.add_argument("--retrievers", nargs="+", default=RETRIEVERS)
     parser.add_argument("--limit", type=int, help="only the first questions of each corpus")
-    parser.add_argument("--near-copies", choices=("out", "credited", "kept"), default="out")
+    parser.add_argument("--near-copies", choices=("out", "kept"), default="out")
     parser.add_argument("--out", type=Path, default=Path("runs/distractors"))
     return parser.parse_args()
 

@@ -11,7 +11,7 @@ stays a part of every larger one.
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
@@ -26,10 +26,10 @@ from target_bench.core.schema import (
 )
 from target_bench.core.settings import parse_settings, written_settings
 from target_bench.data.near_copies import GoldTables
-from target_bench.data.tables import Digest, HashedCorpus, digests_of, fingerprint
+from target_bench.data.tables import Digest, HashedCorpus, digests_of
 
-NearCopies = Literal["out", "credited", "kept"]
-"""What becomes of near-copies of gold tables: left out, credited as them, kept as they are."""
+NearCopies = Literal["out", "kept"]
+"""What becomes of near-copies of gold tables: left out, or kept and counted."""
 
 _BEFORE_SETTINGS = re.compile(r":(?=\s*[^\W\d]\w*\s*=)")
 
@@ -106,7 +106,7 @@ class MixedCorpus(HashedCorpus):
         drawn_ids: the distractors as they are called here, in corpus order.
         drawn_databases: their databases by the source's names, and by those they have here.
         near_copies: the near-copies of gold tables that were met among the drawn tables.
-        credited: near-copy -> the table that it counts as.
+        notes: what a user should know about the mixture.
 
     Raises:
         ConfigError: more tables were asked for than there are.
@@ -120,36 +120,36 @@ class MixedCorpus(HashedCorpus):
         spec: DistractorSpec,
         gold: Collection[TableId] = (),
     ) -> None:
-        self.base = base
-        self._source = source
-        known = base.positions
+        self.base, self._source = base, source
+        known, ours, theirs = base.positions, digests_of(base), digests_of(source)
         new_ids = list(source.ids) if same else _renamed(source, base)
         candidates = [i for i, table_id in enumerate(new_ids) if table_id not in known]
-        self._left_out = [
-            (i, known[table_id]) for i, table_id in enumerate(new_ids) if table_id in known
-        ]
+        taken = [(i, known[table_id]) for i, table_id in enumerate(new_ids) if table_id in known]
+        there = sum(theirs[i] == ours[place] for i, place in taken)
+        left_out = {
+            "are in the corpus already": there,
+            "have the id of another table of the corpus": len(taken) - there,
+        }
         n = len(candidates) if spec.n is None else spec.n
         if n > len(candidates) or not candidates:
-            left_out = ", ".join(f"{n} more {what}" for what, n in self._reasons().items() if n)
-            more = f" ({left_out})" if left_out else ""
+            reasons = ", ".join(f"{n} more {what}" for what, n in left_out.items() if n)
             raise ConfigError(
                 f"distractors {spec.text!r}: {spec.n or 'all'} tables were asked for, but there "
-                f"are {len(candidates)}{more}"
+                f"are {len(candidates)}{f' ({reasons})' if reasons else ''}"
             )
         hashes = {i: _hash(spec.seed, source.ids[i]) for i in candidates}
         drawn = sorted(candidates, key=lambda i: hashes[i][0])[:n]
-        self._spec, self._n_drawn = spec, n
-        near = self._near_copies_among(drawn, gold) if spec.near_copies else {}
+        near: dict[int, tuple[TableId, float]] = {}
+        if spec.near_copies:
+            gold_tables = GoldTables(base[table_id] for table_id in base.ids if table_id in gold)
+            nearest = ((i, gold_tables.nearest(source[source.ids[i]])) for i in drawn)
+            near = {i: copy for i, copy in nearest if copy is not None}
         self.near_copies = tuple(
             NearCopy(new_ids[i], gold_id, round(similarity, 4))
             for i, (gold_id, similarity) in sorted(near.items())
         )
         if spec.near_copies == "out":
             drawn = [i for i in drawn if i not in near]
-        self.credited: Mapping[TableId, TableId] = {
-            **(base.credited if isinstance(base, MixedCorpus) else {}),
-            **{n.id: n.gold for n in self.near_copies if spec.near_copies == "credited"},
-        }
         own = [((i + 0.5) / len(base), 0, i, t) for i, t in enumerate(base.ids)]
         others = [(hashes[i][1] / 2**64, 1, i, new_ids[i]) for i in drawn]
         merged = sorted(own + others)
@@ -159,6 +159,17 @@ class MixedCorpus(HashedCorpus):
         self.drawn_databases = {
             source.ids[i].database_id: new_ids[i].database_id for i in sorted(drawn)
         }
+        contents = {digest.content for digest in ours}
+        fate = "were left out" if spec.near_copies == "out" else "were kept"
+        counts = {
+            **{f"{what} and were left out": count for what, count in left_out.items()},
+            f"{f'of {n:,} drawn ' * (spec.near_copies == 'out')}are near-copies of gold tables "
+            f"and {fate}": len(near),
+            "have header and rows of a table of the corpus (recall[dup] credits them)": sum(
+                theirs[i].content in contents for i in drawn
+            ),
+        }
+        self.notes = [f"{count} tables {what}" for what, count in counts.items() if count]
 
     def __iter__(self) -> Iterator[Table]:
         return map(self._at, range(len(self._ids)))
@@ -182,63 +193,6 @@ class MixedCorpus(HashedCorpus):
         """One a table, in corpus order."""
         parts = (digests_of(self.base), digests_of(self._source))
         return [parts[part][i] for part, i in self._places]
-
-    @cached_property
-    def groups(self) -> Sequence[int]:
-        """For each table the place of the first with the same header and rows, or credited as it.
-
-        A credited near-copy is in the group of its gold table.
-        """
-        groups = list(super().groups)
-        for table_id, gold_id in self.credited.items():
-            groups[self.positions[table_id]] = groups[self.positions[gold_id]]
-        return tuple(groups)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of the content, as for every corpus, and of what is credited as what."""
-        if not self.credited:
-            return fingerprint(self.ids, self.digests)
-        pairs = sorted(self.credited.items())
-        text = "\0".join([fingerprint(self.ids, self.digests), *(f"{a}\0{b}" for a, b in pairs)])
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-    def _near_copies_among(
-        self, drawn: Iterable[int], gold: Collection[TableId]
-    ) -> dict[int, tuple[TableId, float]]:
-        """Return drawn near-copy, by its place in the source -> gold table and similarity."""
-        gold_tables = GoldTables(
-            self.base[table_id] for table_id in self.base.ids if table_id in gold
-        )
-        nearest = ((i, gold_tables.nearest(self._source[self._source.ids[i]])) for i in drawn)
-        return {i: copy for i, copy in nearest if copy is not None}
-
-    def _reasons(self) -> dict[str, int]:
-        """Return why tables of the source cannot be drawn, and how many for each reason."""
-        ours, theirs = digests_of(self.base), digests_of(self._source)
-        there = sum(theirs[i] == ours[place] for i, place in self._left_out)
-        return {
-            "are in the corpus already": there,
-            "have the id of another table of the corpus": len(self._left_out) - there,
-        }
-
-    def notes(self) -> list[str]:
-        """Return notes for the user about the mixture."""
-        left_out = {f"{what} and were left out": n for what, n in self._reasons().items()}
-        own = {digest.content for digest in digests_of(self.base)}
-        pairs = zip(self._places, self.digests, strict=True)
-        copies = sum(1 for (part, _), digest in pairs if part and digest.content in own)
-        near = {
-            "out": f"of {self._n_drawn:,} drawn are near-copies of gold tables and were left out",
-            "credited": "are near-copies of gold tables (recall[dup] credits them)",
-            "kept": "are near-copies of gold tables and were kept",
-        }
-        counts = {
-            **left_out,
-            near[self._spec.near_copies or "kept"]: len(self.near_copies),
-            "have header and rows of a table of the corpus (recall[dup] credits them)": copies,
-        }
-        return [f"{n} tables {what}" for what, n in counts.items() if n]
 
 
 def _renamed(source: Corpus, base: Corpus) -> list[TableId]:

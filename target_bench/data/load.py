@@ -169,7 +169,7 @@ def _mixed(
     spec = replace(spec, near_copies=spec.near_copies or default)
     gold = {table_id for query in dataset.queries for table_id in query.gold}
     corpus = mixing.MixedCorpus(dataset.corpus, tables.value, same, spec, gold)
-    notes = (*tables.notes, *corpus.notes())
+    notes = (*tables.notes, *corpus.notes)
     origin = f"{plugin.info.name} {split}"
     files = {f"{origin}: {name}": sha256 for name, sha256 in tables.files.items()}
     there = read_databases(plugin, folder, split)

@@ -134,7 +134,7 @@ def test_another_split(ottqa: Path) -> None:
         ("seed=x", "seed='x' should be a whole number"),
         ("seed=false", "seed=False should be a whole number"),
         ("colour=red", "corpus ottqa: unknown setting 'colour'. Known: passages."),
-        ("near_copies=all", "near_copies='all' should be out or cred"),
+        ("near_copies=all", "near_copies='all' should be out or kept"),
         ("n=1,n=2", "n is set twice"),
     ],
 )
@@ -189,31 +189,13 @@ def films(tmp_path: Path) -> Path:
     [
         ("out", "z", "1 tables of 2 drawn are near-copies of gold tables and were left out"),
         ("kept", "oz", "1 tables are near-copies of gold tables and were kept"),
-        ("credited", "oz", "1 tables are near-copies of gold tables (recall[dup] credits them)"),
     ],
 )
 def test_near_copies(films: Path, setting: str, ids: str, note: str) -> None:
-    """They are counted and listed; only credited ones are in the group of their gold table."""
+    """They are counted and listed."""
     dataset = corpora.load(films, distractors=[f"{films.parent}/more:near_copies={setting}"])
     (added,) = dataset.distractors
     assert sorted(i.table_id[0] for i in added.ids) == sorted(ids)
     assert added.notes == (note,)
     (near,) = added.near_copies
     assert (near.id.table_id, near.gold.table_id, near.similarity) == ("older", "films", 0.75)
-    groups = dict(zip(dataset.corpus.ids, dataset.corpus.groups, strict=True))
-    older = groups.get(TableId("0", "older"))
-    assert (older == groups[TableId("0", "films")]) == (setting == "credited")
-
-
-def test_near_copies_are_part_of_the_identity(films: Path) -> None:
-    """What is credited stays so when more is mixed in."""
-    more = f"{films.parent}/more"
-    mixed = [
-        corpora.load(films, distractors=[f"{more}{setting}"]).corpus
-        for setting in ("", ":near_copies=kept", ":near_copies=credited", ":near_copies=out")
-    ]
-    assert [len(corpus) for corpus in mixed] == [4, 4, 4, 3]
-    assert len({corpus.fingerprint for corpus in mixed}) == 3
-    both = corpora.load(films, distractors=[f"{more}:near_copies=credited", "mini:n=2"]).corpus
-    groups = dict(zip(both.ids, both.groups, strict=True))
-    assert groups[TableId("0", "older")] == groups[TableId("0", "films")]
