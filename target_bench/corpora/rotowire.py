@@ -61,13 +61,8 @@ class RotoWire(CorpusLoader):
         self, release: Release, split: str
     ) -> Iterator[tuple[int, str, str, tuple[AnswerTable, ...]]]:
         for number, place, text, data in lines(release, "rotowire", split):
-            tables = _read(place, data)
-            if are_of_size(tables, self._smallest):
-                yield number, text, data, tables
-
-
-def _read(place: str, data: str) -> tuple[AnswerTable, ...]:
-    read = read_tables(data, "text")
-    if read.error is not None:
-        raise DataError(f"{place}: no table can be read ({read.error}): {data!r:.80}")
-    return read.tables
+            read = read_tables(data, "text")
+            if read.error is not None:
+                raise DataError(f"{place}: no table can be read ({read.error}): {data!r:.80}")
+            if are_of_size(read.tables, self._smallest):
+                yield number, text, data, tuple(read.tables)

@@ -65,24 +65,17 @@ class StrucBench(CorpusLoader):
             )
 
     def _records(self, release: Release, split: str) -> Iterator[tuple[Any, ...]]:
-        for place, name, kind, record in _records(release, split):
-            tables = _read(place, kind, record)
-            if are_of_size(tables, self._smallest):
-                yield place, name, kind, record, tables
-
-
-def _records(release: Release, split: str) -> Iterator[tuple[str, str, TableFormat, Any]]:
-    names = {kind: f"{kind}_{split}.json" for kind in _KINDS}
-    paths = {kind: path for kind, name in names.items() if (path := release.find(name))}
-    if not paths:
-        release.require(*names.values())
-    for kind, path in paths.items():
-        for number, (place, record) in enumerate(release.json_list(path)):
-            yield place, f"{kind}/{number}", _KINDS[kind], record
-
-
-def _read(place: str, kind: TableFormat, record: Any) -> Any:
-    read = read_tables(field(record, "output", str, place), kind)
-    if read.error is not None:
-        raise DataError(f"{place}: no table can be read in its output as {kind} ({read.error})")
-    return read.tables
+        names = {kind: f"{kind}_{split}.json" for kind in _KINDS}
+        paths = {kind: path for kind, name in names.items() if (path := release.find(name))}
+        if not paths:
+            release.require(*names.values())
+        for kind, path in paths.items():
+            for number, (place, record) in enumerate(release.json_list(path)):
+                read = read_tables(field(record, "output", str, place), _KINDS[kind])
+                if read.error is not None:
+                    raise DataError(
+                        f"{place}: no table can be read in its output as {_KINDS[kind]} "
+                        f"({read.error})"
+                    )
+                if are_of_size(read.tables, self._smallest):
+                    yield place, f"{kind}/{number}", _KINDS[kind], record, read.tables

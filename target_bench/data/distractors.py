@@ -11,9 +11,8 @@ stays a part of every larger one.
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from target_bench.core.errors import ConfigError
@@ -21,12 +20,11 @@ from target_bench.core.schema import (
     NO_DATABASE,
     Corpus,
     NearCopy,
-    Table,
     TableId,
 )
 from target_bench.core.settings import parse_settings, written_settings
 from target_bench.data.near_copies import GoldTables
-from target_bench.data.tables import Digest, HashedCorpus, digests_of
+from target_bench.data.tables import CorpusView, Digest, digests_of
 
 NearCopies = Literal["out", "kept"]
 """What becomes of near-copies of gold tables: left out, or kept and counted."""
@@ -89,7 +87,7 @@ def divided(spec: str) -> tuple[str, str]:
     return name, "".join(settings)
 
 
-class MixedCorpus(HashedCorpus):
+class MixedCorpus(CorpusView):
     """A corpus with tables of another one among its own.
 
     Args:
@@ -120,7 +118,7 @@ class MixedCorpus(HashedCorpus):
         spec: DistractorSpec,
         gold: Collection[TableId] = (),
     ) -> None:
-        self.base, self._source = base, source
+        self.base = base
         known, ours, theirs = base.positions, digests_of(base), digests_of(source)
         new_ids = list(source.ids) if same else _renamed(source, base)
         candidates = [i for i, table_id in enumerate(new_ids) if table_id not in known]
@@ -153,8 +151,8 @@ class MixedCorpus(HashedCorpus):
         own = [((i + 0.5) / len(base), 0, i, t) for i, t in enumerate(base.ids)]
         others = [(hashes[i][1] / 2**64, 1, i, new_ids[i]) for i in drawn]
         merged = sorted(own + others)
-        self._places = [(part, i) for _, part, i, _ in merged]
-        self._ids = tuple(table_id for *_, table_id in merged)
+        places = [(part, i) for _, part, i, _ in merged]
+        super().__init__((base, source), places, [table_id for *_, table_id in merged])
         self.drawn_ids = [table_id for _, part, _, table_id in merged if part]
         self.drawn_databases = {
             source.ids[i].database_id: new_ids[i].database_id for i in sorted(drawn)
@@ -170,29 +168,6 @@ class MixedCorpus(HashedCorpus):
             ),
         }
         self.notes = [f"{count} tables {what}" for what, count in counts.items() if count]
-
-    def __iter__(self) -> Iterator[Table]:
-        return map(self._at, range(len(self._ids)))
-
-    def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        return self._at(self.positions[table_id])
-
-    def _at(self, place: int) -> Table:
-        part, i = self._places[place]
-        if part == 0:
-            return self.base[self.base.ids[i]]
-        return replace(self._source[self._source.ids[i]], id=self._ids[place])
-
-    @property
-    def ids(self) -> Sequence[TableId]:
-        """The ids of all tables, in corpus order."""
-        return self._ids
-
-    @cached_property
-    def digests(self) -> Sequence[Digest]:
-        """One a table, in corpus order."""
-        parts = (digests_of(self.base), digests_of(self._source))
-        return [parts[part][i] for part, i in self._places]
 
 
 def _renamed(source: Corpus, base: Corpus) -> list[TableId]:

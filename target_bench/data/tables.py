@@ -110,6 +110,49 @@ class MemoryCorpus(HashedCorpus):
         return tuple(map(digest_of, self._tables))
 
 
+class CorpusView(HashedCorpus):
+    """Tables of other corpora in an order of their own, which are read when they are asked for.
+
+    Args:
+        parts: the corpora.
+        places: of each table its corpus, by its place among them, and its place in that corpus.
+        ids: how the tables are called here.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Corpus],
+        places: Sequence[tuple[int, int]],
+        ids: Iterable[TableId],
+    ) -> None:
+        self._parts = parts
+        self._places = places
+        self._ids = tuple(ids)
+
+    def __iter__(self) -> Iterator[Table]:
+        return map(self._at, range(len(self._ids)))
+
+    def __getitem__(self, table_id: tuple[str, str]) -> Table:
+        return self._at(self.positions[table_id])
+
+    def _at(self, place: int) -> Table:
+        part, i = self._places[place]
+        table = self._parts[part][self._parts[part].ids[i]]
+        own = self._ids[place]
+        return table if own == table.id else replace(table, id=own)
+
+    @property
+    def ids(self) -> Sequence[TableId]:
+        """The ids of all tables, in corpus order."""
+        return self._ids
+
+    @cached_property
+    def digests(self) -> Sequence[Digest]:
+        """One a table, in corpus order."""
+        digests = [digests_of(part) for part in self._parts]
+        return [digests[part][i] for part, i in self._places]
+
+
 def _own_table(table: Table) -> Table:
     """Return a table whose context and lists are its own: who changes them changes no other's."""
     rows = table.rows  # of another kind, such as those in a database, they cannot be changed

@@ -8,16 +8,15 @@ questions are drawn is decided by a hash of seed and id.
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
+from target_bench.core.schema import Corpus, Dataset, Query, TableId
 from target_bench.core.settings import parse_settings, written_settings
 from target_bench.data.distractors import divided
 from target_bench.data.near_copies import GoldTables
-from target_bench.data.tables import Digest, HashedCorpus, digests_of
+from target_bench.data.tables import CorpusView
 
 _SHARE, _SEED = SETTINGS = ("unanswerable", "unanswerable_seed")
 """What any corpus takes."""
@@ -125,7 +124,7 @@ def _hash(seed: int, name: str) -> bytes:
     return hashlib.blake2b(text, digest_size=16).digest()
 
 
-class PartOfCorpus(HashedCorpus):
+class PartOfCorpus(CorpusView):
     """Some tables of a corpus, in its order.
 
     Args:
@@ -135,21 +134,4 @@ class PartOfCorpus(HashedCorpus):
 
     def __init__(self, base: Corpus, ids: Sequence[TableId]) -> None:
         self.base = base
-        self._ids = tuple(ids)
-
-    def __iter__(self) -> Iterator[Table]:
-        return (table for table in self.base if table.id in self.positions)
-
-    def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        return self.base[self._ids[self.positions[table_id]]]
-
-    @property
-    def ids(self) -> Sequence[TableId]:
-        """The ids of all tables, in corpus order."""
-        return self._ids
-
-    @cached_property
-    def digests(self) -> Sequence[Digest]:
-        """One a table, in corpus order."""
-        digests = dict(zip(self.base.ids, digests_of(self.base), strict=True))
-        return [digests[table_id] for table_id in self._ids]
+        super().__init__((base,), [(0, base.positions[table_id]) for table_id in ids], ids)

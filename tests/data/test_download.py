@@ -189,12 +189,6 @@ def test_a_connection_that_is_lost_amid_a_file(server: Server) -> None:
     assert not server.cut
 
 
-def test_a_pinned_commit_that_is_gone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Server, "commits", lambda *_: ["e" * 40])
-    with pytest.raises(DataError, match="spider-corpus-test: the commit 0a79688 is not there"):
-        load("spider", "test")
-
-
 @pytest.mark.parametrize("path", ["../../../x/escaped", "a\0b/escaped", "\x1b[2J/escaped"])
 def test_a_path_that_leaves_the_folder(server: Server, tmp_path: Path, path: str) -> None:
     copies = server.copies["target-benchmark/bird-corpus-validation"]

@@ -75,13 +75,6 @@ def test_pandas_missing_values_times_and_periods() -> None:
         from_dataframe({"t": frame}, QUERIES)
 
 
-def test_ids_as_text() -> None:
-    dataset = from_dataframe({5: COLUMNS}, [asked("5")], context={5: {"title": "Five"}})  # type: ignore[dict-item]
-    assert dataset.corpus["0", "5"].context == {"title": "Five"}
-    with pytest.raises(DataError, match="table 0/5 occurs twice"):
-        from_dataframe({5: COLUMNS, "5": COLUMNS}, [asked("5")])  # type: ignore[dict-item]
-
-
 def test_context() -> None:
     """A table without a title is called by its id."""
     context: dict[str, dict[str, Any]] = {

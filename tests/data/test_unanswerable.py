@@ -9,16 +9,9 @@ from target_bench import evaluate
 from target_bench.core.errors import ConfigError
 from target_bench.corpora import load
 from target_bench.data.near_copies import GoldTables
-from target_bench.data.unanswerable import Draw, of_spec
 from target_bench.runs.corpus_tables import changes_since
 from tests.builders import Record
 from tests.data.written import write_own
-
-
-def test_other_settings_are_the_corpus_s() -> None:
-    spec = "infotabs:language=de,unanswerable=0.1,unanswerable_seed=3"
-    assert of_spec(spec) == ("infotabs:language=de", Draw(0.1, 3))
-    assert of_spec("infotabs:language=de") == ("infotabs:language=de", None)
 
 
 def test_draw() -> None:

@@ -133,10 +133,6 @@ SCHEMAS: list[Record] = [
     {"_id": "dw__building_names", "title": "", "text": MARKDOWN},
     {"_id": "zoo__rooms", "title": "Cages", "text": ROOMS},
 ]
-COLUMNS: list[Record] = [
-    {"_id": "dw__rooms__room_key", "title": "", "text": "int, such as 1 and 2"},
-    {"_id": "zoo__rooms__key", "title": "", "text": "int"},
-]
 
 
 def test_schemas_of_databases(tmp_path: Path) -> None:
@@ -156,12 +152,3 @@ def test_schemas_of_databases(tmp_path: Path) -> None:
         assert dataset.notes == ("the ids of corpus.jsonl are read as database__table",)
     lines = [line for (line,) in dataset.corpus["dw", "rooms"].rows]
     assert lines == ROOMS.replace("\n\n", "\n").splitlines()
-
-
-def test_columns_of_databases(tmp_path: Path) -> None:
-    """A column-level subset: each column is known by its own name and that of its table."""
-    dataset = corpora.load(_write(tmp_path, COLUMNS, qrels=f"{HEADER}q2\tdw__rooms__room_key\t1\n"))
-    assert dataset.corpus.ids == (TableId("dw", "rooms__room_key"), TableId("zoo", "rooms__key"))
-    assert [t.context["title"] for t in dataset.corpus] == ["rooms / room_key", "rooms / key"]
-    (query,) = dataset.queries
-    assert (query.gold, query.database_id) == ((TableId("dw", "rooms__room_key"),), "dw")

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench import Query, Table, TableId, corpora
+from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.release import CorpusLoader, Release
-from target_bench.core.schema import CorpusInfo
+from target_bench.core.release import Release
 from target_bench.data.formats.csv_files import DELIMITERS, FileSettings, read_csv
-from target_bench.data.load import read
 from target_bench.data.tables import rectangular
 from tests.data.strategies import any_cell, any_text
 from tests.data.written import asked, write_own
@@ -183,23 +180,3 @@ def test_ragged_csv(
         (note,) = (note for note in dataset.notes if "rows are not" in note)
         assert note.startswith(f"{NOTE}{n} (the first: {tmp_path / 'tables' / 't.csv'}, {first}")
         assert note.endswith("Is a cell that holds the separator without quotes?)")
-
-
-class Loose(CorpusLoader):
-    """A loader of somebody else's, whose rows are as they come."""
-
-    info = CorpusInfo("loose", "Loose", ("retrieval",), ("test",), "CC0", "none", "none")
-
-    def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """One table."""
-        yield Table(TableId("0", "t"), ("a", "b"), [(1,), (1, 2, 3)], {"title": "T"})
-
-    def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """One question."""
-        yield Query("q", "?", (TableId("0", "t"),))
-
-
-def test_ragged_tables_of_a_plug_in(tmp_path: Path) -> None:
-    dataset = read(Loose(), tmp_path, "test")
-    assert dataset.corpus["0", "t"].rows == [[1, None, None], [1, 2, 3]]
-    assert any(f"{NOTE}2 (the first: table 0/t, row 1: 1 cell" in note for note in dataset.notes)

@@ -1,7 +1,7 @@
 """Workbooks: sheets, merged cells, headers of several rows, rows before the header."""
 
 import zipfile
-from datetime import datetime, time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +51,6 @@ def test_a_sheet_is_a_table_with_typed_cells(path: Path) -> None:
     ]
     assert type(table.rows[0][6]) is bool
     assert (table.sheet, table.grid, table.preamble, notes) == ("S", None, "", [])
-
-
-def test_every_sheet_but_empty_ones(path: Path) -> None:
-    sheets = {"A": BOOK["Sales"], "none": [], "B": BOOK["Sales"]}
-    assert [table.sheet for table in _read(write_workbook(path, sheets))[0]] == ["A", "B"]
 
 
 def test_rows_before_the_header(path: Path) -> None:
@@ -143,15 +138,6 @@ def test_repeated_cells_of_opendocument_have_a_limit(tmp_path: Path) -> None:
     assert _grid(table) == [["1", "1"], [1, 1], [1, 1]]
     with pytest.raises(DataError, match="at most 20,000,000 cells are read"):
         _read(written(1_000_000, 1_000))
-
-
-def test_errors_and_times(tmp_path: Path) -> None:
-    """An error is an empty cell."""
-    rows: Rows = [["t", "x", "y"], [time(3, 4, 5), "#N/A", "a"]]
-    for name in ("t.xls", "t.xlsx"):
-        (table,), _ = _read(write_workbook(tmp_path / name, {"S": rows}))
-        assert table.rows[0][0] == "03:04:05"
-    assert list(table.rows[0]) == ["03:04:05", None, "a"]
 
 
 def test_the_content_decides_which_kind_of_workbook_it_is(path: Path, tmp_path: Path) -> None:
