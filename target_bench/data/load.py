@@ -394,8 +394,6 @@ def folder_of(
         DataError: there is none; the message says how to get the data.
         TargetBenchError: a download failed.
     """
-    from target_bench.data import download
-
     info = plugin.info
     name = plugin.folder or info.name
     split = split or info.splits[0]
@@ -410,6 +408,8 @@ def folder_of(
     root = os.environ.get(ENVIRONMENT)
     if root and (Path(root) / name).is_dir():
         return Path(root) / name
+    from target_bench.data import download
+
     if downloaded := download.ready(info.name, split):
         return downloaded
     if not info.files:
@@ -524,8 +524,9 @@ def read_databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[st
 
 def by_layout(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
     """Return the loader of TARGET's layout for a folder in it, else the given one."""
-    named = (folder.resolve(), *folder.glob("*"))
-    if plugin.embedded is not None or not any("corpus" in path.name for path in named):
+    if plugin.embedded is not None:
+        return plugin
+    if not any("corpus" in path.name for path in (folder.resolve(), *folder.glob("*"))):
         return plugin  # without looking further: all files of TARGET's layout are named so
     if not plugin.info.files and folder == _folder_of_code(plugin):
         return plugin
