@@ -535,17 +535,28 @@ _DEFINED: list[MetricDefinition] = []
 def _define(
     name: str,
     label: str,
-    description: str,
     cls: type[RetrievalMetric] = RetrievalMetric,
     group: str = "",
+    description: str = "",
     **fields: Any,
 ) -> Callable[[Statistics], Statistics]:
-    """Declare a metric by its statistics; ``fields`` are those of a ``MetricSpec``."""
+    """Declare a metric by its statistics.
+
+    Args:
+        name: of the metric.
+        label: as people call it.
+        cls: what it is.
+        group: of ``GROUPS``; empty for a metric of every corpus.
+        description: the definition; default: the docstring of the statistics.
+        **fields: other fields of a ``MetricSpec``.
+    """
     needs = (GROUPS[group],) if group else ()
-    fields = {"at_k": True, "needs": needs, **fields}
-    spec = MetricSpec(name, label, description, scores=RANKINGS, **fields)
+    more = {"at_k": True, "needs": needs, **fields}
 
     def declare(measure: Statistics) -> Statistics:
+        defined = description or _first_line(measure)
+        spec = MetricSpec(name, label, defined, scores=RANKINGS, **more)
+
         def make(k: int | None = None, depth: int | None = None) -> RetrievalMetric:
             return cls(spec, measure, k, depth)
 
@@ -555,80 +566,79 @@ def _define(
     return declare
 
 
-def _mean(name: str, label: str, description: str, **fields: Any) -> Callable[[Values], Values]:
-    """Declare a mean over all queries by the value of each."""
+def _mean(
+    name: str, label: str, description: str = "", **fields: Any
+) -> Callable[[Values], Values]:
+    """Declare a mean over all queries by the value of each; arguments as for ``_define``."""
 
     def declare(values: Values) -> Values:
         def measure(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
             return values(judged, k), np.ones(len(judged.gold))
 
-        _define(name, label, description, MeanOverSome, **fields)(measure)
+        defined = description or _first_line(values)
+        _define(name, label, MeanOverSome, description=defined, **fields)(measure)
         return values
 
     return declare
 
 
-@_mean("recall", "R", "mean over queries of gold tables found / gold tables", rank=1)
+def _first_line(function: Callable[..., Any]) -> str:
+    """Return the docstring of a metric as the definition that is published."""
+    line = (function.__doc__ or "").removesuffix(".")
+    return line[:1].lower() + line[1:]
+
+
+@_mean("recall", "R", rank=1)
 def _recall(judged: JudgedRankings, k: int) -> Floats:
+    """Mean over queries of gold tables found / gold tables."""
     return ratio(judged.hits(k), judged.gold)
 
 
-@_mean(
-    "recall[dup]",
-    "R[dup]",
-    "recall where a table with the gold table's header and rows counts as it",
-)
+@_mean("recall[dup]", "R[dup]")
 def _recall_or_copy(judged: JudgedRankings, k: int) -> Floats:
+    """Recall where a table with the gold table's header and rows counts as it."""
     return ratio(_floats(judged.matched_or_copy[:, :k].sum(axis=1)), judged.gold)
 
 
-@_define(
-    "recall_micro",
-    "R micro",
-    "gold tables found / gold tables, pooled",
-    source="TARGET's recall and accuracy",
-)
+@_define("recall_micro", "R micro", source="TARGET's recall and accuracy")
 def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    """Gold tables found / gold tables, pooled."""
     return judged.hits(k), _floats(judged.gold)
 
 
-@_mean("capped_recall", "capped R", "mean of gold tables found / min(gold tables, k)")
+@_mean("capped_recall", "capped R")
 def _capped_recall(judged: JudgedRankings, k: int) -> Floats:
+    """Mean of gold tables found / min(gold tables, k)."""
     return ratio(judged.hits(k), np.minimum(judged.gold, k))
 
 
-@_define(
-    "capped_recall[target]",
-    "capped R (TARGET)",
-    "gold tables found / min(gold tables, returned tables), pooled",
-    source="TARGET's capped recall",
-)
+@_define("capped_recall[target]", "capped R (TARGET)", source="TARGET's capped recall")
 def _capped_recall_target(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    """Gold tables found / min(gold tables, returned tables), pooled."""
     return judged.hits(k), np.minimum(judged.gold, judged.size(k))
 
 
-@_mean("full_recall", "all", "share of queries with all gold tables found")
+@_mean("full_recall", "all")
 def _full(judged: JudgedRankings, k: int) -> Floats:
+    """Share of queries with all gold tables found."""
     return _floats((judged.hits(k) == judged.gold) & (judged.gold > 0))
 
 
-@_mean("success", "hit", "share of queries with at least one gold table found")
+@_mean("success", "hit")
 def _success(judged: JudgedRankings, k: int) -> Floats:
+    """Share of queries with at least one gold table found."""
     return np.minimum(judged.hits(k), 1)
 
 
-@_mean("precision", "P", "mean of gold tables found / k")
+@_mean("precision", "P")
 def _precision(judged: JudgedRankings, k: int) -> Floats:
+    """Mean of gold tables found / k."""
     return judged.hits(k) / k
 
 
-@_mean(
-    "ndcg",
-    "nDCG",
-    "mean nDCG, binary gain, discount log2(rank + 1)",
-    source="Järvelin & Kekäläinen 2002",
-)
+@_mean("ndcg", "nDCG", source="Järvelin & Kekäläinen 2002")
 def _ndcg(judged: JudgedRankings, k: int) -> Floats:
+    """Mean nDCG, binary gain, discount log2(rank + 1)."""
     discounts = 1 / np.log2(np.arange(2, k + 2))
     if "gains" in judged.parts:  # the gain is the grade itself, as in trec_eval
         gains, highest = (part[:, :k] for part in judged.part("gains"))
@@ -638,129 +648,91 @@ def _ndcg(judged: JudgedRankings, k: int) -> Floats:
     return ratio(met @ discounts[: met.shape[1]], best[np.minimum(judged.gold, k)])
 
 
-@_mean("mrr", "MRR", "mean of 1 / rank of the first gold table", at_k=False, rank=3)
+@_mean("mrr", "MRR", at_k=False, rank=3)
 def _reciprocal_rank(judged: JudgedRankings, _k: int) -> Floats:
+    """Mean of 1 / rank of the first gold table."""
     hit = judged.matched > 0
     if not hit.shape[1]:
         return np.zeros(len(hit))
     return _floats(hit.any(axis=1) / (hit.argmax(axis=1) + 1.0))
 
 
-@_mean("map", "MAP", "mean average precision over all gold tables", at_k=False)
+@_mean("map", "MAP", at_k=False)
 def _average_precision(judged: JudgedRankings, _k: int) -> Floats:
+    """Mean average precision over all gold tables."""
     precision = np.cumsum(judged.matched, axis=1) / np.arange(1, judged.matched.shape[1] + 1)
     return ratio((precision * judged.matched).sum(axis=1), judged.gold)
 
 
-@_mean("r_precision", "R-precision", "mean precision at the number of gold tables", at_k=False)
+@_mean("r_precision", "R-precision", at_k=False)
 def _r_precision(judged: JudgedRankings, _k: int) -> Floats:
+    """Mean precision at the number of gold tables."""
     within = np.arange(judged.matched.shape[1]) < judged.gold[:, None]
     return ratio(_floats(np.sum(judged.matched * within, axis=1)), judged.gold)
 
 
-@_mean(
-    "recall[db]",
-    "DB",
-    "share of queries with a table of the gold database among the first k (TARGET's rule)",
-    group="databases",
-    rank=2,
-)
+@_mean("recall[db]", "DB", group="databases", rank=2)
 def _recall_of_database(judged: JudgedRankings, k: int) -> Floats:
+    """Share of queries with a table of the gold database among the first k (TARGET's rule)."""
     at, _ = judged.part("databases")
     return _floats((at > 0) & (at <= k))
 
 
-@_mean(
-    "mrr[db]",
-    "MRR (DB)",
-    "mean of 1 / rank of the gold database, databases ranked by their best tables",
-    group="databases",
-    at_k=False,
-)
+@_mean("mrr[db]", "MRR (DB)", group="databases", at_k=False)
 def _mrr_of_database(judged: JudgedRankings, _k: int) -> Floats:
+    """Mean of 1 / rank of the gold database, databases ranked by their best tables."""
     at, to = judged.part("databases")
     return ratio(_floats(at > 0), to)
 
 
-@_mean(
-    "recall[tables]",
-    "R tables",
-    "mean of gold tables found that are no passages / such gold tables",
-    group="passages",
-)
+@_mean("recall[tables]", "R tables", group="passages")
 def _recall_of_tables(judged: JudgedRankings, k: int) -> Floats:
+    """Mean of gold tables found that are no passages / such gold tables."""
     met, in_all = judged.part("passages")
     return ratio(judged.hits(k) - met[:, :k].sum(axis=1), judged.gold - in_all)
 
 
-@_define(
-    "recall[passages]",
-    "R passages",
-    "share of queries with one of their gold passages found, over queries with any",
-    MeanOverSome,
-    group="passages",
-)
+@_define("recall[passages]", "R passages", MeanOverSome, group="passages")
 def _recall_of_passages(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    """Share of queries with one of their gold passages found, over queries with any."""
     met, in_all = judged.part("passages")
     return _floats(met[:, :k].any(axis=1)), _floats(in_all > 0)
 
 
-@_mean(
-    "recall[both]",
-    "R both",
-    "share of queries with all gold tables found, and a gold passage if there is any",
-    group="passages",
-    rank=0,  # where a passage that is not needed is gold, recall misses it
-)
+@_mean("recall[both]", "R both", group="passages", rank=0)
 def _recall_of_both(judged: JudgedRankings, k: int) -> Floats:
+    """Share of queries with all gold tables found, and a gold passage if there is any."""
     passage, needed = _recall_of_passages(judged, k)
     return _floats((_recall_of_tables(judged, k) == 1) & (passage >= needed))
 
 
-@_mean(
-    "set_precision",
-    "set P",
-    "mean of gold tables returned / tables returned, 0 for no table",
-    group="sets",
-    at_k=False,
-)
+@_mean("set_precision", "set P", group="sets", at_k=False)
 def _set_precision(judged: JudgedRankings, k: int) -> Floats:
+    """Mean of gold tables returned / tables returned, 0 for no table."""
     return ratio(judged.hits(k), judged.size(k))
 
 
-_mean(
-    "set_recall",
-    "set R",
-    "mean of gold tables returned / gold tables",
-    group="sets",
-    at_k=False,
-)(_recall)
+@_mean("set_recall", "set R", group="sets", at_k=False)
+def _set_recall(judged: JudgedRankings, k: int) -> Floats:
+    """Mean of gold tables returned / gold tables."""
+    return _recall(judged, k)
 
 
-@_mean(
-    "set_f1",
-    "set F1",
-    "mean of 2 * gold tables returned / (tables returned + gold tables)",
-    group="sets",
-    at_k=False,
-)
+@_mean("set_f1", "set F1", group="sets", at_k=False)
 def _set_f1(judged: JudgedRankings, k: int) -> Floats:
+    """Mean of 2 * gold tables returned / (tables returned + gold tables)."""
     return ratio(2 * judged.hits(k), judged.size(k) + judged.gold)
 
 
-_mean(
-    "complete_recall",
-    "complete R",
-    "share of queries whose gold tables are all returned",
-    group="sets",
-    at_k=False,
-)(_full)
+@_mean("complete_recall", "complete R", group="sets", at_k=False)
+def _complete_recall(judged: JudgedRankings, k: int) -> Floats:
+    """Share of queries whose gold tables are all returned."""
+    return _full(judged, k)
 
 
 @_define(
     "set_size",
     "set size",
-    "mean number of tables returned, over queries with any",
     MeanOverSome,
     group="sets",
     at_k=False,
@@ -769,30 +741,21 @@ _mean(
     digits=1,
 )
 def _set_size(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    """Mean number of tables returned, over queries with any."""
     # less is better, so a query that failed or got nothing would else count as the best one
     return judged.size(k), _floats(judged.returned > 0)
 
 
-@_define(
-    "column_recall",
-    "column R",
-    "mean of gold columns in the first k tables / gold columns, over queries with gold columns",
-    MeanOverSome,
-    needs=(GROUPS["columns"], "gold columns"),
-)
+@_define("column_recall", "column R", MeanOverSome, needs=(GROUPS["columns"], "gold columns"))
 def _column_recall(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    """Mean of gold columns in the first k tables / gold columns, over queries with gold columns."""
     matched, n = judged.part("columns")
     return ratio(_floats(matched[:, :k].sum(axis=1)), n), _floats(n > 0)
 
 
-@_define(
-    "judged",
-    "judged",
-    "mean share of the first k tables that people judged, over queries with a pool",
-    group="pools",
-    source="Judged@k",
-)
+@_define("judged", "judged", group="pools", source="Judged@k")
 def _judged(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+    """Mean share of the first k tables that people judged, over queries with a pool."""
     refused, in_all = judged.part("pool")
     pooled = in_all >= 0
     known = judged.hits(k) + refused[:, :k].sum(axis=1)
@@ -803,7 +766,8 @@ def _judged(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
 @_define(
     "bpref",
     "bpref",
-    "mean over gold tables of 1 - judged tables that are not relevant above it / min(gold, such)",
+    description="mean over gold tables of 1 - judged tables that are not relevant above it / "
+    "min(gold, such)",
     group="pools",
     at_k=False,
     source="Buckley & Voorhees 2004",
@@ -823,41 +787,23 @@ def _chosen_none(judged: JudgedRankings) -> tuple[Floats, Floats]:
     return _floats((judged.returned == 0) & ~failed), _floats(unanswerable)
 
 
-@_define(
-    "none_precision",
-    "none P",
-    "unanswerable queries without a table returned / queries without a table returned",
-    OfUnanswerable,
-    group="unanswerable",
-    at_k=False,
-)
+@_define("none_precision", "none P", OfUnanswerable, group="unanswerable", at_k=False)
 def _none_precision(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
+    """Unanswerable queries without a table returned / queries without a table returned."""
     chosen, unanswerable = _chosen_none(judged)
     return chosen * unanswerable, chosen
 
 
-@_define(
-    "none_recall",
-    "none R",
-    "unanswerable queries without a table returned / unanswerable queries",
-    OfUnanswerable,
-    group="unanswerable",
-    at_k=False,
-)
+@_define("none_recall", "none R", OfUnanswerable, group="unanswerable", at_k=False)
 def _none_recall(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
+    """Unanswerable queries without a table returned / unanswerable queries."""
     chosen, unanswerable = _chosen_none(judged)
     return chosen * unanswerable, unanswerable
 
 
-@_define(
-    "none_f1",
-    "none F1",
-    "harmonic mean of none_precision and none_recall",
-    OfUnanswerable,
-    group="unanswerable",
-    at_k=False,
-)
+@_define("none_f1", "none F1", OfUnanswerable, group="unanswerable", at_k=False)
 def _none_f1(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
+    """Harmonic mean of none_precision and none_recall."""
     chosen, unanswerable = _chosen_none(judged)
     return 2 * chosen * unanswerable, chosen + unanswerable
 
@@ -865,9 +811,10 @@ def _none_f1(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
 @_define(
     "false_retrieval",
     "false",
-    "of pairs of an unanswerable query and one with a gold table in the first k, the share "
-    "where the unanswerable one has the higher best score; weighted by recall@k (1 - ROC AUC)",
     FalseRetrieval,
+    description="of pairs of an unanswerable query and one with a gold table in the first k, the "
+    "share where the unanswerable one has the higher best score; weighted by recall@k (1 - ROC "
+    "AUC)",
     group="unanswerable",
     higher_is_better=False,
 )
@@ -889,10 +836,10 @@ for _name, _label, _values in (("recall", "R", _recall), ("ndcg", "nDCG", _ndcg)
         _define(
             f"nauc_{_name}[{_confidence}]",
             f"nAUC {_label} ({_confidence})",
-            f"area under the abstention curve of {_name} by the {_CONFIDENCES[_place]}, 0 for "
-            "chance, 1 at best",
             AbstentionCurve,
             group="confidence",
+            description=f"area under the abstention curve of {_name} by the "
+            f"{_CONFIDENCES[_place]}, 0 for chance, 1 at best",
             source="Gisserot-Boukhlef et al. 2024; MTEB",
             scale="unbounded",
             highest=1.0,
