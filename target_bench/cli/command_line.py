@@ -12,8 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -49,33 +48,29 @@ def main(app: typer.Typer) -> None:
         typer.echo(f"target-bench {__version__}")
         sys.exit(0)
     _STATE["debug"] = "--debug" in sys.argv
-    sys.exit(_exit_code(app, [word for word in sys.argv[1:] if word != "--debug"]))
-
-
-def is_debugged() -> bool:
-    """Whether tracebacks are shown."""
-    return _STATE["debug"]
-
-
-def _exit_code(app: typer.Typer, arguments: list[str]) -> int:
     try:
-        return app(arguments, prog_name="target-bench", standalone_mode=True) or 0
+        app([word for word in sys.argv[1:] if word != "--debug"], prog_name="target-bench")
     except TargetBenchError as error:
         _say(f"Error: {error}")
-        return error.exit_code
+        sys.exit(error.exit_code)
     except (*PASSED_ON, SystemExit):
         raise
     except BaseException as error:
         line_of_user = place(error)
         if line_of_user:  # code that is not ours, called where nobody expected it to raise
             _say(f"Error: a plug-in raised {described(error)}{line_of_user}")
-            return PluginError.exit_code
+            sys.exit(PluginError.exit_code)
         _say(
             f"Internal error: {described(error)}\n"
             "Unless `pip check` finds a package of the wrong version, this is a fault of "
             "target-bench; please report it with the output of --debug."
         )
-        return INTERNAL_ERROR
+        sys.exit(INTERNAL_ERROR)
+
+
+def is_debugged() -> bool:
+    """Whether tracebacks are shown."""
+    return _STATE["debug"]
 
 
 def _say(message: str) -> None:
@@ -115,35 +110,18 @@ class CommandGroup(typer.Typer):
 def declared(name: str) -> Any:
     """Return the flag and the words of help of one of ``Options``."""
     known = option_info(OPTIONS[name])
-    panel = next((panel for panel, names in _PANELS.items() if name in names), None)
+    panel = next((panel for panel, names in _PANELS.items() if name in names.split()), None)
     return typer.Option(
         flag_of(name), help=known.help, show_default=known.shown, rich_help_panel=panel
     )
 
 
 _PANELS = {
-    "Data": (
-        "corpora",
-        "split",
-        "limit",
-        "database",
-        "distractors",
-        "within_database",
-        "gold_corrections",
-        "gold_missing",
-        "data_dir",
-    ),
-    "Retrieval": ("top_k", "indexes", "latency"),
-    "Answers": (
-        "generators",
-        "prompt",
-        "tables",
-        "table_format",
-        "prompt_tokens",
-        "schema_scope",
-        "structured",
-        "retry_failed",
-    ),
+    "Data": "corpora split limit database distractors within_database gold_corrections "
+    "gold_missing data_dir",
+    "Retrieval": "top_k indexes latency",
+    "Answers": "generators prompt tables table_format prompt_tokens schema_scope structured "
+    "retry_failed",
 }
 """Where help shows options that only some runs need; all else stands first."""
 
@@ -254,7 +232,7 @@ class TerminalObserver(Observer):
         self.notes: dict[str, None] = {}
         self._progress = _bars() if sys.stderr.isatty() else None
         self._task: TaskID | None = None
-        self._name: str | None = None
+        self._name = ""
         self._warned: set[str] = set()
 
     def __enter__(self) -> "TerminalObserver":
@@ -265,12 +243,7 @@ class TerminalObserver(Observer):
         warnings.showwarning = self._show
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
         if self.notes and error is None:
             count = len(self.notes)
             several = f"{count} on the tables: target-bench describe corpus CORPUS --notes"
@@ -281,68 +254,62 @@ class TerminalObserver(Observer):
             self._progress.stop()
 
     def _show(
-        self,
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
+        self, message: Any, category: type[Warning], filename: str, *place: Any, **more: Any
     ) -> None:
+        """Print what Python warns of."""
         if category is UserWarning and Path(filename).is_relative_to(_PACKAGE):
             self.warning(str(message))
         else:
             shown = visible(without_secrets(str(message)))
-            self._show_other(shown, category, filename, lineno, file, line)
+            self._show_other(shown, category, filename, *place, **more)
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Replace the bar of the stage before."""
         self.finished()
-        name = visible(without_secrets(name))
+        self._name, self._total, self._done, self._failed = (
+            visible(without_secrets(name)),
+            total,
+            0,
+            0,
+        )
         if self._progress is not None:
-            self._task = self._progress.add_task(name, total=total)
-        self._name, self._total, self._done, self._failed = name, total, 0, 0
+            self._task = self._progress.add_task(self._name, total=total)
         self._begun = self._last_line = time.monotonic()
 
     def advance(self, steps: int) -> None:
         """Move the bar."""
-        if self._name is None:
+        if self._progress is not None and self._task is not None:
+            self._progress.advance(self._task, steps)
+        if not self._name or self._progress is not None:
             return
         self._done += steps
-        if self._progress is None:
-            self._say_how_far()
-        elif self._task is not None:
-            self._progress.advance(self._task, steps)
+        now = time.monotonic()
+        if now - self._last_line >= _EVERY and self._total and self._done:
+            self._last_line = now
+            left = (now - self._begun) / self._done * (self._total - self._done)
+            far = f"{self._done:,} of {self._total:,}, about {left:,.0f} s left"
+            self._say(f"{self._label}: {far}")
 
     def finished(self) -> None:
         """Remove the bar."""
         if self._progress is not None and self._task is not None:
             self._progress.remove_task(self._task)
-        self._task = self._name = None
+        self._task, self._name = None, ""
 
     def answered(self, generation: "Generation") -> None:
         """Count failed answers beside the name of the stage."""
-        if generation.error is None or self._name is None:
-            return
-        self._failed += 1
-        if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, description=self._label())
+        if generation.error is not None and self._name:
+            self._failed += 1
+            if self._progress is not None and self._task is not None:
+                self._progress.update(self._task, description=self._label)
 
+    @property
     def _label(self) -> str:
-        return f"{self._name} ({self._failed:,} failed)" if self._failed else f"{self._name}"
-
-    def _say_how_far(self) -> None:
-        now = time.monotonic()
-        if now - self._last_line < _EVERY or not self._total or not self._done:
-            return
-        self._last_line = now
-        left = (now - self._begun) / self._done * (self._total - self._done)
-        self._say(f"{self._label()}: {self._done:,} of {self._total:,}, about {left:,.0f} s left")
+        return f"{self._name} ({self._failed:,} failed)" if self._failed else self._name
 
     def waiting(self, reason: str, seconds: float) -> None:
         """Say that nothing happens for a while, and why."""
-        how_long = f"Waiting {seconds:.0f} s: " if seconds else ""
-        self._say(f"{how_long}{visible(without_secrets(reason))}")
+        self._say(f"Waiting {seconds:.0f} s: {visible(without_secrets(reason))}")
 
     def warning(self, message: str, heading: str = "Warning: ") -> None:
         """Print a warning that was not printed before."""
@@ -368,22 +335,15 @@ class TerminalObserver(Observer):
 
 def _bars() -> "Progress":
     """Return bars on standard error."""
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
         console=Console(file=sys.stderr, emoji=False),
         transient=True,
     )

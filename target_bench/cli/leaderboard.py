@@ -16,7 +16,7 @@ from target_bench.cli.command_line import (
     group,
     option,
 )
-from target_bench.cli.output import check_output, print_json, written_to
+from target_bench.cli.output import check_output, print_json
 from target_bench.core.errors import ConfigError
 from target_bench.core.text_tables import counted, say
 from target_bench.harness.options import RUNS
@@ -142,7 +142,9 @@ def verify(
                 f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)", err=True
             )
         verification = verified(file, against, data_dir, observer, minutes)
-    with written_to(path, "--entry"):
+    from target_bench.runs.record_log import refused
+
+    with refused("be written", path, "--entry"):
         if verification.entry is None:
             path.unlink(missing_ok=True)  # of a submission that is refused none stays
         else:

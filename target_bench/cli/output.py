@@ -153,28 +153,9 @@ def check_output(path: Path, option: str, example: str) -> None:
     above = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
     why = "cannot be written to" if above.is_dir() else "is not a folder"
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise StoreError(_cannot_write(path, f"{above} {why}", option))
-
-
-@contextmanager
-def written_to(path: Path, option: str) -> Iterator[None]:
-    """Report an error of the system while a file is written.
-
-    Args:
-        path: the file.
-        option: the option that named it.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(_cannot_write(path, str(error.strerror), option)) from error
-
-
-def _cannot_write(path: Path, why: str, option: str) -> str:
-    return f"{path}: cannot be written: {why}. Choose another place with {option}."
+        raise StoreError(
+            f"{path} cannot be written: {above} {why}. Choose another place with {option}."
+        )
 
 
 def _sorted(results: "list[Result]") -> "Results":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from target_bench.cli.command_line import AsJson, Yes, group, option
-from target_bench.cli.output import ask_for_consent, check_output, print_json, written_to
+from target_bench.cli.output import ask_for_consent, check_output, print_json
 from target_bench.core.errors import ConfigError
 from target_bench.core.files import atomic_write
 from target_bench.core.text_tables import print_tables, visible
@@ -86,7 +86,9 @@ def compare(
     else:
         print_tables(*text_tables(comparison, chosen, title))
     if html is not None:
-        with written_to(html, "--html"):
+        from target_bench.runs.record_log import refused
+
+        with refused("be written", html, "--html"):
             atomic_write(html, page(comparison, title, chosen).encode())
 
 
