@@ -9,6 +9,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, Protocol
@@ -50,32 +51,69 @@ class Formula:
         """Number of fields of a table."""
         return len(self.field_weights)
 
-    def weigher(self, corpus: CorpusStatistics) -> "Weigher":
-        """Return the function that turns the counts of a corpus into weights."""
-        return _Bm25sWeigher(self, corpus)
+    def weigher(self, corpus: CorpusStatistics) -> tuple["Weigher", Floats]:
+        """Return what weighs the terms of a corpus, and ``Postings.absent``."""
+        from bm25s import scoring
+
+        idf_of_one = scoring._select_idf_scorer(self.method)
+        tfc = partial(
+            scoring._select_tfc_scorer(self.method), k1=self.k1, b=self.b, delta=self.delta
+        )
+
+        def idf_of(frequencies: Ints) -> Floats:
+            values, places = np.unique(frequencies, return_inverse=True)
+            n = corpus.n_tables
+            idf = np.array([idf_of_one(df, N=n) if df else 0.0 for df in values.tolist()])
+            return idf[places]
+
+        def absent_of(idf: Floats, average: float) -> Floats:
+            if self.method not in ("bm25l", "bm25+") or not average:
+                return np.zeros_like(idf)
+            with np.errstate(invalid="ignore"):
+                component = tfc(tf_array=np.float64(0), l_d=average, l_avg=average)
+            if np.isnan(component):  # 0 / 0, with k1=0: nothing but the bound is left
+                component = self.delta
+            absent: Floats = idf * component
+            return absent
+
+        averages = corpus.average_lengths
+        idfs = list(map(idf_of, corpus.frequencies))
+        absents = list(map(absent_of, idfs, averages))
+        absent = np.zeros(corpus.n_terms)
+        for weight, own in zip(self.field_weights, absents, strict=True):
+            absent += weight * own
+
+        def of_field(field: int, terms: Ints, counts: Ints, lengths: Ints) -> Floats:
+            component = tfc(tf_array=counts.astype(np.float64), l_d=lengths, l_avg=averages[field])
+            weights: Floats = idfs[field][terms] * component
+            if absent.any():
+                least = absents[field][terms]
+                weights -= least
+                weights[np.abs(weights) <= _CANCELLED * np.abs(least)] = 0.0
+            return weights
+
+        def weigh(terms: Ints, counts: Sequence[Ints], lengths: Sequence[Ints]) -> Floats:
+            total = np.zeros(len(terms))
+            for field, weight in enumerate(self.field_weights):
+                has = np.flatnonzero(counts[field])
+                if len(has):
+                    total[has] += weight * of_field(
+                        field, terms[has], counts[field][has], lengths[field][has]
+                    )
+            return total
+
+        return weigh, absent
 
 
 LeastCounts = Callable[[Mapping[str, int], int], Ints]
 """(vocabulary, number of tables) -> in how many tables each term is taken to be, at least."""
 
+Weigher = Callable[[Ints, Sequence[Ints], Sequence[Ints]], Floats]
+"""Turns counts into weights.
 
-class Weigher(Protocol):
-    """Turns counts into weights.
-
-    Attributes:
-        absent: as in ``Postings``.
-    """
-
-    absent: Floats
-
-    def weights(self, terms: Ints, counts: Sequence[Ints], lengths: Sequence[Ints]) -> Floats:
-        """Return (n,) weights of terms in tables.
-
-        Args:
-            terms: (n,) the numbers of the terms.
-            counts: for each field (n,) how often it has the term.
-            lengths: for each field (n,) how many tokens it has.
-        """
+(n,) numbers of terms in tables, for each field (n,) how often it has the term and (n,) how many
+tokens it has -> (n,) weights.
+"""
 
 
 class Weighing(Protocol):
@@ -85,8 +123,8 @@ class Weighing(Protocol):
     def n_fields(self) -> int:
         """Number of fields of a table."""
 
-    def weigher(self, corpus: CorpusStatistics) -> Weigher:
-        """Return the function that turns the counts of a corpus into weights."""
+    def weigher(self, corpus: CorpusStatistics) -> tuple[Weigher, Floats]:
+        """Return what weighs the terms of a corpus, and ``Postings.absent``."""
 
 
 class Postings:
@@ -173,9 +211,9 @@ class Postings:
             least = least_counts(vocabulary, corpus.n_tables)
             frequencies = [np.maximum(of_field, least) for of_field in corpus.frequencies]
             corpus = replace(corpus, frequencies=frequencies)
-        weigher = formula.weigher(corpus)
-        shards = [_weights(weigher, shard) for shard in counter.shards(len(vocabulary))]
-        return cls(vocabulary, shards, weigher.absent)
+        weigh, absent = formula.weigher(corpus)
+        shards = [_weights(weigh, shard) for shard in counter.shards(len(vocabulary))]
+        return cls(vocabulary, shards, absent)
 
     def save(self, folder: Path) -> None:
         """Write everything into a folder."""
@@ -246,7 +284,7 @@ def _weights(weigher: Weigher, shard: TermCounts) -> Any:
         last = np.searchsorted(shard.ends, places.stop)
         ends = np.clip(shard.ends[first : last + 1], places.start, places.stop)
         tables = shard.tables[places]
-        data[places] = weigher.weights(
+        data[places] = weigher(
             np.repeat(np.arange(first, last), np.diff(ends)),
             [of_field[places] for of_field in shard.counts],
             [of_field[tables] for of_field in shard.lengths],
@@ -259,66 +297,6 @@ def _weights(weigher: Weigher, shard: TermCounts) -> Any:
     if not data.all():
         matrix.eliminate_zeros()
     return matrix
-
-
-class _Bm25sWeigher:
-    """Counts -> weights, by the formulas of bm25s."""
-
-    def __init__(self, formula: Formula, corpus: CorpusStatistics) -> None:
-        from bm25s import scoring
-
-        self._formula = formula
-        self._tfc = scoring._select_tfc_scorer(formula.method)
-        self._idf_of_one = scoring._select_idf_scorer(formula.method)
-        self._n_tables = corpus.n_tables
-        self._average = corpus.average_lengths
-        self._idf = list(map(self._idf_of, corpus.frequencies))
-        self._field_absent = list(map(self._absent_of, range(formula.n_fields)))
-        self.absent = np.zeros(corpus.n_terms)
-        for weight, absent in zip(formula.field_weights, self._field_absent, strict=True):
-            self.absent += weight * absent
-
-    def _idf_of(self, frequencies: Ints) -> Floats:
-        values, places = np.unique(frequencies, return_inverse=True)
-        n = self._n_tables
-        idf = np.array([self._idf_of_one(df, N=n) if df else 0.0 for df in values.tolist()])
-        return idf[places]
-
-    def _absent_of(self, number: int) -> Floats:
-        average = self._average[number]
-        if self._formula.method not in ("bm25l", "bm25+") or not average:
-            return np.zeros_like(self._idf[number])
-        with np.errstate(invalid="ignore"):
-            component = self._component(np.float64(0), average, average)
-        if np.isnan(component):  # 0 / 0, with k1=0: nothing but the bound is left
-            component = self._formula.delta
-        absent: Floats = self._idf[number] * component
-        return absent
-
-    def _component(self, tf: Any, length: Any, average: float) -> Any:
-        """Return the part of the weight that term frequency and table length decide."""
-        f = self._formula
-        return self._tfc(tf_array=tf, l_d=length, l_avg=average, k1=f.k1, b=f.b, delta=f.delta)
-
-    def weights(self, terms: Ints, counts: Sequence[Ints], lengths: Sequence[Ints]) -> Floats:
-        """Return the weights, summed over the fields."""
-        total = np.zeros(len(terms))
-        for field, weight in enumerate(self._formula.field_weights):
-            has = np.flatnonzero(counts[field])
-            if len(has):
-                of_field = terms[has], counts[field][has], lengths[field][has]
-                total[has] += weight * self._of_field(field, *of_field)
-        return total
-
-    def _of_field(self, field: int, terms: Ints, counts: Ints, lengths: Ints) -> Floats:
-        """Return the weights of terms that a field has."""
-        component = self._component(counts.astype(np.float64), lengths, self._average[field])
-        weights: Floats = self._idf[field][terms] * component
-        if self.absent.any():
-            absent = self._field_absent[field][terms]
-            weights -= absent
-            weights[np.abs(weights) <= _CANCELLED * np.abs(absent)] = 0.0
-        return weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,30 +327,20 @@ class FieldsCombined:
         """The fields, and one for the terms of all of them."""
         return len(self.field_weights) + 1
 
-    def weigher(self, corpus: CorpusStatistics) -> "_CombinedWeigher":
-        """Return the function that turns the counts of a corpus into weights."""
-        return _CombinedWeigher(self, corpus)
-
-
-class _CombinedWeigher:
-    """Counts -> weights of BM25F."""
-
-    def __init__(self, formula: FieldsCombined, corpus: CorpusStatistics) -> None:
-        self._formula = formula
-        self._average = corpus.average_lengths
+    def weigher(self, corpus: CorpusStatistics) -> tuple[Weigher, Floats]:
+        """Return what weighs the terms of a corpus, and ``Postings.absent``."""
         n, n_tables = corpus.frequencies[-1], corpus.n_tables
-        self._idf = np.log1p((n_tables - n + 0.5) / (n + 0.5))
-        self.absent = np.zeros(corpus.n_terms)
+        idf = np.log1p((n_tables - n + 0.5) / (n + 0.5))
 
-    def weights(self, terms: Ints, counts: Sequence[Ints], lengths: Sequence[Ints]) -> Floats:
-        """Return the weights."""
-        total = np.zeros(len(terms))
-        for field, weight in enumerate(self._formula.field_weights):
-            has = np.flatnonzero(counts[field])
-            if len(has):
-                b = self._formula.b[field]
-                length = 1 - b + b * (lengths[field][has] / self._average[field])
-                total[has] += weight * (counts[field][has] / length)
-        weights = np.zeros(len(terms))
-        denominator = self._formula.k1 + total
-        return np.divide(self._idf[terms] * total, denominator, out=weights, where=total > 0)
+        def weigh(terms: Ints, counts: Sequence[Ints], lengths: Sequence[Ints]) -> Floats:
+            total = np.zeros(len(terms))
+            fields = zip(self.field_weights, self.b, corpus.average_lengths, strict=False)
+            for field, (weight, b, average) in enumerate(fields):
+                has = np.flatnonzero(counts[field])
+                if len(has):
+                    length = 1 - b + b * (lengths[field][has] / average)
+                    total[has] += weight * (counts[field][has] / length)
+            weights = np.zeros(len(terms))
+            return np.divide(idf[terms] * total, self.k1 + total, out=weights, where=total > 0)
+
+        return weigh, np.zeros(corpus.n_terms)

@@ -115,6 +115,8 @@ class SchemaWords:
     """
 
     def __init__(self, corpus: Corpus, databases: TablesByDatabase, rows: RowLimit) -> None:
+        from scipy.sparse import csr_matrix, diags
+
         self._content = Analyzer(WORDS, True, "en_plus", "english")
         self._every = Analyzer(WORDS, True, "none", "english")
         self._numbers: dict[str, int] = {}
@@ -137,32 +139,6 @@ class SchemaWords:
             documents[place][0].extend(name)
             documents[place][1].extend(column)
         self._database_bm25 = Postings.build(documents, _FORMULA)
-        self._index(databases, names, columns, in_columns, cells, cell_words, described)
-
-    def _cells(self, table: Table, rows: RowLimit) -> tuple[list[str], list[str]]:
-        """Return the texts of a table that are cells, each as one term, and their words."""
-        texts = {cell for row in first_rows(table, rows) for cell in row if isinstance(cell, str)}
-        cells, words = [], set()
-        for text in texts:
-            if len(text) < _LONGEST_TEXT:
-                stems = self._every(text)
-                if 0 < len(stems) <= _LONGEST_CELL and not text.replace(".", "").isdigit():
-                    cells.append(_cell(stems))
-                words.update(self._content(text))
-        return cells, list(words)
-
-    def _index(
-        self,
-        databases: TablesByDatabase,
-        names: Sequence[Sequence[str]],
-        columns: Sequence[Sequence[Sequence[str]]],
-        in_columns: Sequence[Sequence[str]],
-        cells: Sequence[Sequence[str]],
-        cell_words: Sequence[Sequence[str]],
-        described: Sequence[Sequence[str]],
-    ) -> None:
-        from scipy.sparse import csr_matrix, diags
-
         n, n_databases = len(names), len(databases.names)
         known = [[*a, *b] for a, b in zip(names, in_columns, strict=True)]
         signatures: dict[tuple[str, ...], int] = {}
@@ -189,17 +165,31 @@ class SchemaWords:
         shared = diags(1 / np.maximum(np.asarray(has_column.sum(axis=1)).ravel(), 1)) @ has_column
         self._columns = shared.tocsr(), (diags(np.sqrt(self._lengths)) @ shared).tocsr()
         self._name_lengths = np.maximum(np.diff(name.indptr), 1)
-        by_term = (schema, rare, name, cell, cell_word, description, signature, counts > 0)
-        (
-            self._schema,
-            self._rare,
-            self._names,
-            self._cell_terms,
-            self._cell_words,
-            self._descriptions,
-            self._signatures,
-            self._in_databases,
-        ) = (matrix.astype(np.float64).T.tocsr() for matrix in by_term)
+        by_term = {
+            "schema": schema,
+            "rare": rare,
+            "names": name,
+            "cells": cell,
+            "cell_words": cell_word,
+            "descriptions": description,
+            "signatures": signature,
+            "databases": counts > 0,
+        }
+        self._by_term = {
+            kind: matrix.astype(np.float64).T.tocsr() for kind, matrix in by_term.items()
+        }
+
+    def _cells(self, table: Table, rows: RowLimit) -> tuple[list[str], list[str]]:
+        """Return the texts of a table that are cells, each as one term, and their words."""
+        texts = {cell for row in first_rows(table, rows) for cell in row if isinstance(cell, str)}
+        cells, words = [], set()
+        for text in texts:
+            if len(text) < _LONGEST_TEXT:
+                stems = self._every(text)
+                if 0 < len(stems) <= _LONGEST_CELL and not text.replace(".", "").isdigit():
+                    cells.append(_cell(stems))
+                words.update(self._content(text))
+        return cells, list(words)
 
     def _rows(self, texts: Iterable[Iterable[str]]) -> list[set[int]]:
         numbers = self._numbers
@@ -220,25 +210,30 @@ class SchemaWords:
         spans = self._matrix([self._known(self._spans(query)) for query in queries])
         weighed = query_words @ self._weights
         mass = np.maximum(np.asarray(weighed.sum(axis=1)), 1e-9)
-        inside = (query_words @ self._signatures).tocoo()
+        inside = (query_words @ self._by_term["signatures"]).tocoo()
         whole = inside.data > self._lengths[inside.col] - 0.5
         inside.data = whole.astype(np.float64)
         named = inside.tocsr()
+
+        def summed(terms: Any, kind: str) -> Floats:
+            matrix: Floats = (terms @ self._by_term[kind]).toarray()
+            return matrix
+
         tables = {
             "bm25": _scores(self._bm25, words) / 10,
-            "words": (weighed @ self._schema).toarray() / mass,
-            "rare_words": (weighed @ self._rare).toarray() / mass,
+            "words": summed(weighed, "schema") / mass,
+            "rare_words": summed(weighed, "rare") / mass,
             "columns": (named @ self._columns[0]).toarray(),
             "long_columns": (named @ self._columns[1]).toarray(),
-            "name": (query_words @ self._names).toarray() / self._name_lengths,
-            "name_words": (weighed @ self._names).toarray() / mass,
-            "cells": (spans @ self._weights @ self._cell_terms).toarray() / 10,
-            "cell_words": (weighed @ self._cell_words).toarray() / mass,
-            "descriptions": (weighed @ self._descriptions).toarray() / mass,
+            "name": summed(query_words, "names") / self._name_lengths,
+            "name_words": summed(weighed, "names") / mass,
+            "cells": summed(spans @ self._weights, "cells") / 10,
+            "cell_words": summed(weighed, "cell_words") / mass,
+            "descriptions": summed(weighed, "descriptions") / mass,
         }
         databases = {
             "bm25": _scores(self._database_bm25, words) / 10,
-            "words": (weighed @ self._in_databases).toarray() / mass,
+            "words": summed(weighed, "databases") / mass,
         }
         return tables, databases
 
