@@ -36,7 +36,7 @@ from target_bench.core.vectors import VectorIndex, Vectors
 
 K = 10
 CONSOLE = Console(width=110)
-GRAPHS = ("faiss-hnsw", "faiss-ivf")
+GRAPHS = ("faiss-hnsw",)
 JITTER = 0.5  # length of what is added to a vector of length 1
 
 

@@ -88,10 +88,6 @@ class Contextual(Wrapper):
             for table, sentence in zip(corpus, self._sentences, strict=True)
         )
 
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the retriever's ranking."""
-        return self.retrieve_batch([query], top_k)[0]
-
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the retriever's rankings."""
         if not len(self._inner.ids):

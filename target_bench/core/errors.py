@@ -73,6 +73,17 @@ class BudgetError(TargetBenchError):
     """The time that was set for all of something is spent before it is done."""
 
 
+def check_at_least_one(**settings: object) -> None:
+    """See that settings that count something are 1 or more; None and texts are passed over.
+
+    Raises:
+        ConfigError: one is below 1.
+    """
+    for name, value in settings.items():
+        if isinstance(value, int | float) and value < 1:
+            raise ConfigError(f"{name}={value}: at least 1 is needed")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the question with the known names that are most like this one, or nothing."""
     from difflib import get_close_matches

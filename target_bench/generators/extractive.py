@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from math import log
 
 from target_bench.core.contract import Generator
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.schema import GenerationRequest, Table
 from target_bench.data.highlights import HIGHLIGHTED
 from target_bench.data.languages import AnyLanguage, Language, language_of
@@ -56,8 +56,7 @@ class Extractive(Generator):
     language: AnyLanguage = "en"
 
     def __post_init__(self) -> None:
-        if self.tables < 1:
-            raise ConfigError(f"tables={self.tables}: at least 1 is needed")
+        check_at_least_one(tables=self.tables)
         if not 0 <= self.coverage <= 1:
             raise ConfigError(f"coverage={self.coverage}: expected a number from 0 to 1")
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from target_bench.core.contract import constructor_arguments
+from target_bench.core.errors import check_at_least_one
 from target_bench.core.files import parse_json
 from target_bench.core.observer import Observer
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.models.remote.answer_cache import ModelReply, request_key
 from target_bench.models.remote.failures import Failure
-from target_bench.models.remote.openai_client import ModelServer, check_at_least_one
+from target_bench.models.remote.openai_client import ModelServer
 from target_bench.models.remote.remote_generator import Ask, RemoteGenerator, with_text
 
 _OWN = ("model", "messages", "temperature", "max_tokens", "seed", "response_format", "stream", "n")

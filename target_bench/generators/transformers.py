@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from target_bench.core.contract import Generator, constructor_arguments
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ConfigError, MissingExtraError, check_at_least_one
 from target_bench.core.files import sha256_of
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
@@ -79,10 +79,11 @@ class Transformers(Generator):
                 raise MissingExtraError(name, "transformers", "the generator transformers")
         if self.adapter is not None and importlib.util.find_spec("peft") is None:
             raise MissingExtraError("peft", "train", f"adapter={self.adapter}")
-        for name in ("batch_size", "max_new_tokens", "context_tokens"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name}={value}: at least 1 is needed")
+        check_at_least_one(
+            batch_size=self.batch_size,
+            max_new_tokens=self.max_new_tokens,
+            context_tokens=self.context_tokens,
+        )
         self._place = device_of(None if self.device == "auto" else self.device)
 
     def config(self) -> Mapping[str, Any]:

@@ -105,10 +105,6 @@ class QueryExpansion(Wrapper):
             )
         return notes
 
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables for one query, best first."""
-        return self.retrieve_batch([query], top_k)[0]
-
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, expanded and computed together."""
         if not queries or not len(self._inner.ids):

@@ -11,17 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from target_bench.core import cache_use
-from target_bench.core.contract import Retriever
 from target_bench.core.identity import plugin_identity
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.core.vectors import Vectors
 from target_bench.data.table_text import Serializer
 from target_bench.models.encoders.retriever_encoding import Encoding
+from target_bench.search.nested import BatchRetriever
 
 
 @dataclass(eq=False, repr=False)
-class VectorDatabase(Retriever):
+class VectorDatabase(BatchRetriever):
     """Cosine between the vectors of query and tables, found by a database.
 
     A subclass has two methods, ``fill`` and ``nearest``, and settings that say where the database
@@ -116,10 +116,6 @@ class VectorDatabase(Retriever):
         self._is_empty = not places
         if places:
             self.fill(places, vectors[places])
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables for one query."""
-        return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, which are encoded together."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus
 from target_bench.models.set_sizes import Sizes, by_gap, by_share
@@ -49,9 +49,7 @@ class Adaptive(Wrapper):
     def __post_init__(self) -> None:
         if self.share is not None and not 0 <= self.share <= 1:
             raise ConfigError(f"share={self.share}: a share of the first score, from 0 to 1")
-        for name in ("least", "depth"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name)}: at least 1 is needed")
+        check_at_least_one(least=self.least, depth=self.depth)
         if self.share is not None and self.rule != "share":
             raise ConfigError(
                 f"share={self.share}: rule={self.rule} reads no share; write rule=share"
@@ -69,10 +67,6 @@ class Adaptive(Wrapper):
         """Read the files that ``save`` wrote."""
         self._ids = corpus.ids
         super().load(folder, corpus)
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables of the set, best first."""
-        return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the sets of several queries, each with its ``top_k`` best tables at most."""

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranking, n_processors
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
@@ -40,6 +39,7 @@ from target_bench.search.lexical.postings import (
 )
 from target_bench.search.lexical.products import rank_product
 from target_bench.search.lexical.question_log import QuestionLog
+from target_bench.search.nested import BatchRetriever
 
 _MANY = 20_000
 """Tables from which on processes beside this one are worth starting."""
@@ -54,7 +54,7 @@ TITLE_AND_ALL: Fields = (("title", "section", "header"), ("title", "section", "h
 """The default fields: what the table is called, and everything in it."""
 
 
-class _Fielded(Retriever):
+class _Fielded(BatchRetriever):
     """What BM25 and BM25F share: words of fields, and an index of weights."""
 
     packages = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
@@ -116,10 +116,6 @@ class _Fielded(Retriever):
         """Read the files of ``save``; the weights stay on disk until they are used."""
         self._start(corpus)
         self._use(Postings.load(folder))
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables that share a term with the query, best first."""
-        return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
-from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, RowLimit
 from target_bench.data.row_chunks import RowChunks
-from target_bench.search.nested import Candidates, InnerRetriever
+from target_bench.search.nested import BatchRetriever, Candidates, InnerRetriever
 
 Places = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -24,7 +23,7 @@ _DEPTH = 4
 
 
 @dataclass(eq=False, repr=False)
-class Chunks(Retriever):
+class Chunks(BatchRetriever):
     """Divides tables into chunks of rows, and ranks a table by the best of its chunks.
 
     Each chunk has the header and the context of its table, so another retriever reads it as a
@@ -91,10 +90,6 @@ class Chunks(Retriever):
         self._chunks = RowChunks(corpus, self.rows, self.limit, counts)
         self._n_cut = read_json(folder / "chunks.json")["cut"]
         self._inner.load(folder / "retriever", self._chunks)
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables with the best chunks, best first."""
-        return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""

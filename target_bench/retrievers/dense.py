@@ -12,18 +12,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from target_bench.core import registry
-from target_bench.core.contract import Retriever
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.core.vectors import Encoder, VectorIndex
 from target_bench.data.table_text import Serializer
 from target_bench.models.encoders.retriever_encoding import Encoding
+from target_bench.search.nested import BatchRetriever
 
 _TABLES_AT_ONCE = 4096
 
 
 @dataclass(eq=False, repr=False)
-class Dense(Retriever):
+class Dense(BatchRetriever):
     """The nearest tables to a query among vectors.
 
     Needs: extra dense and MiniLM (download), or another encoder.
@@ -75,10 +75,6 @@ class Dense(Retriever):
             for tables in corpus.batches(_TABLES_AT_ONCE)
         )
         self._index.build_parts(parts)
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the nearest tables, best first."""
-        return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, searched together."""

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.contract import Retriever
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.ranking import Ranked, Ranking, blocks, stacked
 from target_bench.core.schema import Corpus
 from target_bench.search.fusion import Fusion, Method, Scale
-from target_bench.search.nested import InnerRetriever
+from target_bench.search.nested import BatchRetriever, InnerRetriever
 
 DEFAULT = ("bm25", "dense:encoder=minilm")
 DEFAULT_WEIGHTS = (0.65, 0.35)
@@ -20,7 +19,7 @@ _BLOCK_CELLS = 250_000
 
 
 @dataclass(eq=False, repr=False)
-class Hybrid(Retriever):
+class Hybrid(BatchRetriever):
     """Fuses the rankings of other retrievers.
 
     Needs: extra dense and MiniLM (download), or other retrievers.
@@ -72,8 +71,7 @@ class Hybrid(Retriever):
             raise ConfigError(f"weights={list(self.weights)!r}: {n} retrievers need {n} weights")
         if self.weights is not None and not all(0 <= w < float("inf") for w in self.weights):
             raise ConfigError(f"weights={list(self.weights)!r}: a weight is a number from 0")
-        if self.depth is not None and self.depth < 1:
-            raise ConfigError(f"depth={self.depth}: at least 1 is needed")
+        check_at_least_one(depth=self.depth)
 
     def parts(self) -> Mapping[str, object]:
         """Return all the retrievers, under the name of their setting."""
@@ -102,10 +100,6 @@ class Hybrid(Retriever):
 
     def _folders(self, folder: Path) -> Iterator[tuple[Path, InnerRetriever]]:
         return ((folder / str(n), part) for n, part in enumerate(self._parts, 1))
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables that a part has found, best first."""
-        return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.ranking import Ranked, Ranking, top_k
 from target_bench.core.schema import Corpus
 from target_bench.search.join_keys import KeySource, join_weights
@@ -55,10 +55,7 @@ class Joins(Wrapper):
     def __post_init__(self) -> None:
         if not 0 <= self.weight < float("inf"):
             raise ConfigError(f"weight={self.weight}: expected a number from 0")
-        for name in ("seeds", "depth"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name}={value}: at least 1 is needed")
+        check_at_least_one(seeds=self.seeds, depth=self.depth)
         self._inner = InnerRetriever(self.retriever)
         self._unjoined: list[str] = []
 
@@ -84,10 +81,6 @@ class Joins(Wrapper):
     def _without_joins(self) -> str:
         keys = "declared or inferred" if self.keys == "auto" else self.keys
         return f"no two tables are joined by {keys} keys: rankings are those of {self._inner.label}"
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables, best first."""
-        return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries."""

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.contract import Retriever, constructor_arguments
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.contract import constructor_arguments
+from target_bench.core.errors import ConfigError, MissingExtraError, check_at_least_one
 from target_bench.core.ranking import SINGLE, Ranked, Ranking, graded
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.table_text import Serializer
 from target_bench.models.cross_encoder import DType, Scorer
-from target_bench.search.nested import Candidates, InnerRetriever
+from target_bench.search.nested import BatchRetriever, Candidates, InnerRetriever
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ DEPTH = 50
 
 
 @dataclass(eq=False, repr=False)
-class Rerank(Retriever):
+class Rerank(BatchRetriever):
     """Scores query and table together, for the best tables of another retriever.
 
     Needs: extra dense; a model (download).
@@ -71,10 +71,7 @@ class Rerank(Retriever):
     commit: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("depth", "max_tokens", "batch_size"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name}={value}: at least 1 is needed")
+        check_at_least_one(depth=self.depth, max_tokens=self.max_tokens, batch_size=self.batch_size)
         if not 0 <= self.weight <= 1:
             raise ConfigError(f"weight={self.weight}: the share of the model's score, from 0 to 1")
         self._write = Serializer(tuple(self.fields), self.format, self.rows)
@@ -116,10 +113,6 @@ class Rerank(Retriever):
         self._scorer.load()
         self._corpus = corpus
         self._inner.load(folder / "retriever", corpus)
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the best of the candidates, best first."""
-        return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.array_files import read_array, write_array
-from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import (
     SINGLE,
@@ -28,6 +27,7 @@ from target_bench.data.table_text import Serializer, languages_in
 from target_bench.models.encoders.retriever_encoding import Encoding
 from target_bench.search.lexical.question_log import QuestionLog
 from target_bench.search.lexical.table_evidence import KINDS, Evidence
+from target_bench.search.nested import BatchRetriever
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ _CELLS = 4_000_000
 
 
 @dataclass(eq=False, repr=False)
-class Rows(Retriever):
+class Rows(BatchRetriever):
     """A weighted sum of lexical evidence, the best row of a table included.
 
     Kinds of evidence: ``title`` and ``all`` (BM25 of title, section and header, and of all words),
@@ -114,10 +114,6 @@ class Rows(Retriever):
         self._ids = corpus.ids
         languages = languages_in(corpus, self.language)
         self._evidence = Evidence.load(folder / "evidence", languages, self._log)
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables for which anything speaks, best first."""
-        return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""

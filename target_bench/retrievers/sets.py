@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.array_files import read_array, write_array
-from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import SINGLE, Ranked, Ranking, blocks, graded, stacked, top_k
 from target_bench.core.schema import Corpus, RowLimit, Table
@@ -30,6 +29,7 @@ from target_bench.search.lexical.schema_evidence import (
     name_of,
     phrases_of,
 )
+from target_bench.search.nested import BatchRetriever
 
 WEIGHTS_FILE = "sets_weights.json"
 """The learned weights, beside this file; ``benchmarks/sets_weights.py`` writes it."""
@@ -46,7 +46,7 @@ _UNJOINED = -12.0
 
 
 @dataclass(eq=False, repr=False)
-class Sets(Retriever):
+class Sets(BatchRetriever):
     """The tables that a question needs, as many as their probabilities speak for.
 
     Needs: extra dense and MiniLM (download), or `encoder=none`.
@@ -150,10 +150,6 @@ class Sets(Retriever):
             )
             self._index = tables, columns, starts
             self._encoding.load(folder)
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables of the set, the most probable first."""
-        return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the sets of several queries, each with its ``top_k`` best tables at most."""

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from target_bench.core.array_files import read_json, read_sparse, write_json, write_sparse
-from target_bench.core.contract import Retriever
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.languages import AnyLanguage, Language, Stemming, StopWords
 from target_bench.data.table_text import WORDS, Analyzer, Serializer, languages_in
 from target_bench.search.lexical.products import rank_product
 from target_bench.search.lexical.tfidf_vectors import NGrams
+from target_bench.search.nested import BatchRetriever
 
 
 @dataclass(eq=False, repr=False)
-class TfIdf(Retriever):
+class TfIdf(BatchRetriever):
     """Cosine of TF-IDF vectors over words and word n-grams.
 
     Args:
@@ -88,10 +88,6 @@ class TfIdf(Retriever):
         if read_json(folder / "tfidf.json")["words"]:
             self._ngrams.load(folder)
             self._tables = read_sparse(folder, "tables")
-
-    def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables that share an n-gram with the query, best first."""
-        return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""

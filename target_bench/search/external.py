@@ -7,7 +7,7 @@ from inspect import isclass
 from typing import Any, ClassVar
 
 from target_bench.core.contract import Retriever
-from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.errors import ConfigError, PluginError, check_at_least_one
 from target_bench.core.identity import code_hash
 from target_bench.core.model_objects import (
     Description,
@@ -62,8 +62,7 @@ class WrappedRetriever(Retriever):
     version: str | None = None
 
     def __post_init__(self) -> None:
-        if self.fetch < 1:
-            raise ConfigError(f"fetch={self.fetch}: at least 1 is needed")
+        check_at_least_one(fetch=self.fetch)
         self._serializer = Serializer(self.fields, self.format, self.rows)
         self._filled, self._fillable = self._classes()
         self._notes: dict[str, None] = {}

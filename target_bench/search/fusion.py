@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.ranking import DOUBLE, graded
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.search.nested import Candidates, InnerRetriever
@@ -60,8 +60,7 @@ class Fusion:
                 raise ConfigError(
                     f"{name}={getattr(self, name)!r}: expected one of {', '.join(known)}"
                 )
-        if self.constant < 1:
-            raise ConfigError(f"constant={self.constant}: at least 1 is needed")
+        check_at_least_one(constant=self.constant)
 
     def fused(
         self,

@@ -1,5 +1,6 @@
 """A retriever inside another one: called as loosely as the harness calls any, answers as arrays."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,7 +155,19 @@ class InnerRetriever:
         method(*arguments)
 
 
-class Wrapper(Retriever):
+class BatchRetriever(Retriever):
+    """A retriever that ranks for several queries together; a subclass has ``retrieve_batch``."""
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """Return the tables for one query, best first."""
+        return self.retrieve_batch([query], top_k)[0]
+
+    @abstractmethod
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """Return the rankings of several queries."""
+
+
+class Wrapper(BatchRetriever):
     """A retriever around another one, to which it passes on what it does not change itself.
 
     A subclass sets ``_inner`` when it is made.

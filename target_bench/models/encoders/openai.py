@@ -11,12 +11,12 @@ import numpy as np
 
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.credentials import without_secrets
-from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.errors import ConfigError, PluginError, check_at_least_one
 from target_bench.core.prompt_writer import CHARACTERS_PER_TOKEN, tokens_in
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.models.embedding_cache import encoded
 from target_bench.models.remote.failures import Failure
-from target_bench.models.remote.openai_client import ModelServer, Send, check_at_least_one
+from target_bench.models.remote.openai_client import ModelServer, Send
 from target_bench.models.remote.threads import in_threads
 
 _OWN = ("model", "input", "dimensions")

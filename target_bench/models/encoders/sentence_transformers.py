@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.contract import constructor_arguments
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ConfigError, MissingExtraError, check_at_least_one
 from target_bench.core.vectors import TextKind, Vectors
 from target_bench.models.encoders.encoder_checks import LimitedEncoder
 from target_bench.models.encoders.weights import (
@@ -96,10 +96,7 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
     def __post_init__(self) -> None:
         self._fitting: int | None = None  # texts at once for which memory suffices, once it did not
         self._check_packages()
-        for name in ("max_tokens", "batch_size"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name}={value}: at least 1 is needed")
+        check_at_least_one(max_tokens=self.max_tokens, batch_size=self.batch_size)
         if self.dtype is not None and self.backend != "torch":
             raise ConfigError(
                 f"dtype={self.dtype}: with backend={self.backend} the model's file decides"

@@ -21,7 +21,6 @@ _LIBRARIES = (
     "sentence_transformers",
     "transformers",
     "huggingface_hub",
-    "model2vec",
     "optimum",
     "onnxruntime",
 )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from target_bench.core.credentials import is_secret, looks_secret, note_secrets, without_secrets
-from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError, check_at_least_one
 from target_bench.core.files import parse_json
 from target_bench.models.remote.failures import (
     Failure,
@@ -266,17 +266,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     with suppress(KeyError, ValueError, TypeError, OverflowError):
         return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time())
     return None
-
-
-def check_at_least_one(**settings: int | None) -> None:
-    """Check settings that count something; None is none.
-
-    Raises:
-        ConfigError: one is below 1.
-    """
-    for name, value in settings.items():
-        if value is not None and value < 1:
-            raise ConfigError(f"{name}={value}: at least 1 is needed")
 
 
 def is_local(address: str | None) -> bool:

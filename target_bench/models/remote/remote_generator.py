@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from target_bench.core.contract import Generator
 from target_bench.core.credentials import answer_without_secrets, without_secrets
-from target_bench.core.errors import TargetBenchError
+from target_bench.core.errors import TargetBenchError, check_at_least_one
 from target_bench.core.model_objects import ExternalObject
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
@@ -24,7 +24,7 @@ from target_bench.models.remote.answer_cache import (
     unrecorded,
 )
 from target_bench.models.remote.failures import Failure, failure_of
-from target_bench.models.remote.openai_client import check_at_least_one, is_local
+from target_bench.models.remote.openai_client import is_local
 from target_bench.models.remote.threads import in_threads
 
 Ask = Callable[[GenerationRequest], tuple[ModelReply, float]]

@@ -1,13 +1,11 @@
-"""The indexes of FAISS (Douze et al. 2024, The Faiss library): flat, HNSW, inverted lists."""
+"""The indexes of FAISS (Douze et al. 2024, The Faiss library): flat, and HNSW."""
 
 import importlib.util
 import warnings
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +15,6 @@ from target_bench.core.vectors import VectorIndex, Vectors
 from target_bench.search.indexes.exact import search_exactly
 from target_bench.search.indexes.rescoring import (
     Found,
-    Rows,
     Stored,
     rank_candidates,
     slack,
@@ -28,7 +25,6 @@ _MORE = 16
 
 _FILE = "library.index"
 _SAMPLE = 200  # queries of which the recall is taken
-_POINTS = 39  # for each list: FAISS warns of training on fewer
 
 
 @dataclass(eq=False, repr=False)
@@ -105,23 +101,52 @@ class FaissFlat(VectorIndex):
         self._index = index
 
 
-class _Approximate(VectorIndex):
-    """FAISS names candidates; they are scored and ranked here."""
+@dataclass(eq=False, repr=False)
+class FaissHNSW(VectorIndex):
+    """A graph of near neighbours (Malkov and Yashunin 2018), by ``IndexHNSWFlat``.
+
+    Needs: extra dense.
+
+    FAISS names candidates; they are scored and ranked here.
+
+    Args:
+        m: neighbours a vector is linked to (twice as many in the lowest layer).
+        ef_construction: how many candidates are looked at for them.
+        ef_search: how many are looked at for a query; at least as many as rows are asked for.
+    """
 
     packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
+    exact = False
 
-    exact: ClassVar[bool] = False
-    _index: Any
+    m: int = 32
+    ef_construction: int = 200
+    ef_search: int = 128
+
+    def __post_init__(self) -> None:
+        self._index: Any = None
+        _needs_faiss("faiss-hnsw")
+        for name, least in (("m", 2), ("ef_construction", 1), ("ef_search", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name}={getattr(self, name)}: at least {least}")
+
+    def config(self) -> Mapping[str, Any]:
+        """Return the settings; threads, one as ever, are named in stored runs."""
+        return {**super().config(), "threads": 1}
 
     def build(self, vectors: Vectors) -> None:
-        """Keep (m, d) vectors and have FAISS index them; see ``VectorIndex.build``.
-
-        Raises:
-            ConfigError: the settings do not fit them.
-        """
+        """Keep (m, d) vectors and have FAISS index them; see ``VectorIndex.build``."""
         self._keep(Stored.from_array(vectors))
         if self._stored.vectors.size:
-            self._index = self._built(self._stored.vectors)
+            faiss = _library()
+            d = self._stored.vectors.shape[1]
+            self._index = faiss.IndexHNSWFlat(d, self.m, faiss.METRIC_INNER_PRODUCT)
+            self._index.hnsw.efConstruction = self.ef_construction
+            threads = faiss.omp_get_max_threads()
+            faiss.omp_set_num_threads(1)  # with more, each build gives another graph
+            try:
+                self._index.add(self._stored.vectors)
+            finally:
+                faiss.omp_set_num_threads(threads)
 
     def search(self, vectors: Vectors, k: int) -> Found:
         """Return the rows for each of (n, d) vectors; see ``VectorIndex.search``.
@@ -136,13 +161,14 @@ class _Approximate(VectorIndex):
             # Vectors of no dimension all score 0.
             rows = np.tile(np.arange(k, dtype=np.int64), (n, 1))
             return np.zeros((n, k)), rows
-        candidates = self._candidates(queries, min(m, k + _MORE))
-        ranked = rank_candidates(queries, self._stored, candidates, k)
+        n_rows = min(m, k + _MORE)
+        looked_at = _library().SearchParametersHNSW(efSearch=max(self.ef_search, n_rows))
+        _, candidates = self._index.search(queries, n_rows, params=looked_at)
+        ranked = rank_candidates(queries, self._stored, candidates.astype(np.int64), k)
         sample = self._sample.setdefault(k, [])
         left = _SAMPLE - sum(len(earlier) for earlier, *_ in sample)
         if left > 0:  # copies, which keep no batch in memory
-            first = (part[:left].copy() for part in (queries, lengths, *ranked))
-            sample.append(tuple(first))
+            sample.append(tuple(part[:left].copy() for part in (queries, lengths, *ranked)))
         return ranked
 
     def notes(self) -> Sequence[str]:
@@ -174,112 +200,6 @@ class _Approximate(VectorIndex):
         self._stored = stored
         self._index = None
         self._sample: dict[int, list[Any]] = {}  # k -> queries, lengths, scores, rows
-
-    @abstractmethod
-    def _built(self, vectors: Vectors) -> Any:
-        """Return the library's index of (m, d) vectors, at least one."""
-
-    @abstractmethod
-    def _candidates(self, queries: Vectors, n_rows: int) -> Rows:
-        """Return (n, n_rows) rows in any order, -1 where the library finds fewer."""
-
-
-@dataclass(eq=False, repr=False)
-class FaissHNSW(_Approximate):
-    """A graph of near neighbours (Malkov and Yashunin 2018), by ``IndexHNSWFlat``.
-
-    Needs: extra dense.
-
-    Args:
-        m: neighbours a vector is linked to (twice as many in the lowest layer).
-        ef_construction: how many candidates are looked at for them.
-        ef_search: how many are looked at for a query; at least as many as rows are asked for.
-    """
-
-    m: int = 32
-    ef_construction: int = 200
-    ef_search: int = 128
-
-    def __post_init__(self) -> None:
-        _needs_faiss("faiss-hnsw")
-        _at_least(2, m=self.m)
-        _at_least(1, ef_construction=self.ef_construction, ef_search=self.ef_search)
-
-    def config(self) -> Mapping[str, Any]:
-        """Return the settings; threads, one as ever, are named in stored runs."""
-        return {**super().config(), "threads": 1}
-
-    def _built(self, vectors: Vectors) -> Any:
-        faiss = _library()
-        index = faiss.IndexHNSWFlat(vectors.shape[1], self.m, faiss.METRIC_INNER_PRODUCT)
-        index.hnsw.efConstruction = self.ef_construction
-        with _one_thread(faiss):
-            index.add(vectors)
-        return index
-
-    def _candidates(self, queries: Vectors, n_rows: int) -> Rows:
-        faiss = _library()
-        parameters = faiss.SearchParametersHNSW(efSearch=max(self.ef_search, n_rows))
-        return _rows(self._index.search(queries, n_rows, params=parameters))
-
-
-@dataclass(eq=False, repr=False)
-class FaissIVF(_Approximate):
-    """Inverted lists of the vectors nearest to each of some centroids, by ``IndexIVFFlat``.
-
-    Needs: extra dense.
-
-    Args:
-        lists: how many centroids; None: as many as the square root of the number of vectors.
-        probes: lists that are looked into for a query.
-        seed: of the sample and the start of k-means.
-    """
-
-    lists: int | None = None
-    probes: int = 16
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        _needs_faiss("faiss-ivf")
-        _at_least(1, probes=self.probes, lists=1 if self.lists is None else self.lists)
-        _at_least(0, seed=self.seed)
-        if self.seed >= 2**31:
-            raise ConfigError(f"seed={self.seed}: a number below {2**31}")
-
-    def _built(self, vectors: Vectors) -> Any:
-        faiss = _library()
-        m, d = vectors.shape
-        lists = round(m**0.5) if self.lists is None else self.lists
-        if lists > m:
-            raise ConfigError(f"lists={lists}: there are {m} vectors; set lists to {m} or fewer")
-        index = faiss.IndexIVFFlat(faiss.IndexFlatIP(d), d, lists, faiss.METRIC_INNER_PRODUCT)
-        index.cp.seed = self.seed
-        index.cp.min_points_per_centroid = 1  # said by a note, not by lines on stderr
-        with _one_thread(faiss):
-            index.train(vectors)
-            index.add(vectors)
-        return index
-
-    def _candidates(self, queries: Vectors, n_rows: int) -> Rows:
-        faiss = _library()
-        parameters = faiss.SearchParametersIVF(nprobe=min(self.probes, self._index.nlist))
-        return _rows(self._index.search(queries, n_rows, params=parameters))
-
-    def notes(self) -> Sequence[str]:
-        """Return recall, and whether there were few vectors to learn the lists from."""
-        few = []
-        if self._index is not None and self._index.ntotal < _POINTS * self._index.nlist:
-            few = [
-                f"{self._index.nlist} lists learned from {self._index.ntotal} vectors: "
-                f"FAISS advises {_POINTS} vectors or more a list"
-            ]
-        return [*super().notes(), *few]
-
-
-def _at_least(least: int, **settings: int) -> None:
-    for name, value in settings.items():
-        if value < least:
-            raise ConfigError(f"{name}={value}: at least {least}")
 
 
 def _needs_faiss(index: str) -> None:
@@ -320,19 +240,3 @@ def _on_gpu(faiss: Any, required: bool | None) -> bool:
     if required and not n_gpus:
         raise ConfigError("gpu=true: FAISS sees no GPU here; set gpu=false, or see nvidia-smi")
     return n_gpus > 0
-
-
-@contextmanager
-def _one_thread(faiss: Any) -> Iterator[None]:
-    """Build in one thread: with more, each build gives another graph."""
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)
-
-
-def _rows(result: tuple[Any, Any]) -> Rows:
-    rows: Rows = result[1].astype(np.int64, copy=False)
-    return rows

@@ -11,7 +11,7 @@ from target_bench.core import registry
 from target_bench.core.vectors import VectorIndex, Vectors
 
 EXACT = {"exact": "numpy", "auto": "numpy", "faiss-flat": "faiss", "torch": "torch"}
-APPROXIMATE = {"faiss-hnsw": "faiss", "faiss-ivf:lists=1": "faiss"}
+APPROXIMATE = {"faiss-hnsw": "faiss"}
 MODULES = EXACT | APPROXIMATE
 
 

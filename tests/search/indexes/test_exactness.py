@@ -78,12 +78,10 @@ print(hashlib.sha256(rows.tobytes()).hexdigest(), hashlib.sha256(scores.tobytes(
 """
 
 
-@pytest.mark.parametrize(
-    "spec", ["exact", "faiss-flat", "torch:device=cpu", "faiss-hnsw", "faiss-ivf"]
-)
+@pytest.mark.parametrize("spec", ["exact", "faiss-flat", "torch:device=cpu", "faiss-hnsw"])
 def test_threads_change_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs, lists and rankings alike, to the last bit, in processes of one and more threads."""
-    built(spec.partition(":")[0] if "ivf" not in spec else "faiss-ivf:lists=1", clustered(3))
+    built(spec.partition(":")[0], clustered(3))
     digests = set()
     for threads in ("1", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)

@@ -1,6 +1,5 @@
 """What is particular to FAISS and PyTorch."""
 
-import re
 import weakref
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.search.indexes import faiss as faiss_module
-from target_bench.search.indexes.faiss import FaissFlat, FaissIVF
+from target_bench.search.indexes.faiss import FaissFlat, FaissHNSW
 from target_bench.search.indexes.rescoring import inner_products
 from target_bench.search.indexes.torch import Torch
 from tests.search.indexes.oracle import clustered
@@ -22,30 +21,8 @@ def _faiss() -> None:
 
 
 @pytest.mark.usefixtures("_faiss")
-def test_more_lists_than_vectors() -> None:
-    with pytest.raises(ConfigError, match="lists=50: there are 40 vectors; set lists to 40"):
-        FaissIVF(lists=50).build(clustered(40))
-
-
-@pytest.mark.usefixtures("_faiss")
-def test_ivf_fills_up_with_minus_one() -> None:
-    """One list of many looked into holds fewer vectors than are asked for."""
-    index = FaissIVF(lists=30, probes=1)
-    index.build(clustered(300))
-    scores, rows = index.search(clustered(20, seed=1), 100)
-    assert rows.shape == (20, 100)
-    missing = rows < 0
-    assert missing.any()
-    assert (scores[missing] == 0).all()
-    assert (np.diff(missing.astype(int), axis=1) >= 0).all()
-    recall, *notes = index.notes()
-    assert re.fullmatch(r"recall@100 against exact search: 0\.\d{3} over the first 20 .*", recall)
-    assert notes == ["30 lists learned from 300 vectors: FAISS advises 39 vectors or more a list"]
-
-
-@pytest.mark.usefixtures("_faiss")
 def test_no_batch_of_queries_is_kept() -> None:
-    index = FaissIVF()
+    index = FaissHNSW()
     index.build(clustered(300))
     scores, _ = index.search(clustered(500, seed=1), 10)
     kept = weakref.ref(scores if scores.base is None else scores.base)
