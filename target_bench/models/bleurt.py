@@ -54,7 +54,7 @@ class BLEURT(MeanOverAnswers):
     ) -> None:
         if importlib.util.find_spec("sentence_transformers") is None:
             raise MissingExtraError("sentence-transformers", "bleurt", "the metric bleurt")
-        self._scorer = Scorer(model, None, None, 32, None, "float32")
+        self._scorer = Scorer(model, dtype="float32")
         try:
             self._scorer.load()
         except ConfigError as error:

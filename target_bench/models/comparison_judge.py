@@ -127,11 +127,10 @@ def compared_by_model(
 def parse_alignment(reply: str, rules: TableComparison) -> tuple[Pairs, Pairs] | None:
     """Read pairs of columns and rows; None unless all are of the form and of these tables."""
     pairs = last_object(reply) or {}
-    sizes = {
-        "columns": (len(rules.reference.header), len(rules.prediction.header)),
-        "rows": (len(rules.reference.rows), len(rules.prediction.rows)),
-    }
-    columns, rows = (_pairs(pairs.get(part), *size) for part, size in sizes.items())
+    columns = _pairs(
+        pairs.get("columns"), len(rules.reference.header), len(rules.prediction.header)
+    )
+    rows = _pairs(pairs.get("rows"), len(rules.reference.rows), len(rules.prediction.rows))
     return None if columns is None or rows is None else (columns, rows)
 
 
@@ -139,11 +138,10 @@ def _pairs(numbers: Any, n: int, m: int) -> Pairs | None:
     """Return pairs of places from pairs of numbers; None unless all are, each taken once."""
     if not isinstance(numbers, list):
         return None
-    pairs: Pairs = []
     for pair in numbers:
         if not isinstance(pair, list) or [type(number) for number in pair] != [int, int]:
             return None
-        pairs.append((pair[0] - 1, pair[1] - 1))
+    pairs: Pairs = [(i - 1, j - 1) for i, j in numbers]
     sides = (({i for i, _ in pairs}, n), ({j for _, j in pairs}, m))
     valid = all(len(side) == len(pairs) and side <= set(range(size)) for side, size in sides)
     return sorted(pairs) if valid else None
@@ -161,32 +159,26 @@ def parse_kinds(reply: str, count: int) -> dict[int, str] | None:
 
 def _texts(comparison: TableComparison) -> list[CellPair]:
     """Return the cells that a model is asked about."""
-    return [
-        cell
-        for cell in comparison.cells
-        if cell.difference is not None and cell.difference.kind in _ASKED
-    ]
+    return [c for c in comparison.cells if c.difference and c.difference.kind in _ASKED]
 
 
 def _with_kinds(
     comparison: TableComparison, cells: Sequence[CellPair], kinds: Mapping[int, str]
 ) -> TableComparison:
     by_place = {(cells[i].row, cells[i].column): kind for i, kind in kinds.items()}
-    changed = tuple(
-        _with_kind(cell, by_place[cell.row, cell.column])
-        if (cell.row, cell.column) in by_place
-        else cell
-        for cell in comparison.cells
-    )
-    return replace(comparison, cells=changed)
 
+    def changed(cell: CellPair) -> CellPair:
+        saying = by_place.get((cell.row, cell.column))
+        if saying is None or cell.difference is None:
+            return cell
+        kind, share = _KINDS[saying]
+        outcome: Outcome = "partial" if share else "exact"
+        _, _, magnitude, unit = cell.difference
+        return cell._replace(
+            outcome=outcome, difference=CellDifference(kind, share, magnitude, unit)
+        )
 
-def _with_kind(cell: CellPair, saying: str) -> CellPair:
-    kind, share = _KINDS[saying]
-    magnitude = cell.difference.magnitude if cell.difference else None
-    unit = cell.difference.unit if cell.difference else ""
-    outcome: Outcome = "partial" if share else "exact"
-    return cell._replace(outcome=outcome, difference=CellDifference(kind, share, magnitude, unit))
+    return replace(comparison, cells=tuple(map(changed, comparison.cells)))
 
 
 def _align(rules: TableComparison) -> str:

@@ -1,6 +1,7 @@
 """Pairs of query and table text -> scores, by a CrossEncoder of sentence-transformers."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ DType = Literal["auto", "float32", "float16", "bfloat16"]
 Floats = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class Scorer(LocalModel):
     """A model that is loaded when it is first needed.
 
@@ -27,21 +29,15 @@ class Scorer(LocalModel):
         dtype: of the weights.
     """
 
-    def __init__(
-        self,
-        model: str,
-        commit: str | None,
-        max_tokens: int | None,
-        batch_size: int,
-        device: str | None,
-        dtype: DType,
-    ) -> None:
-        self.model = model
-        self.commit = commit
-        self._max_tokens = max_tokens
-        self._batch_size = self._size = batch_size
-        self.device = device
-        self._dtype = dtype
+    model: str
+    commit: str | None = None
+    max_tokens: int | None = None
+    batch_size: int = 32
+    device: str | None = None
+    dtype: DType = "auto"
+
+    def __post_init__(self) -> None:
+        self._size = self.batch_size
         self._n_pairs = self._n_cut = 0
 
     def load(self) -> None:
@@ -121,9 +117,9 @@ class Scorer(LocalModel):
                 f"{self._n_cut:,} of {self._n_pairs:,} pairs of query and table are longer than "
                 f"the limit of {self.loaded.max_seq_length:,} tokens and were cut"
             )
-        if self._size < self._batch_size:
+        if self._size < self.batch_size:
             notes.append(
-                f"out of memory with batches of {self._batch_size} pairs; went on with {self._size}"
+                f"out of memory with batches of {self.batch_size} pairs; went on with {self._size}"
             )
         return notes
 
@@ -132,11 +128,11 @@ class Scorer(LocalModel):
         import torch
         from sentence_transformers import CrossEncoder
 
-        kind = self._dtype if self._dtype == "auto" else getattr(torch, self._dtype)
+        kind = self.dtype if self.dtype == "auto" else getattr(torch, self.dtype)
         model = CrossEncoder(
             source,
             device=self.place,
-            max_length=self._max_tokens,
+            max_length=self.max_tokens,
             model_kwargs={"dtype": kind},
             **settings,
         )
@@ -154,20 +150,11 @@ class Scorer(LocalModel):
                 f"model={self.model}: it gives {model.num_labels} scores a pair; a reranker is a "
                 "model that gives one"
             )
-        _check_head(self.model, model)
+        network = getattr(model, "model", None)
+        saved = getattr(getattr(network, "config", None), "architectures", None)
+        if saved and type(network).__name__ not in saved:  # its last layer is of random numbers
+            raise ConfigError(
+                f"model={self.model}: its weights are of {saved[0]}, which gives no score for a "
+                "pair. Name a cross-encoder; an encoder belongs into the retriever dense"
+            )
         return model
-
-
-def _check_head(name: str, model: Any) -> None:
-    """Refuse weights without the layer that scores: it would be made of random numbers.
-
-    Raises:
-        ConfigError: the weights were saved from a model of another kind, such as an encoder.
-    """
-    network = getattr(model, "model", None)
-    saved = getattr(getattr(network, "config", None), "architectures", None)
-    if saved and type(network).__name__ not in saved:
-        raise ConfigError(
-            f"model={name}: its weights are of {saved[0]}, which gives no score for a pair. Name "
-            "a cross-encoder; an encoder belongs into the retriever dense"
-        )

@@ -51,8 +51,8 @@ def apart(dataset: Dataset, kept_out: Sequence[Dataset], shared_tables: bool = F
             ask about the same ones.
     """
     scored = [met(split) for split in kept_out]
-    questions = frozenset[str]().union(*(split.questions for split in scored))
-    tables = frozenset[str]().union(*(split.tables for split in scored))
+    questions = {question for split in scored for question in split.questions}
+    tables = {table for split in scored for table in split.tables}
     contents = contents_of(dataset)
     kept = tuple(
         query
@@ -144,25 +144,19 @@ def _notes(folder: Path, scored: Met, dataset: Dataset) -> Iterator[str]:
     try:
         text = (folder / FILE).read_text(encoding="ascii")
         lines = [parse_json(line) for line in text.splitlines()]
-        by_use = {
-            use: Met(
-                frozenset(line["query"] for line in lines if line["use"] == use),
-                frozenset(line["content"] for line in lines if line["use"] == use),
-            )
-            for use in _USES
-        }
+        pairs = [(line["use"], line["query"], line["content"]) for line in lines]
     except (OSError, ValueError, TypeError, KeyError) as error:
         yield (
             f"{folder / FILE}: what this model was trained on cannot be read ({error}): whether "
             f"that was {name} is not known"
         )
         return
-    for use, seen in by_use.items():
-        n_questions = len(seen.questions & scored.questions)
-        n_tables = len(seen.tables & scored.tables)
+    for use, words in _USES.items():
+        n_questions = len(scored.questions.intersection(q for u, q, _ in pairs if u == use))
+        n_tables = len(scored.tables.intersection(t for u, _, t in pairs if u == use))
         if n_questions or n_tables:
             yield (
-                f"the model in {folder} {_USES[use]} {n_questions:,} of the "
+                f"the model in {folder} {words} {n_questions:,} of the "
                 f"{len(scored.questions):,} questions and {n_tables:,} of the "
                 f"{len(scored.tables):,} gold tables of {name} (different ones, regardless of "
                 "their ids)"
