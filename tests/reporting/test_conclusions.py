@@ -70,20 +70,18 @@ def test_the_ranking_is_that_of_a_comparison() -> None:
 
 def test_words_and_tables() -> None:
     (conclusion,) = conclude(_runs())
-    sentences = conclusions.sentences(conclusion)
     starts = [
         "mini test, 80 queries: the best of 7 cells by recall@10 is ",
         "These queries do not ",
+        "The best cell was chosen on these queries",
+        "Significant effects on the average, ",
     ]
-    starts += ["The best cell was chosen on these queries", "Significant effects on the average, "]
-    for sentence, start in zip(sentences, starts, strict=False):
+    for sentence, start in zip(conclusions.sentences(conclusion), starts, strict=False):
         assert sentence.startswith(start)
     shown = text_tables.text(conclusions.tables(conclusion, 3), 80)
     assert max(map(len, shown.splitlines())) <= 80
     assert "4 more, all in the file" in shown
-    assert "\n fields " in shown
     page = conclusions.markdown("titles", [conclusion])
-    assert page.startswith("# What the sweep titles shows\n")
     assert page.count("\n| 7 |") == 1
     assert "| [title, header, rows] |" in page
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from target_bench import TARGET, gate
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.reporting.gate import Rule, parse_rule
-from target_bench.runs.baseline_file import opened_baseline, write_baseline
+from target_bench.runs.baseline_file import write_baseline
 from target_bench.runs.result import read_run
 from tests.builders import only
 from tests.runs.stored import Runs
@@ -28,17 +28,12 @@ def baseline(runs: Runs, tmp_path: Path) -> Path:
     return path
 
 
-@given(
-    st.sampled_from(["recall@10", "recall[db]@1", "mrr", "P(rel=2)@5"]),
-    st.floats(0, 100),
-    st.booleans(),
-)
-def test_rules_are_read_as_they_are_written(metric: str, size: float, lower: bool) -> None:
-    rule = Rule(metric, "<", -size) if lower else Rule(metric, ">", size)
-    assert parse_rule(str(rule)) == rule
-    assert parse_rule(f" {rule} ") == rule
-    assert not rule.broken_by(0)
-    assert rule.broken_by(rule.limit * 2 + (-1 if lower else 1))
+@given(st.sampled_from(["recall@10", "recall[db]@1", "P(rel=2)@5"]), st.floats(0, 100))
+def test_rules_are_read_as_they_are_written(metric: str, size: float) -> None:
+    for rule, worse in (Rule(metric, "<", -size), -1), (Rule(metric, ">", size), 1):
+        assert parse_rule(f" {rule} ") == rule
+        assert not rule.broken_by(0)
+        assert rule.broken_by(rule.limit * 2 + worse)
 
 
 @pytest.mark.parametrize(
@@ -190,19 +185,15 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     "a list": lambda _: "[]",
     "another format": lambda text: text.replace('baseline": 1', 'baseline": 2'),
     "a path for a name": lambda text: text.replace('"run": "', '"run": "../'),
-    "files that are a list": lambda text: json.dumps(json.loads(text) | {"files": [1]}),
     "not base64": lambda text: text.replace('parquet": "', 'parquet": "%'),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_baseline(baseline: Path, damage: str, tmp_path: Path) -> None:
+def test_a_damaged_baseline(runs: Runs, baseline: Path, damage: str) -> None:
     baseline.write_text(DAMAGES[damage](baseline.read_text()))
-    with (
-        pytest.raises(StoreError, match=r"baseline\.json: is not a baseline file .*--update"),
-        opened_baseline(baseline, Path("runs"), tmp_path),
-    ):
-        pass
+    with pytest.raises(StoreError, match=r"baseline\.json: is not a baseline file .*--update"):
+        gate(baseline, runs.tfidf, ["mrr<-0.9"])
 
 
 def test_edited_scores_in_a_baseline(runs: Runs, baseline: Path) -> None:

@@ -98,37 +98,11 @@ def test_runs_beside_each_other_from_the_start(page: "Page", mini_blocks: dict[s
     assert page.locator("#list li").first.locator(".of-run").count() == 3
 
 
-def test_two_runs_beside_each_other(page: "Page", mini_blocks: dict[str, Any]) -> None:
-    """Who wins each query, by a measure that can be chosen."""
-    a, b, _ = _firsts(mini_blocks)
-    _one_run(page)
-    page.select_option("#run-b", label="tfidf")
-    page.select_option("#measure", RANK)
-    won = [i for i in range(280) if (a[i] or 99) < (b[i] or 99)]
-    lost = [i for i in range(280) if (a[i] or 99) > (b[i] or 99)]
-    _wait_for_duel(page, len(won), len(lost))
-    page.locator("#duel button", has_text="bm25 better").click()
-    _wait_for(page, len(won))
-    assert page.input_value("#show") == "won:0"
-    page.select_option("#show", "won:1")
-    _wait_for(page, len(lost))
-    assert _listed(page) == [mini_blocks["index"]["texts"][i] for i in lost][:50]
-    open_query(page, 0)
-    assert page.locator("#detail .column h4").all_inner_texts() == ["Reference", "bm25", "tfidf"]
-    page.set_viewport_size({"width": 1500, "height": 900})
-    edges = "els => els.map(el => el.getBoundingClientRect()).map(box => [box.left, box.right])"
-    whole, left, right = page.locator("#detail .column").evaluate_all(edges)
-    assert [left[0], right[1]] == pytest.approx(whole, abs=3)  # both fill the width
-    page.select_option("#measure", "recall@1")
-    pairs = list(zip(*(_values(mini_blocks, run, "recall@1") for run in (0, 1)), strict=True))
-    _wait_for_duel(page, sum(x > y for x, y in pairs), sum(x < y for x, y in pairs))
-
-
-def test_search_and_badges(page: "Page", mini_blocks: dict[str, Any]) -> None:
+def test_search_filters_order_and_pages(page: "Page", mini_blocks: dict[str, Any]) -> None:
     """All words have to be there, in question, answer or id; upper case is lower case."""
     _one_run(page)
     index = mini_blocks["index"]
-    run = index["runs"][0]
+    run, firsts = index["runs"][0], list(zip(*_firsts(mini_blocks), strict=True))
     answers = [text[0] if isinstance(text, list) else text for text in index["answers"]]
     rows = zip(index["texts"], answers, index["ids"], strict=True)
     texts = ["\n".join(row).lower() for row in rows]
@@ -145,17 +119,6 @@ def test_search_and_badges(page: "Page", mini_blocks: dict[str, Any]) -> None:
         assert page.locator("#list .badge").first.inner_text() == badge.format(run["first"][i])
         page.fill("#search", "")
         _wait_for(page, 280)
-    page.fill("#search", "gold")
-    measure = page.locator("#measure").input_value()
-    page.select_option("#measure", "recall@1")
-    page.click("#reset")
-    _wait_for(page, 280)
-    assert page.locator("#nothing").is_hidden()
-    page.wait_for_function("m => document.getElementById('measure').value === m", arg=measure)
-
-
-def test_filters_order_and_pages(page: "Page", mini_blocks: dict[str, Any]) -> None:
-    firsts = list(zip(*_firsts(mini_blocks), strict=True))
     for show, fits in (
         ("missed", lambda ranks: not any(ranks)),
         ("found", all),
@@ -165,10 +128,9 @@ def test_filters_order_and_pages(page: "Page", mini_blocks: dict[str, Any]) -> N
         _wait_for(page, sum(map(fits, firsts)))
     page.select_option("#show", "")
     page.select_option("#outcome", label="partly found")
-    _wait_for(page, mini_blocks["index"]["runs"][0]["outcome"].count(2))
+    _wait_for(page, run["outcome"].count(2))
     page.select_option("#outcome", "")
-    difficulty = next(s for s in mini_blocks["index"]["slices"] if s["name"] == "difficulty")
-    assert page.locator("#field-value").is_hidden()
+    difficulty = next(s for s in index["slices"] if s["name"] == "difficulty")
     page.select_option("#slice", label="difficulty")
     for i, value in enumerate(difficulty["values"]):
         page.select_option("#value", label=value)
@@ -181,7 +143,7 @@ def test_filters_order_and_pages(page: "Page", mini_blocks: dict[str, Any]) -> N
     worst = min(range(280), key=lambda i: 1 / (firsts[i][0] or 99))
     page.wait_for_function(
         "t => document.querySelector('#list .question').textContent === t",
-        arg=mini_blocks["index"]["texts"][worst],
+        arg=index["texts"][worst],
     )
     assert page.locator("#list button").count() == 50
     assert page.locator("#page-back").is_disabled()
@@ -189,8 +151,6 @@ def test_filters_order_and_pages(page: "Page", mini_blocks: dict[str, Any]) -> N
     assert page.locator("#list button").count() == 30
     assert page.locator("#page-now").inner_text() == "page 6 of 6"
     assert page.locator("#page-on").is_disabled()
-    page.click("#page-first")
-    assert page.locator("#page-now").inner_text() == "page 1 of 6"
 
 
 # One query
@@ -208,12 +168,10 @@ def test_a_query_has_its_tables(page: "Page", mini_blocks: dict[str, Any]) -> No
     gold = tables[query["gold"][0]]
     assert reference.locator("table.cells thead th").all_inner_texts() == gold["header"]
     assert reference.locator("table.cells tbody tr").count() == gold["n_rows"]
-    run = page.locator("#detail .column[data-run='0']")
-    entries = run.locator("details.table")
+    entries = page.locator("#detail .column[data-run='0'] details.table")
     assert entries.count() == 10
     marked = [i for i in range(10) if "gold" in (entries.nth(i).get_attribute("class") or "")]
     assert marked == [i for i, n in enumerate(query["runs"][0]["tables"]) if n in query["gold"]]
-    assert run.locator(".rank").all_inner_texts()[-1].strip().endswith("10")
     entries.nth(3).locator("summary").click()
     entries.nth(3).locator("table.cells").wait_for()
     fourth = tables[query["runs"][0]["tables"][3]]
@@ -226,17 +184,11 @@ def test_words_of_the_question_are_marked(page: "Page", mini_blocks: dict[str, A
     i = next(i for i, text in enumerate(texts) if "Hamilton crowned" in text)
     page.goto(f"{page.url}#query-{i + 1}")
     page.wait_for_selector(".detail-bar")
-    assert page.locator("#detail h3").inner_text() == texts[i]
     gold = page.locator("#detail .column").first.locator("details.gold").first
     marked = set(gold.locator("mark").all_inner_texts())
     assert {"Hamilton", "2010", "2019"} <= marked
     assert not {"was", "and", "the", "The"} & marked
     assert gold.locator("summary mark").inner_text() == "2010s"
-    same_ink = page.evaluate(
-        "getComputedStyle(document.querySelector('mark')).color === "
-        "getComputedStyle(document.body).color"
-    )
-    assert same_ink, "a mark changes the ground, not the ink"
 
 
 def test_next_and_previous_by_keyboard(page: "Page", mini_blocks: dict[str, Any]) -> None:
@@ -248,18 +200,14 @@ def test_next_and_previous_by_keyboard(page: "Page", mini_blocks: dict[str, Any]
             arg=mini_blocks["index"]["texts"][i],
         )
 
-    page.locator("#list button").first.focus()
+    page.locator("#list button").nth(48).focus()
     page.keyboard.press("Enter")
     page.wait_for_selector(".detail-bar")
-    reads(0)
-    assert page.locator("#previous").is_disabled()
-    for key, i in (("j", 1), ("ArrowRight", 2), ("k", 1)):
+    for key, i in (("j", 49), ("ArrowRight", 50), ("k", 49), ("j", 50)):
         page.keyboard.press(key)
         reads(i)
-    page.click("#next")
-    for i in range(3, 52):  # to the second page of the list
-        page.keyboard.press("j")
-        reads(i)
+    page.click("#next")  # on the second page of the list
+    reads(51)
     assert page.locator("#page-now").inner_text() == "page 2 of 6"
     assert page.locator("#list [aria-current]").get_attribute("data-query") == "51"
     page.keyboard.press("/")
@@ -355,10 +303,9 @@ def test_theme(page: "Page", open_page: OpenPage, mini_report: Path) -> None:
     assert other.evaluate(paper) == light
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_phone(open_page: OpenPage, mini_report: Path, color_scheme: str) -> None:
+def test_phone(open_page: OpenPage, mini_report: Path) -> None:
     """No view is wider than a phone; a query takes the place of the list, and gives it back."""
-    page = ready(open_page(mini_report, viewport=PHONE, color_scheme=color_scheme))
+    page = ready(open_page(mini_report, viewport=PHONE))
     hint = page.locator(".hint:has(+ [aria-label='Scores of the runs'])")
     assert hint.inner_text() == "more columns →"
     assert hint.is_visible()

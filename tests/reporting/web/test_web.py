@@ -27,11 +27,6 @@ def test_json_in_a_script(value: Any) -> None:
     assert json.loads(written) == value
 
 
-def test_json_has_no_nan() -> None:
-    with pytest.raises(ValueError, match="JSON"):
-        script_json([float("nan")])
-
-
 @given(texts)
 def test_what_utf8_cannot_hold_is_replaced(text: str) -> None:
     valid(text).encode("utf-8")
