@@ -50,18 +50,6 @@ def test_from_questions_to_scores(inside: Inside) -> None:
     assert "bpref" in scores
 
 
-def test_labels_written_beside_the_questions_that_were_labelled(inside: Inside) -> None:
-    write_shop(Path("shop"))
-    Path("shop/queries.jsonl").unlink()
-    Path("shop/queries.csv").write_text("query_id,query,table_id\nq1,who directed Heat,\n")
-    inside("labels", "form", "./shop", "--retriever", "random", "-o", "f.jsonl")
-    file = _fill(Path("f.jsonl"), "ann")
-    printed = inside("labels", "read", "./shop", file, "-o", "shop/queries.jsonl")
-    assert "Move shop/queries.csv elsewhere" in printed.err
-    Path("shop/queries.csv").unlink()
-    assert inside("run", "./shop", "--retriever", "random", "--top-k", "1").code == 0
-
-
 def test_a_stored_run_and_the_questions_that_are_left(inside: Inside) -> None:
     write_shop(Path("shop"))
     inside("run", "./shop", "--retriever", "bm25", "--top-k", "1,2")
@@ -103,8 +91,6 @@ def test_review_of_questions(inside: Inside) -> None:
     assert sum(r.get("reviewed", False) for r in records) == 3
     both = ("--review", "--retriever", "bm25", "-o", "f.jsonl")
     assert "tables to judge" in inside("labels", "form", "./shop", *both).out
-    order = [json.loads(line)["query_id"] for line in Path("f.jsonl").read_text().splitlines()]
-    assert order == sorted(order, key=list(dict.fromkeys(order)).index), "by question"
 
 
 def test_ratings(inside: Inside) -> None:
@@ -158,11 +144,9 @@ def test_how_many_labels_are_needed(inside: Inside) -> None:
     write_shop(Path("shop"))
     inside("run", "./shop", "--retriever", "bm25", "--retriever", "random", "--top-k", "1,2")
     runs = sorted(Path("runs").iterdir())
-    printed = inside.good("labels", "plan", *runs)
-    assert "random and bm25: 4 questions" in printed
+    assert "random and bm25: 4 questions" in inside.good("labels", "plan", *runs)
     (at_1, _) = json.loads(inside.good("labels", "plan", *runs, "--json"))
     assert [needed["difference"] for needed in at_1["needed"]] == [0.01, 0.02, 0.05, 0.1]
-    assert "name two runs at least" in inside.bad(2, "labels", "plan", runs[0])
 
 
 def test_agreement_on_highlighted_cells(inside: Inside) -> None:
@@ -172,10 +156,8 @@ def test_agreement_on_highlighted_cells(inside: Inside) -> None:
         record = {"query_id": query.id, "highlighted_cells": cells}
         Path(f"{name}.jsonl").write_text(json.dumps(record))
     words = ("labels", "read", "mini", "ann.jsonl", "bob.jsonl")
-    agreement = json.loads(inside.good(*words, "--json"))
-    assert (agreement["annotators"], agreement["queries"]) == (["ann", "bob"], 1)
-    assert 0 < agreement["kappa"] < 1
-    kappa = f"{agreement['kappa']:.3f}".removeprefix("0")
-    assert f"Fleiss' kappa: {kappa}\n" in inside.good(*words)
+    kappa = json.loads(inside.good(*words, "--json"))["kappa"]
+    shown = f"{kappa:.3f}".removeprefix("0")
+    assert f"Fleiss' kappa: {shown}\n" in inside.good(*words)
     message = inside.bad(2, *words, "-o", "new.jsonl")
     assert "agreement on highlighted cells is printed" in message

@@ -13,7 +13,7 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Corpus, Query, TableId
+from target_bench.core.schema import Corpus, Query
 from target_bench.data.highlights import HIGHLIGHTED
 from target_bench.data.linearisation import are_places
 from target_bench.data.table_text import grid_rows
@@ -22,7 +22,6 @@ from target_bench.metrics.stats import compare
 from target_bench.reporting.labels.form import (
     Criterion,
     Item,
-    ShownTable,
     read_records,
     shown_table,
 )
@@ -31,49 +30,42 @@ from target_bench.runs.result import Result
 
 CriteriaName = Literal["totto", "struc-bench", "abilities", "side-by-side"]
 
-_TEN = tuple((n, str(n)) for n in range(1, 11))
-_NO_YES = ((0, "no"), (1, "yes"))
+_NO_YES = {0: "no", 1: "yes"}
+_TEN = {n: str(n) for n in range(1, 11)}
 
-ABILITIES = tuple(
-    Criterion(question.partition(":")[0].lower(), question, _TEN)
-    for question in (
-        "Coverage: how much of what the reference holds is there? 10: all.",
-        "Formatting: how well is it written as was asked? 10: without a fault.",
-        "Reasoning: how well is put together what the text does not say in one place, each value "
-        "where it belongs? 10: all of it.",
-        "Comprehension: how well are text and instruction understood, in tables, rows and columns? "
-        "10: fully.",
-        "Pragmatics: how useful is it as it is? 10: nothing has to be changed.",
-        "Hallucination: how much is not made up? 10: nothing is made up.",
-    )
+
+def _criteria(options: Mapping[Any, str], **questions: str) -> tuple[Criterion, ...]:
+    """Return criteria, named as their keywords, that have the same options."""
+    return tuple(Criterion(name, text, tuple(options.items())) for name, text in questions.items())
+
+
+ABILITIES = _criteria(
+    _TEN,
+    coverage="Coverage: how much of what the reference holds is there? 10: all.",
+    formatting="Formatting: how well is it written as was asked? 10: without a fault.",
+    reasoning="Reasoning: how well is put together what the text does not say in one place, each "
+    "value where it belongs? 10: all of it.",
+    comprehension="Comprehension: how well are text and instruction understood, in tables, rows "
+    "and columns? 10: fully.",
+    pragmatics="Pragmatics: how useful is it as it is? 10: nothing has to be changed.",
+    hallucination="Hallucination: how much is not made up? 10: nothing is made up.",
 )
 """The dimensions of Struc-Bench's ability map (Tang et al. 2024)."""
-STRUC_BENCH = (
-    Criterion(
-        "content",
-        "How similar is the content to that of the reference? 1: nothing is the same, 10: all "
-        "cells hold the same.",
-        _TEN,
-    ),
-    Criterion(
-        "format",
-        "How similar is the format: rows, columns, their order, the way it is written? 1: not at "
-        "all, 10: the same.",
-        _TEN,
-    ),
-    Criterion("element", "Does a cell hold another value than in the reference, or none?", _NO_YES),
-    Criterion(
-        "element_format",
-        "Is a right value written in another form: unit, date, decimals?",
-        _NO_YES,
-    ),
-    Criterion("structure", "Are tables, rows or columns missing, or are there others?", _NO_YES),
-    Criterion("structure_naming", "Do tables, rows or columns have other names?", _NO_YES),
+STRUC_BENCH = _criteria(
+    _TEN,
+    content="How similar is the content to that of the reference? 1: nothing is the same, 10: all "
+    "cells hold the same.",
+    format="How similar is the format: rows, columns, their order, the way it is written? 1: not "
+    "at all, 10: the same.",
+) + _criteria(
+    _NO_YES,
+    element="Does a cell hold another value than in the reference, or none?",
+    element_format="Is a right value written in another form: unit, date, decimals?",
+    structure="Are tables, rows or columns missing, or are there others?",
+    structure_naming="Do tables, rows or columns have other names?",
 )
 """Content, format and types of errors of Struc-Bench."""
-BETTER = Criterion(
-    "better", "Which answer is better?", (("A", "A"), ("B", "B"), ("tie", "neither"))
-)
+(BETTER,) = _criteria({"A": "A", "B": "B", "tie": "neither"}, better="Which answer is better?")
 
 
 def _totto(cells: int, information: Iterable[str]) -> tuple[Criterion, ...]:
@@ -83,29 +75,26 @@ def _totto(cells: int, information: Iterable[str]) -> tuple[Criterion, ...]:
         cells: how many cells are highlighted.
         information: ``information``, or ``information_1`` and so on, of each reference.
     """
-    covered = tuple((n, str(n)) for n in range(cells + 1))
+    references = {name: name.replace("information", "reference") for name in information}
     return (
-        Criterion(
-            "fluency",
-            "Is the sentence grammatical and natural?",
-            ((0, "not fluent"), (1, "mostly fluent"), (2, "fluent")),
+        *_criteria(
+            {0: "not fluent", 1: "mostly fluent", 2: "fluent"},
+            fluency="Is the sentence grammatical and natural?",
         ),
-        Criterion(
-            "faithfulness",
-            "Is everything that it says supported by the table or by a reference?",
+        *_criteria(
             _NO_YES,
+            faithfulness="Is everything that it says supported by the table or by a reference?",
         ),
-        Criterion(
-            "covered_cells", f"How many of the {cells} highlighted cells does it cover?", covered
+        *_criteria(
+            {n: str(n) for n in range(cells + 1)},
+            covered_cells=f"How many of the {cells} highlighted cells does it cover?",
         ),
-        *(
-            Criterion(
-                name,
-                "Does it say strictly more or less than the "
-                f"{name.replace('information', 'reference').replace('_', ' ')}?",
-                ((-1, "less"), (0, "neither"), (1, "more")),
-            )
-            for name in information
+        *_criteria(
+            {-1: "less", 0: "neither", 1: "more"},
+            **{
+                name: f"Does it say strictly more or less than the {text.replace('_', ' ')}?"
+                for name, text in references.items()
+            },
         ),
     )
 
@@ -168,18 +157,15 @@ def rating_items(
     random.Random(seed).shuffle(queries)  # noqa: S311 (no secret)
     drawn = queries[:sample]
     if criteria == "side-by-side" or (criteria == "abilities" and len(runs) == 2):
-        criteria_rated = ABILITIES if criteria == "abilities" else ()
-        return [_pair(query, runs, seed, criteria_rated) for query in drawn]
+        return [_pair(query, runs, seed, with_abilities=criteria == "abilities") for query in drawn]
     items = [_item(query, run, dataset.corpus, criteria) for run in runs for query in drawn]
     if len(runs) > 1:
         random.Random(seed).shuffle(items)  # noqa: S311
     return items
 
 
-def _pair(
-    query: Query, runs: Sequence[ReportRun], seed: int, criteria: Sequence[Criterion]
-) -> Item:
-    """Return the answers of two runs, with the question which is better and some of each."""
+def _pair(query: Query, runs: Sequence[ReportRun], seed: int, with_abilities: bool) -> Item:
+    """Return the answers of two runs, with the question which is better and abilities of each."""
     first, second = runs
     if random.Random(f"{seed} {query.id}").random() < 0.5:  # noqa: S311
         first, second = second, first
@@ -187,24 +173,31 @@ def _pair(
     texts = (("answer A", _answer(first, query)), ("answer B", _answer(second, query)))
     sided = [
         replace(each, name=f"{each.name}_{letter}", question=f"{letter.upper()}. {each.question}")
-        for each in criteria
+        for each in (ABILITIES if with_abilities else ())
         for letter in "ab"
     ]
     return Item(key, query.text, (*sided, BETTER), (*texts, *_references(query)))
 
 
 def _item(query: Query, run: ReportRun, corpus: Corpus, rated: CriteriaName) -> Item:
-    key = {"query_id": query.id, "run": run.run.identity.key}
+    key: dict[str, str | int] = {"query_id": query.id, "run": run.run.identity.key}
     references = _references(query)
     texts = (("answer", _answer(run, query)), *references)
     if rated != "totto":
         return Item(key, query.text, ABILITIES if rated == "abilities" else STRUC_BENCH, texts)
     given = run.tables[query.id].tables if run.is_given else ()
-    ids = (given or query.gold)[:MOST_TABLES]
-    tables = tuple(_table(query, corpus, table_id) for table_id in ids)
-    cells = sum(len(table["marked"]) for table in tables)
+    tables = []
+    for table_id in (given or query.gold)[:MOST_TABLES]:
+        table = corpus[table_id]
+        rows = grid_rows(table)
+        marked = are_places(rows, query.metadata.get(HIGHLIGHTED) or ())
+        titles = (table.context.get(name) for name in ("title", "section_title", "section_text"))
+        places = sorted({*range(min(len(rows), MOST_ROWS)), *(row for row, _ in marked)})
+        title = " · ".join(str(part) for part in titles if part)
+        tables.append(shown_table(title, rows, places, marked))
+    cells = key["cells"] = sum(len(table["marked"]) for table in tables)
     names = [name.replace("reference", "information").replace(" ", "_") for name, _ in references]
-    return Item({**key, "cells": cells}, query.text, _totto(cells, names), texts, tables)
+    return Item(key, query.text, _totto(cells, names), texts, tuple(tables))
 
 
 def _references(query: Query) -> tuple[tuple[str, str], ...]:
@@ -218,15 +211,6 @@ def _references(query: Query) -> tuple[tuple[str, str], ...]:
 def _answer(run: ReportRun, query: Query) -> str:
     answer = run.run.answers[query.id].generation
     return answer.text if answer.error is None else "(there is no answer)"
-
-
-def _table(query: Query, corpus: Corpus, table_id: TableId) -> ShownTable:
-    table = corpus[table_id]
-    rows = grid_rows(table)
-    marked = are_places(rows, query.metadata.get(HIGHLIGHTED) or ())
-    titles = (table.context.get(name) for name in ("title", "section_title", "section_text"))
-    places = sorted({*range(min(len(rows), MOST_ROWS)), *(row for row, _ in marked)})
-    return shown_table(" · ".join(str(part) for part in titles if part), rows, places, marked)
 
 
 Ratings = dict[str, dict[str, dict[str, float]]]
@@ -349,17 +333,18 @@ def rating_agreement(run: Result, ratings: Ratings) -> dict[str, Any]:
     """
     by_criterion = {name: _means_of_queries(by_rater) for name, by_rater in ratings.items()}
     ids = sorted({query_id for means in by_criterion.values() for query_id in means})
-    rows = {query_id: row for row, query_id in enumerate(run.query_ids)}
+
+    def in_order(values: Mapping[str, float]) -> list[float]:
+        return [values.get(query_id, np.nan) for query_id in ids]
+
     metrics, raters = [], []
-    for criterion, by_rater in ratings.items():
-        if criterion in SHARES:
-            continue
+    for criterion in [name for name in ratings if name not in SHARES]:
+        means = in_order(by_criterion[criterion])
         for metric, values in run.per_query.items():
-            metric_values = [values[rows[i]] if i in rows else np.nan for i in ids]
-            means = _in_order(by_criterion[criterion], ids)
-            metrics.append((criterion, metric, correlations(means, metric_values)))
-        for (rater, rated), (other, other_rated) in combinations(by_rater.items(), 2):
-            both = correlations(_in_order(rated, ids), _in_order(other_rated, ids))
+            by_query = in_order(dict(zip(run.query_ids, values, strict=True)))
+            metrics.append((criterion, metric, correlations(means, by_query)))
+        for (rater, rated), (other, other_rated) in combinations(ratings[criterion].items(), 2):
+            both = correlations(in_order(rated), in_order(other_rated))
             raters.append((criterion, f"{rater} and {other}", both))
     return {
         "answers": len(ids),
@@ -372,7 +357,3 @@ def rating_agreement(run: Result, ratings: Ratings) -> dict[str, Any]:
 def _means_of_queries(by_rater: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     ids = {query_id for rated in by_rater.values() for query_id in rated}
     return {i: fmean(rated[i] for rated in by_rater.values() if i in rated) for i in ids}
-
-
-def _in_order(rated: Mapping[str, float], ids: Sequence[str]) -> list[float]:
-    return [rated.get(query_id, np.nan) for query_id in ids]

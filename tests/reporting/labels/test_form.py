@@ -163,15 +163,10 @@ def test_a_large_table_is_cut() -> None:
     assert (len(table["rows"][0]), len(table["rows"][0][0].text)) == (60, 301)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("{", "is not what a form saves"), ("{}", "expected records"), ("[1]", "expected records")],
-)
-def test_files_that_hold_no_records(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(DataError, match=rf"ann\.json: .*{message}"):
-        read_records([write_records(tmp_path, text)])
-    with pytest.raises(DataError, match="cannot be read"):
-        read_records([tmp_path / "none.json"])
+def test_files_that_hold_no_records(tmp_path: Path) -> None:
+    for text, message in (("{", "is not what a form saves"), ("[1]", "expected records")):
+        with pytest.raises(DataError, match=rf"ann\.json: .*{message}"):
+            read_records([write_records(tmp_path, text)])
 
 
 def test_replies_and_an_empty_form(tmp_path: Path) -> None:

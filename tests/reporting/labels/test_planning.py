@@ -13,12 +13,13 @@ from target_bench.runs.result import Result, read_run
 from tests.builders import Recorder, only
 
 
+def _run(data: Dataset | str, out: Path, retriever: str, **options: int) -> Result:
+    target = TARGET(("retrieval", data), out=out, observer=Recorder())
+    return read_run(only(target.run(retriever, top_k=[1, 5], **options)).folder)
+
+
 def test_plans_of_rankings_alone(shop: Dataset, tmp_path: Path) -> None:
-    target = TARGET(("retrieval", shop), out=tmp_path, observer=Recorder())
-    whole, part = (
-        read_run(only(target.run(name, top_k=[1, 5], limit=limit)).folder)
-        for name, limit in (("bm25", None), ("random:seed=1", 2))
-    )
+    whole, part = _run(shop, tmp_path, "bm25"), _run(shop, tmp_path, "random:seed=1", limit=2)
     at_1, at_5 = plan([whole, part])
     both = [query.id for query in shop.queries if query.id in part.rankings]
     firsts = [[run.rankings[name].tables[0] for name in both] for run in (whole, part)]
@@ -30,12 +31,7 @@ def test_plans_of_rankings_alone(shop: Dataset, tmp_path: Path) -> None:
         n = queries_needed(needed["difference"], at_1["share"])
         assert needed["questions"] == n
         assert needed["to_label"] == pytest.approx(n * at_1["share"], abs=1)
-
-
-def test_faults(shop_runs: list[Result], tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="name two runs at least"):
-        plan(shop_runs[:1])
-    mini = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
-    other = read_run(only(mini.run("random", top_k=1, limit=2)).folder)
+        plan([whole])
     with pytest.raises(DataError, match="are of different tables"):
-        plan([shop_runs[0], other])
+        plan([whole, _run("mini", tmp_path, "random", limit=2)])
