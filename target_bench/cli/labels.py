@@ -173,18 +173,15 @@ def _rankings(
     from target_bench.core.errors import DataError
     from target_bench.harness.options import TOP_K
     from target_bench.harness.target import TARGET
-    from target_bench.runs.find import find
-    from target_bench.runs.result import read_run
 
-    folders = [find(run, RUNS) for run in runs]
+    stored = _stored(runs)
     top_k = TOP_K if depth in TOP_K else sorted({*TOP_K, depth})
     with TerminalObserver() as observer:
         for retriever in dict.fromkeys(retrievers):
             target = TARGET((RANKING_TASK, name), data_dir=data_dir, observer=observer)
             confirm = announced if yes else agreed
             (result,) = target.run(retriever, split=dataset.split, top_k=top_k, confirm=confirm)
-            folders.append(result.folder)
-    stored = [read_run(folder) for folder in folders]
+            stored.append(result)
     for run in stored:
         if run.retrieval.identity.corpus_fingerprint != dataset.corpus.fingerprint:
             raise DataError(
@@ -192,6 +189,14 @@ def _rankings(
                 f"{dataset.split} as they are now; run it again"
             )
     return stored
+
+
+def _stored(runs: "Sequence[str]") -> "list[Result]":
+    """Return stored runs by their folders, their ids, or how these begin."""
+    from target_bench.runs.find import find
+    from target_bench.runs.result import read_run
+
+    return [read_run(find(run, RUNS)) for run in runs]
 
 
 READ_HELP = """Read what people said of tables: how far they agree, and which tables are gold.
@@ -357,11 +362,10 @@ def rate(
     """Open the runs, load their data, write the file."""
     from target_bench.reporting.labels.form import write_form
     from target_bench.reporting.labels.ratings import RATE_HELP, rating_items
-    from target_bench.runs.find import find
 
     check_output(out, "-o", "form.html")
     items = rating_items(
-        [find(run, RUNS) for run in runs],
+        [run.folder for run in _stored(runs)],
         criteria,
         sample=sample,
         seed=seed,
@@ -394,10 +398,8 @@ def rated(
         rating_agreement,
         read_ratings,
     )
-    from target_bench.runs.find import find
-    from target_bench.runs.result import read_run
 
-    runs = [read_run(find(name, RUNS)) for name in ([run, other] if other else [run])]
+    runs = _stored([run, other] if other else [run])
     ratings, *other_ratings = read_ratings(files, runs)
     agreement = rating_agreement(runs[0], ratings)
     compared = compare_ratings(ratings, *other_ratings) if other else []
@@ -461,10 +463,8 @@ def plan(
     """Read the rankings, print a table a run."""
     from target_bench.reporting.labels.planning import EFFECTS
     from target_bench.reporting.labels.planning import plan as planned
-    from target_bench.runs.find import find
-    from target_bench.runs.result import read_run
 
-    plans = planned([read_run(find(run, RUNS)) for run in runs])
+    plans = planned(_stored(runs))
     if as_json:
         print_json(plans)
         return

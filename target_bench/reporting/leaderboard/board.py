@@ -356,15 +356,12 @@ def _is_mean(run: RunEntry, metric: str) -> bool:
 def _row(
     system: System, entry: Entry, runs: Mapping[Data, Runs], columns: Sequence[Record]
 ) -> Record:
-    all_systems = (other for systems in runs.values() for other in systems)
-    alike = list(dict.fromkeys(s.identity for s in all_systems if s[:2] == system[:2]))
-    number = f" ({alike.index(system.identity) + 1})" if len(alike) > 1 else ""
     corpora = sorted({data.corpus for data, systems in runs.items() if system in systems})
     card = entry.card
     return {
         "name": card.name, "entry": entry.id, "url": card.predictions, "note": card.note,
         "source": "published predictions" if card.predictions else "submitted",
-        "retriever": system.retriever + number, "generator": system.generator,
+        "retriever": system.retriever, "generator": system.generator,
         "authors": list(card.authors), "kind": card.retriever_kind,
         "parameters": card.parameters, "open": card.open_weights,
         "trained": {c: card.training_data.get(c, "unknown") for c in corpora},

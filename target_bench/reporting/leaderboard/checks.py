@@ -3,22 +3,69 @@
 Six, because they are what a submitter has to get right and a reader has to be able to trust: the
 file can be read, the data are ours, no query is missing, the scores are those of the predictions,
 the times are possible, and the predictions are the system's own work. The first two refuse a
-submission while it is read (``submission``, ``recompute``); the others look at runs
+submission while it is read (``submission``, ``verify``); the others look at runs
 that were scored again, and find as much as there is.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from math import isnan
+from typing import Any
 
-from target_bench.core.identity import reads_gold
-from target_bench.core.schema import Query
-from target_bench.core.task import LeakRules, has_reference
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.identity import is_no_context, reads_gold
+from target_bench.core.schema import Dataset, Judgement, Query, Retrieval
+from target_bench.core.task import LeakRules, Task, has_reference
 from target_bench.harness.stages.score import MISSING
 from target_bench.metrics.scores import spec_of
-from target_bench.reporting.leaderboard.documents import Card
-from target_bench.reporting.leaderboard.entry import Finding, Level
-from target_bench.reporting.leaderboard.recompute import RescoredRun, no_context
+from target_bench.reporting.leaderboard.documents import Card, RunDocument
+from target_bench.reporting.leaderboard.entry import Finding, Level, RunEntry
+from target_bench.reporting.leaderboard.submission import Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class RescoredRun:
+    """A run of a submission, read and scored again, over all queries of its split.
+
+    Attributes:
+        place: of the run in the submission.
+        document: what the submission says of it.
+        task: what it is about.
+        dataset: the n queries that it has to answer.
+        rankings: those it is about, or is built on; none without a retriever.
+        answers: of a run about answers, else None.
+        top: the ranking of each query, a missing one empty; without a retriever the tables that
+            the query is given.
+        judgements: query id -> what became of its answer, of a task that judges answers.
+        hard: (n,) whether the baseline ranks no gold table of the query first; none is without a
+            retriever.
+        entry: what a leaderboard holds of it; missing predictions are scored as wrong.
+    """
+
+    place: int
+    document: RunDocument
+    task: Task[Any]
+    dataset: Dataset
+    rankings: Predictions
+    answers: Predictions | None
+    top: list[Retrieval]
+    judgements: Mapping[str, Judgement]
+    hard: NDArray[np.bool_]
+    entry: RunEntry
+
+    @property
+    def predictions(self) -> Predictions:
+        """What the run is about: its answers, else its rankings."""
+        return self.rankings if self.answers is None else self.answers
+
+
+def no_context(run: RunDocument) -> bool:
+    """Whether a run retrieves nothing, so that its rankings have scores as a result alone."""
+    return is_no_context(run.identity.get("retriever", {}))
+
 
 Findings = Iterator[tuple[Level, str]]
 """What a check finds: how serious it is, and a sentence with figures."""

@@ -8,9 +8,9 @@ from target_bench.core.errors import DataError
 from target_bench.core.observer import Observer
 from target_bench.data.answer_words import words
 from target_bench.models.answer_reading import check_time
+from target_bench.reporting.leaderboard.checks import RescoredRun
 from target_bench.reporting.leaderboard.documents import RunDocument
 from target_bench.reporting.leaderboard.entry import Finding, Level
-from target_bench.reporting.leaderboard.recompute import RescoredRun
 from target_bench.reporting.leaderboard.submission import (
     SUFFIX,
     Predictions,

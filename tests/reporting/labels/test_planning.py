@@ -13,9 +13,9 @@ from target_bench.runs.result import Result, read_run
 from tests.builders import Recorder, only
 
 
-def _run(data: Dataset | str, out: Path, retriever: str, **options: int) -> Result:
+def _run(data: Dataset | str, out: Path, retriever: str, limit: int | None = None) -> Result:
     target = TARGET(("retrieval", data), out=out, observer=Recorder())
-    return read_run(only(target.run(retriever, top_k=[1, 5], **options)).folder)
+    return read_run(only(target.run(retriever, top_k=[1, 5], limit=limit)).folder)
 
 
 def test_plans_of_rankings_alone(shop: Dataset, tmp_path: Path) -> None:

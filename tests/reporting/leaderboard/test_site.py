@@ -1,14 +1,12 @@
 """The site: what is written where, and the pages in a real browser."""
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.files import atomic_write
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.reporting.leaderboard import site as site_module
 from target_bench.reporting.leaderboard.entry import Finding
 from target_bench.reporting.leaderboard.site import MARKER, build
@@ -153,24 +151,6 @@ def test_a_site_is_replaced_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(out)
     with pytest.raises(ConfigError, match="is not a folder"):
         build(given, tmp_path / "link")
-
-
-def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build that cannot end leaves whole pages, and the next one goes on."""
-    given, out = write(tmp_path / "in", board()), tmp_path / "site"
-    build(given, out)
-
-    def fails(path: Path, content: bytes) -> None:
-        if path.suffix == ".html":
-            raise OSError(28, os.strerror(28))
-        atomic_write(path, content)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(site_module, "atomic_write", fails)
-        with pytest.raises(StoreError, match="No space left"):
-            build(given, out)
-    assert "</html>" in (out / "index.html").read_text("utf-8")
-    build(given, out)
 
 
 def test_nothing_to_show(tmp_path: Path) -> None:
