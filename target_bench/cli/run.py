@@ -65,7 +65,7 @@ from target_bench.harness.options import (
 )
 
 if TYPE_CHECKING:
-    from target_bench.harness.target import TARGET
+    from target_bench.harness.prepare import Pair
     from target_bench.runs.result import Result
 
 HELP = """Run retrievers on corpora and print their scores.
@@ -127,6 +127,7 @@ def run(
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
     from target_bench.core.task_names import task_class
+    from target_bench.harness.evaluate import evaluate_pairs
     from target_bench.harness.stages.generate import ANSWER_MODES
 
     options, written = _with_config(given_options(context), config)
@@ -139,12 +140,18 @@ def run(
     _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)
     shown = ("json" if as_json else printed_as, verbose, notes)
-    with _reported(pairs, options, shown, written) as (target, results):
+    with _reported(pairs, options, shown, written) as (pairs_to_run, how, results):
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
         chosen = options.retrievers or (registry.BASELINES if ranked else [None])
         for retriever, generator in product(chosen, options.generators or [EXTRACTIVE]):
-            answered = target.evaluate(
-                retriever, generator, options, confirm=announced if yes else agreed, by=by or ()
+            answered = evaluate_pairs(
+                pairs_to_run,
+                retriever,
+                generator,
+                options,
+                confirm=announced if yes else agreed,
+                by=by or (),
+                **how,
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators
             results += [result for result in answered if result.folder not in folders]
@@ -324,21 +331,18 @@ def score(
     pairs = [(task or RANKING_TASK, _corpora(corpus, options.corpora))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
-    with _reported(pairs, options, shown, written) as (target, results):
-        results += target.score(
-            run_file,
-            options.split,
-            options.top_k,
+    from target_bench.harness.score_given import score_given
+
+    with _reported(pairs, options, shown, written) as (pairs_to_score, how, results):
+        results += score_given(
+            pairs_to_score,
+            options,
+            run_file=run_file,
             predictions=predictions,
             order=order,
             confirm=confirm,
             by=by or (),
-            limit=options.limit,
-            database=options.database,
-            distractors=options.distractors,
-            gold_corrections=options.gold_corrections,
-            gold_missing=options.gold_missing,
-            metrics=options.metrics,
+            **how,
         )
 
 
@@ -353,19 +357,23 @@ def _corpora(corpus: str | None, corpora: Iterable[str]) -> list[str]:
 
 @contextmanager
 def _reported(
-    pairs: "Sequence[tuple[str, str | list[str]]]",
+    tasks: "Sequence[tuple[str, str | list[str]]]",
     options: Options,
     shown: Shown,
     written: Iterable[tuple[str, str]],
-) -> "Iterator[tuple[TARGET, list[Result]]]":
-    """Give a benchmark, and a list for its results, which are printed at the end."""
-    from target_bench.harness.target import TARGET
+) -> "Iterator[tuple[Sequence[Pair], dict[str, Any], list[Result]]]":
+    """Give pairs of task and corpus, loader and observer, and a list for the results.
+
+    The results are printed at the end.
+    """
+    from target_bench.data.load import Loader, once, tasks_and_corpora
 
     with printed(*shown) as (observer, results):
-        target = TARGET(*pairs, data_dir=options.data_dir, out=options.out, observer=observer)
-        for note in _unread(written, [task for task, _ in pairs]):
+        pairs = once(pair for task in tasks for pair in tasks_and_corpora(task))
+        for note in _unread(written, [task for task, _ in tasks]):
             observer.warning(note)
-        yield target, results
+        how = {"loader": Loader(options.data_dir, observer), "observer": observer}
+        yield pairs, how, results
 
 
 def _unread(given: Iterable[tuple[str, str]], tasks: Iterable[str]) -> Iterator[str]:

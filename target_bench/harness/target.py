@@ -4,7 +4,6 @@ The stages are imported when a benchmark is made or run, so that importing ``TAR
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
@@ -69,8 +68,8 @@ class TARGET:
         self._pairs = once(
             pair for task in tasks_given or [RANKING_TASK] for pair in tasks_and_corpora(task)
         )
-        self._options = Options(out=Path(out))
-        check_tasks(self._pairs, self._options)
+        self._out = Path(out)
+        check_tasks(self._pairs, Options())
         self._observer = observer or default_observer()
         self._loader = loader or Loader(data_dir, self._observer)
 
@@ -90,27 +89,13 @@ class TARGET:
 
         Arguments and errors are those of ``evaluate``.
         """
-        chosen = Options.of({"split": split, "top_k": top_k, **options})
-        return self.evaluate(retriever, generator, chosen, confirm=confirm, name=name, by=by)
-
-    def evaluate(
-        self,
-        retriever: "RetrieverLike | str | Sequence[RetrieverLike | str] | None",
-        generator: "GeneratorLike | str",
-        options: Options,
-        *,
-        confirm: "Confirm | None" = None,
-        name: str | Sequence[str] | None = None,
-        by: str | Sequence[str] = (),
-    ) -> "Results":
-        """Do the same with options that were read before; the folder of runs is this one's."""
         from target_bench.harness.evaluate import evaluate_pairs
 
         return evaluate_pairs(
             self._pairs,
             retriever,
             generator,
-            replace(options, out=self._options.out),
+            Options.of({"split": split, "top_k": top_k, "out": self._out, **options}),
             loader=self._loader,
             observer=self._observer,
             confirm=confirm,
@@ -157,7 +142,7 @@ class TARGET:
         check_names(given, ["split", "top_k", *DataKeywords.__annotations__])
         return score_given(
             self._pairs,
-            replace(Options.of(given), out=self._options.out),
+            Options.of({"out": self._out, **given}),
             run_file=run_file,
             predictions=predictions,
             order=order,
