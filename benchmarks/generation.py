@@ -123,7 +123,7 @@ def _fetaqa(k: int) -> tuple[Sequence[Make], Ours]:
             spec = GeneratorSpec("openai", {}, generator)
             plan = AnswerPlan(make_task("question_answering"), spec, prompter, k, {})
             experiment = Experiment(Loaded(dataset, 0.0), None, Options(), Observer())
-            answers, _ = GenerateStage(plan, experiment, retrievals, store, None).run()
+            answers, _ = GenerateStage(plan, experiment, retrievals, store).run()
         return sum(bool(answered.generation.text) for answered in answers.values())
 
     def request(query: Query) -> GenerationRequest:

@@ -432,7 +432,6 @@ def generate(
 ) -> None:
     """Answer, score and print."""
     from target_bench.harness.resume import ResumedRun
-    from target_bench.harness.stages.generate import AnswerOptions
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
 
@@ -445,5 +444,4 @@ def generate(
             observer.warning(note)
         confirm = announced if yes else agreed
         for generator in options.generators or [EXTRACTIVE]:
-            answering = AnswerOptions(generator, options.prompting, confirm=confirm)
-            results += stored.generate(answering, task, retry_failed)
+            results += stored.generate(generator, options.prompting, task, retry_failed, confirm)

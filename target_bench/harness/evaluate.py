@@ -44,10 +44,10 @@ from target_bench.harness.prepare import (
 )
 from target_bench.harness.stages.consent import Confirm
 from target_bench.harness.stages.generate import (
-    AnswerOptions,
     AnswerPlan,
     GenerateStage,
     GeneratorLike,
+    GeneratorSpec,
 )
 from target_bench.harness.stages.index import HeldIndex
 from target_bench.harness.stages.judge import JudgeStage
@@ -152,7 +152,6 @@ def evaluate_pairs(
     All is made, loaded and checked before the first retriever is asked.
     """
     check_tasks(pairs, options)
-    answering = AnswerOptions(generator, options.prompting, confirm=confirm)
     specs = [
         made_retriever(each, called, pairs, options, observer)
         for each, called in with_names(retriever, name)
@@ -172,7 +171,7 @@ def evaluate_pairs(
         names = texts("by", by)
         check_properties(names, [experiment.dataset for _, _, experiment in experiments])
         results = [
-            run_experiment(task, experiment, replace(answering, task=text))
+            run_experiment(task, experiment, generator, text)
             for text, task, experiment in experiments
         ]
     finally:
@@ -182,8 +181,20 @@ def evaluate_pairs(
     return Results(result.sliced(names) for result in once_each)
 
 
-def run_experiment(task: Task[Any], experiment: Experiment, answering: AnswerOptions) -> Result:
-    """Return the result of a task; ``answering`` is for tasks about answers."""
+def run_experiment(
+    task: Task[Any],
+    experiment: Experiment,
+    generator: GeneratorLike | GeneratorSpec | str,
+    task_text: str,
+) -> Result:
+    """Return the result of a task.
+
+    Args:
+        task: the task.
+        experiment: what ranks what.
+        generator: what answers, for tasks about answers.
+        task_text: the task with its settings, as it was asked for.
+    """
     dataset = experiment.dataset
     if not is_own_code(type(task)):  # it gets queries of its own, as the next task gets them too
         own = tuple(replace(query, metadata=own_copy(query.metadata)) for query in dataset.queries)
@@ -191,8 +202,8 @@ def run_experiment(task: Task[Any], experiment: Experiment, answering: AnswerOpt
         experiment = replace(experiment, loaded=loaded)
     with errors_of("task", task, f"a run on {dataset.info.name} {dataset.split}"):
         if task.answer == "ranking":
-            return rank(experiment, task, answering.task)[0]
-        return answer(experiment, answer_plan(task, experiment, answering), answering.confirm)
+            return rank(experiment, task, task_text)[0]
+        return answer(experiment, answer_plan(task, experiment, generator, task_text))
 
 
 def rank(
@@ -234,7 +245,7 @@ def rank(
     return Result(run.folder, asked=command, queries=dataset.queries, reused=reused), rankings
 
 
-def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) -> Result:
+def answer(experiment: Experiment, plan: AnswerPlan) -> Result:
     """Rank all queries, have them answered from their tables, and score the answers.
 
     The rankings are a run of their own, shared by all generators.
@@ -242,7 +253,6 @@ def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) ->
     Args:
         experiment: what ranks what.
         plan: how the queries are answered.
-        confirm: is asked before requests that may cost money, or None.
 
     Raises:
         ConfigError: the user does not want to pay, or a setting of the generator is invalid.
@@ -268,8 +278,8 @@ def answer(experiment: Experiment, plan: AnswerPlan, confirm: Confirm | None) ->
     label = (task.name, dataset.info.name, dataset.split, words["retriever"], generator.label)
     command = _command(experiment, task, words)
     with _opened(experiment, label, answers_identity(experiment, plan), command) as run:
-        answers, reused = GenerateStage(plan, experiment, rankings, run, confirm).run()
-        judgements, judged = JudgeStage(plan, experiment, answers, rankings, run, confirm).run()
+        answers, reused = GenerateStage(plan, experiment, rankings, run).run()
+        judgements, judged = JudgeStage(plan, experiment, answers, rankings, run).run()
         reused = reused and judged
         with _scoring(run, generator.label, reused, experiment.observer):
             metrics = _metrics(experiment, task)

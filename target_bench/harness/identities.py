@@ -14,29 +14,48 @@ from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset
 from target_bench.core.task import Task, given_tables, has_reference
 from target_bench.core.task_names import make_task
-from target_bench.harness.stages.generate import GOLD, AnswerOptions, AnswerPlan
+from target_bench.harness.stages.generate import (
+    GOLD,
+    AnswerPlan,
+    GeneratorLike,
+    GeneratorSpec,
+    generator_spec,
+)
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.harness.stages.score import metrics_of, scorable
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 
 
-def answer_plan(task: Task[Any], experiment: Experiment, options: AnswerOptions) -> AnswerPlan:
-    """Return generator, task and prompts; errors as in ``AnswerOptions``."""
+def answer_plan(
+    task: Task[Any],
+    experiment: Experiment,
+    generator: GeneratorLike | GeneratorSpec | str,
+    task_text: str | None = None,
+) -> AnswerPlan:
+    """Return generator, task and prompts; errors as in ``generator_spec``.
+
+    Args:
+        task: a task about answers.
+        experiment: tables and queries, and what prompts are made of.
+        generator: what answers.
+        task_text: the task with its settings, as it was asked for; default: its name.
+    """
     from target_bench.models.prompts.prompting import writer_of  # it takes time to import
 
     scorable(task, experiment.dataset)
-    generator = options.generator_spec(task, experiment.observer)
+    options = experiment.options
+    generator = generator_spec(generator, task, options, experiment.observer)
     if generator.is_gold:
         _check_references(task, experiment.dataset)
     follows_schema = bool(getattr(generator.generator, "follows_schema", False))
     depth = experiment.depth if task.source == "retrieved" else most_given(task, experiment.dataset)
-    tables = options.prompting.tables
+    tables = options.tables
     return AnswerPlan(
         task,
         generator,
         writer_of(task, options.prompting, experiment.dataset.databases, follows_schema),
         depth if tables is None else min(tables, depth),
-        {"task": options.task or task.name, "prompting": options.prompting.to_json()},
+        {"task": task_text or task.name, "prompting": options.prompting.to_json()},
     )
 
 

@@ -1,7 +1,7 @@
 """Going on with a stored run: other answers to its rankings, or its scores again."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from target_bench.data.load import Loaded, Loader, tasks_and_corpora
 from target_bench.harness.evaluate import rank, run_experiment
 from target_bench.harness.options import Options
 from target_bench.harness.stages.consent import Confirm
-from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.harness.stages.generate import GeneratorLike, GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec
 from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
@@ -60,14 +60,21 @@ class ResumedRun:
         return self._run.asked.task or self._run.task
 
     def generate(
-        self, options: AnswerOptions, task: str | None = None, retry_failed: bool = False
+        self,
+        generator: GeneratorLike | str,
+        prompting: PromptOptions,
+        task: str | None = None,
+        retry_failed: bool = False,
+        confirm: Confirm | None = None,
     ) -> Results:
         """Have the stored rankings answered.
 
         Args:
-            options: what answers, and how.
+            generator: what answers.
+            prompting: what prompts are made of.
             task: a task about answers, perhaps with settings; default: that of the run.
             retry_failed: ask again the queries that are recorded as failed.
+            confirm: is asked before requests that may cost money.
 
         Raises:
             ConfigError: the run is about retrieval and no task is named, its corpus does not serve
@@ -81,11 +88,14 @@ class ResumedRun:
             raise ConfigError(
                 f"{self._run.folder} is about retrieval; name the task of the answers with --task"
             )
-        experiment = self._experiment(made, retry_failed=retry_failed)
+        experiment = self._experiment(made)
+        chosen = {each.name: getattr(prompting, each.name) for each in fields(PromptOptions)}
+        options = replace(experiment.options, retry_failed=retry_failed, **chosen)
         if experiment.retriever is not None:
-            options.prompting.check_tables(experiment.depth)
+            options.check_tables(experiment.depth)
         tasks_and_corpora((text, experiment.dataset))
-        return Results([run_experiment(made, experiment, replace(options, task=text))])
+        experiment = replace(experiment, options=options, confirm=confirm)
+        return Results([run_experiment(made, experiment, generator, text)])
 
     def score(
         self,
@@ -130,9 +140,9 @@ class ResumedRun:
             prompt=identity.prompt,
             name=self._run.asked.generator_name,
         )
-        tables = identity.prompt_tables
-        options = AnswerOptions(spec, PromptOptions(tables=tables), confirm=confirm, task=text)
-        result = run_experiment(made, experiment, options)
+        options = replace(experiment.options, tables=identity.prompt_tables)
+        experiment = replace(experiment, options=options, confirm=confirm)
+        result = run_experiment(made, experiment, spec, text)
         scored_with = read_run(result.folder).identity.metrics
         names = [e.partition("|")[0] for e in scored_with if e not in identity.metrics]
         if names:
@@ -179,7 +189,6 @@ class ResumedRun:
         task: Task[Any],
         metrics: Sequence[MetricLike] = (),
         gold_corrections: Path | None = None,
-        retry_failed: bool = False,
     ) -> Experiment:
         """Return the data of the run with its rankings, if the task reads them.
 
@@ -191,7 +200,6 @@ class ResumedRun:
         options = Options(
             out=self._out,
             on_error="record",
-            retry_failed=retry_failed,
             metrics=(*metrics, *self._made_again(before, metrics)),
         )
         loaded = self.load(None if corrections is None else Path(corrections)).of_task(task)

@@ -23,7 +23,7 @@ from target_bench.harness.prepare import (
     loaded_split,
 )
 from target_bench.harness.stages.consent import Confirm
-from target_bench.harness.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.harness.stages.generate import GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec, retriever_spec
 from target_bench.runs import ranking_files
 from target_bench.runs.record_log import Answered
@@ -50,17 +50,16 @@ def score_given(
     try:
         for text, corpus in pairs:
             loaded, task = loaded_split(text, corpus, options, loader), make_task(text)
+            answers: GeneratorSpec | str = "empty"  # which a task about rankings does not read
             if task.answer == "ranking":
                 spec = _rankings_of(run_file, loaded, options.limit, observer)
-                answering = AnswerOptions("empty", task=text)
             else:
                 spec = retriever_spec(NO_CONTEXT, observer)
                 answers = _answers_of(predictions, order, loaded, observer)
-                answering = AnswerOptions(answers, task=text, confirm=confirm)
             ranked = spec if task.source == "retrieved" else None
-            experiment = Experiment(limited_to(loaded, options), ranked, options, observer)
+            experiment = Experiment(limited_to(loaded, options), ranked, options, observer, confirm)
             check_properties(names, [experiment.dataset])
-            results.append(run_experiment(task, experiment, answering))
+            results.append(run_experiment(task, experiment, answers, text))
     finally:
         observer.finished()
     return Results(result.sliced(names) for result in results)

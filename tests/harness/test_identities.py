@@ -10,7 +10,7 @@ from target_bench.core.task_names import make_task, task_text
 from target_bench.data.load import Loader
 from target_bench.harness.identities import answer_plan, answers_identity, retrieval_identity
 from target_bench.harness.options import Options
-from target_bench.harness.stages import generate, retrieve
+from target_bench.harness.stages import retrieve
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.runs.manifest import run_key
 from tests.builders import Recorder
@@ -34,8 +34,7 @@ def _identity(text: str) -> dict[str, Any]:
     if task.answer == "ranking":
         ranked = retrieval_identity(cell)
         return {**ranked, "metrics": _without_versions(ranked["metrics"])}
-    answering = generate.AnswerOptions("gold", task=task_text(text))
-    answers = answers_identity(cell, answer_plan(task, cell, answering))
+    answers = answers_identity(cell, answer_plan(task, cell, "gold", task_text(text)))
     return {**answers, "metrics": _without_versions(answers["metrics"])}
 
 

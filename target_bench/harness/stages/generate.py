@@ -29,7 +29,7 @@ from target_bench.core.schema import Generation, GenerationRequest, Query, Retri
 from target_bench.core.settings import named
 from target_bench.core.task import Task, has_reference
 from target_bench.core.user_code import shown
-from target_bench.harness.stages.consent import Confirm, of_generator
+from target_bench.harness.stages.consent import of_generator
 from target_bench.harness.stages.recorded import Stage
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.models.original_classes import adapted, created
@@ -133,7 +133,6 @@ class GenerateStage(Stage):
         experiment: tables and queries, and the options of the run.
         retrievals: query id -> its tables.
         store: the run folder.
-        confirm: is asked before requests that may cost money, or None.
     """
 
     def __init__(
@@ -142,13 +141,12 @@ class GenerateStage(Stage):
         experiment: Experiment,
         retrievals: Mapping[str, Retrieval],
         store: Run,
-        confirm: Confirm | None,
     ) -> None:
         spec, dataset = plan.generator, experiment.dataset
         super().__init__(store, dataset, experiment.observer, spec.label, spec.packages, "answers")
         self.spec, self.prompter, self.depth = spec, plan.prompter, plan.depth
         self.retry_failed = experiment.options.retry_failed
-        self.retrievals, self.confirm = retrievals, confirm
+        self.retrievals, self.confirm = retrievals, experiment.confirm
 
     def run(self) -> tuple[dict[str, Answered], bool]:
         """Return the answers to all queries, and whether all of them were there already."""
@@ -342,35 +340,30 @@ def _second(first: Answered, second: Answered) -> Answered:
     return first._replace(generation=replace(earlier, **counted))
 
 
-@dataclass(frozen=True)
-class AnswerOptions:
-    """Options of answering queries and reading answers.
+def generator_spec(
+    generator: GeneratorLike | GeneratorSpec | str,
+    task: Task[Any],
+    options: PromptOptions,
+    observer: Observer,
+) -> GeneratorSpec:
+    """Make the generator of a task's answers.
 
-    Attributes:
-        generator: what answers: a generator, a name as on the command line, or a spec.
-        prompting: what prompts are made of.
-        task: the task with its settings, as it was asked for; for the manifest.
-        confirm: is asked before requests that may cost money.
+    Args:
+        generator: a generator, its name as on the command line, or a spec, which is returned.
+        task: what the answers are for.
+        options: what prompts are made of; a prompt that a generator may not read is warned of.
+        observer: gets warnings.
+
+    Raises:
+        ConfigError: an unknown name, an invalid setting, or the object is not a generator.
     """
-
-    generator: GeneratorLike | GeneratorSpec | str
-    prompting: PromptOptions = field(default_factory=PromptOptions)
-    task: str | None = None
-    confirm: Confirm | None = None
-
-    def generator_spec(self, task: Task[Any], observer: Observer) -> GeneratorSpec:
-        """Make the generator of a task's answers.
-
-        Raises:
-            ConfigError: an unknown name, an invalid setting, or the object is not a generator.
-        """
-        name, generator = named(self.generator)
-        if isinstance(generator, GeneratorSpec):
-            return generator
-        if isinstance(generator, str) and generator in ANSWER_MODES:
-            self._warn_of_prompt(generator, observer)
-            answer = partial(ANSWER_MODES[generator].answer, task)
-            return GeneratorSpec(generator, {"mode": generator}, answer=answer, name=name)
+    name, generator = named(generator)
+    if isinstance(generator, GeneratorSpec):
+        return generator
+    if isinstance(generator, str) and generator in ANSWER_MODES:
+        answer, converses = partial(ANSWER_MODES[generator].answer, task), False
+        spec = GeneratorSpec(generator, {"mode": generator}, answer=answer, name=name)
+    else:
         text = generator if isinstance(generator, str) else None
         label = text or type(generator).__name__
         if isinstance(generator, str):
@@ -381,14 +374,12 @@ class AnswerOptions:
             label = text or object_label(generator, identity)
         if warning:
             observer.warning(warning)
-        if not getattr(plugin, "converses", True):
-            self._warn_of_prompt(label, observer)
-        label, packages = masked_settings(label), used_packages(plugin, task)
-        return GeneratorSpec(label, identity, generator=plugin, name=name, packages=packages)
-
-    def _warn_of_prompt(self, label: str, observer: Observer) -> None:
-        if self.prompting.prompt is not None:
-            observer.warning(
-                f"nothing says that {masked_settings(label)} reads prompts (converses = True), so "
-                f"{self.prompting.prompt} may change none of its answers"
-            )
+        converses, packages = getattr(plugin, "converses", True), used_packages(plugin, task)
+        label = masked_settings(label)
+        spec = GeneratorSpec(label, identity, generator=plugin, name=name, packages=packages)
+    if options.prompt is not None and not converses:
+        observer.warning(
+            f"nothing says that {spec.label} reads prompts (converses = True), so "
+            f"{options.prompt} may change none of its answers"
+        )
+    return spec

@@ -10,7 +10,7 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.load import of_task
-from target_bench.harness.stages.consent import Confirm, of_judge
+from target_bench.harness.stages.consent import of_judge
 from target_bench.harness.stages.generate import AnswerPlan
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.harness.stages.score import all_answers, answer_task, check_known, scorable
@@ -27,7 +27,6 @@ class JudgeStage:
         answers: query id -> its answer.
         retrievals: query id -> its tables.
         store: the run folder.
-        confirm: is asked before a model that may cost money judges, or None.
     """
 
     def __init__(
@@ -37,13 +36,12 @@ class JudgeStage:
         answers: Mapping[str, Answered],
         retrievals: Mapping[str, Retrieval],
         store: Run,
-        confirm: Confirm | None,
     ) -> None:
         self.task, self.label = plan.task, plan.generator.label
         self.dataset = scorable(plan.task, experiment.dataset)
         self.generations = {query_id: answer.generation for query_id, answer in answers.items()}
         self.retrievals, self.store = retrievals, store
-        self.observer, self.confirm = experiment.observer, confirm
+        self.observer, self.confirm = experiment.observer, experiment.confirm
 
     def run(self) -> tuple[dict[str, Judgement], bool]:
         """Return the judgements of all queries, and whether all of them were there already.

@@ -28,7 +28,7 @@ from target_bench.harness.identities import (
 from target_bench.harness.prepare import limited_to, loaded_split
 from target_bench.harness.stages import consent
 from target_bench.harness.stages.consent import Estimate
-from target_bench.harness.stages.generate import AnswerOptions, AnswerPlan, GeneratorSpec
+from target_bench.harness.stages.generate import AnswerPlan, GeneratorSpec, generator_spec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec, retriever_spec
 from target_bench.harness.stages.score import scorable
 from target_bench.harness.sweeps.cell import SweepCell, loader_of
@@ -103,14 +103,20 @@ class _Planner:
             return self._file.collecting(self._file.at(entry))
 
         options, n_problems = cell.options, len(self._file.problems)
-        spec = task = answering = loaded = plan = None
+        spec = task = generator = loaded = plan = None
         with collecting("retrievers"):
             spec = self._retriever(cell.retriever)
         with collecting("tasks"):
             task = make_task(cell.task)
         with collecting("generators"):
             if task is not None and cell.generator is not None:
-                answering = self._answering(cell, cell.generator, task)
+                if task.source == "retrieved":
+                    options.check_tables(options.top_k[-1])
+                key = cell.generator, cell.task
+                if key not in self._generators:
+                    made = generator_spec(cell.generator, task, options, self._observer)
+                    self._generators[key] = made
+                generator = self._generators[key]
         with collecting("distractors" if options.distractors else "corpora"):
             if task is not None:
                 tasks_and_corpora((cell.task, cell.corpus))
@@ -121,9 +127,9 @@ class _Planner:
         if spec is None or spec.retriever is None or not can_save(spec.retriever):
             cell = replace(cell, options=replace(options, indexes=None))
         experiment = Experiment(loaded, spec, cell.options, self._observer)
-        if answering is not None:
+        if generator is not None:
             with collecting("prompts" if options.prompt else "tables"):
-                plan = answer_plan(task, experiment, answering)
+                plan = answer_plan(task, experiment, generator)
         if len(self._file.problems) > n_problems:
             return None
         return self._with_state(cell, experiment, plan, task)
@@ -132,15 +138,6 @@ class _Planner:
         if text is not None and text not in self._retrievers:
             self._retrievers[text] = retriever_spec(named(text)[1], self._observer)
         return None if text is None else self._retrievers[text]
-
-    def _answering(self, cell: SweepCell, generator: str, task: Task[Any]) -> AnswerOptions:
-        if task.source == "retrieved":
-            cell.options.check_tables(cell.options.top_k[-1])
-        options = AnswerOptions(generator, cell.options.prompting)
-        key = generator, cell.task
-        if key not in self._generators:
-            self._generators[key] = options.generator_spec(task, self._observer)
-        return replace(options, generator=self._generators[key])
 
     def _with_state(
         self, cell: SweepCell, experiment: Experiment, plan: AnswerPlan | None, task: Task[Any]
