@@ -73,7 +73,8 @@ def header_cell_scores(
     kinds: list[Part] = [*(kind for kind, is_there in given.items() if is_there), "cells"]
     if is_empty(answer, headers):
         return dict.fromkeys(kinds, _NONE)
-    compare = _exact if similarity == "exact" else partial(_soft, _measure(similarity))
+    soft = partial(_soft, similarity if callable(similarity) else _similar)
+    compare = _exact if similarity == "exact" else soft
     left, right = _taken_apart(answer, headers), _taken_apart(gold, headers)
     return {
         kind: compare(left[kind], right[kind]) if left[kind] and right[kind] else _NONE
@@ -138,10 +139,6 @@ def _taken_apart(table: Grid, headers: Headers) -> dict[Part, list[Element]]:
 def _exact(answer: Sequence[Element], gold: Sequence[Element]) -> PRF:
     shared = len(set(answer) & set(gold))
     return _prf(shared / len(answer), shared / len(gold))
-
-
-def _measure(similarity: Similarity | Similar) -> Similar:
-    return similarity if callable(similarity) else _similar
 
 
 def _soft(measure: Similar, answer: Sequence[Element], gold: Sequence[Element]) -> PRF:

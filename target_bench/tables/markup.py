@@ -263,7 +263,7 @@ def read_latex_tables(text: str) -> ReadAnswer:
         UnreadableTableError: it is nested too deeply, or cannot be parsed.
     """
     inner, faults = unfenced(text)
-    roots = latex_nodes(_ACCENT_ON_NOTHING.sub(_character, inner))
+    roots = latex_nodes(_ACCENT_ON_NOTHING.sub(lambda m: _CHARACTERS[m[1]], inner))
     tabulars = list(_tabulars(roots, ""))
     if len(_BEGUN.findall(inner)) > len(_ENDED.findall(inner)):
         faults.append("truncated")
@@ -274,10 +274,6 @@ def read_latex_tables(text: str) -> ReadAnswer:
     if any(_size(grid) > MOST_CELLS for _, grid in grids):
         return failed("too_long")
     return read_answer([AnswerTable(name, _latex_filled(grid)) for name, grid in grids], faults)
-
-
-def _character(match: re.Match[str]) -> str:
-    return _CHARACTERS[match[1]]
 
 
 def _tabulars(roots: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:

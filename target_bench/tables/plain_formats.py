@@ -5,7 +5,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 from typing import Any
@@ -219,10 +219,16 @@ def read_json_tables(text: str) -> ReadAnswer:
     if _depth(inside) > DEEPEST:
         return failed("too_deep")
     documents = _documents(inside.strip(), faults)
-    tables = [table for document in documents for table in _json_tables(document, "", faults)]
     if not documents:
         return failed("syntax" if inside.strip()[:1] in ("{", "[") else "no_table")
-    return read_answer(tables, faults)
+    tables = [table for document in documents for table in _json_tables(document, "")]
+    cells = [cell for _, rows in tables for row in rows for cell in row]
+    faults += ["nested"] if any(isinstance(cell, list | Mapping) for cell in cells) else []
+    faults += ["ragged"] if any(cell is _ABSENT for cell in cells) else []
+    return read_answer(
+        [AnswerTable(n, tuple(tuple(map(_json_cell, row)) for row in rows)) for n, rows in tables],
+        faults,
+    )
 
 
 def _depth(text: str) -> int:
@@ -295,42 +301,43 @@ def _closed(text: str, faults: list[Fault]) -> Any:
         return None
 
 
-def _json_tables(value: Any, name: str, faults: list[Fault]) -> Iterator[AnswerTable]:
+_RawTable = tuple[str, Sequence[Sequence[Any]]]
+"""The name of a table, and its rows as they stand in a document."""
+
+_ABSENT = object()
+"""A cell that a record or a column does not have."""
+
+
+def _json_tables(value: Any, name: str) -> Iterator[_RawTable]:
     if isinstance(value, Mapping):
-        yield from _of_object(value, name, faults)
+        yield from _of_object(value, name)
     elif isinstance(value, list) and value:
         if all(isinstance(row, Mapping) and not _holds_table(row) for row in value):
-            yield _of_records(value, name, faults)
+            yield name, _of_records(value)
         elif all(isinstance(row, list) for row in value):
-            yield AnswerTable(
-                name, tuple(tuple(_json_cell(c, faults) for c in row) for row in value)
-            )
+            yield name, value
         else:
             for item in value:
-                yield from _json_tables(item, name, faults)
+                yield from _json_tables(item, name)
 
 
-def _of_object(value: Mapping[str, Any], name: str, faults: list[Fault]) -> Iterator[AnswerTable]:
+def _of_object(value: Mapping[str, Any], name: str) -> Iterator[_RawTable]:
     own = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), name)
     rows = next((value[key] for key in _ROWS if isinstance(value.get(key), list)), None)
     header = next((value[key] for key in _HEADERS if isinstance(value.get(key), list)), None)
     if rows is not None and all(isinstance(row, list) for row in rows):
-        whole = [*([header] if header is not None else []), *rows]
-        yield AnswerTable(
-            own, tuple(tuple(_json_cell(cell, faults) for cell in row) for row in whole)
-        )
+        yield own, [*([header] if header is not None else []), *rows]
     elif rows is not None:
-        yield from _json_tables(rows, own, faults)
+        yield from _json_tables(rows, own)
     elif header is not None:
-        yield AnswerTable(own, (_json_row(header, faults),))
+        yield own, [header]
     elif _holds_table(value):
         for key, item in value.items():
-            yield from _json_tables(item, own if key == "tables" else str(key), faults)
+            yield from _json_tables(item, own if key == "tables" else key)
     elif value and all(map(_is_column, value.values())):
-        yield _of_columns(value, own, faults)
+        yield own, _of_columns(value)
     elif value:
-        pairs = ((str(key), _json_cell(cell, faults)) for key, cell in value.items())
-        yield AnswerTable(own, tuple(pairs))
+        yield own, list(value.items())
 
 
 def _holds_table(value: Mapping[str, Any]) -> bool:
@@ -344,44 +351,28 @@ def _holds_table(value: Mapping[str, Any]) -> bool:
 
 def _is_column(value: Any) -> bool:
     """Return whether a value is the cells of a column, in a list or by the numbers of rows."""
-    cells = value.values() if isinstance(value, Mapping) else value
-    if isinstance(value, Mapping) and not all(str(key).isdigit() for key in value):
-        return False
-    return isinstance(value, list | Mapping) and not any(
-        isinstance(cell, list | Mapping) for cell in cells
-    )
+    if isinstance(value, Mapping):
+        return all(map(str.isdigit, value)) and _is_column(list(value.values()))
+    return isinstance(value, list) and not any(isinstance(cell, list | Mapping) for cell in value)
 
 
-def _of_columns(columns: Mapping[str, Any], name: str, faults: list[Fault]) -> AnswerTable:
+def _of_columns(columns: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
     lists = [list(c.values()) if isinstance(c, Mapping) else c for c in columns.values()]
     if len(lists) * max(map(len, lists)) > MOST_CELLS:
         raise UnreadableTableError("too_long", f"{len(lists)} columns")
-    if len(set(map(len, lists))) > 1:
-        faults.append("ragged")
-    rows = (_json_row(row, faults) for row in zip_longest(*lists))
-    return AnswerTable(name, (tuple(map(str, columns)), *rows))
+    return [list(columns), *zip_longest(*lists, fillvalue=_ABSENT)]
 
 
-def _of_records(records: list[Any], name: str, faults: list[Fault]) -> AnswerTable:
-    header = list(dict.fromkeys(str(key) for record in records for key in record))
+def _of_records(records: Sequence[Mapping[str, Any]]) -> Sequence[Sequence[Any]]:
+    header = list(dict.fromkeys(key for record in records for key in record))
     if len(header) * len(records) > MOST_CELLS:
         raise UnreadableTableError("too_long", f"{len(records)} records of {len(header)} fields")
-    if any(len(record) != len(header) for record in records):
-        faults.append("ragged")
-    texts = [{str(key): cell for key, cell in record.items()} for record in records]
-    rows = (_json_row(map(record.get, header), faults) for record in texts)
-    return AnswerTable(name, (tuple(header), *rows))
+    return [header, *([record.get(key, _ABSENT) for key in header] for record in records)]
 
 
-def _json_row(cells: Iterable[Any], faults: list[Fault]) -> tuple[str, ...]:
-    return tuple(_json_cell(cell, faults) for cell in cells)
-
-
-def _json_cell(value: Any, faults: list[Fault]) -> str:
-    if value is None:
+def _json_cell(value: Any) -> str:
+    if value is None or value is _ABSENT:
         return ""
-    if isinstance(value, str):
-        return " ".join(value.split())
-    if isinstance(value, list | Mapping):
-        faults.append("nested")
-    return json.dumps(value, ensure_ascii=False)
+    return (
+        " ".join(value.split()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )
