@@ -65,12 +65,15 @@ def _plain(answer: str, gold: str) -> float:
     sides = zip(h_score._team_and_player(answer), h_score._team_and_player(gold), strict=True)
     scored = {
         name: {
-            "rows": float(answered.n_rows == gold_side.n_rows),
-            "columns": float(answered.n_columns == gold_side.n_columns),
-            **_similar("names", answered.names, gold_side.names),
-            **_similar("data", answered.cells, gold_side.cells),
+            "rows": float(rows == gold_rows),
+            "columns": float(columns == gold_columns),
+            **_similar("names", names, gold_names),
+            **_similar("data", cells, gold_cells),
         }
-        for name, (answered, gold_side) in zip(("team", "player"), sides, strict=True)
+        for name, (
+            (rows, columns, names, cells),
+            (gold_rows, gold_columns, gold_names, gold_cells),
+        ) in zip(("team", "player"), sides, strict=True)
     }
     means = pd.DataFrame(scored).mean(axis=1).to_dict()
     return float(means["data edits"] + means["data ratio"])

@@ -77,19 +77,16 @@ def correlations(first: ArrayLike, second: ArrayLike) -> Correlations:
         return Correlations(n, *[Correlation(None)] * 3)
     from scipy.stats import kendalltau, pearsonr, spearmanr
 
-    r = _within(float(pearsonr(x, y)[0]))
-    rho = _within(float(spearmanr(x, y)[0]))
-    tau = _within(float(kendalltau(x, y)[0]))
+    r, rho, tau = (
+        max(-1.0, min(1.0, float(measure(x, y)[0])))
+        for measure in (pearsonr, spearmanr, kendalltau)
+    )
     return Correlations(
         n,
         _with_interval(r, n, 1 / max(n - 3, 1)),
         _with_interval(rho, n, (1 + rho**2 / 2) / max(n - 3, 1)),
         _with_interval(tau, n, 0.437 / max(n - 4, 1)),
     )
-
-
-def _within(value: float) -> float:
-    return max(-1.0, min(1.0, value))
 
 
 def _with_interval(value: float, n: int, variance: float) -> Correlation:

@@ -54,13 +54,9 @@ class HScore:
 
 def _summed(sub: Mapping[str, float], of_content: tuple[str, ...]) -> HScore:
     """Sum up sub-scores: those of which the names begin with one of ``of_content``, and others."""
-    content = structure = 0.0
-    for name, value in sub.items():
-        if name.startswith(of_content):
-            content += value
-        else:
-            structure += value
-    return HScore(sub, content, structure)
+    content = [value for name, value in sub.items() if name.startswith(of_content)]
+    structure = [value for name, value in sub.items() if not name.startswith(of_content)]
+    return HScore(sub, sum(content), sum(structure))
 
 
 def levenshtein_similarity(answer: Items, gold: Items) -> float:
@@ -119,19 +115,17 @@ def h_score_of_table(answer: Rows, gold: Rows) -> HScore:
     return _summed(_of_shapes(_shape(answer), _shape(gold)), ("data",))
 
 
-class _Shape(NamedTuple):
-    n_rows: int
-    n_columns: int
-    names: tuple[str, ...]
-    cells: tuple[str, ...]
+_Shape = tuple[int, int, tuple[str, ...], tuple[str, ...]]
+"""Number of rows and of columns, the names of the columns, and the cells below them."""
 
 
 def _of_shapes(answer: _Shape, gold: _Shape) -> dict[str, float]:
+    n_rows, n_columns, names, cells = answer
     return {
-        "num_rows_match": float(answer.n_rows == gold.n_rows),
-        "num_cols_match": float(answer.n_columns == gold.n_columns),
-        **_similarities("columns", answer.names, gold.names),
-        **_similarities("data", answer.cells, gold.cells),
+        "num_rows_match": float(n_rows == gold[0]),
+        "num_cols_match": float(n_columns == gold[1]),
+        **_similarities("columns", names, gold[2]),
+        **_similarities("data", cells, gold[3]),
     }
 
 
@@ -162,11 +156,8 @@ def _text_rows(text: str) -> Rows:
 
 
 def _shape(rows: Rows) -> _Shape:
-    if not rows:
-        return _Shape(0, 0, (), ())
-    return _Shape(
-        len(rows), max(map(len, rows)), tuple(rows[0]), tuple(chain.from_iterable(rows[1:]))
-    )
+    names = tuple(rows[0]) if rows else ()
+    return len(rows), max(map(len, rows), default=0), names, tuple(chain.from_iterable(rows[1:]))
 
 
 # HTML: tables and lists.
@@ -247,49 +238,39 @@ def _repeated_tags(tag: "Tag") -> Iterator[str]:
 _NO_CAPTION = "None"
 
 
-class _Tabular(NamedTuple):
-    alignment: str
-    n_rows: int
-    n_columns: int
-    cells: tuple[str, ...]
-    caption: str
-
-
 def h_score_latex(answer: str, gold: str) -> HScore:
     """Score LaTeX as the official code does.
 
     Raises:
         UnreadableTableError: a text cannot be parsed, or is nested too deeply.
     """
-    left, right = _tabular(answer), _tabular(gold)
+    alignments, captions, rows = zip(_tabular(answer), _tabular(gold), strict=True)
+    (n_rows, n_columns, *_), (other_rows, other_columns, *_) = map(_shape, rows)
     sub = {
-        **_similarities("alignment", left.alignment, right.alignment),
-        "caption_match_score": float(left.caption == right.caption),
-        **_similarities("data", left.cells, right.cells),
-        "num_rows_match": float(left.n_rows == right.n_rows),
-        "num_cols_match": float(left.n_columns == right.n_columns),
+        **_similarities("alignment", *alignments),
+        "caption_match_score": float(captions[0] == captions[1]),
+        **_similarities("data", *(tuple(chain.from_iterable(side)) for side in rows)),
+        "num_rows_match": float(n_rows == other_rows),
+        "num_cols_match": float(n_columns == other_columns),
     }
     return _summed(sub, ("data", "caption"))
 
 
 @lru_cache(maxsize=2048)
-def _tabular(text: str) -> _Tabular:
+def _tabular(text: str) -> tuple[str, str, tuple[tuple[str, ...], ...]]:
+    """Return alignment, caption and rows of the first ``tabular``."""
     roots = latex_nodes(text)
     environments = (node for node in all_nodes(roots) if getattr(node, "envname", None))
     tabular = next((node for node in environments if node.envname == "tabular"), None)
     if tabular is None:
-        return _Tabular("", 0, 0, (), _NO_CAPTION)
-    rows = [[cell.strip() for cell in row if cell.strip()] for row in _latex_rows(tabular.nodelist)]
-    rows = [row for row in rows if row]
+        return "", _NO_CAPTION, ()
+    rows = (
+        tuple(cell.strip() for cell in row if cell.strip()) for row in _latex_rows(tabular.nodelist)
+    )
     arguments = tabular.nodeargd.argnlist if tabular.nodeargd else ()
     first = [argument for argument in arguments[:1] if argument is not None]
-    return _Tabular(
-        "".join(node.chars for node in _outside_groups(first) if hasattr(node, "chars")),
-        len(rows),
-        max(map(len, rows), default=0),
-        tuple(chain.from_iterable(rows)),
-        _caption(roots),
-    )
+    alignment = "".join(n.chars for n in _outside_groups(first) if hasattr(n, "chars"))
+    return alignment, _caption(roots), tuple(row for row in rows if row)
 
 
 def _outside_groups(roots: Iterable[Any]) -> Iterator[Any]:
