@@ -128,12 +128,4 @@ def _database_ids(release: Release, split: str) -> set[str] | None:
 def _questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield (place, record) of the split's questions, file after file."""
     for name in _QUESTIONS[split]:
-        path = release.find(name) if split == "test" else release.require(name)
-        if path is None:
-            raise DataError(
-                f"Spider's split test is not in {release.folder}: it needs test.json, "
-                "test_tables.json and test_database/<db>/<db>.sqlite, which came out after the "
-                f"other splits. Download all of Spider again from {release.source} and put them "
-                "there; the split validation needs none of them."
-            )
-        yield from release.json_list(path, "question")
+        yield from release.json_list(release.require(name), "question")

@@ -110,14 +110,9 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *args: Any) -> None:
         """Say nothing."""
 
-    def do_HEAD(self) -> None:
-        """As the hub's client asks for size and hash before it fetches a file."""
-        self.do_GET()
-
     def do_GET(self) -> None:
         path = unquote(urlsplit(self.path).path)
-        if self.command == "GET":
-            self.state.seen.append((path, dict(self.headers)))
+        self.state.seen.append((path, dict(self.headers)))
         if self.state.dead:
             self.close_connection = True
             return
@@ -161,28 +156,22 @@ class _Handler(BaseHTTPRequestHandler):
         if content is None or self.state.commit(repository, revision) is None:
             self._send(404, b"Entry not found")
             return
-        headers = {"X-Repo-Commit": revision, "ETag": f'"{git_blob(content)}"'}
         if path.endswith(_LARGE):
-            headers["X-Linked-Etag"] = f'"{hashlib.sha256(content).hexdigest()}"'
-            headers["X-Linked-Size"] = str(len(content))
             place = f"http://localhost:{self.state.port}/cdn/{repository}/{path}"
-            self._send(302, b"", {"Location": place, **headers})
+            self._send(302, b"", {"Location": place})
         else:
-            self._content(address, content, headers)
+            self._content(address, content)
 
-    def _content(self, path: str, content: bytes, headers: dict[str, str] | None = None) -> None:
+    def _content(self, path: str, content: bytes) -> None:
         for ending, other in self.state.wrong.items():
-            if path.endswith(ending) and self.command == "GET":
+            if path.endswith(ending):
                 content = other
-        start = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
-        if start >= len(content) > 0:
-            self._send(416, b"")
-            return
+        headers = {}
         for ending in [ending for ending in self.state.cut if path.endswith(ending)]:
             self.state.cut.remove(ending)
-            headers = {**(headers or {}), "Content-Length": str(2 * len(content))}
+            headers = {"Content-Length": str(2 * len(content))}
             self.close_connection = True
-        self._send(206 if start else 200, content[start:], headers)
+        self._send(200, content, headers)
 
     def _json(self, value: Any) -> None:
         self._send(200, json.dumps(value).encode())
@@ -192,9 +181,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        if self.command == "GET":
-            with suppress(ConnectionError):  # the client may have heard enough
-                self.wfile.write(body)
+        with suppress(ConnectionError):  # the client may have heard enough
+            self.wfile.write(body)
 
 
 def _sibling(path: str, content: bytes) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache as once
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
@@ -230,16 +230,18 @@ class LazyRows(Sequence[Row]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Row]: ...
     def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
-        if isinstance(index, slice):
-            start, stop = index.start or 0, index.stop
-            if start < 0 or stop is None or stop < 0 or index.step not in (None, 1):
-                return [self[i] for i in range(*index.indices(len(self)))]
-            return list(self._read(f" LIMIT {max(0, stop - start)} OFFSET {start}"))
-        place = index if index >= 0 else index + len(self)
-        rows = _batch(self.path, self.source, self.version, place // BATCH) if place >= 0 else ()
-        if place % BATCH >= len(rows):
-            raise IndexError(f"row {index} of {len(self)}")
-        return rows[place % BATCH]
+        if not isinstance(index, slice):
+            place = index if index >= 0 else index + len(self)
+            rows = self[place : place + 1] if place >= 0 else ()
+            if not rows:
+                raise IndexError(f"row {index} of {len(self)}")
+            return rows[0]
+        start, stop, step = index.start or 0, index.stop, index.step or 1
+        if start < 0 or stop is None or stop < 0 or step != 1:  # its end is not known otherwise
+            start, stop, step = index.indices(len(self))
+        if step != 1:
+            return list(self)[index]
+        return list(self._read(f" LIMIT {max(0, stop - start)} OFFSET {start}"))
 
     def _read(self, window: str) -> Iterator[Row]:
         with opened(self.path) as database:
@@ -259,13 +261,6 @@ class LazyRows(Sequence[Row]):
         )
 
     __hash__ = None  # type: ignore[assignment]  # as a list has none
-
-
-@lru_cache(maxsize=8)
-def _batch(path: Path, source: str, version: str, number: int) -> Sequence[Row]:
-    """Return 1,000 rows, kept for whoever asks for one after another."""
-    rows = LazyRows(path, source, version)
-    return rows[number * BATCH : (number + 1) * BATCH]
 
 
 def built(name: str, script: str) -> Path:
