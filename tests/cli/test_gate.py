@@ -2,7 +2,6 @@
 
 import csv
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -47,17 +46,3 @@ def test_a_pattern_that_matches_several_runs(inside: Inside, runs: Runs) -> None
     message = inside.bad(2, "gate", "base.json", "--run", runs.bm25, runs.tfidf, "--update")
     assert f"--run is one run, and 2 are named: {runs.bm25}, {runs.tfidf}." in message
     assert "or run it into a new folder (--out)" in message
-
-
-def test_a_label_is_its_newest_run(inside: Inside, runs: Runs, tmp_path: Path) -> None:
-    """Where an older run has it, too, and as a baseline on the data of the run to check."""
-    root = tmp_path / "few"
-    newest = shutil.copytree(runs.bm25, root / runs.bm25.name)
-    older = shutil.copytree(runs.bm25, root / f"{runs.bm25.name[:-12]}{'0' * 12}")
-    manifest = json.loads((older / "manifest.json").read_text())
-    (older / "manifest.json").write_text(json.dumps(manifest | {"started": "2020-01-01T00:00:00Z"}))
-    baseline = tmp_path / "base.json"
-    assert newest.name in inside.good("gate", baseline, "--run", "bm25", "--update", "--out", root)
-    for base in (baseline, "bm25"):
-        command = ("gate", base, "--run", "bm25", "--fail-on", "mrr<-0.1", "--out", root)
-        assert json.loads(inside.good(*command, "--json"))["run"] == str(newest)

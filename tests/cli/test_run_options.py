@@ -42,13 +42,6 @@ def test_rankings_of_fewer_tables_are_counted(inside: Inside, fails: str) -> Non
     assert words in " ".join(inside.good(*RUN, "fails.py:Few", "--notes").split())
 
 
-def test_broken_index(inside: Inside, tmp_path: Path) -> None:
-    inside.good(*RUN, "bm25", "--indexes", "saved")
-    (index,) = (tmp_path / "saved").rglob("index.json")
-    index.write_text("{", encoding="utf-8")
-    assert "index.json" in inside.bad(2, *RUN, "bm25", "--indexes", "saved", "--out", "other")
-
-
 def _own(folder: Path) -> None:
     """Write five tables of one's own, and questions about two."""
     names = [f"{folder.name}-{i}" for i in range(5)]
@@ -64,18 +57,6 @@ def test_paths_keep_their_place(inside: Inside, tmp_path: Path) -> None:
     bounds = ("--task", "retrieval", "--retriever", "oracle", "--retriever", "no-context")
     order = [(r["corpus"], r["retriever"]) for r in inside.results("run", *corpora, *bounds)]
     assert order == [(c, r) for c in ("shop", "mini", "barn") for r in ("oracle", "no-context")]
-
-
-def test_retry_failed(inside: Inside, fails: str) -> None:
-    """Still failing: told again, and nothing is lost."""
-    run = (*RUN, fails, "--on-error", "record", "--limit", "3")
-    for more in ((), (), ("--retry-failed",)):
-        done = inside(*run, *more)
-        assert done.code == 3
-        assert "failed on 3 of 3 queries of mini (scored 0)" in done.err
-    (path,) = Path("runs").glob("*/retrieval.jsonl")
-    assert len(path.read_text(encoding="utf-8").splitlines()) == 6
-    assert "RuntimeError: the index is gone" in inside.bad(3, *run[:-4], "--limit", "3")
 
 
 def test_cache(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

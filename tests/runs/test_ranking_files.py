@@ -154,17 +154,11 @@ def test_a_log_is_read_as_a_run_reads_it(tmp_path: Path) -> None:
         ('{"query_id": "q1", "tables": ["a", ["0", "a"]]}', ["line 1", "'q1' has a table twice"]),
         ('{"query_id": "q1", "tables": [["0", "z"]]}', ["table ['0', 'z'] is not in shop test"]),
         ('{"query_id": "q1", "tables": [5]}', ["table 5 is not in"]),
-        ('{"query_id": "q1", "tables": [["a"]]}', ["table ['a'] is not in"]),
         ('{"query_id": "q9", "tables": []}', ["query 'q9' is not in shop test"]),
         ('{"query_id": "q1", "tables": ["a"], "scores": [1, 2]}', ["1 tables need as many"]),
         ('{"query_id": "q1", "tables": ["a"], "scores": [NaN]}', ["need as many numbers"]),
-        ('{"query_id": "q1", "tables": ["a"], "scores": ["1"]}', ["need as many numbers"]),
         ('{"query_id": "q1", "tables": ["a"], "scores": [true]}', ["need as many numbers"]),
         ('{"query_id": "q1", "tables": ["a"], "scores": 5}', ["need as many numbers"]),
-        (
-            '{"query_id": "q1", "tables": ["a"], "scores": [1' + 400 * "0" + "]}",
-            ["need as many numbers"],
-        ),
     ],
 )
 def test_broken_files(tmp_path: Path, content: str | bytes, parts: list[str]) -> None:
@@ -199,14 +193,6 @@ def test_missing_queries(tmp_path: Path, content: str, failed: int) -> None:
     assert result.per_query["recall@1"][1] == 0
 
 
-def test_failed_queries_score_nothing(tmp_path: Path) -> None:
-    """Whatever tables stand beside the error."""
-    failed = '{"query_id": "q1", "tables": ["a"], "error": "late"}\n'
-    result, _ = _score(tmp_path, failed + '{"query_id": "q2", "tables": ["a"]}\n', top_k=1)
-    assert dict(result.errors) == {"q1": "late"}
-    assert result.per_query["recall@1"].tolist() == [0, 1]
-
-
 def test_what_is_not_scored_is_not_missed(tmp_path: Path) -> None:
     """Rankings of later queries and deeper ranks are neither needed nor in the way."""
     result, _ = _score(tmp_path, TREC, top_k=2, limit=1)
@@ -236,9 +222,3 @@ def test_own_retrieval_file(tmp_path: Path) -> None:
     same_scores(first, again)
     assert dict(again.errors) == dict(first.errors)
     assert only(target.score(first.folder / "retrieval.jsonl", top_k=[1, 5])).reused
-
-
-def test_another_file_is_another_run(tmp_path: Path) -> None:
-    contents = (TREC, TREC.replace("0.25", "0.75"), TREC)
-    folders = [_score(tmp_path, content)[0].folder for content in contents]
-    assert folders[0] == folders[2] != folders[1]

@@ -10,7 +10,7 @@ import pytest
 from target_bench import TARGET, read_run, score_answers, score_rankings
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
-from target_bench.core.schema import Dataset, Judgement, Query
+from target_bench.core.schema import Dataset, Judgement
 from target_bench.data.load import load, of_task
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import by_name
@@ -117,15 +117,3 @@ def test_results_hold_them(tmp_path: Path) -> None:
         len(query.gold) == 1 for query in of_task(MINI, "question_answering").queries[:40]
     )
     assert "by gold_tables" in str(result)
-
-
-def test_scalars_of_the_metadata_are_slices(tmp_path: Path) -> None:
-    """As the flag of an overlap with training data, also where the task has no code for it."""
-    queries = tuple(
-        Query(q.id, q.text, q.gold, q.answer, q.database_id, {"overlap_subset": i % 3 == 0})
-        for i, q in enumerate(of_task(MINI, "question_answering").queries[:30])
-    )
-    target = TARGET(("qa", replace(MINI, queries=queries)), out=tmp_path, observer=Recorder())
-    result = only(target.run("bm25", by="overlap_subset"))
-    parts = result.by["overlap_subset"]
-    assert {value: parts[value]["token_f1"].n for value in parts} == {"false": 20, "true": 10}

@@ -2,13 +2,23 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
+from target_bench.core.metric import MetricSpec
 from target_bench.core.schema import Query, TableId
-from target_bench.runs.slicing import Slice, by_property, parse, partition, parts
+from target_bench.runs.slicing import (
+    Slice,
+    by_property,
+    mean_of,
+    parse,
+    part_score,
+    partition,
+    parts,
+)
 
 COLUMNS: dict[str, list[Any]] = {
     "difficulty": ["easy", "hard", None, "hard"],
@@ -175,3 +185,12 @@ def test_queries_without_a_value_are_a_part_of_their_own() -> None:
         "(none)": [False, True, False],
     }
     assert list(partition(["a", None]).masks(none=False)) == ["a"]
+
+
+def test_a_mean_is_over_the_queries_that_have_a_value() -> None:
+    spec, values = MetricSpec("m"), np.array([1, 0, 1, np.nan, np.nan])
+    both = (mean_of("m", values[:n], spec) for n in (5, 3))
+    with_others, alone = (part_score(each, ~np.isinf(each.values), None) for each in both)
+    assert with_others == alone
+    assert (alone.value, alone.n) == (2 / 3, 3)
+    assert (with_others.low, with_others.high) == (alone.low, alone.high)
