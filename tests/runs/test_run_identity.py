@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,44 +98,6 @@ def test_class_code_and_settings_make_a_plugin() -> None:
     assert plugin_identity(Configured(1))[0]["config"] == {"seed": 7}
     others = [plugin_identity(p)[0] for p in (Plain(), Plain(2.0), Plain(fields=("a", "b")))]
     assert len({run_key(each) for each in (identity, *others)}) == 4
-
-
-MINE = {
-    "mine.py": "import json, numpy\nimport helper\nfrom weights.title import WEIGHT\n"
-    "from target_bench_test_base import Mine as Base\n"
-    + SOURCE.replace("        pass", "        from late import LATE").replace(
-        "Mine:", "Mine(Base):"
-    ),
-    "helper.py": "import deepest\n",
-    "deepest.py": "K = 1\n",
-    "late.py": "LATE = 1\n",
-    "weights/__init__.py": "",
-    "weights/title.py": "WEIGHT = 1\n",
-    "library/target_bench_test_base.py": SOURCE,
-}
-
-
-@pytest.mark.parametrize(
-    ("file", "counts"), [*((file, True) for file in MINE), ("other.py", False)]
-)
-def test_every_source_file_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, counts: bool
-) -> None:
-    """Of the class, its bases, and what these import: constants, in functions, from packages."""
-    for folder in (tmp_path, tmp_path / "library"):
-        monkeypatch.syspath_prepend(folder)
-    for name, source in MINE.items():
-        _write(tmp_path / name, source)
-    spec = f"{tmp_path / 'mine.py'}:Mine"
-    first = _identity(spec)
-    assert _identity(spec) == first
-    _write(tmp_path / file, MINE.get(file, "") + "\nK = 2\n")
-    changed = _identity(spec)
-    assert (changed["code"] != first["code"]) == (run_key(changed) != run_key(first)) == counts
-    _write(tmp_path / file, MINE.get(file, ""))
-    assert _identity(spec) == first
-    for name in MINE:
-        sys.modules.pop(Path(name).stem, None)
 
 
 def test_where_a_file_lies_does_not_count(tmp_path: Path) -> None:
