@@ -35,7 +35,7 @@ class WikiTables2019(CorpusLoader):
         if not archives:
             release.require("tables_part_1.tar.gz")
         for path in archives:
-            for name, content in release.packed(path):
+            for name, content in release.members(path):
                 yield _table(release, f"{path}, {name}", PurePosixPath(name).stem, content)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002 (the contract's arguments)

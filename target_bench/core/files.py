@@ -327,7 +327,8 @@ class Seen:
         return (
             not any((folder / name).exists() for name in self.absent)
             and all(listing(folder, p) == names for p, names in self.listings.items())
-            and all(_size(folder / name) == size for name, size in self.sizes.items())
+            and all((folder / name).is_file() for name in self.sizes)
+            and all((folder / name).stat().st_size == size for name, size in self.sizes.items())
             and all(sha256_of(folder / name) == digest for name, digest in self.files.items())
         )
 
@@ -339,10 +340,6 @@ class Seen:
     def from_json(cls, record: Mapping[str, Any]) -> "Seen":
         """Return the state that ``to_json`` wrote."""
         return cls(**{**record, "absent": set(record["absent"])})
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else -1
 
 
 def listing(folder: Path, pattern: str) -> list[str]:

@@ -111,7 +111,7 @@ class Release:
 
     def content(self, path: Path) -> bytes:
         """Return the file's content, decompressed; a zip must hold one file."""
-        with self.open(path) as file, _readable(path):
+        with self.open(path) as file:
             return file.read()
 
     @contextmanager
@@ -130,21 +130,22 @@ class Release:
                     yield file
 
     def members(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Yield (name, content) of every file in a zip, in the order of their names."""
-        self.note(path)
-        with _readable(path), zipfile.ZipFile(path) as archive:
-            for item in sorted(archive.infolist(), key=lambda item: item.filename):
-                if not item.is_dir():
-                    yield item.filename, archive.read(item)
+        """Yield (name, content) of every file in a zip, by name, or in a ``.tar.gz``, in its order.
 
-    def packed(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Yield (name, content) of every file in a ``.tar.gz``, one at a time, in its order."""
+        One is held at a time.
+        """
         self.note(path)
-        with _readable(path), tarfile.open(path, "r|gz") as archive:
-            for item in archive:
-                file = archive.extractfile(item)
-                if file is not None:
-                    yield item.name, file.read()
+        with _readable(path):
+            if path.suffix == ".zip":
+                with zipfile.ZipFile(path) as archive:
+                    for item in sorted(archive.infolist(), key=lambda item: item.filename):
+                        if not item.is_dir():
+                            yield item.filename, archive.read(item)
+                return
+            with tarfile.open(path, "r|gz") as packed:
+                for member in packed:
+                    if (file := packed.extractfile(member)) is not None:
+                        yield member.name, file.read()
 
     def bundled(self, archive: str, folder: str) -> Iterator[tuple[str, str, bytes]]:
         """Yield (place, name, content) of every file in ``<archive>.zip``, or else in a folder.
@@ -201,12 +202,7 @@ class Release:
     def json_lines(self, path: Path) -> Iterator[tuple[str, Any]]:
         """Yield (place, value) of every line that is not blank; the place names file and line."""
         with self.open(path) as file:
-            lines = enumerate(iter(file), start=1)
-            while True:
-                with _readable(path):
-                    number, raw = next(lines, (0, b""))
-                if not number:
-                    return
+            for number, raw in enumerate(file, start=1):
                 place = f"{path}, line {number}"
                 line = decode(raw, place, one_line=True)
                 if line.strip():

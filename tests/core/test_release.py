@@ -77,7 +77,7 @@ def test_damaged_archive(tmp_path: Path, name: str) -> None:
         path.write_bytes(raw)
         release = _release(tmp_path)
         with pytest.raises(DataError, match=f"{name}: .*truncated or damaged.*Download it again"):
-            list(release.packed(path)) if "tar" in name else release.content(path)
+            list(release.members(path)) if "tar" in name else release.content(path)
 
 
 def test_encrypted_zip(tmp_path: Path) -> None:
