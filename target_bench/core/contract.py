@@ -37,7 +37,7 @@ from target_bench.core.errors import (
 )
 from target_bench.core.observer import Observer
 from target_bench.core.ranking import (
-    CheckedRanking,
+    Listed,
     Ranked,
     Ranking,
     listed,
@@ -474,10 +474,10 @@ def _read(query_id: str, read: Callable[[], Any], top_k: int, corpus: Corpus) ->
         return Retrieval(query_id, (), error=problem, traceback=trace)
 
 
-def _retrieval(query_id: str, ranking: CheckedRanking, corpus: Corpus) -> Retrieval:
-    tables = tuple(map(corpus.ids.__getitem__, ranking.places))
-    scores = tuple(ranking.scores)
-    return Retrieval(query_id, tables, scores, resorted=ranking.resorted, tied=ranking.tied)
+def _retrieval(query_id: str, ranking: Listed, corpus: Corpus) -> Retrieval:
+    places, scores, resorted, tied = ranking
+    tables = tuple(map(corpus.ids.__getitem__, places))
+    return Retrieval(query_id, tables, tuple(scores), resorted=resorted, tied=tied)
 
 
 def may_be_trained(plugin: object) -> bool:
@@ -545,7 +545,7 @@ class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seld
     """A retriever's breach of its contract on one query."""
 
 
-def _checked(answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]) -> CheckedRanking:
+def _checked(answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]) -> Listed:
     """Return the places of a ranking's tables in the corpus, by their scores.
 
     Raises:
@@ -567,7 +567,7 @@ def _checked(answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]) 
         repeated = next(t for i, t in enumerate(tables) if places[i] in places[:i])
         raise Fault(f"returned the table {_shown(repeated)} twice")
     if not scores:
-        return CheckedRanking(places, [])
+        return places, [], False, False
     (ranking,) = listed(settled(np.array([places]), np.array([scores])), [len(places)])
     return ranking
 

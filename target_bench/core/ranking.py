@@ -18,17 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from target_bench.core.schema import TableId
 
-
-@dataclass(slots=True)
-class CheckedRanking:
-    """Places in the corpus, and scores if the retriever gave them; the rest as in ``Retrieval``."""
-
-    places: list[int]
-    scores: list[float]
-    resorted: bool = False
-    tied: bool = False
-
-
 RULE = "as-given"
 """Names the rule by which scores rank; part of the identity of a run."""
 
@@ -60,6 +49,10 @@ Ranking = Sequence[TableId] | Sequence[tuple[TableId, float]]
 
 Higher is better, on any scale; equal scores leave the order to the corpus.
 """
+
+
+Listed = tuple[list[int], list[float], bool, bool]
+"""Places in the corpus, scores if there are any, and what ``Settled`` says of a ranking."""
 
 
 class Ranked(Sequence[Ranking]):
@@ -273,13 +266,11 @@ def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None
     return settled(rows, scores)
 
 
-def listed(settled: Settled, lengths: Iterable[int]) -> list[CheckedRanking]:
+def listed(settled: Settled, lengths: Iterable[int]) -> list[Listed]:
     """Return rankings one by one, each of its length."""
     arrays = (settled.rows, settled.scores, settled.moved, settled.tied)
-    return [
-        CheckedRanking(places[:n], scores[:n], *flags)
-        for n, places, scores, *flags in zip(lengths, *(a.tolist() for a in arrays), strict=True)
-    ]
+    lists = zip(lengths, *(array.tolist() for array in arrays), strict=True)
+    return [(places[:n], scores[:n], moved, tied) for n, places, scores, moved, tied in lists]
 
 
 def n_processors() -> int:
