@@ -16,7 +16,8 @@ from target_bench.core.files import sha256_of
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.models.chat_prompts import token_ids
-from target_bench.models.local_models import device_of, no_loading_bar
+from target_bench.models.encoders.weights import quietly
+from target_bench.models.local_models import device_of
 
 ADAPTER = "adapter_config.json"
 """The file by which the folder of an adapter is known."""
@@ -339,7 +340,7 @@ def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
     if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
         raise ConfigError(f"model={name}: there is no such folder")
     try:
-        with no_loading_bar():
+        with quietly():
             return loader.from_pretrained(name, **settings)
     except (OSError, ValueError, ImportError) as error:
         raise ConfigError(

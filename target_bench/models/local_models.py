@@ -1,7 +1,4 @@
-"""Shared parts of models on this machine: device, progress bars and full memory."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""Shared parts of models on this machine: device and full memory."""
 
 from target_bench.core.errors import ConfigError
 
@@ -32,17 +29,3 @@ def is_out_of_memory(error: Exception) -> bool:
     """Return whether an error of PyTorch, on any device, says that memory does not suffice."""
     text = str(error).lower()
     return isinstance(error, MemoryError) or any(words in text for words in _OUT_OF_MEMORY)
-
-
-@contextmanager
-def no_loading_bar() -> Iterator[None]:
-    """Hide the progress bar of Transformers."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

@@ -1,6 +1,7 @@
 """Latent semantic analysis (Deerwester et al. 1990): TF-IDF vectors in a few dimensions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,8 @@ from numpy.typing import NDArray
 from target_bench.core.array_files import read_array, write_array
 from target_bench.core.ranking import DOUBLE, Ranked, Ranking, blocks, graded, stacked
 from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.schema import Corpus, Field, Format, RowLimit
-from target_bench.data.languages import AnyLanguage, Stemming, StopWords
-from target_bench.data.table_text import WORDS
+from target_bench.core.schema import Corpus
+from target_bench.data.languages import Stemming, StopWords
 from target_bench.retrievers.tfidf import TfIdf
 from target_bench.search.lexical.latent_space import SingularSpace
 
@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 _BLOCK_CELLS = 4_000_000
 
 
+@dataclass(eq=False, repr=False)
 class LSA(TfIdf):
     """Cosine in the space of the largest singular vectors of the TF-IDF matrix.
 
@@ -37,40 +38,17 @@ class LSA(TfIdf):
         ConfigError: fewer than one dimension, or a negative number of iterations.
     """
 
-    def __init__(
-        self,
-        dims: int = 512,
-        seed: int = 0,
-        iterations: int = 2,
-        fields: Sequence[Field] = ("title", "section", "header", "rows"),
-        rows: RowLimit = "auto",
-        format: Format = "text",
-        ngram: int = 1,
-        sublinear: bool = True,
-        smooth_idf: bool = True,
-        tokens: str = WORDS,
-        fold: bool = True,
-        stopwords: StopWords = "en_plus",
-        stemmer: Stemming = "english",
-        language: AnyLanguage = "auto",
-    ) -> None:
-        super().__init__(
-            fields,
-            rows,
-            format,
-            ngram,
-            sublinear,
-            smooth_idf,
-            tokens=tokens,
-            fold=fold,
-            stopwords=stopwords,
-            stemmer=stemmer,
-            language=language,
-        )
-        self.dims = dims
-        self.seed = seed
-        self.iterations = iterations
-        self._space = SingularSpace(self._ngrams, dims, seed, iterations)
+    hashed: bool = field(default=False, init=False)  # its axes are those of words
+    fold: bool = True
+    stopwords: StopWords = "en_plus"
+    stemmer: Stemming = "english"
+    dims: int = 512
+    seed: int = 0
+    iterations: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._space = SingularSpace(self._ngrams, self.dims, self.seed, self.iterations)
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Decompose the TF-IDF matrix of the tables."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.array_files import read_array, write_array
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.ranking import (
     SINGLE,
     Ranked,
@@ -47,7 +47,7 @@ _CELLS = 4_000_000
 """Scores of rows held at a time."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Rows(BatchRetriever):
     """A weighted sum of lexical evidence, the best row of a table included.
 
@@ -134,6 +134,7 @@ class Rows(BatchRetriever):
         return total
 
 
+@dataclass(eq=False, repr=False)
 class Best(Rows):
     """The retriever of the project that needs no network and finds most.
 
@@ -161,28 +162,18 @@ class Best(Rows):
         ConfigError: the encoder cannot be built, or a setting is invalid.
     """
 
-    def __init__(
-        self,
-        encoder: Any = "minilm:max_tokens=128",
-        weights: Mapping[str, float] | None = None,
-        cosine: float = 1.0,
-        rows: RowLimit = "auto",
-        cache: bool = True,
-        language: AnyLanguage = "auto",
-        chunk: int | None = None,
-        log: str | None = None,
-    ) -> None:
-        super().__init__(weights, rows, language, log)
-        self.encoder = encoder
-        self.cosine = cosine
-        self.cache = cache
-        self.chunk = chunk
-        if chunk is not None and chunk < 1:
-            raise ConfigError(f"chunk={chunk}: at least 1 row is needed")
-        if not 0 <= cosine < float("inf"):
-            raise ConfigError(f"cosine={cosine}: a weight is a number from 0")
-        self._write = Serializer(rows=rows)
-        self._encoding = Encoding(encoder, cache)
+    encoder: Any = "minilm:max_tokens=128"
+    cosine: float = 1.0
+    cache: bool = True
+    chunk: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_at_least_one(chunk=self.chunk)
+        if not 0 <= self.cosine < float("inf"):
+            raise ConfigError(f"cosine={self.cosine}: a weight is a number from 0")
+        self._write = Serializer(rows=self.rows)
+        self._encoding = Encoding(self.encoder, self.cache)
 
     def parts(self) -> Mapping[str, object]:
         """Return the encoder."""

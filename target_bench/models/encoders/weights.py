@@ -14,7 +14,7 @@ from typing import Any
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.files import digest, parse_json
-from target_bench.models.local_models import device_of, no_loading_bar
+from target_bench.models.local_models import device_of
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 _LIBRARIES = (
@@ -90,7 +90,7 @@ class LocalModel:
             source = weights.name
             settings = {"revision": weights.commit, "cache_folder": str(weights.cache)}
         try:
-            with no_loading_bar(), quietly():  # in this order: transformers sets its own level
+            with quietly():
                 if isinstance(weights, Path) or not weights.cached:
                     model = self.read(source, **settings)
                 else:
@@ -273,11 +273,7 @@ def _words(error: Exception) -> str:
 @contextmanager
 def quietly() -> Iterator[None]:
     """Keep the progress bars, warnings and log lines of model libraries off the terminal."""
-    from huggingface_hub.utils.tqdm import (
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-    )
+    from transformers.utils import logging as bars  # of the hub's client too
 
     # Without a setting every process that is forked later prints a warning of its own.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
@@ -285,8 +281,8 @@ def quietly() -> Iterator[None]:
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that an environment variable decides on bars, too
-        shown = not are_progress_bars_disabled()
-        disable_progress_bars()
+        shown = bars.is_progress_bar_enabled()
+        bars.disable_progress_bar()
         try:
             for logger in loggers:
                 logger.setLevel(logging.CRITICAL)
@@ -295,4 +291,4 @@ def quietly() -> Iterator[None]:
             for logger, level in zip(loggers, levels, strict=True):
                 logger.setLevel(level)
             if shown:
-                enable_progress_bars()
+                bars.enable_progress_bar()
