@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -102,7 +102,8 @@ class Replay(Generator):
         if self.order is not None and not _is_json(text):
             start = ""  # one answer per line, regardless of how the first one begins
         if start == "[":
-            return _records(_places(path, release.json(path)))
+            records = enumerate(release.json(path), start=1)
+            return _records((f"{path}, record {n}", record) for n, record in records)
         if start == "{":
             return self._from_object(release, path, text)
         self.in_corpus_order = self.order is None
@@ -120,15 +121,18 @@ class Replay(Generator):
         values = list(answers.values())
         if len(values) == 1 and isinstance(values[0], dict):
             answers = values[0]
-        if any(_BIRD in str(value) for value in answers.values()):
-            return self._by_position(path, answers)
-        if self._is_by_position(path, answers):
-            self.in_corpus_order = self.order is None
-            return self._by_position(path, answers)
-        answered = {query_id: value for query_id, value in answers.items() if value is not None}
-        return {
-            query_id: _text(value, f"{path}, {query_id}") for query_id, value in answered.items()
+        texts = {
+            name: None if value is None else _text(value, f"{path}, {name}")
+            for name, value in answers.items()
         }
+        is_bird = any(_BIRD in (value or "") for value in texts.values())
+        if not is_bird and not self._is_by_position(path, answers):
+            return {name: value for name, value in texts.items() if value is not None}
+        self.in_corpus_order = self.order is None and not is_bird
+        positions = [str(position) for position in range(len(texts))]
+        if missing := set(positions) - texts.keys():
+            raise DataError(f"{path}: no answer at position {min(missing, key=int)!r}")
+        return self._in_order(path, "answers", [texts[position] for position in positions])
 
     def _is_by_position(self, path: Path, answers: Mapping[str, Any]) -> bool:
         """Return whether the keys are positions rather than ids.
@@ -153,15 +157,6 @@ class Replay(Generator):
             "--order (order=FILE), a JSON list of query ids, or use their ids as keys"
         )
 
-    def _by_position(self, path: Path, by_position: Mapping[str, Any]) -> dict[str, str]:
-        answers = []
-        for position in map(str, range(len(by_position))):
-            if position not in by_position:
-                raise DataError(f"{path}: no answer at position {position!r} of {len(by_position)}")
-            value = by_position[position]
-            answers.append(None if value is None else _text(value, f"{path}, {position}"))
-        return self._in_order(path, "answers", answers)
-
     def _in_order(self, path: Path, what: str, answers: Sequence[str | None]) -> dict[str, str]:
         ids = self._order()
         self.by_position = True
@@ -183,16 +178,13 @@ class Replay(Generator):
         ids = Release(path.parent, self.order).json(path)
         if not isinstance(ids, list):
             raise DataError(f"{path}: expected a JSON list of query ids")
-        places: dict[str, int] = {}
+        order: dict[str, None] = {}
         for place, query_id in enumerate(ids, start=1):
-            if isinstance(query_id, bool) or not isinstance(query_id, str | int):
-                raise DataError(f"{path}, entry {place}: {query_id!r:.80} is not a query id")
-            earlier = places.setdefault(str(query_id), place)
-            if earlier != place:
-                raise DataError(
-                    f"{path}, entry {place}: query {str(query_id)!r} is at entry {earlier} already"
-                )
-        return list(places)
+            if type(query_id) not in (str, int) or str(query_id) in order:
+                problem = f"{query_id!r:.80} is no query id, or stands there already"
+                raise DataError(f"{path}, entry {place}: {problem}")
+            order[str(query_id)] = None
+        return list(order)
 
 
 def _as_bird(lines: list[str]) -> list[str]:
@@ -210,10 +202,6 @@ def _is_json(line: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _places(path: Path, records: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    return ((f"{path}, record {number}", record) for number, record in enumerate(records, start=1))
 
 
 def _records(records: Iterable[tuple[str, Any]]) -> dict[str, str]:

@@ -139,20 +139,16 @@ class InnerRetriever:
         self._with_index("load", folder, corpus)
 
     def _with_index(self, name: str, *arguments: object) -> None:
+        method = getattr(self.retriever, name, None)  # users' own may lack it
         try:
-            self._optional(name, *arguments)
+            if not callable(method):
+                raise NotImplementedError
+            method(*arguments)
         except NotImplementedError as error:
             raise ConfigError(
                 f"{self.label} cannot save or load its index: give it the methods save(folder) "
                 "and load(folder, corpus), or leave --indexes out (indexes=None)"
             ) from error
-
-    def _optional(self, name: str, *arguments: object) -> None:
-        """Call a method that users' own retrievers may lack."""
-        method = getattr(self.retriever, name, None)
-        if not callable(method):
-            raise NotImplementedError
-        method(*arguments)
 
 
 class BatchRetriever(Retriever):

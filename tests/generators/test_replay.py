@@ -114,7 +114,7 @@ def test_bird_needs_every_position(tmp_path: Path) -> None:
     del whole["1"]
     path = write_release(tmp_path, "p.json", json.dumps(whole))
     replay = _ordered(path, ["a", "b", "c"])
-    with pytest.raises(DataError, match=r"p\.json: no answer at position '1' of 2"):
+    with pytest.raises(DataError, match=r"p\.json: no answer at position '1'"):
         _ = replay.answers
 
 
@@ -154,11 +154,11 @@ def test_broken_file(tmp_path: Path, content: str, parts: list[str]) -> None:
     [
         ('["a", "b"', ["order.json: not valid JSON"]),
         ('{"a": 1}', ["order.json: expected a JSON list of query ids"]),
-        ('["a", "b", "a"]', ["order.json, entry 3: query 'a' is at entry 1 already"]),
-        ('["1", 2, 1]', ["order.json, entry 3: query '1' is at entry 1 already"]),
-        ('["a", null, "c"]', ["order.json, entry 2: None is not a query id"]),
-        ('["a", true, "c"]', ["order.json, entry 2: True is not a query id"]),
-        ('["a", ["b"], "c"]', ["order.json, entry 2: ['b'] is not a query id"]),
+        ('["a", "b", "a"]', ["order.json, entry 3: stands there already"]),
+        ('["1", 2, 1]', ["order.json, entry 3: stands there already"]),
+        ('["a", null, "c"]', ["order.json, entry 2: None is no query id"]),
+        ('["a", true, "c"]', ["order.json, entry 2: True is no query id"]),
+        ('["a", ["b"], "c"]', ["order.json, entry 2: ['b'] is no query id"]),
         ('["a", "b"]', ["p.txt: 3 lines for 2 query ids in"]),
     ],
 )
