@@ -89,8 +89,8 @@ def form(
         bool,
         typer.Option(
             "--review",
-            help="Ask of questions with gold tables whether they are good ones; people may edit "
-            "them. If any are marked synthetic, of those only.",
+            help="Ask of questions with gold tables whether they are good ones; if any are marked "
+            "synthetic, of those only.",
         ),
     ] = False,
     sample: Sample = None,

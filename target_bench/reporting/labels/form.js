@@ -4,7 +4,7 @@
   const form = JSON.parse(document.getElementById("form").textContent);
   const byId = (id) => document.getElementById(id);
   const draft = `target-bench form ${form.key}`;
-  const replies = form.items.map(() => ({})); // criterion or "text" -> reply
+  const replies = form.items.map(() => ({})); // criterion -> reply
   const pages = []; // lists of the places of items with one query
   form.items.forEach((item, i) => {
     const last = pages.at(-1);
@@ -21,10 +21,9 @@
     const annotator = byId("person").value.trim();
     const begun = pages.filter((places) => places.some((i) => Object.keys(replies[i]).length));
     return begun.flat().map((i) => {
-      const { key, asked, criteria, editable } = form.items[i];
+      const { key, asked, criteria } = form.items[i];
       const given = criteria.map(({ name }) => [name, replies[i][name] ?? null]);
-      const text = editable ? { text: replies[i].text ?? asked } : {};
-      return { ...key, annotator, asked, ...text, ...Object.fromEntries(given) };
+      return { ...key, annotator, asked, ...Object.fromEntries(given) };
     });
   }
   const name = (key) => JSON.stringify(Object.entries(key).sort());
@@ -36,9 +35,8 @@
       byId("person").value = typeof record.annotator === "string" ? record.annotator : "";
       const i = places.get(name(Object.fromEntries(fields.filter((f) => f in record).map((f) => [f, record[f]]))));
       if (i === undefined) continue;
-      const { criteria, asked, editable } = form.items[i];
+      const { criteria } = form.items[i];
       for (const { name, options } of criteria) if (options.some(([value]) => value === record[name])) replies[i][name] = record[name];
-      if (editable && typeof record.text === "string" && record.text !== asked) replies[i].text = record.text;
     }
     const open = pages.findIndex((places) => !closed(places));
     show(Math.max(open, 0));
@@ -99,17 +97,9 @@
   }
   function article(i) {
     const item = form.items[i];
-    const edit = el("textarea", { "aria-label": "The question, which may be edited", dir: "auto" });
-    edit.value = replies[i].text ?? item.asked;
-    edit.addEventListener("input", () => {
-      if (edit.value.trim() && edit.value !== item.asked) replies[i].text = edit.value;
-      else delete replies[i].text;
-      changed();
-    });
     return el("article", { class: "item", "data-place": i },
       ...item.texts.flatMap(([name, text]) => [el("h3", { text: name }), el("pre", { dir: "auto", text, "data-text": name })]),
       ...item.tables.flatMap(table),
-      item.editable ? edit : null,
       ...item.criteria.map((asked) => criterion(i, asked)));
   }
   function show(number) {
@@ -147,7 +137,7 @@
     document.querySelector(".item:not(.done)")?.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("textarea, input:not([type=radio])")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=radio])")) return;
     const key = event.key.toLowerCase();
     if (key === "n") nextOpen();
     else if (key === "p") go(at - 1);

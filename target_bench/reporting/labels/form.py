@@ -70,7 +70,6 @@ class Item:
         criteria: what people are asked about it.
         texts: further texts, each with its name, as ``("answer", "42")``.
         tables: what is shown below them.
-        editable: whether people may edit ``asked``; the record then has it as ``text``.
     """
 
     key: Mapping[str, str | int]
@@ -78,7 +77,6 @@ class Item:
     criteria: tuple[Criterion, ...]
     texts: tuple[tuple[str, str], ...] = ()
     tables: tuple[ShownTable, ...] = ()
-    editable: bool = False
 
 
 def write_form(
@@ -213,11 +211,8 @@ def _rendered(template: str, **values: Any) -> str:
 def _row(item: Item) -> dict[str, Any]:
     """Return what is shown of an item, with empty fields for the replies."""
     replies = dict.fromkeys(["annotator", *(criterion.name for criterion in item.criteria)], "")
-    edited = {"text": item.asked} if item.editable else {}
     tables = "\n\n".join(map(_markdown, item.tables))
-    return {**item.key, **replies, "asked": item.asked, **edited, **dict(item.texts)} | {
-        "tables": tables
-    }
+    return {**item.key, **replies, "asked": item.asked, **dict(item.texts)} | {"tables": tables}
 
 
 def _markdown(table: ShownTable) -> str:

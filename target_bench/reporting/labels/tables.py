@@ -43,8 +43,7 @@ JUDGE_HELP = (
     "list; a table on the same topic that does not is not relevant."
 )
 REVIEW_HELP = (
-    "Accept a question that a person could ask and that the table answers; edit it where other "
-    "words would be clearer, and reject it otherwise."
+    "Accept a question that a person could ask and that the table answers, and reject it otherwise."
 )
 
 
@@ -144,7 +143,7 @@ def form_items(
             answers = tuple(("answer", answer) for answer in query.references if answer)
             tables = tuple(_shown(query, corpus[table]) for table in dict.fromkeys(query.gold))
             key: dict[str, str | int] = {"query_id": query.id}
-            items.append(Item(key, query.text, (REVIEW,), answers, tables, editable=True))
+            items.append(Item(key, query.text, (REVIEW,), answers, tables))
         for table in pools.get(query.id, ()):
             key = {"query_id": query.id, **table._asdict()}
             shown = _shown(query, corpus[table])
@@ -177,14 +176,13 @@ def _words(text: str) -> set[str]:
 class Label(NamedTuple):
     """What a person says of a table for a question, or with ``table`` None of the question.
 
-    ``reply`` is None where it is left open, and ``text`` the question as the person edited it.
+    ``reply`` is None where it is left open.
     """
 
     annotator: str
     query_id: str
     table: TableId | None
     reply: str | None
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +192,7 @@ class MergedLabels:
     Attributes:
         state: ``labelled``: every table of the form was judged by anyone, or the question was
             accepted; ``rejected``: more reject it than accept it; ``disputed``: as many reject as
-            accept it, or they edited it differently; ``unfinished``: a table is open.
-        text: the question as it was edited; None where it was not.
+            accept it; ``unfinished``: a table is open.
         relevant: the tables that more people call relevant than not.
         not_relevant: the tables of which it is the other way round.
         disputed: the tables on which as many say one as the other; they stay unjudged.
@@ -203,7 +200,6 @@ class MergedLabels:
     """
 
     state: str
-    text: str | None
     relevant: tuple[TableId, ...]
     not_relevant: tuple[TableId, ...]
     disputed: tuple[TableId, ...]
@@ -245,9 +241,8 @@ def _label(record: Mapping[str, Any], queries: Mapping[str, Query], corpus: Corp
             f"{path}: query_id: {record.get('query_id')!r:.60} is not among the questions of the "
             "corpus; name the corpus and the split that the form was written for"
         )
-    text = str(record.get("text") or "").strip() or query.text
     shown = record.get("asked") or query.text
-    if query.text not in (shown, record.get("text")):
+    if query.text != shown:
         raise DataError(
             f"{path}: {query.id!r:.60}: the form asked {shown!r:.80}, and the corpus has "
             f"{query.text!r:.80}; write a new form, as labels are for the words that were shown"
@@ -262,7 +257,7 @@ def _label(record: Mapping[str, Any], queries: Mapping[str, Query], corpus: Corp
         reply = criterion.reply(record.get(criterion.name))
     except ValueError as error:
         raise DataError(f"{path}: {query.id!r:.60}: {error}") from error
-    return Label(record["annotator"], query.id, table, None if reply is None else str(reply), text)
+    return Label(record["annotator"], query.id, table, None if reply is None else str(reply))
 
 
 def merge(labels: Iterable[Label], dataset: Dataset) -> dict[str, MergedLabels]:
@@ -270,13 +265,12 @@ def merge(labels: Iterable[Label], dataset: Dataset) -> dict[str, MergedLabels]:
     by_query: dict[str, list[Label]] = {}
     for label in labels:
         by_query.setdefault(label.query_id, []).append(label)
-    return {q.id: _merged(by_query[q.id], q.text) for q in dataset.queries if q.id in by_query}
+    return {q.id: _merged(by_query[q.id]) for q in dataset.queries if q.id in by_query}
 
 
-def _merged(labels: Sequence[Label], text: str) -> MergedLabels:
+def _merged(labels: Sequence[Label]) -> MergedLabels:
     votes: dict[TableId, Counter[str | None]] = {}
     verdicts: dict[str, str] = {}
-    texts = set()
     for label in labels:
         if label.table is not None:
             votes.setdefault(label.table, Counter())[label.reply] += 1
@@ -284,12 +278,11 @@ def _merged(labels: Sequence[Label], text: str) -> MergedLabels:
                 verdicts.setdefault(label.annotator, "accepted")
         elif label.reply:
             verdicts[label.annotator] = label.reply
-            texts |= {label.text} if label.reply == "accepted" else set()
     counts = Counter(verdicts.values())
     accepted, rejected = counts["accepted"], counts["rejected"]
     if rejected > accepted:
         state = "rejected"
-    elif rejected == accepted != 0 or len(texts) > 1:
+    elif rejected == accepted != 0:
         state = "disputed"
     else:
         is_open = any(not (replies.keys() - {None}) for replies in votes.values())
@@ -297,7 +290,6 @@ def _merged(labels: Sequence[Label], text: str) -> MergedLabels:
     balance = {table: n["relevant"] - n["not relevant"] for table, n in votes.items()}
     return MergedLabels(
         state=state,
-        text=texts.pop() if len(texts) == 1 and texts != {text} else None,
         relevant=tuple(table for table, n in balance.items() if n > 0),
         not_relevant=tuple(table for table, n in balance.items() if n < 0),
         disputed=tuple(t for t, n in balance.items() if n == 0 and votes[t]["relevant"]),
@@ -418,8 +410,4 @@ def _with_labels(query: Query, merged: MergedLabels) -> Query:
         ]
     if merged.reviewed:
         more["reviewed"] = True
-    if merged.text is not None:
-        more["query_before"] = query.text
-    metadata = {**query.metadata, **more}
-    text = merged.text or query.text
-    return replace(query, text=text, gold=gold, database_id=database, metadata=metadata)
+    return replace(query, gold=gold, database_id=database, metadata={**query.metadata, **more})

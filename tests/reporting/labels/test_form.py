@@ -51,7 +51,6 @@ def _hostile() -> list[Item]:
             (MARK,),
             (("answer", text),),
             (shown_table(text, [[GridCell(text)]] * 3, [0, 2], [(0, 0)]),),
-            editable=True,
         )
         for text in (*HOSTILE, "__proto__", "=1+1", "-2", "'quoted")
     ]
