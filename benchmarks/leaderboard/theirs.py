@@ -111,7 +111,7 @@ def scored(name: str, system: Mapping[str, Any]) -> Entry:
 
 def compact(verified: Entry) -> Entry:
     """Return an entry with the values of queries that the board tests, and without given tables."""
-    kept = for_boards(verified, {})
+    kept = for_boards(verified)
     return kept.model_copy(update={"runs": [run for run in kept.runs if not run.basis]})
 
 

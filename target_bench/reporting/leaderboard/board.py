@@ -96,20 +96,13 @@ def boards(entries: Iterable[Entry], papers: Sequence[Reported] = ()) -> list[Re
     ]
 
 
-def for_boards(entry: Entry, ids: dict[str, list[str]]) -> Entry:
-    """Return an entry with no more than boards need, so that hundreds fit into memory.
-
-    Args:
-        entry: as it was read.
-        ids: query ids by their fingerprint, so that equal ones are in memory once.
-    """
+def for_boards(entry: Entry) -> Entry:
+    """Return an entry with the values of the metrics that boards test, in half their precision."""
     runs = []
     for run in entry.runs:
-        shared = ids.setdefault(run.corpus_fingerprint + run.queries_fingerprint, run.query_ids)
         tested = {*ranking_metrics(run.scores), *answer_metrics(run.scores), *OF_SETS}
         values = {n: x.astype(np.float32) for n, x in run.per_query.items() if n in tested}
-        query_ids = shared if shared == run.query_ids else run.query_ids
-        runs.append(run.model_copy(update={"query_ids": query_ids, "per_query": values}))
+        runs.append(run.model_copy(update={"per_query": values}))
     return entry.model_copy(update={"runs": runs})
 
 

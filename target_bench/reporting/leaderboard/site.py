@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from target_bench.core.errors import ConfigError
@@ -53,8 +52,7 @@ def build(submissions: Path, out: Path, submit_to: str | None = None) -> tuple[i
         submit_to = submit_to and web_address(submit_to)
     except ValueError as error:
         raise ConfigError(f"--submit-to {submit_to!r:.200}: {error}") from None
-    ids: dict[str, list[str]] = {}
-    read = [for_boards(entry, ids) for entry in entries(submissions)]
+    read = [for_boards(entry) for entry in entries(submissions)]
     papers = [read_reported(path) for path in sorted(submissions.rglob(f"*{REPORTED}"))]
     accepted = {entry.id: entry for entry in read if entry.verdict != "rejected"}
     tasks = boards(accepted.values(), papers) or [_EMPTY]
@@ -103,7 +101,6 @@ def _rendered(board: Mapping[str, Any], **site: Any) -> str:
         board=board,
         level=LEVEL,
         leading=next(ranking, None),
-        commands=_commands(board),
         **page_parts(_FOLDER, ["board.js"], "board.css"),
         date=today(),
         **site,
@@ -126,20 +123,6 @@ def _cards(entries_by_id: Mapping[str, Entry], board: Mapping[str, Any]) -> list
                 runs.append((run, counts, json.dumps(made, indent=1)[:_LONGEST]))
         cards.append((entries_by_id[name], runs))
     return cards
-
-
-def _commands(board: Mapping[str, Any]) -> str:
-    """Return the commands that make and verify a submission to a board of rankings."""
-    plain = (c for c in board["columns"] if c["corpus"] and " + " not in c["data"])
-    corpora = dict.fromkeys(column["corpus"] for column in plain) or ["ottqa"]
-    options = " ".join(f"--corpus {quote(name)}" for name in corpora)
-    cutoffs = ",".join(map(str, board["cutoffs"])) or "10"
-    return (
-        f"target-bench run --task {quote(board['task'] or 'retrieval')} {options} \\\n"
-        f"    --retriever my_file.py:Mine --top-k {cutoffs}\n"
-        "target-bench leaderboard submit RUN... -o team.tbs.zip --card card.yaml\n"
-        "target-bench leaderboard verify team.tbs.zip"
-    )
 
 
 def _check_folder(out: Path, submissions: Path) -> None:
