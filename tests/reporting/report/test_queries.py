@@ -57,21 +57,20 @@ def test_without_a_ranking_or_gold_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "error", "verdict", "outcome"),
+    ("answer", "outcome"),
     [
-        (1.0, None, None, "right"),
-        (0.5, None, None, "partly"),
-        (0.0, None, None, "wrong"),
-        (0.0, "raised", None, "failed"),
-        (nan, None, None, "not judged"),
-        (0.0, "raised", "no_prediction", "no prediction"),
-        (1.0, None, "correct", "correct"),
+        ((1.0, None, None), "right"),
+        ((0.5, None, None), "partly"),
+        ((0.0, None, None), "wrong"),
+        ((0.0, "raised", None), "failed"),
+        ((nan, None, None), "not judged"),
+        ((0.0, "raised", "no_prediction"), "no prediction"),
     ],
 )
 def test_what_became_of_an_answer(
-    value: float, error: str | None, verdict: str | None, outcome: str
+    answer: tuple[float, str | None, str | None], outcome: str
 ) -> None:
-    assert answered(value, error, verdict) == outcome
+    assert answered(*answer) == outcome
 
 
 @pytest.mark.filterwarnings("ignore:.*are left without an answer")
