@@ -411,19 +411,28 @@ def told_apart(
         worse: what one of lower merit is called.
     """
     for metric in comparison.family:
-        rows = [row for row in comparison.rows if row.metric == metric and row.difference]
-        if any(row.slice for row in rows):
-            continue
-        verdicts = [(verdict(row, comparison.spec(metric)), row.run) for row in rows]
-        parts = []
-        for how, named in (("better", better), ("worse", worse), ("not told apart", "")):
-            runs = [run for of_run, run in verdicts if of_run == how]
-            are = "is" if len(runs) == 1 else "are"
-            told = f"{are} {named} (p < {p_text(ALPHA)})"
-            told = told if named else f"cannot be told from it (p ≥ {p_text(ALPHA)})"
-            parts += [f"{listed(runs)} {told}"] if runs else []
-        if parts:
+        if parts := beside_baseline(comparison, metric, better, worse):
             yield f"Beside {comparison.baseline}, by {metric}: {'; '.join(parts)}."
+
+
+def beside_baseline(
+    comparison: Comparison, metric: str, better: str = "better", worse: str = "worse"
+) -> list[str]:
+    """Return parts of a sentence: which runs are better or worse; none of parts of the queries."""
+    rows = [row for row in comparison.rows if row.metric == metric and row.difference]
+    if any(row.slice for row in rows):
+        return []
+    runs: dict[str, list[str]] = {"better": [], "worse": [], "not told apart": []}
+    for row in rows:
+        runs[verdict(row, comparison.spec(metric))].append(row.run)
+    parts = [
+        f"{listed(names)} {'is' if len(names) == 1 else 'are'} {how} (p < {p_text(ALPHA)})"
+        for names, how in ((runs["better"], better), (runs["worse"], worse))
+        if names
+    ]
+    if alike := runs["not told apart"]:
+        parts.append(f"{listed(alike)} cannot be told from it (p ≥ {p_text(ALPHA)})")
+    return parts
 
 
 def upper_bounds(values: Mapping[str, float], best: float, spec: MetricSpec) -> str | None:

@@ -12,7 +12,7 @@ from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset
 from target_bench.metrics.scores import answer_metrics, leading, ranking_metrics, spec_of, specs_of
 from target_bench.reporting.compare import compare, most_tables
-from target_bench.reporting.comparison import legend, told_apart, upper_bounds
+from target_bench.reporting.comparison import beside_baseline, legend, upper_bounds
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.reporting.web import count, duration, score
 from target_bench.runs.slicing import (
@@ -204,15 +204,12 @@ def _compared(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: st
     named = replace(comparison, baseline=ordered[0].label, rows=rows)
     known = {bounds[i].label: value for i, value in _values(bounds, metric).items()}
     highest = ordered[0].scores[metric].value
-    sentences = [
-        f"{ordered[0].label} has the best {metric}, {spec.text(highest)}.",
-        *told_apart(named),
-        upper_bounds(known, highest, spec),
-    ]
+    parts = [f"{ordered[0].label} has the best {metric}, {spec.text(highest)}"]
+    sentence = f"{'; '.join([*parts, *beside_baseline(named, metric)])}."
     return shown | {
         "rows": rows[1:],
         "undecided": [row.run for row in rows if row.is_undecided],
-        "sentence": " ".join(filter(None, sentences)),
+        "sentence": " ".join(filter(None, (sentence, upper_bounds(known, highest, spec)))),
         "explained": legend(named),
     }
 
