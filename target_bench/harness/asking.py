@@ -367,7 +367,7 @@ class _QuestionMaker:
         return Query(
             id="",
             text=proposal.text,
-            gold=tuple(solved.same),
+            gold=tuple(solved[0]),
             answer=answer[0] if len(answer) == 1 else answer,
             database_id=proposal.table.database_id,
             metadata={
@@ -382,11 +382,12 @@ class _QuestionMaker:
 
 def _reason_against(proposal: Proposal, solved: Answers) -> str | None:
     """Return why a question is dropped; None where its gold tables alone answer it."""
-    if proposal.table not in solved.same:  # marks in a text of several scripts change its words
+    same, others = solved
+    if proposal.table not in same:  # marks in a text of several scripts change its words
         return UNANSWERED
-    if solved.others:
+    if others:
         return AMBIGUOUS
-    several = len({table.database_id for table in solved.same}) > 1
+    several = len({table.database_id for table in same}) > 1
     return SEVERAL_DATABASES if several else None
 
 

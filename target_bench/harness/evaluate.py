@@ -5,7 +5,7 @@ The way of a run, in ``rank`` and ``answer`` below:
 1. ``Loader.load`` gives the dataset, distractors mixed in.
 2. ``Run`` opens the folder that the identity names; another process is waited for.
 3. ``RetrieveStage`` ranks the queries that the folder has no ranking of, and appends each.
-4. ``GenerateStage`` and ``JudgeStage`` do the same with answers and judgements.
+4. ``GenerateStage`` and ``judge_stage`` do the same with answers and judgements.
 5. ``score_rankings`` and ``score_answers`` score what is there, and the scores are written.
 """
 
@@ -50,7 +50,7 @@ from target_bench.harness.stages.generate import (
     GeneratorSpec,
 )
 from target_bench.harness.stages.index import HeldIndex
-from target_bench.harness.stages.judge import JudgeStage
+from target_bench.harness.stages.judge import judge_stage
 from target_bench.harness.stages.retrieve import Experiment, RetrieveStage
 from target_bench.harness.stages.score import Scored, score_answers, score_rankings
 from target_bench.runs import slicing
@@ -279,7 +279,7 @@ def answer(experiment: Experiment, plan: AnswerPlan) -> Result:
     command = _command(experiment, task, words)
     with _opened(experiment, label, answers_identity(experiment, plan), command) as run:
         answers, reused = GenerateStage(plan, experiment, rankings, run).run()
-        judgements, judged = JudgeStage(plan, experiment, answers, rankings, run).run()
+        judgements, judged = judge_stage(plan, experiment, answers, rankings, run)
         reused = reused and judged
         with _scoring(run, generator.label, reused, experiment.observer):
             metrics = _metrics(experiment, task)

@@ -73,27 +73,17 @@ _FEWEST_FOR_A_SHARE = 100
 def about_scores(label: str, counts: Counts, rankings: Iterable[Retrieval]) -> Iterator[str]:
     """Write the warnings about scores that do not give the order of a ranking."""
     if counts.resorted:
-        yield not_sorted(label, counts)
+        yield (
+            f"{label} gave {counts.resorted} of {counts.answered} rankings in another "
+            "order than their scores; they were sorted by score, higher first. Return "
+            "similarities rather than distances, or ids without scores."
+        )
     scored = [ranking.scores for ranking in rankings if ranking.scores]
     tied = sum(1 for scores in scored if len(scores) > 1 and scores[0] == scores[1])
     if len(scored) >= _FEWEST_FOR_A_SHARE and tied > _TIED_FIRST * len(scored):
-        yield tied_first(label, tied, len(scored))
-
-
-def not_sorted(label: str, counts: Counts) -> str:
-    """Write the warning that rankings were not in the order of their scores."""
-    return (
-        f"{label} gave {counts.resorted} of {counts.answered} rankings in another "
-        "order than their scores; they were sorted by score, higher first. Return "
-        "similarities rather than distances, or ids without scores."
-    )
-
-
-def tied_first(label: str, tied: int, scored: int) -> str:
-    """Write the warning that many rankings begin with tables of equal score."""
-    return (
-        f"{label}: {tied} of {scored} scored rankings begin with "
-        "tables of equal score. Such tables come in the order of the corpus. A retriever of your "
-        "own should return scores that tell tables apart: as they are before any sigmoid, in "
-        "double precision, not rounded; or ids without scores, best first."
-    )
+        yield (
+            f"{label}: {tied} of {len(scored)} scored rankings begin with tables of equal score. "
+            "Such tables come in the order of the corpus. A retriever of your own should return "
+            "scores that tell tables apart: as they are before any sigmoid, in double precision, "
+            "not rounded; or ids without scores, best first."
+        )

@@ -163,7 +163,8 @@ class Edits(Metric[Any]):
 
 
 def test_a_plugin_is_declared_beside_its_score() -> None:
-    score = _computed([Edits()], ["a", "abcd"], ["q", "r"]).scores["edits"]
+    scores, _, _ = _computed([Edits()], ["a", "abcd"], ["q", "r"])
+    score = scores["edits"]
     assert (score.value, score.spec) == (2.5, TOY)
     stored = Score.from_json(score.to_json())
     assert spec_of("edits", stored) == spec_of("edits", score.to_json()) == TOY

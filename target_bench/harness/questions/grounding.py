@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from functools import cache, cached_property
 from typing import Literal, NamedTuple
@@ -321,17 +321,8 @@ def difficulty_of(rare_words: int) -> Difficulty:
     return next(name for name, least in _LEAST.items() if rare_words >= least)
 
 
-@dataclass(slots=True)
-class Answers:
-    """The tables that answer a question.
-
-    Attributes:
-        same: those that give its answer, and the cells that it comes from.
-        others: those that give another answer.
-    """
-
-    same: dict[TableId, TableAnswer] = field(default_factory=dict)
-    others: list[TableId] = field(default_factory=list)
+Answers = tuple[dict[TableId, TableAnswer], list[TableId]]
+"""The tables that give the answer of a question, and those that give another one."""
 
 
 def answers(
@@ -344,7 +335,7 @@ def answers(
         corpus: the tables.
         rarity: of this corpus. A table is tried if it holds the rarest word of what is asked.
     """
-    answered_by = [Answers() for _ in asks]
+    answered_by: list[Answers] = [({}, []) for _ in asks]
     by_word: dict[str, list[int]] = defaultdict(list)
     for i, (ask, _) in enumerate(asks):
         by_word[rarity.rarest(ask.names)].append(i)
@@ -355,10 +346,11 @@ def answers(
             given = solve(ask, view)
             if given is None:
                 continue
+            same, others = answered_by[i]
             if _same(given.answer, answer):
-                answered_by[i].same[table.id] = given
+                same[table.id] = given
             else:
-                answered_by[i].others.append(table.id)
+                others.append(table.id)
     return answered_by
 
 

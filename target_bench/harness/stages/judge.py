@@ -1,13 +1,13 @@
 """The judging stage: every answer is judged once and written to the run folder."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
 from target_bench.core.contract import ask_if_paid
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
+from target_bench.core.schema import Dataset, Generation, Judgement, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.load import of_task
 from target_bench.harness.stages.consent import of_judge
@@ -18,8 +18,14 @@ from target_bench.runs.record_log import JUDGEMENTS, Answered
 from target_bench.runs.store import Run
 
 
-class JudgeStage:
-    """Judges the answers that a run folder holds no judgement of.
+def judge_stage(
+    plan: AnswerPlan,
+    experiment: Experiment,
+    answers: Mapping[str, Answered],
+    retrievals: Mapping[str, Retrieval],
+    store: Run,
+) -> tuple[dict[str, Judgement], bool]:
+    """Judge the answers that a run folder holds no judgement of.
 
     Args:
         plan: the task that judges, and what answered.
@@ -27,73 +33,47 @@ class JudgeStage:
         answers: query id -> its answer.
         retrievals: query id -> its tables.
         store: the run folder.
+
+    Returns:
+        The judgements of all queries, none where the task judges no answers; and whether all of
+        them were there already.
     """
-
-    def __init__(
-        self,
-        plan: AnswerPlan,
-        experiment: Experiment,
-        answers: Mapping[str, Answered],
-        retrievals: Mapping[str, Retrieval],
-        store: Run,
-    ) -> None:
-        self.task, self.label = plan.task, plan.generator.label
-        self.dataset = scorable(plan.task, experiment.dataset)
-        self.generations = {query_id: answer.generation for query_id, answer in answers.items()}
-        self.retrievals, self.store = retrievals, store
-        self.observer, self.confirm = experiment.observer, experiment.confirm
-
-    def run(self) -> tuple[dict[str, Judgement], bool]:
-        """Return the judgements of all queries, and whether all of them were there already.
-
-        There are none where the task judges no answers.
-        """
-        judge = self.task.judge
-        if judge is None or not self.dataset.queries:
-            return {}, True
-        lines = list(JUDGEMENTS.lines(self.store.folder))
-        stored = [line for line in lines if not isinstance(line, StoreError)]
-        known = {judgement.query_id: judgement for judgement in stored}
-        todo = judge.unjudged(self.dataset, self.generations, self.retrievals, known)
-        self._warn_of_damage(len(lines) - len(stored))
-        ask_if_paid(self.task, self.confirm, lambda: of_judge(self.task, self.label, len(todo)))
-        new = self._judged(todo) if todo else {}
-        both = {**known, **new}
-        judgements = {query.id: both[query.id] for query in self.dataset.queries}
-        if new or list(known) != list(judgements) or len(lines) != len(judgements):
-            # in order, without what was replaced
-            JUDGEMENTS.write(self.store.folder, judgements.values())
-        return judgements, not todo
-
-    def _judged(self, todo: Sequence[Query]) -> dict[str, Judgement]:
-        self.observer.stage(f"{self.label}: judge", total=len(todo))
-        judgements: dict[str, Judgement] = {}
+    task, label, observer = plan.task, plan.generator.label, experiment.observer
+    dataset, judge = scorable(task, experiment.dataset), task.judge
+    if judge is None or not dataset.queries:
+        return {}, True
+    generations = {query_id: answer.generation for query_id, answer in answers.items()}
+    lines = list(JUDGEMENTS.lines(store.folder))
+    stored = [line for line in lines if not isinstance(line, StoreError)]
+    known = {judgement.query_id: judgement for judgement in stored}
+    todo = judge.unjudged(dataset, generations, retrievals, known)
+    if n := len(lines) - len(stored):
+        observer.warning(
+            f"{store.folder / JUDGEMENTS.file}: {n} damaged {'line' if n == 1 else 'lines'}; their "
+            "queries are judged again"
+        )
+    ask_if_paid(task, experiment.confirm, lambda: of_judge(task, label, len(todo)))
+    new: dict[str, Judgement] = {}
+    if todo:
+        observer.stage(f"{label}: judge", total=len(todo))
         start = time.perf_counter()
-        assert self.task.judge is not None
-        judging = self.task.judge.judged(todo, self.dataset, self.generations, self.retrievals)
+        judging = judge.judged(todo, dataset, generations, retrievals)
         try:
-            with JUDGEMENTS.log(self.store.folder) as append, closing(judging):
+            with JUDGEMENTS.log(store.folder) as append, closing(judging):
                 for judgement in judging:
                     append([judgement])
-                    judgements[judgement.query_id] = judgement
-                    self.observer.advance(1)
-        finally:
-            self._record(time.perf_counter() - start)
-        return judgements
-
-    def _record(self, took: float) -> None:
-        """Add to the time of judging, over all times that the run was resumed."""
-        seconds = self.store.manifest.seconds
-        total = round(seconds.get("judge", 0.0) + took, 6)
-        self.store.write_manifest(seconds={**seconds, "judge": total})
-
-    def _warn_of_damage(self, n: int) -> None:
-        path = self.store.folder / JUDGEMENTS.file
-        if n:
-            self.observer.warning(
-                f"{path}: {n} damaged {'line' if n == 1 else 'lines'}; their queries are judged "
-                "again"
-            )
+                    new[judgement.query_id] = judgement
+                    observer.advance(1)
+        finally:  # times add up over all times that the run was resumed
+            seconds = store.manifest.seconds
+            took = round(seconds.get("judge", 0.0) + time.perf_counter() - start, 6)
+            store.write_manifest(seconds={**seconds, "judge": took})
+    both = {**known, **new}
+    judgements = {query.id: both[query.id] for query in dataset.queries}
+    if new or list(known) != list(judgements) or len(lines) != len(judgements):
+        # in order, without what was replaced
+        JUDGEMENTS.write(store.folder, judgements.values())
+    return judgements, not todo
 
 
 def judge_answers(

@@ -6,7 +6,7 @@ written.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,30 +134,17 @@ def score_rankings(
     outputs = Outputs(scored, Predictions(by_query, depth=depth))
     examples = task.examples(*outputs)
     values = _computed(metrics_of(task, scored.queries, ks, metrics), examples, ids, outputs)
-    if scored.corrections is not None:
-        _add_corrected(values, task, scored, outputs.predictions, ks, metrics)
+    if scored.corrections is not None:  # by which other queries may have no answer
+        by_it = corrected(scored)
+        known = np.array([has_reference(task, query) for query in by_it.queries], dtype=np.bool_)
+        marked = [
+            OnPart(each, known, CORRECTED, f"gold:{scored.corrections}")
+            for each in metrics_of(task, by_it.queries, ks, metrics)
+        ]
+        outputs = Outputs(by_it, outputs.predictions)
+        added = _computed(marked, task.examples(*outputs), ids, outputs)
+        values = values[0] | added[0], values[1] | added[1], values[2] | added[2]
     return Scored(ids, *values, counts)
-
-
-def _add_corrected(
-    values: "_Values",
-    task: Task[Any],
-    published: Dataset,
-    predictions: Predictions,
-    ks: Sequence[int],
-    more: Sequence[MetricLike],
-) -> None:
-    """Add the values by corrected gold, by which other queries may have no answer."""
-    dataset = corrected(published)
-    scored = np.array([has_reference(task, query) for query in dataset.queries], dtype=np.bool_)
-    metrics = metrics_of(task, dataset.queries, ks, more)
-    by_it = [OnPart(each, scored, CORRECTED, f"gold:{published.corrections}") for each in metrics]
-    outputs = Outputs(dataset, predictions)
-    ids = [query.id for query in dataset.queries]
-    added = _computed(by_it, task.examples(*outputs), ids, outputs)
-    values.scores.update(added.scores)
-    values.per_query.update(added.per_query)
-    values.statistics.update(added.statistics)
 
 
 def score_answers(
@@ -222,12 +209,13 @@ def score_answers(
     unlabelled = sum(not has_reference(scored_task, query) for query in dataset.queries)
     unanswerable = sum(query.unanswerable for query in scored.queries)
     counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled, unanswerable)
-    ordered = values._replace(scores=in_order(values.scores, scored.queries))
+    scores, per_query, statistics = values
     report = {**scored_task.report(scored, examples)}
     if scored_task.view.slices:
         slicing = (scored.queries, scored_task.view.slices, computed)
-        report["by"] = report_by(*slicing, values.per_query, values.statistics)
-    return Scored(ids, *ordered, counts, report or None)
+        report["by"] = report_by(*slicing, per_query, statistics)
+    in_their_order = in_order(scores, scored.queries)
+    return Scored(ids, in_their_order, per_query, statistics, counts, report or None)
 
 
 def metrics_of(
@@ -337,12 +325,8 @@ def _check_judged(dataset: Dataset, judgements: Mapping[str, Judgement], task: s
         )
 
 
-class _Values(NamedTuple):
-    """Metric name -> its score, per-query values and statistics, as in ``Scored``."""
-
-    scores: dict[str, Score]
-    per_query: dict[str, Floats]
-    statistics: dict[str, Floats]
+_Values = tuple[dict[str, Score], dict[str, Floats], dict[str, Floats]]
+"""Metric name -> its score, per-query values and statistics, as in ``Scored``."""
 
 
 def _computed(
@@ -363,35 +347,31 @@ def _computed(
         outputs: what a metric reads that is a function.
     """
     by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
-    values = _Values({}, {}, {})
+    scores: dict[str, Score] = {}
+    per_query: dict[str, Floats] = {}
+    more_statistics: dict[str, Floats] = {}
     for metric in metrics:
         check_time()
         with contract.errors_of("metric", metric, "scoring"):
-            _compute(metric, outputs if metric.reads_outputs else examples, by_id, values)
-    return values
-
-
-def _compute(
-    metric: Metric[Any], examples: Any, by_id: NDArray[np.intp], computed: _Values
-) -> None:
-    statistics = metric.statistics(examples)
-    if np.ndim(statistics) != 2 or len(statistics) != len(by_id):
-        raise PluginError(
-            f"metric {metric.name}: statistics() of {len(by_id)} queries has the shape "
-            f"{np.shape(statistics)}: expected a row for each query"
-        )
-    low, high = stats.interval(metric, statistics[by_id])
-    computed.scores[metric.name] = Score(
-        value=score_of(metric, statistics[by_id]),
-        low=low,
-        high=high,
-        n=metric.counted(statistics),
-        signature=f"{metric.signature}|{stats.SIGNATURE}",
-        spec=_stored_spec(metric),
-    )
-    values = computed.per_query[metric.name] = metric.per_query(statistics)
-    if not np.array_equal(of_mean(values), statistics):
-        computed.statistics[metric.name] = statistics
+            statistics = metric.statistics(outputs if metric.reads_outputs else examples)
+            if np.ndim(statistics) != 2 or len(statistics) != len(by_id):
+                raise PluginError(
+                    f"metric {metric.name}: statistics() of {len(by_id)} queries has the shape "
+                    f"{np.shape(statistics)}: expected a row for each query"
+                )
+            low, high = stats.interval(metric, statistics[by_id])
+            scores[metric.name] = Score(
+                value=score_of(metric, statistics[by_id]),
+                low=low,
+                high=high,
+                n=metric.counted(statistics),
+                signature=f"{metric.signature}|{stats.SIGNATURE}",
+                spec=_stored_spec(metric),
+            )
+            values = per_query[metric.name] = metric.per_query(statistics)
+            if not np.array_equal(of_mean(values), statistics):
+                more_statistics[metric.name] = statistics
+    return scores, per_query, more_statistics
 
 
 def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:

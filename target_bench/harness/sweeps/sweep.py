@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from target_bench.core.observer import Observer
 from target_bench.core.text_tables import csv_text
-from target_bench.harness.options import PROMPT_OPTIONS, in_sweeps
 from target_bench.harness.stages.consent import Estimate
 from target_bench.harness.sweeps.cell import CellOutcome, described, failed, forget_data
 from target_bench.harness.sweeps.executors import Executor, Local
@@ -21,9 +20,6 @@ from target_bench.runs.record_log import write_file
 
 Number = TypeVar("Number", int, float)
 FORMAT = 1
-
-_OF_ANSWERS = {"generators"} | {e for e, each in in_sweeps(True) if each.name in PROMPT_OPTIONS}
-"""Entries that cells about retrieval do not read."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +64,6 @@ class Sweep:
         all_cells = cells(document, None if out is None else Path(out))
         forget_data()  # of an earlier sweep, whose files may have been edited since
         looked_at = planned(all_cells, document, observer)
-        if all(each.cell.generator is None for each in looked_at):
-            for entry in sorted(_OF_ANSWERS & document.content.keys()):
-                where = document.at(entry)
-                observer.warning(f"{where} changes nothing: no cell is about answers")
         folder = all_cells[0].options.out
         return cls(name, Path(file), folder, looked_at, document.sha256)
 

@@ -74,17 +74,6 @@ def test_twelve_cells(folder: Path) -> None:
     assert alone.folder.name == folder_of_first.name
 
 
-def test_entries_that_no_cell_reads_are_reported(folder: Path) -> None:
-    text = "corpora: mini\ntasks: retrieval\nretrievers: bm25\ntables: [1, 5]\ngenerators: gold\n"
-    heard = Heard()
-    sweep = Sweep.load(write(folder, text), observer=heard)
-    assert len(sweep.cells) == 1
-    assert [message.partition(".yaml: ")[2] for message in heard.warnings] == [
-        "generators changes nothing: no cell is about answers",
-        "tables changes nothing: no cell is about answers",
-    ]
-
-
 def test_goes_on_where_it_was_stopped(folder: Path) -> None:
     """The manifest says what is done; the dry stage knows it from the runs alone."""
     whole = _load(folder, TWELVE, out="whole").run(Here())
