@@ -54,7 +54,7 @@ class ExternalObject:
                 self.maker = self.object
                 self.object = called(self.maker, f"{setting}={target}")
         self._check(self.object)
-        self._described = Description(self.object)
+        self._described = ModelDescription(self.object)
         self.packages = tuple(sorted(self._described.packages))
 
     def made(self) -> Any:
@@ -161,7 +161,7 @@ _CHANGES_ANSWERS = frozenset(
 """Fields that their package leaves out when it stores a model, though they matter."""
 
 
-class Description:
+class ModelDescription:
     """A model object as JSON, without its credentials, which ``without_secrets`` knows from now on.
 
     Attributes:

@@ -58,7 +58,7 @@ from target_bench.runs.score_files import StoredScores, check_tables, read_score
 from target_bench.runs.slicing import (
     SLICE_PREFIX,
     Floats,
-    MeanOfValues,
+    KnownMean,
     Measured,
     MissingPluginError,
     by_name,
@@ -445,7 +445,7 @@ class Result:
         if known is not None and (is_part or marks_of(metric)):
             known = OnPart(known, mark=marks_of(metric))
         # A ratio of nothing may be 0 by itself, and is no score of a run over no query.
-        summary = MeanOfValues(spec) if known is None or isnan(score.value) else known
+        summary = KnownMean(spec) if known is None or isnan(score.value) else known
         again = f"score it again with target-bench score {self.folder}"
         try:
             value = score_of(summary, statistics)

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import Metric, MetricSpec, Score, mean, of_mean, score_of
+from target_bench.core.metric import Metric, MetricSpec, Score, of_mean, score_of
 from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.core.text_tables import first_of
 from target_bench.metrics import stats
+from target_bench.metrics.means import RatioMetric
 from target_bench.metrics.scores import definition
 
 Columns = Mapping[str, Sequence[Any]]
@@ -234,7 +235,7 @@ class MissingPluginError(ConfigError):
     """A metric of a plug-in that is not installed: only its score of all queries is known."""
 
 
-class MeanOfValues(Metric[Any]):
+class KnownMean(RatioMetric[Any]):
     """The mean of values that are known: of a metric that cannot be computed again."""
 
     signature = ""
@@ -245,18 +246,6 @@ class MeanOfValues(Metric[Any]):
     def statistics(self, examples: Any) -> Floats:
         """Return (n, 2): each value and 1; two zeros for NaN."""
         return of_mean(np.asarray(examples, dtype=np.float64))
-
-    def value(self, totals: Floats) -> Floats:
-        """Return the mean."""
-        return mean(totals)
-
-    def counted(self, statistics: Floats) -> int:
-        """Return the number of queries with a value."""
-        return int((statistics[:, -1] > 0).sum())
-
-    def weights(self, statistics: Floats) -> Floats:
-        """Return 1 for a query with a value."""
-        return statistics[:, -1]
 
 
 class Measured(NamedTuple):
@@ -295,7 +284,7 @@ class Measured(NamedTuple):
 
 def mean_of(name: str, values: Floats, spec: MetricSpec) -> Measured:
     """Return a metric that is the mean of (n,) values, over those that are not NaN."""
-    return Measured(name, values, of_mean(values), MeanOfValues(spec), spec)
+    return Measured(name, values, of_mean(values), KnownMean(spec), spec)
 
 
 def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:

@@ -10,8 +10,8 @@ from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, PluginError, check_at_least_one
 from target_bench.core.identity import code_hash
 from target_bench.core.model_objects import (
-    Description,
     ExternalObject,
+    ModelDescription,
     called,
     n_required,
     object_named,
@@ -147,7 +147,7 @@ class WrappedRetriever(Retriever):
         if self._foreign is not None:
             return settings | dict(self._foreign.config())
         if not isinstance(self.retriever, str):
-            described = Description(self._factory)
+            described = ModelDescription(self._factory)
             if described.problem is not None:
                 raise TypeError(f"{described.problem}; name a function of a file instead")
             return settings | {"made_by": described.settings}

@@ -20,7 +20,7 @@ from target_bench.core.credentials import (
 )
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.model_objects import Description
+from target_bench.core.model_objects import ModelDescription
 from target_bench.core.registry import create
 
 SECRET_NAMES = (
@@ -224,8 +224,8 @@ def test_credentials_in_a_model_object() -> None:
     key, token = "Wq81hJx92Lm0PqAA", "Yq81hJx92Lm0PqBB"
     headers = {"Authorization": SecretStr(f"Bearer {token}"), "X-Title": "benchmark"}
     model = Model(prompt=f"with {key}", api_key=SecretStr(key), default_headers=headers)
-    assert Description(model).settings["settings"] == {"prompt": "with ***"}
-    Description(Model(api_key=SecretStr("not-needed")))
+    assert ModelDescription(model).settings["settings"] == {"prompt": "with ***"}
+    ModelDescription(Model(api_key=SecretStr("not-needed")))
     assert without_secrets(f"{key} {token}") == "*** ***"
-    described = Description(Model(prompt="a benchmark, not-needed"))
+    described = ModelDescription(Model(prompt="a benchmark, not-needed"))
     assert described.settings["settings"]["prompt"] == "a benchmark, not-needed"
