@@ -389,8 +389,10 @@ def _is_typed(thing: Any) -> bool:
     """Return whether a class or function was typed in."""
     if not isinstance(thing, type | FunctionType) or thing.__module__ != "__main__":
         return False
-    functions = [thing] if isinstance(thing, FunctionType) else vars(thing).values()
-    own = [f for f in functions if isinstance(f, FunctionType)]
+    members = [thing] if isinstance(thing, FunctionType) else vars(thing).values()
+    values = [_plain(getattr(member, "fget", None) or member) for member in members]
+    functions = [value for value in values if isinstance(value, FunctionType)]
+    own = [f for f in functions if f.__qualname__.startswith(thing.__qualname__)]
     names = {f.__code__.co_filename for f in own} - {"<string>"}  # as of dataclasses
     return bool(names) and not any(Path(name).is_file() for name in names)
 
@@ -419,6 +421,12 @@ def _typed(thing: type | FunctionType, known: dict[str, Any]) -> str:
     return name
 
 
+def _plain(value: Any) -> Any:
+    """Return the function behind a class method, a static one or a decorator; other values."""
+    value = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+    return inspect.unwrap(value) if callable(value) else value
+
+
 def _globals_of(code: CodeType, known: Collection[str]) -> set[str]:
     """Return the known global names that code reads, at any depth."""
     own = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
@@ -432,8 +440,7 @@ def _stable(name: str, value: Any, known: dict[str, Any]) -> Any:
     Raises:
         OSError: it is no constant, no collection of constants, and no code.
     """
-    kind = type(value).__name__
-    value = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+    kind, value = type(value).__name__, _plain(value)
     if value is None or isinstance(value, str | bytes | bool | int | float | complex | Path):
         return [kind, ascii(value)]
     if isinstance(value, re.Pattern):

@@ -64,6 +64,18 @@ def test_whatever_a_class_uses_is_part_of_its_hash(typed: Cells, cells: tuple[st
     assert code_hash(typed(*cells)["Mine"]) != code_hash(typed(*CELLS)["Mine"])
 
 
+@pytest.mark.parametrize("decorator", ["contextmanager", "lru_cache", "staticmethod", "property"])
+def test_decorated_methods_count(typed: Cells, decorator: str) -> None:
+    """As those below ``torch.no_grad()``, whose wrapper stands in a file."""
+    imports = "from contextlib import contextmanager\nfrom functools import lru_cache"
+    methods = f"class More(Mine):\n    @{decorator}\n    def low(word): return word.lower()"
+    first, again, other = (
+        code_hash(typed(imports, *CELLS, cell)["More"])
+        for cell in (methods, methods, methods.replace("lower", "upper"))
+    )
+    assert first == again != other
+
+
 def test_bases_from_cells_count(typed: Cells) -> None:
     child = "class Child(Mine):\n    def more(self): return re.sub('a', 'b', str(len(RULES)))"
     rules = "import re\nRULES = {'a': [1, None], 'b': {2, 3}, 'c': re.compile('x', re.I)}"
