@@ -154,8 +154,8 @@ def test_broken_file(tmp_path: Path, content: str, parts: list[str]) -> None:
     [
         ('["a", "b"', ["order.json: not valid JSON"]),
         ('{"a": 1}', ["order.json: expected a JSON list of query ids"]),
-        ('["a", "b", "a"]', ["order.json, entry 3: stands there already"]),
-        ('["1", 2, 1]', ["order.json, entry 3: stands there already"]),
+        ('["a", "b", "a"]', ["order.json, entry 3: ", "stands there already"]),
+        ('["1", 2, 1]', ["order.json, entry 3: ", "stands there already"]),
         ('["a", null, "c"]', ["order.json, entry 2: None is no query id"]),
         ('["a", true, "c"]', ["order.json, entry 2: True is no query id"]),
         ('["a", ["b"], "c"]', ["order.json, entry 2: ['b'] is no query id"]),
