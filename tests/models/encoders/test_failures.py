@@ -1,6 +1,5 @@
 """Memory that does not suffice, vectors that are none, models that are not there or broken."""
 
-import importlib.util
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -170,15 +169,3 @@ def test_a_model_in_the_hubs_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         SentenceTransformers(str(FOLDER), device="abacus").config()
     with pytest.raises(ConfigError, match=rf"commit=other: .*{tmp_path}"):
         SentenceTransformers("all-MiniLM-L6-v2", commit="other").revision()
-
-
-@pytest.mark.parametrize(("backend", "package"), [("onnx", "optimum"), ("openvino", "optimum")])
-def test_a_backend_that_is_not_installed(
-    monkeypatch: pytest.MonkeyPatch, backend: Any, package: str
-) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == package else find(name)
-    )
-    with pytest.raises(ConfigError, match=rf"{package}.*sentence-transformers\[{backend}\]"):
-        SentenceTransformers(str(FOLDER), backend=backend)
