@@ -477,8 +477,8 @@ def _read(
     plugin: CorpusLoader, folder: Path, split: str, gold_missing: GoldMissing = "stop"
 ) -> Dataset:
     plugin = by_layout(plugin, folder)
-    tables = _part(plugin, folder, split, TABLES)
-    read_queries = _part(plugin, folder, split, QUERIES)
+    tables = read_tables(plugin, folder, split)
+    read_queries = read_part(plugin, folder, split, QUERIES)
     queries, more = plugin.answerable(read_queries.value, tables.value)
     files = tables.files | read_queries.files
     former = former_tables(plugin, folder, split) if plugin.cached else None
@@ -501,13 +501,51 @@ def tables_now_and_before(
     """Return the tables of a split, and those before its files changed last, if they are kept."""
     folder = folder_of(plugin, data_dir, split)
     plugin = by_layout(plugin, folder)
-    tables = _part(plugin, folder, split, TABLES).value
+    tables = read_tables(plugin, folder, split).value
     return tables, former_tables(plugin, folder, split) if plugin.cached else None
 
 
 def read_tables(plugin: CorpusLoader, folder: Path, split: str) -> Cached:
     """Return the tables of one split alone; errors as for ``read``."""
-    return _part(by_layout(plugin, folder), folder, split, TABLES)
+    return read_part(plugin, folder, split, TABLES)
+
+
+def read_part(
+    plugin: CorpusLoader, folder: Path, split: str, kind: Kind, in_cache: bool = True
+) -> Cached:
+    """Return tables or queries of a split, checked one by one as they are read.
+
+    They are read into the cache if the loader wants one, and past it where ``in_cache`` is false.
+
+    Raises:
+        DataError: a source file is missing or broken, or holds nothing sound.
+        PluginError: the loader is a plug-in and raised.
+    """
+    plugin = by_layout(plugin, folder)
+    releases: list[Release] = []
+
+    def reading() -> SourceReading:
+        release = Release(folder, plugin.info.source, plugin.subfolders)
+        releases.append(release)
+        if kind is QUERIES:
+            queries = map(check_query, plugin.queries(release, split))
+            return SourceReading(release, queries, lambda: release.notes)
+        notes: list[str] = []
+        rectangular = (sound(release, table) for table in plugin.tables(release, split))
+        tables = noting(checked(rectangular), notes)
+        tables = with_languages(tables) if plugin.info.any_task else tables
+        return SourceReading(release, tables, lambda: [*notes, *release.notes])
+
+    with _naming(plugin, releases, f"{kind.name} of {split}"):
+        if plugin.cached and in_cache:
+            part = cached(plugin, folder, split, kind, reading)
+        else:
+            part = in_memory(kind, reading())
+    if (folder / "source.json").exists():  # the folder was downloaded
+        from target_bench.data import download
+
+        download.check(folder, part.files)
+    return part
 
 
 def read_databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
@@ -536,49 +574,6 @@ def by_layout(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
         if layout.is_in(folder):
             return layout(folder, plugin.info)
     return plugin
-
-
-def _part(plugin: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
-    """Return tables or queries of a split, from the cache if the loader wants one.
-
-    Raises:
-        DataError: a source file is missing or broken, or holds nothing sound.
-        PluginError: the loader is a plug-in and raised.
-    """
-    if not plugin.cached:
-        part = held(plugin, Release(folder, plugin.info.source, plugin.subfolders), split, kind)
-    else:
-        releases: list[Release] = []
-
-        def reading() -> SourceReading:
-            releases.append(Release(folder, plugin.info.source, plugin.subfolders))
-            return _reading(plugin, releases[-1], split, kind)
-
-        with _naming(plugin, releases, f"{kind.name} of {split}"):
-            part = cached(plugin, folder, split, kind, reading)
-    if (folder / "source.json").exists():  # the folder was downloaded
-        from target_bench.data import download
-
-        download.check(folder, part.files)
-    return part
-
-
-def held(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> Cached:
-    """Return tables or queries read past the cache, into memory; errors as for ``read``."""
-    with _naming(plugin, [release], f"{kind.name} of {split}"):
-        return in_memory(kind, _reading(plugin, release, split, kind))
-
-
-def _reading(plugin: CorpusLoader, release: Release, split: str, kind: Kind) -> SourceReading:
-    """Return tables or queries of a split, checked one by one as they are read."""
-    if kind is QUERIES:
-        queries = map(check_query, plugin.queries(release, split))
-        return SourceReading(release, queries, lambda: release.notes)
-    notes: list[str] = []
-    rectangular = (sound(release, table) for table in plugin.tables(release, split))
-    tables = noting(checked(rectangular), notes)
-    tables = with_languages(tables) if plugin.info.any_task else tables
-    return SourceReading(release, tables, lambda: [*notes, *release.notes])
 
 
 @contextmanager

@@ -242,19 +242,19 @@ def _check_grid(table: Table) -> None:
     if isinstance(table.rows, LazyRows):  # a database keeps them in shape
         return
     for number, row in enumerate(table.rows, start=1):
-        place = f"table {table.id}, row {number}"
+        fault = ""
         if len(row) != width:
-            raise DataError(f"{place}: {len(row)} cells under {width} columns")
-        if isinstance(row, str | bytes):
-            raise DataError(f"{place}: expected a list of cells, found {row!r:.80}")
-        if PLAIN.issuperset(map(type, row)):
-            continue
-        for cell in row:
-            if not isinstance(cell, str | int | float | bytes | None):
-                raise DataError(
-                    f"{place}: a cell cannot be {type(cell).__name__} ({cell!r:.40}); cells are "
-                    "text, numbers, bytes or None"
-                )
+            fault = f"{len(row)} cells under {width} columns"
+        elif isinstance(row, str | bytes):
+            fault = f"expected a list of cells, found {row!r:.80}"
+        elif not PLAIN.issuperset(map(type, row)):
+            values: Iterable[Any] = row
+            for cell in values:
+                if not isinstance(cell, str | int | float | bytes | None):
+                    what = f"{type(cell).__name__} ({cell!r:.40})"
+                    fault = f"a cell cannot be {what}; cells are text, numbers, bytes or None"
+        if fault:
+            raise DataError(f"table {table.id}, row {number}: {fault}")
 
 
 def encoded_body(table: Table) -> bytes:

@@ -15,7 +15,7 @@ from target_bench.core.contract import plugin_errors
 from target_bench.core.errors import ConfigError, DataError, TargetBenchError
 from target_bench.core.metric import Metric, MetricSpec, of_mean
 from target_bench.core.metric_function import FunctionMetric, is_read_by, metric_of
-from target_bench.core.release import CorpusLoader, Release
+from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import CorpusInfo, Dataset, Generation
 from target_bench.core.task import AnswerJudge, SummaryBlock, Task, has_reference
 from target_bench.core.task_names import make_task
@@ -129,9 +129,7 @@ class CorpusContract(Contract):
     _dataset = cached_property(_read)
 
     def _part(self, kind: Kind, folder: Path) -> Cached:
-        plugin = load.by_layout(self._make(), folder)
-        release = Release(folder, plugin.info.source, plugin.subfolders)
-        return load.held(plugin, release, self._split, kind)
+        return load.read_part(self._make(), folder, self._split, kind, in_cache=False)
 
 
 @dataclass(eq=False)
