@@ -3,8 +3,9 @@
 Everything is a function of the confusion counts, so a query's row is its cell of that table.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,8 @@ class LabelMetric(Metric[JudgedLabels]):
         measure: (..., 3, 4) counts -> (...) values; with ``per_label`` also the counts whose
             labels it averages over.
         answered: leave out the queries whose answer is Not Enough Information or none.
-        mode: how the labels were read.
         per_label: whether every label weighs the same, however often it occurs.
+        mode: how the labels were read.
     """
 
     def __init__(
@@ -72,8 +73,8 @@ class LabelMetric(Metric[JudgedLabels]):
         spec: MetricSpec,
         measure: Callable[..., Floats],
         answered: bool = False,
-        mode: LabelMode = "strict",
         per_label: bool = False,
+        mode: LabelMode = "strict",
     ) -> None:
         self.spec = spec
         self._measure = measure
@@ -174,21 +175,6 @@ def _macro(part: int) -> Callable[[Floats], Floats]:
     return measure
 
 
-_ANSWERED = "over queries answered True or False"
-
-
-def _define(
-    spec: MetricSpec,
-    measure: Callable[..., Floats],
-    answered: bool = False,
-    per_label: bool = False,
-) -> MetricDefinition:
-    def make(mode: LabelMode = "strict") -> LabelMetric:
-        return LabelMetric(spec, measure, answered, mode, per_label)
-
-    return MetricDefinition(spec, make)
-
-
 def _both(
     name: str,
     label: str,
@@ -196,14 +182,20 @@ def _both(
     measure: Callable[..., Floats],
     per_label: bool = False,
     **more: Any,
-) -> tuple[MetricDefinition, MetricDefinition]:
+) -> Iterator[MetricDefinition]:
     """Define the metric over all queries, and over those that got True or False as answer."""
     common: dict[str, Any] = {"scores": "labels", "needs": ("labels",)}
-    whole = MetricSpec(name, label, description, **common, **more)
-    part = MetricSpec(
-        f"{name}[answered]", f"{label} (answered)", f"{description}, {_ANSWERED}", **common
-    )
-    return _define(whole, measure, False, per_label), _define(part, measure, True, per_label)
+    for spec in (
+        MetricSpec(name, label, description, **common, **more),
+        MetricSpec(
+            f"{name}[answered]",
+            f"{label} (answered)",
+            f"{description}, over queries answered True or False",
+            **common,
+        ),
+    ):
+        answered = spec.name != name
+        yield MetricDefinition(spec, partial(LabelMetric, spec, measure, answered, per_label))
 
 
 _WEIGHTED = "mean over labels, weighted by gold frequency"
