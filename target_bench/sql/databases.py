@@ -11,6 +11,9 @@ from target_bench.core.errors import DataError
 
 EngineName = Literal["sqlite", "duckdb"]
 
+Kind = Literal["int", "real", "bool", "text", "any"]
+"""``bool`` is SQLite's 0 or 1 where DuckDB has a truth value; ``any`` is not known."""
+
 SYSTEM = "sqlite_"
 """Prefix of SQLite's internal tables."""
 
@@ -211,3 +214,15 @@ def _columns_of(database: Any, source: str) -> tuple[str, ...]:
 def quoted(name: str) -> str:
     """Return an identifier in double quotes, as SQLite and DuckDB read it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def type_kind(name: str) -> Kind:
+    """Return the kind of values of a type of DuckDB's, or one declared in SQLite."""
+    name = name.upper()
+    words: tuple[tuple[Kind, tuple[str, ...]], ...] = (
+        ("int", ("INT",)),
+        ("text", ("CHAR", "TEXT", "CLOB", "DATE", "TIME")),
+        ("real", ("REAL", "DOUB", "FLOA", "DEC", "NUM")),
+        ("bool", ("BOOL",)),
+    )
+    return next((kind for kind, parts in words if any(part in name for part in parts)), "any")

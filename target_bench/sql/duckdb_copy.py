@@ -46,8 +46,7 @@ from target_bench.core.files import (
     sha256_of,
     unsealed,
 )
-from target_bench.sql.databases import base_tables, columns, opened, quoted, views
-from target_bench.sql.translation import type_kind
+from target_bench.sql.databases import base_tables, columns, opened, quoted, type_kind, views
 
 FORMAT = 3
 """The version of the copies; of another version none is used."""

@@ -5,12 +5,11 @@ that grammar (common table expressions, subqueries among the selected columns) c
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from sqlglot import exp
 
 from target_bench.sql.names import parsed
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 Hardness = Literal["easy", "medium", "hard", "extra"]
 
@@ -42,20 +41,16 @@ def hardness(sql: str) -> Hardness:
     return "extra"
 
 
-def _first_select(query: "exp.Query") -> "exp.Select":
+def _first_select(query: exp.Query) -> exp.Select:
     """Return the leftmost SELECT of a query."""
-    from sqlglot import exp
-
     select: exp.Expr = query
     while not isinstance(select, exp.Select):
         select = select.this
     return select
 
 
-def _clauses(select: "exp.Select") -> int:
+def _clauses(select: exp.Select) -> int:
     """Count Spider's component 1: WHERE, GROUP BY, ORDER BY, LIMIT, each join, OR and LIKE."""
-    from sqlglot import exp
-
     named = sum(bool(select.args.get(name)) for name in ("where", "group", "order", "limit"))
     conditions = [condition for tree in _condition_trees(select) for condition in _split(tree)]
     likes = sum(isinstance(_without_not(condition), exp.Like) for condition in conditions)
@@ -63,13 +58,13 @@ def _clauses(select: "exp.Select") -> int:
     return named + len(select.args.get("joins") or ()) + ors + likes
 
 
-def _nested(select: "exp.Select") -> int:
+def _nested(select: exp.Select) -> int:
     """Count Spider's component 2 in one SELECT: subqueries that are a side of a condition."""
     trees = [*_condition_trees(select), *select.expressions]
     return sum(_outermost_queries(tree) for tree in trees)
 
 
-def _others(select: "exp.Select") -> int:
+def _others(select: exp.Select) -> int:
     """Count which of aggregates, columns, conditions and groups occur more than once.
 
     As in Spider's harness.py, which tests the first field of every tuple for being set, NOT in a
@@ -87,22 +82,20 @@ def _others(select: "exp.Select") -> int:
     return sum(n > 1 for n in (aggregates, len(select.expressions), len(where), len(groups)))
 
 
-def _condition_trees(select: "exp.Select") -> list["exp.Expr"]:
+def _condition_trees(select: exp.Select) -> list[exp.Expr]:
     """Return the condition of each ON, WHERE and HAVING."""
     joined = [join.args.get("on") for join in select.args.get("joins") or ()]
     clauses = [select.args.get(name) for name in ("where", "having")]
     return [tree for tree in [*joined, *(c and c.this for c in clauses)] if tree]
 
 
-def _conditions(select: "exp.Select", clause: str) -> list["exp.Expr"]:
+def _conditions(select: exp.Select, clause: str) -> list[exp.Expr]:
     tree = select.args.get(clause)
     return list(_split(tree.this)) if tree else []
 
 
-def _split(tree: "exp.Expr") -> Iterator["exp.Expr"]:
+def _split(tree: exp.Expr) -> Iterator[exp.Expr]:
     """Yield the single conditions that AND and OR join."""
-    from sqlglot import exp
-
     inner = tree.unnest()
     if isinstance(inner, exp.And | exp.Or):
         yield from _split(inner.left)
@@ -111,44 +104,34 @@ def _split(tree: "exp.Expr") -> Iterator["exp.Expr"]:
         yield tree
 
 
-def _ors(tree: "exp.Expr") -> int:
-    from sqlglot import exp
-
+def _ors(tree: exp.Expr) -> int:
     inner = tree.unnest()
     if not isinstance(inner, exp.And | exp.Or):
         return 0
     return isinstance(inner, exp.Or) + _ors(inner.left) + _ors(inner.right)
 
 
-def _negated(condition: "exp.Expr") -> bool:
+def _negated(condition: exp.Expr) -> bool:
     """Return whether it is a NOT IN, NOT LIKE or NOT BETWEEN.
 
     IS NOT NULL is an operator of its own.
     """
-    from sqlglot import exp
-
     inner = condition.unnest()
     return isinstance(inner, exp.Not) and not isinstance(inner.this, exp.Is)
 
 
-def _without_not(condition: "exp.Expr") -> "exp.Expr":
-    from sqlglot import exp
-
+def _without_not(condition: exp.Expr) -> exp.Expr:
     inner = condition.unnest()
     return inner.this.unnest() if isinstance(inner, exp.Not) else inner
 
 
-def _outermost_queries(tree: "exp.Expr") -> int:
+def _outermost_queries(tree: exp.Expr) -> int:
     """Count the subqueries in an expression, those inside of them left out."""
-    from sqlglot import exp
-
     nodes = tree.walk(prune=lambda node: isinstance(node, exp.Query))
     return sum(isinstance(node, exp.Query) for node in nodes)
 
 
-def _aggregates(tree: "exp.Expr") -> int:
+def _aggregates(tree: exp.Expr) -> int:
     """Count the aggregates in an expression, those in subqueries left out."""
-    from sqlglot import exp
-
     nodes = tree.walk(prune=lambda node: isinstance(node, exp.Query))
     return sum(isinstance(node, exp.AggFunc) for node in nodes)

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlglot import exp
+
 from target_bench.sql.names import ROWIDS, Names, Schema, parsed, strings_from_names
 
 DIALECTS = ("sqlite", "mysql", "oracle", "bigquery", "snowflake")
@@ -50,17 +52,11 @@ def linking(gold_sql: str, predicted_sql: str, schema: Schema) -> dict[str, list
         schema: table -> column -> type, of the database that both are about.
     """
     gold, predicted = usage(gold_sql, schema), usage(predicted_sql, schema)
+    columns = len(predicted.columns) + len(predicted.unknown_columns)
+    tables = len(predicted.tables) + len(predicted.unknown_tables)
     return {
-        "tables": [
-            len(gold.tables & predicted.tables),
-            len(predicted.tables) + len(predicted.unknown_tables),
-            len(gold.tables),
-        ],
-        "columns": [
-            len(gold.columns & predicted.columns),
-            len(predicted.columns) + len(predicted.unknown_columns),
-            len(gold.columns),
-        ],
+        "tables": [len(gold.tables & predicted.tables), tables, len(gold.tables)],
+        "columns": [len(gold.columns & predicted.columns), columns, len(gold.columns)],
     }
 
 
@@ -85,8 +81,6 @@ def gold_columns(sql: str, tables: Mapping[str, Sequence[str]]) -> frozenset[tup
 
 def usage(sql: str, schema: Schema, dialect: str = "sqlite") -> Usage:
     """Return the tables and columns that a query uses; ``error`` if the text is not a query."""
-    from sqlglot import exp
-
     if len(sql) > _LONGEST:
         return Usage(error=f"it is longer than {_LONGEST:,} characters")
     try:
@@ -102,8 +96,6 @@ def usage(sql: str, schema: Schema, dialect: str = "sqlite") -> Usage:
 
 
 def _used(tree: Any, names: Names) -> Usage:
-    from sqlglot import exp
-
     tables: set[str] = set()
     columns: set[tuple[str, str]] = set()
     no_tables: dict[str, None] = {}

@@ -6,6 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import sqlglot
+from sqlglot import exp, tokenize
+
 Schema = Mapping[str, Mapping[str, str]]
 """Table -> column -> type, as the database spells them."""
 
@@ -58,8 +61,6 @@ class Names:
 
     def scope(self, node: Any) -> Any:
         """Return the scope whose names a node can use; None outside of any query."""
-        from sqlglot import exp
-
         query = node.find_ancestor(exp.Query)
         while query is not None and id(query) not in self._by_query:
             query = query.find_ancestor(exp.Query)
@@ -71,8 +72,6 @@ class Names:
 
     def tables(self) -> Iterator[Any]:
         """Yield every table expression that names no common table expression."""
-        from sqlglot import exp
-
         seen: set[int] = set()
         for scope in self.scopes:
             for _, source in scope.selected_sources.values():
@@ -82,8 +81,6 @@ class Names:
 
     def base_tables_of(self, select: Any) -> list[Any]:
         """Return the table expressions of one FROM clause that name tables of the schema."""
-        from sqlglot import exp
-
         scope = self._by_query.get(id(select))
         sources = scope.selected_sources.values() if scope is not None else ()
         tables = [source for _, source in sources if isinstance(source, exp.Table)]
@@ -110,8 +107,6 @@ class Names:
 
     def hides(self, column: Any) -> bool:
         """Return whether a name without origin may be of a source with unknown columns."""
-        from sqlglot import exp
-
         scope, qualifier = self.scope(column), column.table.lower()
         while scope is not None:
             for alias, (_, source) in scope.selected_sources.items():
@@ -123,8 +118,6 @@ class Names:
 
     def joined_using(self, tree: Any) -> set[tuple[str, str]]:
         """Return table and column of the columns in USING clauses: one of every side with it."""
-        from sqlglot import exp
-
         columns = set()
         for join in tree.find_all(exp.Join):
             scope = self.scope(join)
@@ -136,8 +129,6 @@ class Names:
         return columns
 
     def _in_scope(self, scope: Any, column: Any) -> Origin | None:
-        from sqlglot import exp
-
         name, qualifier = column.name.lower(), column.table.lower()
         for alias, (_, source) in scope.selected_sources.items():
             if qualifier in ("", alias.lower()):
@@ -157,8 +148,6 @@ class Names:
 
     def _columns(self, source: Any) -> dict[str, Origin]:
         """Return lower-case name -> origin, of one item of a FROM clause."""
-        from sqlglot import exp
-
         if isinstance(source, exp.Table):
             return self._schema.get(source.name.lower(), {})
         outputs = self._outputs(source)
@@ -175,8 +164,6 @@ class Names:
 
         Each of twenty common table expressions that reads the one before twice has a million paths.
         """
-        from sqlglot import exp
-
         if id(scope) in self._known:
             return self._known[id(scope)][1]
         outputs: dict[str, Origin] = {}
@@ -200,8 +187,6 @@ class Names:
         return self._starred(scope, star) if scope is not None else {}
 
     def _starred(self, scope: Any, star: Any) -> dict[str, Origin]:
-        from sqlglot import exp
-
         qualifier = star.table.lower() if isinstance(star, exp.Column) else ""
         columns: dict[str, Origin] = {}
         for alias, (_, source) in scope.selected_sources.items():
@@ -221,9 +206,6 @@ def parsed(sql: str, dialect: str = "sqlite") -> Any:
     Raises:
         ValueError: it cannot be parsed, is several statements or none, or no query.
     """
-    import sqlglot
-    from sqlglot import exp
-
     try:
         with quietly():
             statements = [part for part in sqlglot.parse(sql, read=dialect) if part is not None]
@@ -261,8 +243,6 @@ def strings_from_names(tree: Any, sql: str, schema: Schema) -> None:
         sql: what it was parsed from: other quotes never hold a string.
         schema: the tables and columns there are.
     """
-    from sqlglot import exp, tokenize
-
     quoted = {
         token.text
         for token in tokenize(sql, read="sqlite")

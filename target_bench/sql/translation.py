@@ -10,12 +10,14 @@ how many); gold over which the engines still differ is left out of the scores by
 """
 
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from target_bench.sql.databases import Kind, type_kind
 from target_bench.sql.names import ROWIDS, Names, Schema, parsed, quietly, strings_from_names
-
-Kind = Literal["int", "real", "bool", "text", "any"]
-"""``bool`` is SQLite's 0 or 1 where DuckDB has a truth value; ``any`` is not known."""
 
 _NUMBERS = ("int", "real", "bool")
 
@@ -31,9 +33,6 @@ def to_duckdb(sql: str, schema: Schema) -> str:
         ValueError: it is not a query that sqlglot can parse, or asks for something that DuckDB
             cannot give as SQLite does (``rowid``, division of what may be whole numbers or text).
     """
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
-
     tree = parsed(sql)
     try:
         strings_from_names(tree, sql, schema)
@@ -65,8 +64,6 @@ def _settle_ties(select: Any, names: Names) -> None:
     sorting keeps the order of equals. Where its planner starts with another table than the first,
     it differs.
     """
-    from sqlglot import exp
-
     order = select.args.get("order")
     if select.args.get("distinct") or not (order or select.args.get("limit")):
         return
@@ -97,8 +94,6 @@ def _wrap_bare_columns(select: Any, names: Names) -> None:
     Raises:
         ValueError: it has ``*`` beside aggregates.
     """
-    from sqlglot import exp
-
     keys, aggregates = _group_keys(select, names), _aggregates(select)
     if not keys and not aggregates:
         return
@@ -135,8 +130,6 @@ def _wrap_bare_columns(select: Any, names: Names) -> None:
 
 def _group_keys(select: Any, names: Names) -> list[Any]:
     """Return the expressions that a SELECT groups by; numbers and aliases are resolved."""
-    from sqlglot import exp
-
     grouping = select.args.get("group")
     keys = []
     for key in grouping.expressions if grouping else []:
@@ -151,8 +144,6 @@ def _group_keys(select: Any, names: Names) -> list[Any]:
 
 def _aggregates(select: Any) -> list[Any]:
     """Return the aggregates of a SELECT, window functions and subqueries apart."""
-    from sqlglot import exp
-
     parts = [*select.selects, *_after_grouping(select)]
     return [node for part in parts for node in _own(part, exp.AggFunc) if _is_aggregate(node)]
 
@@ -165,23 +156,17 @@ def _after_grouping(select: Any) -> list[Any]:
 
 def _own(part: Any, types: Any) -> list[Any]:
     """Return the parts of an expression of some types, those of subqueries left out."""
-    from sqlglot import exp
-
     nodes = part.walk(prune=lambda node: isinstance(node, exp.Query))
     return [node for node in nodes if isinstance(node, types)]
 
 
 def _is_aggregate(node: Any) -> bool:
-    from sqlglot import exp
-
     around = node.parent.parent if isinstance(node.parent, exp.Filter) else node.parent
     return isinstance(node, exp.AggFunc) and not isinstance(around, exp.Window)
 
 
 def _canonical(node: Any, names: Names) -> str:
     """Return a text that is equal for expressions of the same meaning."""
-    from sqlglot import exp
-
     for column in node.find_all(exp.Column):
         origin = names.origin(column) if "source" not in column.meta else None
         if origin is not None:
@@ -201,8 +186,6 @@ def _canonical(node: Any, names: Names) -> str:
 
 def _repaired(tree: Any, names: Names) -> Any:
     """Return the tree with its expressions changed, from the innermost outwards."""
-    from sqlglot import exp
-
     rules: list[tuple[Any, Any]] = [
         (exp.Like, _like),
         ((exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is), _comparison),
@@ -227,14 +210,10 @@ def _repaired(tree: Any, names: Names) -> Any:
 
 
 def _like(node: Any, names: Names) -> Any:
-    from sqlglot import exp
-
     return exp.ILike(this=_text(node.this, names), expression=_text(node.expression, names))
 
 
 def _comparison(node: Any, names: Names) -> Any:
-    from sqlglot import exp
-
     if not isinstance(node.expression, exp.Null | exp.Boolean):
         left, right = _comparable(node.this, node.expression, names)
         node.set("this", left)
@@ -260,8 +239,6 @@ def _comparable(left: Any, right: Any, names: Names) -> tuple[Any, Any]:
 
 
 def _in(node: Any, names: Names) -> Any:
-    from sqlglot import exp
-
     query = node.args.get("query")
     items = query.this.selects if query is not None else node.expressions
     if query is not None and (len(items) != 1 or items[0].is_star):
@@ -280,8 +257,6 @@ def _in(node: Any, names: Names) -> Any:
 
 
 def _division(node: Any, names: Names) -> Any:
-    from sqlglot import exp
-
     kinds = {_kind(node.this, names), _kind(node.expression, names)}
     if "text" in kinds or ("any" in kinds and "real" not in kinds):
         raise ValueError("division of what may be whole numbers has no translation to DuckDB")
@@ -294,8 +269,6 @@ def _division(node: Any, names: Names) -> Any:
 
 
 def _numeric(node: Any, names: Names) -> Any:
-    from sqlglot import exp
-
     if isinstance(node.this, exp.Distinct):
         parts = [_number(part, names) for part in node.this.expressions]
         node.this.set("expressions", parts)
@@ -314,8 +287,6 @@ def _julian_day(node: Any, _names: Names) -> Any:
 
 def _number(node: Any, names: Names) -> Any:
     """Return an expression as the number that SQLite takes it for."""
-    from sqlglot import exp
-
     kind = _kind(node, names)
     if kind == "text":  # the number that it begins with, else 0
         return _snippet(_TO_NUMBER, node)
@@ -323,8 +294,6 @@ def _number(node: Any, names: Names) -> Any:
 
 
 def _text(node: Any, names: Names) -> Any:
-    from sqlglot import exp
-
     if _kind(node, names) == "text":
         return node
     return exp.cast(_number(node, names), "text")
@@ -332,8 +301,6 @@ def _text(node: Any, names: Names) -> Any:
 
 def _compared(text: Any, converted: bool) -> Any:
     """Convert a text for comparison with a number: what is no number is above all numbers."""
-    from sqlglot import exp
-
     beyond = "CASE WHEN NOT :x IS NULL THEN CAST('Infinity' AS DOUBLE) END"
     if not converted:
         return _snippet(beyond, text)
@@ -354,8 +321,6 @@ _TO_NUMBER = f"CAST(CASE WHEN {_LEADING} = '' THEN '0' ELSE {_LEADING} END AS DO
 
 def _snippet(sql: str, x: Any, y: Any = None) -> Any:
     """Return a piece of DuckDB's SQL with expressions in the places of ``:x`` and ``:y``."""
-    from sqlglot import exp
-
     expressions = {"x": x, "y": y}
     return _parsed_snippet(sql).transform(
         lambda node: expressions[node.name].copy() if isinstance(node, exp.Placeholder) else node
@@ -364,8 +329,6 @@ def _snippet(sql: str, x: Any, y: Any = None) -> Any:
 
 @cache
 def _parsed_snippet(sql: str) -> Any:
-    import sqlglot
-
     return sqlglot.parse_one(sql, read="duckdb")
 
 
@@ -383,8 +346,6 @@ def _kind(node: Any, names: Names) -> Kind:
 
 
 def _found_kind(node: Any, names: Names) -> Kind:
-    from sqlglot import exp
-
     if isinstance(node, exp.Column):
         origin = names.origin(node)
         if origin is None:
@@ -401,7 +362,7 @@ def _found_kind(node: Any, names: Names) -> Kind:
         return _kind(items[0], names) if len(items) == 1 and not items[0].is_star else "any"
     if isinstance(node, exp.Anonymous) and node.name.upper() == "JULIANDAY":
         return "real"
-    for types, kind in _by_type().items():
+    for types, kind in _BY_TYPE.items():
         if isinstance(node, types):
             return kind
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Neg):
@@ -427,8 +388,6 @@ def _found_kind(node: Any, names: Names) -> Kind:
 
 def _kind_of_one(nodes: list[Any], names: Names) -> Kind:
     """Return the kind of a value that is one of several."""
-    from sqlglot import exp
-
     kinds = {_kind(node, names) for node in nodes if not isinstance(node, exp.Null)}
     if len(kinds) == 1:
         return kinds.pop()
@@ -439,34 +398,16 @@ def _kind_of_one(nodes: list[Any], names: Names) -> Kind:
 
 def _converts(node: Any, names: Names) -> bool:
     """Return whether SQLite converts the other side of a comparison with it."""
-    from sqlglot import exp
-
     inner = node.unnest()
     _kind(inner, names)
     return isinstance(inner, exp.Cast) or bool(inner.meta.get("converts"))
 
 
-def type_kind(name: str) -> Kind:
-    """Return the kind of values of a type of DuckDB's, or one declared in SQLite."""
-    name = name.upper()
-    words: tuple[tuple[Kind, tuple[str, ...]], ...] = (
-        ("int", ("INT",)),
-        ("text", ("CHAR", "TEXT", "CLOB", "DATE", "TIME")),
-        ("real", ("REAL", "DOUB", "FLOA", "DEC", "NUM")),
-        ("bool", ("BOOL",)),
-    )
-    return next((kind for kind, parts in words if any(part in name for part in parts)), "any")
-
-
-@cache
-def _by_type() -> dict[tuple[type, ...], Kind]:
-    from sqlglot import exp
-
-    return {
-        (exp.Predicate, exp.Connector, exp.Not, exp.Boolean): "bool",
-        (exp.Count, exp.Length, exp.StrPosition, exp.RowNumber, exp.Rank, exp.DenseRank): "int",
-        (exp.Mod,): "int",
-        (exp.Avg, exp.Round, exp.Sqrt, exp.Pow): "real",
-        (exp.Substring, exp.Upper, exp.Lower, exp.Trim, exp.Replace, exp.DPipe): "text",
-        (exp.Concat, exp.GroupConcat, exp.TimeToStr, exp.Date, exp.CurrentDate): "text",
-    }
+_BY_TYPE: dict[tuple[type, ...], Kind] = {
+    (exp.Predicate, exp.Connector, exp.Not, exp.Boolean): "bool",
+    (exp.Count, exp.Length, exp.StrPosition, exp.RowNumber, exp.Rank, exp.DenseRank): "int",
+    (exp.Mod,): "int",
+    (exp.Avg, exp.Round, exp.Sqrt, exp.Pow): "real",
+    (exp.Substring, exp.Upper, exp.Lower, exp.Trim, exp.Replace, exp.DPipe): "text",
+    (exp.Concat, exp.GroupConcat, exp.TimeToStr, exp.Date, exp.CurrentDate): "text",
+}
