@@ -5,10 +5,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from target_bench.core.reasoning import without_reasoning
+import sqlglot
+from sqlglot import exp
 
-LONGEST = 100_000
-"""Characters of a statement of a model's; a longer one is neither parsed nor run."""
+from target_bench.core.reasoning import without_reasoning
+from target_bench.sql.names import parsed, quietly
+from target_bench.sql.normalisation import LONGEST
 
 _KEYS = {
     "sql": ("sql", "sql_query", "query"),
@@ -229,8 +231,6 @@ def _parsable(text: str, left: int) -> tuple[str | None, int]:
     It ends before a line that is none of SQL's: of a query that the parser does not know the lines
     that it does would be another query.
     """
-    from target_bench.sql.names import parsed
-
     lines = text.split("\n")
     for n in range(len(lines), 0, -1):
         if n < len(lines) and not _PROSE.match(lines[n]):
@@ -249,8 +249,6 @@ def _parsable(text: str, left: int) -> tuple[str | None, int]:
 
 def _is_code(sql: str, tree: Any) -> bool:
     """Return whether it reads a table, or is written as code: "select one" is a phrase too."""
-    from sqlglot import exp
-
     return tree.find(exp.From) is not None or sql.lstrip("( \n").startswith(("SELECT", "WITH"))
 
 
@@ -350,10 +348,6 @@ def _begins_as_no_query(text: str, place: int = 0) -> bool:
 
 def _parsed_statements(text: str) -> Iterator[list[Any]]:
     """Yield the statements of a text in each dialect in which all of it parses."""
-    import sqlglot
-
-    from target_bench.sql.names import quietly
-
     for dialect in _DIALECTS:
         with quietly():
             try:
@@ -363,8 +357,6 @@ def _parsed_statements(text: str) -> Iterator[list[Any]]:
 
 
 def _are_code(word: str, statements: list[Any]) -> bool:
-    from sqlglot import exp
-
     if not statements or not all(map(_is_statement, statements)):
         return False
     if any(isinstance(s, exp.Command) and not _is_command(s) for s in statements[1:]):
@@ -375,8 +367,6 @@ def _are_code(word: str, statements: list[Any]) -> bool:
 
 def _is_statement(tree: Any) -> bool:
     """Return whether it is more than an expression, which the words of a sentence can be."""
-    from sqlglot import exp
-
     if isinstance(tree, exp.Query):
         return all(select.expressions for select in tree.find_all(exp.Select))
     return not isinstance(tree, exp.Condition | exp.Alias | exp.Tuple)

@@ -23,10 +23,9 @@ from target_bench.metrics.sql import JudgedQuery, Rule, verdict
 from target_bench.metrics.sql_results import distinct
 from target_bench.sql.databases import EngineName, database, engine_of
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
-from target_bench.sql.extraction import LONGEST
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
-from target_bench.sql.normalisation import for_test_suite
+from target_bench.sql.normalisation import LONGEST, for_test_suite
 from target_bench.sql.worker import preview
 from target_bench.sql.workers import Pool, Ran, StoppedError, Worker
 

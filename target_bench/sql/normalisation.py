@@ -7,6 +7,9 @@ what they do are recognised here. Everything is text work: nothing is parsed, so
 import re
 from collections.abc import Iterator
 
+LONGEST = 100_000
+"""Characters of a statement of a model's; a longer one is neither parsed nor run."""
+
 _TOKEN = re.compile(
     r"""
       (?P<comment> (?: -- | \#[ ] ) [^\r\n]* (?: \r\n | \r | \n | $ ) | /\* .*? (?: \*/ | \Z ) )

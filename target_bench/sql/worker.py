@@ -166,8 +166,8 @@ class Jobs:
 
     def read(self, text: str) -> tuple[str | None, str | None, str | None]:
         """Return the SQL of an answer, the same as Spider's rule runs it, and its database."""
-        from target_bench.sql.extraction import LONGEST, extract
-        from target_bench.sql.normalisation import for_test_suite
+        from target_bench.sql.extraction import extract
+        from target_bench.sql.normalisation import LONGEST, for_test_suite
 
         sql, database_id = extract(text)
         if sql is None or len(sql) > LONGEST:

@@ -16,9 +16,9 @@ from target_bench.core.schema import Executed, Judgement
 from target_bench.metrics.sql import JudgedQuery, Rule, Verdict
 from target_bench.runs.record_log import JUDGEMENTS, encoded_line
 from target_bench.sql.engines import SQLLimits
-from target_bench.sql.extraction import LONGEST
 from target_bench.sql.judge import SQLAnswer, differing
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
+from target_bench.sql.normalisation import LONGEST
 from target_bench.sql.workers import Pool
 from tests.sql.judging import Case, judged, judged_answers
 from tests.sql.written import sqlite_file

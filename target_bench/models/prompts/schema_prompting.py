@@ -82,7 +82,7 @@ class SchemaPrompter(Prompter):
         return replace(prompted, request=replace(request, messages=messages))
 
     def _problem(self, database_id: str, text: str) -> str | None:
-        from target_bench.sql.extraction import LONGEST
+        from target_bench.sql.normalisation import LONGEST
         from target_bench.sql.workers import StoppedError
 
         try:
