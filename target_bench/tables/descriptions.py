@@ -7,9 +7,9 @@ counts the n-grams of a sentence that a reference or the table supports.
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
@@ -171,20 +171,16 @@ class DescriptionBLEU(SacreBLEU):
 
 
 def _define(
-    name: str,
-    label: str,
-    description: str,
-    kind: type[ParentMetric] | type[DescriptionBLEU],
-    setting: int,
-    rank: int | None = None,
+    name: str, label: str, description: str, kind: Any, setting: int, rank: int | None = None
 ) -> MetricDefinition:
     """Define a metric that ``kind(spec, setting, n_references, reading)`` makes."""
     is_parent = kind is ParentMetric
+    official = "Dhingra et al. 2019; ToTTo's totto_parent_eval.py"
     spec = MetricSpec(
         name,
         label,
         description,
-        _PARENT_SOURCE if is_parent else "Parikh et al. 2020; Post 2018",
+        official if is_parent else "Parikh et al. 2020; Post 2018",
         scores=OF,
         scale="percent",
         digits=2,
@@ -192,39 +188,42 @@ def _define(
         rank=rank,
         tolerance=0.01,
     )
-
-    def make(n_references: str = _VARIES, reading: str = "") -> Metric[JudgedDescriptions]:
-        return kind(spec, setting, n_references, reading)  # type: ignore[arg-type]  # 0 or 1
-
-    return MetricDefinition(spec, make)
+    return MetricDefinition(spec, partial(kind, spec, setting))
 
 
-_PARENT_SOURCE = "Dhingra et al. 2019; ToTTo's totto_parent_eval.py"
-_MEAN = "mean PARENT {} of sentences, 0-100"
-_BLEU = "corpus BLEU of {}, 0-100"
-PARENT = _define("parent", "PARENT", _MEAN.format("F"), ParentMetric, 2, _RANK)
-PARENT_PRECISION = _define(
-    "parent_precision", "PARENT-P", _MEAN.format("precision"), ParentMetric, 0
+DEFINITIONS = by_name(
+    *(
+        _define(
+            f"parent{ending}",
+            label,
+            f"mean PARENT {part} of sentences, 0-100",
+            ParentMetric,
+            column,
+            _RANK if part == "F" else None,
+        )
+        for ending, label, part, column in (
+            ("", "PARENT", "F", 2),
+            ("_precision", "PARENT-P", "precision", 0),
+            ("_recall", "PARENT-R", "recall", 1),
+        )
+    ),
+    _define(
+        "bleu[totto]",
+        "BLEU",
+        "corpus BLEU of ToTTo's script: lower-cased, detokenised text, 0-100",
+        DescriptionBLEU,
+        True,
+        _RANK + 1,
+    ),
+    _define(
+        "bleu[cased]",
+        "BLEU (cased)",
+        "corpus BLEU of the text as it is, 0-100",
+        DescriptionBLEU,
+        False,
+        _RANK + 2,
+    ),
 )
-PARENT_RECALL = _define("parent_recall", "PARENT-R", _MEAN.format("recall"), ParentMetric, 1)
-BLEU_TOTTO = _define(
-    "bleu[totto]",
-    "BLEU",
-    _BLEU.format("ToTTo's script: lower-cased, detokenised text"),
-    DescriptionBLEU,
-    True,
-    _RANK + 1,
-)
-BLEU_CASED = _define(
-    "bleu[cased]",
-    "BLEU (cased)",
-    _BLEU.format("the text as it is"),
-    DescriptionBLEU,
-    False,
-    _RANK + 2,
-)
-
-DEFINITIONS = by_name(PARENT, PARENT_PRECISION, PARENT_RECALL, BLEU_TOTTO, BLEU_CASED)
 """Every metric of descriptions, in the order in which scores are recorded."""
 
 
