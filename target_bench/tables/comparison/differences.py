@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import date, timedelta
 from itertools import pairwise, product
 from math import isclose
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
@@ -27,23 +27,26 @@ from target_bench.tables.comparison.values import (
     words,
 )
 
-PartialKind = Literal[
-    "format",
-    "unit",
-    "identifier",
-    "numeric",
-    "relation",
-    "date",
-    "time",
-    "boolean",
-    "list",
-    "abbreviation",
-    "typo",
-    "semantic",
-    "different",
-    "type",
-]
-"""How two cells differ.
+KINDS = {
+    "format": "written otherwise",
+    "unit": "unit",
+    "identifier": "identifier",
+    "numeric": "number",
+    "relation": "bound or estimate",
+    "date": "date",
+    "time": "time",
+    "boolean": "yes or no",
+    "list": "list",
+    "abbreviation": "abbreviation",
+    "typo": "typo",
+    "semantic": "reworded",
+    "different": "other text",
+    "type": "other type",
+}
+"""Kind of difference -> how it is called where people read it."""
+
+PartialKind = str
+"""How two cells differ: one of ``KINDS``.
 
 ``format``: the same value written otherwise. ``unit``: a number whose unit is missing, added or of
 another kind. ``identifier``: an identifier that lost or won leading zeros, or is another one.

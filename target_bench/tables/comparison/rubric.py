@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from target_bench.core.errors import ConfigError
 from target_bench.core.text_tables import Column, TextTable, text
 from target_bench.tables.comparison.align import Grid, Merged
-from target_bench.tables.comparison.differences import CellDifference, PartialKind
+from target_bench.tables.comparison.differences import KINDS, CellDifference, PartialKind
 from target_bench.tables.comparison.moved import Moved, PairedCell, moved_values
 from target_bench.tables.comparison.values import DataType, cell_value
 
@@ -325,8 +325,6 @@ def summed_types(tables: Iterable[TypeTable]) -> TypeTable:
 
 # The score.
 
-_KINDS = get_args(PartialKind)
-
 
 @dataclass(frozen=True, slots=True)
 class RubricWeights:
@@ -360,8 +358,8 @@ class RubricWeights:
     def __post_init__(self) -> None:
         """Check every weight."""
         for kind in self.kinds:
-            if kind not in _KINDS:
-                raise ConfigError(f"RubricWeights: kinds: {kind!r}: there are {', '.join(_KINDS)}")
+            if kind not in KINDS:
+                raise ConfigError(f"RubricWeights: kinds: {kind!r}: there are {', '.join(KINDS)}")
         values: dict[str, Any] = {term: getattr(self, term) for term in _TERMS} | dict(self.kinds)
         for name, value in values.items():
             if not (isinstance(value, int | float) and isfinite(value) and value >= 0):
@@ -395,16 +393,16 @@ def weights_named(text: str) -> RubricWeights:
     weights: dict[str, Any] = {}
     for part in text.split(","):
         name, _, number = (side.strip() for side in part.partition("="))
-        is_new = name in (*_TERMS, *_KINDS) and name not in weights
+        is_new = name in (*_TERMS, *KINDS) and name not in weights
         if not is_new or not number.replace(".", "", 1).isdecimal():
             raise ConfigError(
                 f"--weights: {part.strip()!r} is not a weight. There are {', '.join(NAMED)}, or "
                 "pairs such as missing=1,numeric=0.5: a number from 0 on for each, once, of "
-                f"{', '.join((*_TERMS, *_KINDS))}"
+                f"{', '.join((*_TERMS, *KINDS))}"
             )
         weights[name] = float(number)
     terms = {name: number for name, number in weights.items() if name in _TERMS}
-    return RubricWeights(**terms, kinds={k: weights[k] for k in _KINDS if k in weights})
+    return RubricWeights(**terms, kinds={k: weights[k] for k in KINDS if k in weights})
 
 
 class Term(NamedTuple):
@@ -493,24 +491,6 @@ MOST_SHOWN = 500
 
 _MOST_NAMES = 10
 """Columns with another name that are listed."""
-
-NAMES = {
-    "format": "written otherwise",
-    "unit": "unit",
-    "identifier": "identifier",
-    "numeric": "number",
-    "relation": "bound or estimate",
-    "date": "date",
-    "time": "time",
-    "boolean": "yes or no",
-    "list": "list",
-    "abbreviation": "abbreviation",
-    "typo": "typo",
-    "semantic": "reworded",
-    "different": "other text",
-    "type": "other type",
-}
-"""Kind of difference -> how it is called where people read it."""
 
 
 def text_tables(
@@ -638,7 +618,7 @@ def _shown(
 
 def _named(difference: CellDifference) -> str:
     """Return the name of a difference and its size."""
-    name, size = NAMES[difference.kind], difference.magnitude
+    name, size = KINDS[difference.kind], difference.magnitude
     if size is None or difference.kind in ("format", "typo", "semantic", "different"):
         return name
     sign = "+" if size > 0 and difference.kind != "list" else ""
@@ -710,7 +690,7 @@ def _sentences(comparison: TableComparison) -> Iterator[str]:
     yield from map(str, comparison.moved)
     kinds = Counter(cell.difference.kind for cell in comparison.cells if cell.difference)
     if kinds:
-        named = ", ".join(f"{NAMES[kind]} {n}" for kind, n in sorted(kinds.items()))
+        named = ", ".join(f"{KINDS[kind]} {n}" for kind, n in sorted(kinds.items()))
         yield f"Matched cells that differ: {named}."
     elif comparison.structure.matched_cells:
         yield "All matched cells are equal."
