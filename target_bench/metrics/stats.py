@@ -212,16 +212,12 @@ Value = Callable[[Floats], Floats]
 
 RESAMPLES = 10_000
 
-_BLOCK = 2_000_000
-"""Number of random numbers in memory at a time."""
+_BLOCK = 2_000_000  # number of random numbers in memory at a time
 
 _DRAWS = 100
 
-_FEW = 500
-"""Up to this many distinct rows it is cheaper to draw how often each occurs."""
-
-_ROUNDING = 1e-10
-"""Differences closer than this, as a share of the scores, are equal."""
+_FEW = 500  # up to this many distinct rows it is cheaper to draw how often each occurs
+_ROUNDING = 1e-10  # differences closer than this, as a share of the scores, are equal
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,7 @@ Databases = Mapping[str, Path]
 
 _LONGEST_SHOWN = 300  # characters of a statement in a reason
 _LIMITS = ("timeout", "memory")
-_CLOSE = 1e-9
-"""Largest difference of two engines' floats, relative to the larger one."""
+_CLOSE = 1e-9  # largest difference of two engines' floats, relative to the larger one
 
 Row = tuple[Cell, ...]
 

@@ -35,8 +35,7 @@ OF = "descriptions"
 """What these metrics score: sentences, and the cells that they should describe."""
 
 _VARIES = "var"
-_RANK = 26
-"""The place of PARENT among the metrics that stand for a run."""
+_RANK = 26  # the place of PARENT among the metrics that stand for a run
 
 
 @dataclass(frozen=True)

@@ -160,8 +160,7 @@ def _prf(precision: float, recall: float) -> PRF:
 _ORDER = 6
 _BETA_SQUARED = 4.0
 _TINY = 1e-16
-_MANY_PAIRS = 2_000
-"""Pairs of texts from which on they are compared all at once."""
+_MANY_PAIRS = 2_000  # pairs of texts from which on they are compared all at once
 
 
 def _similar(gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:

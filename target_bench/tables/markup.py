@@ -41,8 +41,7 @@ _INLINE = {
 _OPENED, _CLOSED = re.compile(r"<table\b", re.IGNORECASE), re.compile(r"</table\b", re.IGNORECASE)
 Cells = tuple[tuple[GridCell, ...], ...]
 Rows = tuple[tuple[str, ...], ...]
-_WIDEST = 1000
-"""Columns over which a cell reaches at most, as in the standard."""
+_WIDEST = 1000  # columns over which a cell reaches at most, as in the standard
 
 
 def read_html_tables(

@@ -34,8 +34,7 @@ _RULE_BAR = re.compile(r"[|+]")
 _MARKS_BEFORE = re.compile(r"\A[\s#*_>\-\d.)]*")
 _MARKS_AFTER_BACKWARDS = re.compile(r"\A[\s:*_]*")
 _TITLE = re.compile(r"\s{0,3}(?:#{1,6}\s*|\*\*)\S")
-_MOST_WORDS = 12
-"""Words of a title."""
+_MOST_WORDS = 12  # words of a title
 
 
 def read_pipe_tables(text: str) -> ReadAnswer:
@@ -199,8 +198,7 @@ def _csv_blocks(
 _HEADERS = ("header", "headers", "columns")
 _ROWS = ("rows", "data")
 _NAMES = ("name", "title", "caption")
-_MOST_STARTS = 50
-"""Brackets of a text that are tried as the beginning of a document."""
+_MOST_STARTS = 50  # brackets of a text that are tried as the beginning of a document
 
 
 def read_json_tables(text: str) -> ReadAnswer:
@@ -304,8 +302,7 @@ def _closed(text: str, faults: list[Fault]) -> Any:
 _RawTable = tuple[str, Sequence[Sequence[Any]]]
 """The name of a table, and its rows as they stand in a document."""
 
-_ABSENT = object()
-"""A cell that a record or a column does not have."""
+_ABSENT = object()  # a cell that a record or a column does not have
 
 
 def _json_tables(value: Any, name: str) -> Iterator[_RawTable]:

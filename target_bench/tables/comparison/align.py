@@ -35,27 +35,17 @@ LEAST_COLUMN = 0.35
 LEAST_ROW = 0.4
 """Similarity below which rows do not belong together."""
 
-_BY_NAME = 0.6
-"""What equal words of names count in the similarity of columns."""
-
-_NEAREST = 0.9
-"""Similarity of cells that are almost equal."""
-
-_ABBREVIATED = 0.85
-"""Similarity of a name and its abbreviation."""
-
-_COMPARED = 100
-"""Characters of a text that alignment looks at."""
-
-_YEARS = 3652.5
-"""Days that make dates have nothing in common."""
+_BY_NAME = 0.6  # what equal words of names count in the similarity of columns
+_NEAREST = 0.9  # similarity of cells that are almost equal
+_ABBREVIATED = 0.85  # similarity of a name and its abbreviation
+_COMPARED = 100  # characters of a text that alignment looks at
+_YEARS = 3652.5  # days that make dates have nothing in common
 
 _YES_NO = 0.125
 """What a column of yes and no counts in pairing rows: by chance half of its cells are equal, so
 that without this three of them outvote the names of the rows."""
 
-_ORDER = 1e-6
-"""What decides between equals: a place nearer to the own one."""
+_ORDER = 1e-6  # what decides between equals: a place nearer to the own one
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,8 +352,7 @@ def _similarity(first: CellValue, second: CellValue) -> float:
 
 # Columns that were merged or split.
 
-_LEAST_MERGED = 0.6
-"""Share of the rows in which one cell has to contain the others."""
+_LEAST_MERGED = 0.6  # share of the rows in which one cell has to contain the others
 
 
 def merged_columns(

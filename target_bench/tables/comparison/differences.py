@@ -56,31 +56,22 @@ another kind. ``identifier``: an identifier that lost or won leading zeros, or i
 words. ``different``: other text. ``type``: a value of another type.
 """
 
-_ROUNDING = 0.0025
-"""Relative difference of a converted value that rounding explains."""
+_ROUNDING = 0.0025  # relative difference of a converted value that rounding explains
 
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 
 _NOISE = 5e-16
 """Relative difference of equal numbers that programs have calculated: ``0.30000000000000004``."""
 
-_TYPO = 0.25
-"""Edits a character up to which other text is a slip."""
-
-_SHARED = 0.5
-"""Similarity of sorted words from which texts have to do with each other."""
-
-_DAY = 86_400
-"""Seconds of a day."""
-
-_RELATED = 0.25
-"""Share of a number that is wrong where one side has it as a bound or an estimate."""
+_TYPO = 0.25  # edits a character up to which other text is a slip
+_SHARED = 0.5  # similarity of sorted words from which texts have to do with each other
+_DAY = 86_400  # seconds of a day
+_RELATED = 0.25  # share of a number that is wrong where one side has it as a bound or an estimate
 
 _ZEROS_LOST = 0.5
 """Share of an identifier that is wrong without its leading zeros: no other table has it so."""
 
-_REWORDED = 0.1
-"""Share of a text that is wrong at least where its words stand in another order."""
+_REWORDED = 0.1  # share of a text that is wrong at least where its words stand in another order
 
 
 class CellDifference(NamedTuple):
@@ -443,8 +434,7 @@ def _both_ways(pairs: str) -> list[tuple[str, str]]:
     return [*split, *((other, word) for word, other in split)]
 
 
-_STEM = 4
-"""Letters of a word at least without the prefix that turns its meaning round."""
+_STEM = 4  # letters of a word at least without the prefix that turns its meaning round
 
 _NEGATIONS = frozenset(_NEGATING_WORDS.split())
 _NEGATED_BY = tuple(_NEGATING_PREFIXES.split())

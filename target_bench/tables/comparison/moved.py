@@ -39,8 +39,7 @@ class Moved(NamedTuple):
 
 
 _STEPS = (1, -1, 2, -2, 3, -3)
-_SHARE = 0.8
-"""Share of the wrong cells that a shift or an exchange has to explain."""
+_SHARE = 0.8  # share of the wrong cells that a shift or an exchange has to explain
 
 _LEAST = {"down": 3, "right": 2}
 """Wrong cells that a shift has to explain at least, so that it is no chance."""

@@ -489,8 +489,7 @@ MOST_PRINTED = 60
 MOST_SHOWN = 500
 """Rows that are shown on a page."""
 
-_MOST_NAMES = 10
-"""Columns with another name that are listed."""
+_MOST_NAMES = 10  # columns with another name that are listed
 
 
 def text_tables(

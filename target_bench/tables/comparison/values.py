@@ -73,8 +73,7 @@ _EMPTY = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "none", "null", "
 _NAMES_LIKE_EMPTY = frozenset({"Na", "Nan"})
 """What is written like ``NA`` and ``NaN``, but is a name."""
 
-_LONGEST_VALUE = 80
-"""Characters above which a cell is text."""
+_LONGEST_VALUE = 80  # characters above which a cell is text
 
 
 @lru_cache(maxsize=2**17)
@@ -118,8 +117,7 @@ _EUROPEAN = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+")
 _SMALLEST, _LARGEST = 1e-150, 1e150
 """Sizes of numbers beyond which a cell is text: their products and sums overflow."""
 
-_EXACT_DIGITS = 15
-"""Digits of an integer that a float always keeps."""
+_EXACT_DIGITS = 15  # digits of an integer that a float always keeps
 
 _CELL_SCALES = {"M": Unit("", 1e6), "B": Unit("", 1e9), "T": Unit("", 1e12)}
 """Capital letters that are scales beside a number; in the name of a column ``M`` is metres."""
@@ -319,8 +317,7 @@ def _parsed(text: str, day_first: bool) -> Day | None:
 
 
 _SEPARATORS = (re.compile(r"\s*;\s*"), re.compile(r"\s*\|\s*"), re.compile(r",\s+"))
-_ITEM_WORDS = 5
-"""Words of an item, above which commas divide clauses, not items."""
+_ITEM_WORDS = 5  # words of an item, above which commas divide clauses, not items
 
 
 def _list(text: str, _plain: str) -> CellValue | None:
