@@ -99,17 +99,14 @@ class Row:
             part |= {name: None for name, value in part.items() if value != value}
         return record
 
-    def to_record(self) -> dict[str, Any]:
-        """``to_json`` without nesting: what belongs to the difference stands beside the score.
-
-        It is called as in ``Difference``; ``difference``, ``difference_low`` and
-        ``difference_high`` are its value and interval, ``low`` and ``high`` those of the score.
-        """
-        return flat_record(self.to_json())
-
 
 def flat_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with what belongs to its ``difference`` beside the rest."""
+    """Return the JSON of a row, or of a check of a gate, without nesting.
+
+    What belongs to the difference is called as in ``Difference``, but ``difference``,
+    ``difference_low`` and ``difference_high`` for its value and interval: ``low`` and ``high`` are
+    those of the score.
+    """
     differs = record["difference"] or dict.fromkeys(Difference.__dataclass_fields__)
     names = {"value": "difference", "low": "difference_low", "high": "difference_high"}
     flat = {name: value for name, value in record.items() if name != "difference"}
@@ -211,10 +208,9 @@ class Comparison:
         }
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return ``Row.to_record`` of each row, with the baseline and the test."""
-        return [
-            row.to_record() | {"baseline": self.baseline, "test": self.test} for row in self.rows
-        ]
+        """Return a record without nesting for each row, with the baseline and the test."""
+        more = {"baseline": self.baseline, "test": self.test}
+        return [flat_record(row.to_json()) | more for row in self.rows]
 
     def __repr__(self) -> str:
         return str(self)

@@ -22,6 +22,7 @@ from target_bench.reporting.compare import (
 from target_bench.reporting.comparison import (
     Row,
     escaped_latex,
+    flat_record,
     latex_comment,
     latex_line,
     latex_tabular,
@@ -96,10 +97,10 @@ class PaperTable:
         }
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return ``Row.to_record`` of each cell, with its corpus, the baseline and the test."""
+        """Return a record without nesting for each cell, with corpus, baseline and test."""
         more = {"baseline": self.baseline, "test": "randomization"}
         return [
-            {"corpus": corpus, **row.to_record(), **more}
+            {"corpus": corpus, **flat_record(row.to_json()), **more}
             for (_, corpus, _), row in self.cells.items()
         ]
 
