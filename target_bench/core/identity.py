@@ -465,7 +465,9 @@ def _stable(name: str, value: Any, known: dict[str, Any]) -> Any:
             f"it uses {name}, a {kind}, which is not identified; make it an argument of the "
             "constructor"
         )
-    return [value.__name__, *([] if _is_library(module) else _hashes_of_module(module))]
+    if _is_library(module):
+        return [value.__name__]
+    return [value.__name__, *_module_hashes(_source_file(module), module.__name__)]
 
 
 def _is_library(module: ModuleType) -> bool:
@@ -474,7 +476,3 @@ def _is_library(module: ModuleType) -> bool:
         return True
     file = Path(getattr(module, "__file__", None) or "")
     return file.is_relative_to(PACKAGE) or _is_installed(file)
-
-
-def _hashes_of_module(module: ModuleType) -> list[str]:
-    return _module_hashes(_source_file(module), module.__name__)

@@ -417,9 +417,6 @@ class Score:
         """Return whether all is equal; a score over no query equals another one."""
         return isinstance(other, Score) and self.to_json() == other.to_json()
 
-    def __hash__(self) -> int:
-        return hash(tuple(v for name, v in self.to_json().items() if name != "spec"))
-
     def to_json(self) -> dict[str, Any]:
         """Return field name -> value; NaN is None, as JSON has no NaN; ``spec`` only if set."""
         numbers = (("value", self.value), ("low", self.low), ("high", self.high))

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -372,13 +373,8 @@ class Corpus(Collection[Any], ABC):
         """Yield the tables in corpus order, ``n`` at a time (the last batch may be shorter)."""
         if n < 1:
             raise ValueError(f"a batch holds at least one table, not {n}")
-        batch: list[Table] = []
-        for table in self:
-            batch.append(table)
-            if len(batch) == n:
-                yield batch
-                batch = []
-        if batch:
+        tables = iter(self)
+        while batch := list(islice(tables, n)):
             yield batch
 
 
