@@ -128,11 +128,8 @@ def test_another_split(ottqa: Path) -> None:
     [
         ("n=5", r"5 tables were asked for, but there are 4 \(1 more are in the"),
         ("n=0", "n=0 should be a whole number from 1"),
-        ("n=1.5", "n=1.5 should be a whole number from 1"),
         ("n=true", "n=True should be a whole number from 1"),
-        ("n=all", "n='all' should be a whole number from 1"),
         ("seed=x", "seed='x' should be a whole number"),
-        ("seed=false", "seed=False should be a whole number"),
         ("colour=red", "corpus ottqa: unknown setting 'colour'. Known: passages."),
         ("near_copies=all", "near_copies='all' should be out or kept"),
         ("n=1,n=2", "n is set twice"),

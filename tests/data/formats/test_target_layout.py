@@ -136,16 +136,10 @@ def _with(folder: Path, form: Form, **changes: Any) -> Path:
     ("changes", "fault"),
     [
         ({"table": "a,b"}, "field 'table' should be a list of rows, the header first, but is str"),
-        ({"table": ["a", "b"]}, "field 'table' should be a list of rows"),
         ({"table": None}, "field 'table' should be a list of rows.* but is NoneType"),
-        ({"table": []}, "field 'table' should be a list of rows"),
         ({"table_id": 1.0}, "field 'table_id' should be text or a whole number, but is float: 1"),
-        ({"table_id": None}, "field 'table_id' should be text or a whole number, but is NoneType"),
-        ({"table_id": True}, "field 'table_id' should be text or a whole number, but is bool"),
         ({"database_id": 0.5}, "field 'database_id' should be text or a whole number"),
         ({"context": ["x"]}, r"field 'context' should be dict, but is list: \"\['x'\]"),
-        ({"context": "title"}, "field 'context' should be dict, but is str: 'title'"),
-        ({"context": 0}, "field 'context' should be dict, but is int: '0'"),
     ],
 )
 def test_field_of_the_wrong_type(tmp_path: Path, form: Form, changes: Record, fault: str) -> None:
@@ -175,7 +169,6 @@ def test_typed_cells(tmp_path: Path, name: Any, cell: Any, header: str, row: Any
     [
         ({"query_id": 1.5}, "line 1: field 'query_id' should be text or a whole number"),
         ({"query": 5}, "line 1: field 'query' should be str, but is int"),
-        ({"table_id": 2.0}, "line 1: field 'table_id' should be text or a whole number"),
         ({"table_id": ["a", None]}, "line 1: field 'table_id' should be text or a whole number"),
         ({"table_id": "zz"}, "query 'q1' has gold table 0/zz, which is not among the 3 tables"),
         ({"answer": {"a": 1}}, "line 1: field 'answer' should be a text or a list of texts"),
