@@ -3,13 +3,19 @@
 import re
 from functools import lru_cache
 
-from target_bench.core.schema import Corpus, TableId
+from target_bench.core.schema import Corpus, Query, TableId
 from target_bench.data.table_text import cell_text
 
 
 def words(text: str) -> str:
     """Give the words of a text, with single spaces between them."""
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
+
+
+def is_copied(answer: str, _judgement: object, query: Query) -> bool:
+    """Say whether an answer has the words of a reference, and no others: a rule of leaks."""
+    given = words(answer)
+    return given != "" and given in map(words, query.references)
 
 
 @lru_cache(maxsize=2000)

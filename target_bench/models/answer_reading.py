@@ -7,6 +7,7 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 from target_bench.core.errors import BudgetError
+from target_bench.core.reasoning import without_reasoning
 
 T = TypeVar("T")
 
@@ -57,3 +58,9 @@ class AnswerReader(Generic[T]):
             check_time()
             self._known[text] = self._read(text)
         return self._known[text]
+
+
+def answer_alone(text: str) -> str | None:
+    """Return an answer without its blocks of reasoning; None if it holds nothing else."""
+    answer = without_reasoning(text)
+    return None if text and not answer else answer

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from target_bench.core.metric import Metric
-from target_bench.core.reasoning import READING, without_reasoning
+from target_bench.core.reasoning import READING
 from target_bench.core.schema import AnswerKind, Corpus, Dataset, Query, TableId
 from target_bench.core.task import LeakRules, Predictions, Task, View
-from target_bench.data.answer_words import table_words, words
+from target_bench.data.answer_words import is_copied, table_words, words
 from target_bench.data.languages import text_language_of
 from target_bench.metrics import refusals, text_languages
 from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
 from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
-from target_bench.models.answer_reading import AnswerReader
+from target_bench.models.answer_reading import AnswerReader, answer_alone
 
 
 class QuestionAnswering(Task[JudgedValues]):
@@ -39,7 +39,7 @@ class QuestionAnswering(Task[JudgedValues]):
     scores_unanswerable = True
     answer: ClassVar[AnswerKind] = "text"
     leaks = LeakRules(
-        lambda answer, _judgement, query: _is_copied(answer, query),
+        is_copied,
         lambda query, tables, corpus: _holds_answer(query, tables, corpus),
         unsupported=0.5,
         verbatim=0.5,
@@ -52,7 +52,7 @@ class QuestionAnswering(Task[JudgedValues]):
         self.language: str = language
         if language not in ("en", "auto"):
             text_languages.check(language)
-        self._reading = AnswerReader(_without_reasoning)
+        self._reading = AnswerReader(answer_alone)
 
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
@@ -132,19 +132,8 @@ def _holds_answer(query: Query, tables: Sequence[TableId], corpus: Corpus) -> bo
     return any(text in table_words(corpus, t) for t in tables for text in references)
 
 
-def _is_copied(answer: str, query: Query) -> bool:
-    """Return whether an answer has the words of a reference answer, and no others."""
-    predicted = words(answer)
-    return predicted != "" and predicted in map(words, query.references)
-
-
 def _values(query: Query) -> list[tuple[str, str]]:
     """Return the values of a reference, each with what it stands for where that is known."""
     values = query.metadata.get("values", ())
     meant = query.metadata.get("canonical_values") or [""] * len(values)
     return list(zip(values, meant, strict=True))
-
-
-def _without_reasoning(text: str) -> str | None:
-    answer = without_reasoning(text)
-    return None if text and not answer else answer

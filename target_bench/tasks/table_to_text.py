@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.reasoning import READING, without_reasoning
+from target_bench.core.reasoning import READING
 from target_bench.core.schema import (
     AnswerKind,
     Corpus,
@@ -27,11 +27,12 @@ from target_bench.core.task import (
     has_reference,
 )
 from target_bench.data import highlights
-from target_bench.data.answer_words import words
+from target_bench.data.answer_words import is_copied
 from target_bench.data.linearisation import are_places
 from target_bench.data.table_text import grid_rows
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import number_of_references
+from target_bench.models.answer_reading import answer_alone
 from target_bench.models.judges import JudgedTask, ModelJudge, failures, text_of
 from target_bench.models.prompts.prompting import CellPrompter, prompt_of
 from target_bench.models.support_judge import (
@@ -95,7 +96,7 @@ class TableToText(JudgedTask[JudgedSentences]):
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "given"
     scores_unlabelled = True
-    leaks = LeakRules(lambda answer, _judgement, query: _is_copied(answer, query), verbatim=0.5)
+    leaks = LeakRules(is_copied, verbatim=0.5)
     view = View(
         "a table with highlighted cells",
         "a sentence that describes them",
@@ -111,7 +112,7 @@ class TableToText(JudgedTask[JudgedSentences]):
         bleurt: str | None = None,
         judged_by: Any = None,
     ) -> None:
-        super().__init__(_without_reasoning)
+        super().__init__(answer_alone)
         self.references = references
         self.bertscore = bertscore
         self.bleurt = bleurt
@@ -268,12 +269,6 @@ def _remarks(report: Mapping[str, Any]) -> dict[str, list[str]]:
     return faults
 
 
-def _is_copied(answer: str, query: Query) -> bool:
-    """Return whether an answer has the words of a reference, and no others."""
-    given = words(answer)
-    return given != "" and given in map(words, query.references)
-
-
 def _record(support: Support, reply: Generation | None) -> dict[str, Any]:
     """Return the record of a sentence, with the reply of the judge if it was asked."""
     record: dict[str, Any] = {"verdict": "failed" if support.failed else "read"}
@@ -287,11 +282,6 @@ def _reply(record: Mapping[str, Any]) -> str | None:
     """Return the reply of the judge, empty if it failed; None where it was not asked."""
     reply: str | None = "" if FAILED in record else record.get("reply")
     return reply
-
-
-def _without_reasoning(text: str) -> str | None:
-    answer = without_reasoning(text)
-    return None if text and not answer else answer
 
 
 def _evidence_of(query: Query, corpus: Corpus) -> tuple[TableEvidence, str | None]:
