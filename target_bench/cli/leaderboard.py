@@ -133,6 +133,7 @@ def verify(
     from target_bench.reporting.leaderboard.entry import SUFFIX as ENTRY
     from target_bench.reporting.leaderboard.submission import SUFFIX as SUBMISSION
     from target_bench.reporting.leaderboard.verify import verify as verified
+    from target_bench.runs.record_log import refused
 
     path = entry or file.with_name(file.name.removesuffix(SUBMISSION) + ENTRY)
     check_output(path, "--entry", "team.entry.json")
@@ -142,8 +143,6 @@ def verify(
                 f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)", err=True
             )
         verification = verified(file, against, data_dir, observer, minutes)
-    from target_bench.runs.record_log import refused
-
     with refused("be written", path, "--entry"):
         if verification.entry is None:
             path.unlink(missing_ok=True)  # of a submission that is refused none stays

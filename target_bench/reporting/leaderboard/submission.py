@@ -363,9 +363,10 @@ def _number(digits: str) -> float:
 
 
 def _integer(digits: str) -> int:
-    if abs(_number(digits)) > LARGEST_INTEGER:
+    number = int(digits)
+    if abs(number) > LARGEST_INTEGER:
         raise ValueError("a number that is too large")
-    return int(digits)
+    return number
 
 
 def opened_zip(path: Path, file: BinaryIO) -> zipfile.ZipFile:

@@ -241,11 +241,16 @@ def test_a_submission_is_not_compared_with_itself(packed_retrieval: Path) -> Non
     assert verify(packed_retrieval, packed_retrieval.parent, observer=Recorder()).findings == ()
 
 
-def test_answers_copied(at: Path, packed_bm25: Path, everything: Files) -> None:
+@pytest.mark.parametrize(
+    "another", [{"retriever": "mine"}, {"identity": {"retriever": {"class": "Mine"}}}]
+)
+def test_answers_copied(
+    at: Path, packed_bm25: Path, everything: Files, another: dict[str, Any]
+) -> None:
     """Rankings are a copy too if another retriever is said to have made them."""
     basis = run_of(everything, "retrieval", "text_to_sql")
     forged = with_document(
-        _by(everything, "Eve Copier"), f"{basis}/run.json", lambda run: run.update(retriever="mine")
+        _by(everything, "Eve Copier"), f"{basis}/run.json", lambda run: run.update(another)
     )
     verification = verified(at, forged, packed_bm25.parent)
     assert verification.entry is not None

@@ -40,6 +40,7 @@ from tests.reporting.leaderboard.forging import (
         b'{"query_id": "q", "tables": -Infinity}',
         b'{"query_id": "q", "tables": 1e999}',
         b'{"query_id": "q", "tables": ' + b"9" * 100_000 + b"}",
+        b'{"query_id": "q", "tables": [9007199254740993]}',
         b'{"query_id": "q", "query_id": "r", "tables": []}',
         b"",
     ],

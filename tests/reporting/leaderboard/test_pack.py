@@ -109,13 +109,14 @@ def test_from_run_to_site(inside: Inside, retrieval_run: Path, tmp_path: Path) -
     assert verified.out.endswith("team.tbs.zip: accepted\n")
     first = verified.err.splitlines()[0]
     assert first.endswith("team.tbs.zip: verifying it takes at most 60 minutes (--minutes)")
+    assert "team.entry.json: its scores, for leaderboard build" in verified.err
     made = entry.read(tmp_path / "team.entry.json")
     assert (made.id, made.card.name) == ("team", "My retriever")
     scores = json.loads((retrieval_run / "scores.json").read_bytes())["scores"]
     (run,) = made.runs
     assert {name: score.to_json() for name, score in run.scores.items()} == scores
     assert np.mean(run.per_query["recall@10"]) == pytest.approx(run.scores["recall@10"].value)
-    assert "1 entry, 1 page," in inside.good("leaderboard", "build", ".", "-o", "site")
+    assert "1 entry, 1 page\n" in inside.good("leaderboard", "build", ".", "-o", "site")
     assert "My retriever" in Path("site/index.html").read_text("utf-8")
 
 

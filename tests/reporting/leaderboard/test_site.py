@@ -113,11 +113,8 @@ def test_figures_of_papers_stand_in_the_columns_of_their_data(site: Path) -> Non
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"format": 2}, "format"),
         ({"url": "javascript:alert(1)"}, "url"),
-        ({"date": "May"}, "date"),
         ({"more": 1}, "more"),
-        ({"systems": []}, "systems"),
         ({"systems": [SYSTEM | {"kind": "magic"}]}, "systems.0.kind"),
         (
             {"systems": [SYSTEM | {"scores": [_figure("a", "test", "recall@1", 95.5)]}]},
