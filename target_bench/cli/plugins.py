@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -37,50 +37,77 @@ What = Literal["corpora", "tasks", "retrievers", "generators", "encoders", "inde
 """What can be listed."""
 
 
+_KINDS: Mapping[What, registry.Kind] = {
+    "corpora": "corpus",
+    "tasks": "task",
+    "retrievers": "retriever",
+    "generators": "generator",
+    "encoders": "encoder",
+    "indexes": "index",
+}
+
+
 def list_(
     what: Annotated[What, argument()], as_json: AsJson = False, printed_as: PrintedAs = "text"
 ) -> None:
     """Print a table of names and one-line descriptions, and one of contributed plug-ins."""
     from target_bench.core.text_tables import Column, TextTable
 
-    names, rows, contributed = LISTS[what]()
-    records = [dict(zip(names, row, strict=True)) for row in (*rows, *contributed)]
-    columns = [Column(name, prose=name != names[0]) for name in names]
-    tables = [TextTable(columns, rows)]
+    rows, contributed = _metrics() if what == "metrics" else _plugins(_KINDS[what])
+    columns = [Column(name, prose=i > 0) for i, name in enumerate(rows[0])]
+    tables = [TextTable(columns, [[*row.values()] for row in rows])]
     if contributed:
-        tables.append(TextTable(columns, contributed, f"contributed: the folder {what}/"))
+        shown = [[*row.values()] for row in contributed]
+        tables.append(TextTable(columns, shown, f"contributed: the folder {what}/"))
+    records = [*rows, *contributed]
     print_as("json" if as_json else printed_as, records, records, tables)
 
 
-Listing = tuple[list[str], list[list[str]], list[list[str]]]
-"""Names of columns, rows, and rows of contributed plug-ins."""
+Rows = list[dict[str, str]]
+"""Column -> text of each plug-in."""
 
 
-def _corpora() -> Listing:
-    from target_bench.data.load import loader
-
-    def row(name: str) -> list[str]:
-        i = loader(name).info
-        return [i.name, _download(i), i.title, ", ".join(i.splits), ", ".join(i.tasks), i.licence]
-
-    columns = ["corpus", "needs", "title", "splits (default first)", "tasks", "licence"]
-    return columns, *_rows("corpus", row, len(columns))
-
-
-def _rows(
-    kind: registry.Kind, row: Callable[[str], list[str]], width: int
-) -> tuple[list[list[str]], list[list[str]]]:
-    """Return the rows of plug-ins, and those of contributed ones; a broken one says so."""
+def _plugins(kind: registry.Kind) -> tuple[Rows, Rows]:
+    """Return the plug-ins of a kind and the contributed ones, of which a broken one says so."""
     rows, contributed = [], []
     for name in registry.names(kind):
         if registry.contributed_file(kind, name) is None:
-            rows.append(row(name))
+            rows.append(_row(kind, name))
             continue
         try:
-            contributed.append(row(name))
+            contributed.append(_row(kind, name))
         except (ConfigError, MissingExtraError) as error:
-            contributed.append([name, "", without_secrets(str(error)), *[""] * (width - 3)])
+            broken = dict.fromkeys(rows[0], "") | {kind: name}
+            column = "title" if kind == "corpus" else "what it is"
+            contributed.append(broken | {column: without_secrets(str(error))})
+    rows += [
+        {kind: name, "needs": "", "what it is": text} for name, text in bounds_of(kind).items()
+    ]
     return rows, contributed
+
+
+def _row(kind: registry.Kind, name: str) -> dict[str, str]:
+    if kind == "corpus":
+        from target_bench.data.load import loader
+
+        info = loader(name).info
+        return {
+            kind: info.name,
+            "needs": _download(info),
+            "title": info.title,
+            "splits (default first)": ", ".join(info.splits),
+            "tasks": ", ".join(info.tasks),
+            "licence": info.licence,
+        }
+    plugin = registry.resolve(kind, name)
+    if kind == "task":
+        return {
+            kind: name,
+            "also called": ", ".join([plugin.title, *plugin.aliases]),
+            "an answer is": plugin.view.gives,
+            "what it is": _summary(plugin),
+        }
+    return {kind: name, "needs": _needs(plugin), "what it is": _summary(plugin)}
 
 
 def _download(info: "CorpusInfo") -> str:
@@ -96,25 +123,6 @@ def _download(info: "CorpusInfo") -> str:
     return "; ".join(filter(None, (by_itself, by_hand)))
 
 
-def _tasks() -> Listing:
-    rows = []
-    for name in registry.names("task"):
-        task = registry.resolve("task", name)
-        also = ", ".join([task.title, *task.aliases])
-        rows.append([name, also, task.view.gives, _summary(task)])
-    return ["task", "also called", "an answer is", "what it is"], rows, []
-
-
-def _plugins(kind: registry.Kind, more: Mapping[str, str] | None = None) -> Listing:
-    def row(name: str) -> list[str]:
-        plugin = registry.resolve(kind, name)
-        return [name, _needs(plugin), _summary(plugin)]
-
-    rows, contributed = _rows(kind, row, 3)
-    rows += [[name, "", what] for name, what in (more or {}).items()]
-    return [kind, "needs", "what it is"], rows, contributed
-
-
 _NEEDS = re.compile(r"^\s*Needs: (.+)\.$", re.MULTILINE)
 
 
@@ -125,20 +133,20 @@ def _needs(plugin: type) -> str:
     return "; ".join(filter(None, (needs[1] if needs else "", money)))
 
 
-def _metrics() -> Listing:
+def _metrics() -> tuple[Rows, Rows]:
     from target_bench.metrics.scores import all_specs
 
     rows = [
-        [
-            f"{spec.name}@k" if spec.at_k else spec.name,
-            spec.scores,
-            spec.range,
-            "higher" if spec.higher_is_better else "lower",
-            spec.description,
-        ]
+        {
+            "metric": f"{spec.name}@k" if spec.at_k else spec.name,
+            "of": spec.scores,
+            "range": spec.range,
+            "better": "higher" if spec.higher_is_better else "lower",
+            "definition": spec.description,
+        }
         for spec in all_specs()
     ]
-    return ["metric", "of", "range", "better", "definition"], rows, []
+    return rows, []
 
 
 def _summary(plugin: type) -> str:
@@ -155,17 +163,6 @@ def bounds_of(kind: str) -> Mapping[str, str]:
         return {name: mode.description for name, mode in ANSWER_MODES.items()}
     return {}
 
-
-LISTS: Mapping[What, Callable[[], Listing]] = {
-    "corpora": _corpora,
-    "tasks": _tasks,
-    "retrievers": lambda: _plugins("retriever", bounds_of("retriever")),
-    "generators": lambda: _plugins("generator", bounds_of("generator")),
-    "encoders": lambda: _plugins("encoder"),
-    "indexes": lambda: _plugins("index"),
-    "metrics": _metrics,
-}
-"""What can be listed -> what its table shows."""
 
 CHECK_HELP = """Check whether a plug-in keeps the contract; exit code 3 if it does not.
 

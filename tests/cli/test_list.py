@@ -1,15 +1,16 @@
 """``target-bench list``: what there is, and what it needs."""
 
 import inspect
+import json
 import sys
 
 import pytest
 
-from target_bench.cli.plugins import LISTS, What
 from target_bench.core import registry
 from target_bench.core.errors import MissingExtraError
+from tests.cli.inside import Inside
 
-KINDS: list[tuple[What, registry.Kind]] = [
+KINDS: list[tuple[str, registry.Kind]] = [
     ("retrievers", "retriever"),
     ("generators", "generator"),
     ("encoders", "encoder"),
@@ -19,15 +20,9 @@ OPTIONAL = {"bm25", "bm25f"}
 """Plug-ins of which one setting needs an extra, or whose file has such a one."""
 
 
-def _needs(what: What) -> dict[str, str]:
-    names, rows, contributed = LISTS[what]()
-    at = names.index("needs")
-    return {row[0]: row[at] for row in (*rows, *contributed)}
-
-
 @pytest.mark.parametrize(("what", "kind"), KINDS)
-def test_every_plugin_says_what_it_needs(what: What, kind: registry.Kind) -> None:
-    needs = _needs(what)
+def test_every_plugin_says_what_it_needs(inside: Inside, what: str, kind: registry.Kind) -> None:
+    needs = {row[kind]: row["needs"] for row in json.loads(inside.good("list", what, "--json"))}
     for name in registry.names(kind):
         plugin = registry.resolve(kind, name)
         source = inspect.getsource(sys.modules[plugin.__module__])
