@@ -27,8 +27,6 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.models.cache_file import CacheFile, connected
 
-Warn = Callable[[str], object]
-
 CHUNK = 1024
 """Default number of texts that are encoded before they are recorded."""
 
@@ -51,12 +49,7 @@ _AFTER, _LONG = 20, 60  # seconds of encoding before a warning, and of what is l
 
 
 def encoded(
-    encoder: Encoder,
-    texts: Sequence[str],
-    kind: TextKind,
-    *,
-    cache: bool = True,
-    warn: Warn = warnings.warn,
+    encoder: Encoder, texts: Sequence[str], kind: TextKind, *, cache: bool = True
 ) -> tuple[Vectors, int]:
     """Return the vectors of texts: recorded ones from disk, the others from the encoder.
 
@@ -73,7 +66,6 @@ def encoded(
         texts: any texts, repeated ones too.
         kind: what they are.
         cache: whether vectors are recorded, and recorded ones used.
-        warn: is told of a long wait.
 
     Returns:
         (n, d) vectors in the order of the texts; equal texts have equal vectors; without any text
@@ -89,7 +81,7 @@ def encoded(
     keys = [text_key(text) for text in texts]
     distinct = dict(zip(keys, texts, strict=True))
     store = _store(encoder, kind) if cache and not cache_use.is_off() else None
-    vectors, n_cut = _vectors_of(distinct, encoder, kind, store, warn)
+    vectors, n_cut = _vectors_of(distinct, encoder, kind, store)
     if len(distinct) == len(keys):
         return vectors, n_cut
     places = dict(zip(distinct, range(len(distinct)), strict=True))
@@ -106,7 +98,6 @@ def _vectors_of(
     encoder: Encoder,
     kind: TextKind,
     store: "EmbeddingStore | None",
-    warn: Warn,
 ) -> tuple[Vectors, int]:
     """Return the vectors of different texts, and how many of these were cut."""
     keys, texts = list(distinct), list(distinct.values())
@@ -144,9 +135,10 @@ def _vectors_of(
         left = seconds * (n_characters / max(n_encoded, 1) - 1)
         if seconds > _AFTER and left > _LONG and not warned:
             warned = True
-            warn(
+            warnings.warn(
                 f"{len(missing):,} texts are encoded, which takes about {left / 60:,.0f} minutes "
-                "more. Vectors are kept: stopped, the same command goes on from there"
+                "more. Vectors are kept: stopped, the same command goes on from there",
+                stacklevel=1,
             )
     if not known.all():
         text = texts[int(np.argmin(known))]

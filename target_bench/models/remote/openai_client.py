@@ -150,7 +150,8 @@ class ModelServer:
         import openai
 
         key, timeout = self._key(), self.settings.timeout
-        note_secrets(key, "api_key")
+        if key != _NO_KEY:
+            note_secrets(key, "api_key")  # a server may repeat it
         return openai.OpenAI(
             api_key=key,
             base_url=self.address,

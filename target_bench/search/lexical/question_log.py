@@ -21,14 +21,13 @@ _ENOUGH = 25
 """Questions from which on a log shows which words most of them have (docs/retrievers.md)."""
 
 _WEIGHT = 2.0
-_FIELDS = ("query", "question", "text")
 
 
 class QuestionLog:
     """The questions of a file.
 
     Args:
-        path: a question a line, or JSON lines with the field ``query``, ``question`` or ``text``.
+        path: a question a line, or JSON lines with the field ``query``.
             Nothing says which table answers them.
 
     Raises:
@@ -55,17 +54,13 @@ class QuestionLog:
 
     def _question(self, line: str, number: int) -> str:
         try:
-            record = parse_json(line)
-        except ValueError as error:
-            raise ConfigError(f"log={self.path}, line {number}: no JSON ({error})") from error
-        names = [name for name in _FIELDS if isinstance(record, dict) and name in record]
-        if not names or not isinstance(record[names[0]], str):
+            question = parse_json(line)["query"]
+        except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(
-                f"log={self.path}, line {number}: expected an object with one of "
-                f"{', '.join(_FIELDS)} as text, found {line[:80]!r}"
-            )
-        question: str = record[names[0]]
-        return question
+                f"log={self.path}, line {number}: expected an object with the text 'query', and it "
+                f"is {line[:80]!r}"
+            ) from error
+        return str(question)
 
     @property
     def revision(self) -> str:

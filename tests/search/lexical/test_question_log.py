@@ -70,8 +70,8 @@ def test_a_run_takes_it(log: Path, tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("empty.txt", "\n", "has no question"),
-        ("broken.jsonl", '{"query": "a"}\n{', "line 2: no JSON"),
-        ("other.jsonl", '{"id": 1}', "line 1: expected an object with one of query"),
+        ("broken.jsonl", '{"query": "a"}\n{', "line 2: expected an object"),
+        ("other.jsonl", '{"id": 1}', "line 1: expected an object with the text .query"),
     ],
 )
 def test_unusable_files(name: str, text: str, message: str, tmp_path: Path) -> None:
