@@ -40,11 +40,11 @@ def _langchain(server: OpenAIServer, cache: bool = True, **settings: Any) -> Wra
 
 
 def _llama_index(server: OpenAIServer, cache: bool = True, **settings: Any) -> WrappedModel:
-    from llama_index.llms import openai_like
+    from llama_index.llms.openai_like import OpenAILike
 
     from target_bench.generators.llama_index import LlamaIndex
 
-    model = openai_like.OpenAILike(
+    model = OpenAILike(
         model="m",
         api_base=server.base_url,
         api_key=KEY,
