@@ -1,9 +1,11 @@
 """Every kind of run: what ``submit`` takes passes ``verify``, with its true times."""
 
 from collections.abc import Callable
+from math import isnan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from target_bench import TARGET, Corpus, Retriever, TableId
@@ -85,6 +87,9 @@ def test_what_is_submitted_is_accepted(tmp_path: Path) -> None:
         times = {name for run in own for name in run.seconds} - {"load", "score"}
         assert times | ({"p50"} if any(run.latency_ms for run in own) else set()) == expected, kind
         assert all((run.retrieve_ms is None) == ("retrieve" not in run.seconds) for run in own)
+    unread = entry.runs[places[results["no table"].folder]]
+    assert isnan(unread.scores["recall@10"].value), "answers without tables have no such score"
+    assert np.isnan(unread.per_query["recall@10"]).all()
     entry.write(tmp_path / "entries.entry.json")
     assert read(tmp_path / "entries.entry.json").model_dump_json() == entry.model_dump_json()
 
