@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -154,18 +155,19 @@ def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
     Raises:
         StoreError: a folder holds no run.
     """
-    sets: dict[str, dict[tuple[str, ...], list[Path]]] = {}
+    sets: dict[tuple[str, ...], tuple[str, list[Path]]] = {}
     for run in _without_basis([read_run(folder) for folder in folders]):
         rankings = run.retrieval
+        data = tuple(str(getattr(rankings.identity, part)) for part in _SAME)
+        # Rankings may have been made for another task that asks the same queries: the first names.
         words = (Path(rankings.corpus).name[-_LONGEST_NAME:], rankings.split, rankings.asked.about)
         name = " ".join([*filter(None, words), f"{rankings.manifest.queries} queries"])
         name = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")
-        data = tuple(str(getattr(rankings.identity, part)) for part in _SAME)
-        sets.setdefault(name, {}).setdefault(data, []).append(run.folder)
+        sets.setdefault(data, (name, []))[1].append(run.folder)
+    n_of_name = Counter(name for name, _ in sets.values())
     return {
-        name if len(alike) == 1 else f"{name}-{data[2]:.12}-{data[3]:.12}": runs
-        for name, alike in sets.items()
-        for data, runs in alike.items()
+        name if n_of_name[name] == 1 else f"{name}-{data[2]:.12}-{data[3]:.12}": runs
+        for data, (name, runs) in sets.items()
     }
 
 
