@@ -23,7 +23,7 @@ from target_bench.harness.stages.score import MISSING
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.leaderboard.documents import Card, RunDocument
 from target_bench.reporting.leaderboard.entry import Finding, Level, RunEntry
-from target_bench.reporting.leaderboard.submission import Predictions
+from target_bench.reporting.leaderboard.submission import SubmittedPredictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +49,15 @@ class RescoredRun:
     document: RunDocument
     task: Task[Any]
     dataset: Dataset
-    rankings: Predictions
-    answers: Predictions | None
+    rankings: SubmittedPredictions
+    answers: SubmittedPredictions | None
     top: list[Retrieval]
     judgements: Mapping[str, Judgement]
     hard: NDArray[np.bool_]
     entry: RunEntry
 
     @property
-    def predictions(self) -> Predictions:
+    def predictions(self) -> SubmittedPredictions:
         """What the run is about: its answers, else its rankings."""
         return self.rankings if self.answers is None else self.answers
 

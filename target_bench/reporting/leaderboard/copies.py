@@ -13,8 +13,8 @@ from target_bench.reporting.leaderboard.documents import RunDocument
 from target_bench.reporting.leaderboard.entry import Finding, Level
 from target_bench.reporting.leaderboard.submission import (
     SUFFIX,
-    Predictions,
     Submission,
+    SubmittedPredictions,
     opened,
     rankings_of,
 )
@@ -73,7 +73,7 @@ def _copies_of(
             if _data(run.document) != _data(document):
                 continue
             check_time()
-            ranked, rankings = rankings_of(document, place), Predictions()
+            ranked, rankings = rankings_of(document, place), SubmittedPredictions()
             if ranked is not None:
                 rankings = other.rankings(ranked, run.dataset)
             answers = None if document.generator is None else other.answers(place, run.dataset)
@@ -94,8 +94,8 @@ def _data(run: RunDocument) -> tuple[str, ...]:
 def likeness(
     run: RescoredRun,
     document: RunDocument,
-    rankings: Predictions,
-    answers: Predictions | None,
+    rankings: SubmittedPredictions,
+    answers: SubmittedPredictions | None,
     label: str,
 ) -> tuple[str, str]:
     """Say how a run is like another on the same data; the rule is that of ``checks.original``.
@@ -168,7 +168,7 @@ def _similar_answers(
 
 
 def _similar_rankings(
-    run: RescoredRun, document: RunDocument, rankings: Predictions, label: str
+    run: RescoredRun, document: RunDocument, rankings: SubmittedPredictions, label: str
 ) -> str:
     """Say how much of another's mistakes is here, if that is suspicious."""
     mine, theirs = run.rankings.by_query, rankings.by_query

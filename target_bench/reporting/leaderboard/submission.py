@@ -96,7 +96,7 @@ def write(path: Path, files: Mapping[str, bytes]) -> None:
 
 
 @dataclass
-class Predictions:
+class SubmittedPredictions:
     """Rankings or answers of a run as they were read, and what was wrong with them.
 
     Attributes:
@@ -140,7 +140,7 @@ class Submission:
     hashes: Mapping[str, str]
     fingerprint: str
 
-    def rankings(self, place: int, dataset: Dataset) -> Predictions:
+    def rankings(self, place: int, dataset: Dataset) -> SubmittedPredictions:
         """Return the rankings of a run; one that cannot be of this corpus and depth has failed.
 
         Args:
@@ -153,7 +153,7 @@ class Submission:
         depth = self.runs[place].cutoffs[-1]
         known = {query.id for query in dataset.queries}
         tables = {table: table for table in dataset.corpus.ids}  # an id is in memory once
-        predictions = Predictions()
+        predictions = SubmittedPredictions()
         for line in self._lines(f"runs/{place}/retrieval.jsonl", RankingLine):
             ids = [TableId(*pair) for pair in line.tables] if line.error is None else []
             faults = {
@@ -176,10 +176,10 @@ class Submission:
             predictions.add(line.query_id, ranking, known)
         return predictions
 
-    def answers(self, place: int, dataset: Dataset) -> Predictions:
+    def answers(self, place: int, dataset: Dataset) -> SubmittedPredictions:
         """Return the answers of a run; arguments and errors as for ``rankings``."""
         known = {query.id for query in dataset.queries}
-        predictions, total = Predictions(), 0
+        predictions, total = SubmittedPredictions(), 0
         for line in self._lines(f"runs/{place}/generations.jsonl", AnswerLine):
             total += len(line.text)
             if total > LONGEST_ANSWERS:

@@ -27,9 +27,9 @@ from target_bench.reporting.leaderboard.documents import RunDocument, RunFields,
 from target_bench.reporting.leaderboard.entry import Entry, Finding, RunEntry, Verdict
 from target_bench.reporting.leaderboard.submission import (
     SUFFIX,
-    Predictions,
     RefusedError,
     Submission,
+    SubmittedPredictions,
     opened,
     predictions_file,
     rankings_of,
@@ -199,7 +199,11 @@ def _rescored(submission: Submission, place: int, dataset: Dataset, hard: set[st
             f"run {place}: no query of {run.corpus} {run.split} has a reference here", "data"
         )
     ranked_place = rankings_of(run, place)
-    rankings = Predictions() if ranked_place is None else submission.rankings(ranked_place, dataset)
+    rankings = (
+        SubmittedPredictions()
+        if ranked_place is None
+        else submission.rankings(ranked_place, dataset)
+    )
     answers = None if run.generator is None else submission.answers(place, dataset)
     check_time()
     top: dict[str, Retrieval] = {}

@@ -15,7 +15,7 @@ from target_bench.data.load import load, of_task
 from target_bench.reporting.leaderboard import checks, documents, submission
 from target_bench.reporting.leaderboard.checks import CHECKS, at_least, by_chance, readable
 from target_bench.reporting.leaderboard.copies import alike, likeness
-from target_bench.reporting.leaderboard.submission import Predictions
+from target_bench.reporting.leaderboard.submission import SubmittedPredictions
 from target_bench.runs.record_log import Answered
 from tests.builders import ROOT
 
@@ -101,8 +101,8 @@ def _answers(task: str, texts: Mapping[str, str], identity: str = "mine") -> Any
     """A run whose answers are as given, and the questions' own gold tables as its rankings."""
     dataset = of_task(MINI, task)
     answered = {name: Answered(Generation(name, text), (), False) for name, text in texts.items()}
-    answers = Predictions(answered)
-    rankings = Predictions({q.id: Retrieval(q.id, q.gold) for q in dataset.queries})
+    answers = SubmittedPredictions(answered)
+    rankings = SubmittedPredictions({q.id: Retrieval(q.id, q.gold) for q in dataset.queries})
     document = SimpleNamespace(
         corpus="mini", split="test", task=task, corpus_fingerprint="", retriever="bm25",
         identity={"generator": {"class": identity}}, generator="mine", cutoffs=[10],
@@ -154,7 +154,7 @@ def test_impossible_times(times: dict[str, float], n_answers: int, message: str 
         latency_ms={name: x for name, x in times.items() if name.startswith("p")},
         timed_queries=280,
     )
-    answers = Predictions({str(i): None for i in range(n_answers)})
+    answers = SubmittedPredictions({str(i): None for i in range(n_answers)})
     run: Any = SimpleNamespace(document=document, answers=answers if n_answers else None)
     findings = list(checks.times(run))
     assert [level for level, _ in findings] == (["rejected"] if message else [])
