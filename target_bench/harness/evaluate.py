@@ -236,7 +236,7 @@ def rank(
     command = _command(experiment, task, words)
     with _opened(experiment, label, retrieval_identity(experiment, task), command) as run:
         rankings, reused = RetrieveStage(experiment, run).run()
-        with _scoring(run, spec.label, reused, observer):
+        with _scoring(run, command, spec.label, reused, observer):
             metrics = _metrics(experiment, task)
             scored = score_rankings(dataset, rankings, experiment.cutoffs, task, metrics)
             _write(experiment, task, run, scored, counts=scored.counts.to_json())
@@ -281,7 +281,7 @@ def answer(experiment: Experiment, plan: AnswerPlan) -> Result:
         answers, reused = GenerateStage(plan, experiment, rankings, run).run()
         judgements, judged = judge_stage(plan, experiment, answers, rankings, run)
         reused = reused and judged
-        with _scoring(run, generator.label, reused, experiment.observer):
+        with _scoring(run, command, generator.label, reused, experiment.observer):
             metrics = _metrics(experiment, task)
             scored = score_answers(dataset, answers, task, judgements, rankings, metrics)
             parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scored.counts.to_json()}
@@ -330,14 +330,17 @@ def _opened(
 
 
 @contextmanager
-def _scoring(run: Run, label: str, reused: bool, observer: Observer) -> Iterator[None]:
-    """Time the scoring, and record that the run is finished."""
+def _scoring(
+    run: Run, command: Command, label: str, reused: bool, observer: Observer
+) -> Iterator[None]:
+    """Time the scoring, and record that the run is finished, by which command."""
     observer.stage(f"{label}: score")
     start = time.perf_counter()
     yield
     seconds = run.manifest.seconds
     known = reused and "score" in seconds
     took = {"score": round(time.perf_counter() - start, 6)}
+    run.scored(command)
     run.finish(**({} if known else {"seconds": {**seconds, **took}}))
 
 

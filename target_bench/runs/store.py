@@ -131,18 +131,18 @@ class Run:
             self.write_manifest(status=status, error=described_error(error))
 
     def begin(self, command: Command, queries: int, tables: int | None = None) -> None:
-        """Record what is run, if nothing is recorded yet; of a known run, what it is called now.
+        """Record what is run, if nothing is recorded yet.
 
         Args:
-            command: the words of the command.
+            command: the words of the command; those it is scored by are recorded by ``scored``.
             queries: how many queries there are.
             tables: how many tables there are.
         """
         if self._manifest is not None:
-            named = _named_as(self._manifest.asked, command)
-            if named != self._manifest.asked:
-                self.write_manifest(asked=named)
             return
+        if command.options is not None:
+            options = {n: v for n, v in command.options.items() if n not in _SCORED_BY}
+            command = command.model_copy(update={"options": options})
         self._write(
             Manifest(
                 id=self.id,
@@ -157,6 +157,15 @@ class Run:
     def work_begins(self, **entries: Any) -> None:
         """Record that a stage works on the run, and entries of the manifest."""
         self.write_manifest(status="running", error=None, **entries)
+
+    def scored(self, command: Command) -> None:
+        """Record what a command that has scored the run calls it and scores it by.
+
+        Not earlier: a metric that raises would end every later command, too.
+        """
+        named = _named_as(self.manifest.asked, command)
+        if named != self.manifest.asked:
+            self.write_manifest(asked=named)
 
     def finish(self, **entries: Any) -> None:
         """Record that the scores are those of all answers, and entries of the manifest."""
@@ -218,12 +227,15 @@ class Run:
         write_file(self.folder / name, text.encode("utf-8", "backslashreplace"))
 
 
+_SCORED_BY = ("metrics", "gold_corrections")
+"""Options that say how a run is scored, and not how it is made."""
+
+
 def _named_as(known: Command, command: Command) -> Command:
     """Return the words of the first command, with what a later one names and scores it by."""
     options = known.options
     if options is not None:
-        scored_by = ("metrics", "gold_corrections")
-        options = options | {n: v for n, v in (command.options or {}).items() if n in scored_by}
+        options = options | {n: v for n, v in (command.options or {}).items() if n in _SCORED_BY}
     names = {
         "retriever_name": command.retriever_name or known.retriever_name,
         "generator_name": command.generator_name or known.generator_name,
