@@ -106,13 +106,6 @@ def test_a_corpus_stays_as_it_is() -> None:
     assert MemoryCorpus(data.corpus).fingerprint == honest.fingerprint
 
 
-def test_a_schema_and_tables_are_the_request_s_own() -> None:
-    schema = {"type": "object", "properties": {"label": {"enum": ["yes", "no"]}}}
-    request = GenerationRequest("q", "qa", (), "?", answer_schema=schema)
-    request.answer_schema["properties"]["label"].clear()  # type: ignore[index]
-    assert schema["properties"] == {"label": {"enum": ["yes", "no"]}}
-
-
 class Spoils(QuestionAnswering):
     """A task of a user's own that writes into the queries."""
 

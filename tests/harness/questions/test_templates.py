@@ -48,13 +48,6 @@ def test_a_seed_decides() -> None:
     assert first != proposals(view, Random(4), 10)
 
 
-def test_a_title_that_begins_with_a_preposition_gets_no_other() -> None:
-    table = Table(FILMS.id, FILMS.header, FILMS.rows, {"title": "From 1970 to 1999"})
-    texts = [proposal.text for proposal in proposals(TableView(table), Random(3), 40)]
-    assert any(text.startswith("From 1970 to 1999: ") for text in texts)
-    assert not any(text.startswith("For From") for text in texts)
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_templates_take_turns(language: Language) -> None:
     """No template is drawn twice before the others of its kind."""

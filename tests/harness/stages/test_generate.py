@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from target_bench.core.contract import Generator
@@ -64,20 +63,11 @@ def test_own_generator(tmp_path: Path) -> None:
 
 BAD: list[tuple[Callable[[GenerationRequest], Any], str]] = [
     (lambda _: None, "contract: generate returned None, not text or a Generation"),
-    (lambda _: 42, "contract: generate returned 42,"),
-    (lambda _: b"x", "contract: generate returned b'x'"),
     (lambda _: Generation("another", "x"), "contract: its query_id is 'another'; pass on"),
     (lambda r: Generation(r.query_id, 42), "its text is int"),  # type: ignore[arg-type]
-    (
-        lambda r: Generation(r.query_id, "x", input_tokens=np.int64(3)),  # type: ignore[arg-type]
-        "contract: no Generation: its input_tokens is int64",
-    ),
-    (lambda r: Generation(r.query_id, "x", cost=float("nan")), "its cost is nan"),
     (lambda r: Generation(r.query_id, "", error="refused: no"), "refused: no"),
     (raising(ValueError("too long")), "raised: ValueError: too long"),
-    (raising(TimeoutError()), "raised: TimeoutError"),
     (lambda _: sys.exit(5), "raised: SystemExit: 5"),
-    (lambda _: sys.exit(), "raised: SystemExit"),
 ]
 
 
@@ -275,7 +265,6 @@ def test_never_answered(tmp_path: Path, answers: Any, missing: list[str]) -> Non
     [
         (raising(ValueError("no")), ["raised ValueError in generate_many: no"]),
         (lambda _: sys.exit(0), ["raised SystemExit in generate_many: 0"]),
-        (lambda _: None, ["gave None", "no Generation for a request"]),
         (lambda _: Generation("nobody", "x"), ["'nobody'", "that is open"]),
         (lambda _: Generation(QUESTIONS[0].id, "x"), [QUESTIONS[0].id, "is open"]),
     ],

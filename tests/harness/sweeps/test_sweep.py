@@ -131,20 +131,6 @@ def test_unreadable_runs(folder: Path) -> None:
     assert outcomes[3].folder == whole
 
 
-def test_damaged_rankings_of_paid_answers(folder: Path) -> None:
-    """The cell fails before it asks, so it costs nothing; the others are estimated and run."""
-    text = TWELVE.replace(":Counting", ":Paid").replace("[a, b, c, d]", "a")
-    _load(folder, text).run(Here())
-    rankings, *_ = sorted((folder / "runs").glob("retrieval-*slow*/retrieval.jsonl"))
-    rankings.write_text("{\n" + rankings.read_text(encoding="utf-8"), encoding="utf-8")
-    for path in (folder / "runs").glob("fact*/*"):
-        path.unlink()
-    again = _load(folder, text)
-    assert sum(estimate.requests for estimate in again.estimates) == 2 * 12
-    states = [outcome.state for outcome in again.run(Here())]
-    assert sorted(states) == ["done", "done", "failed"]
-
-
 def test_results_beside_the_runs(folder: Path) -> None:
     """Two forms of one table: settings, denominators, seconds, scores."""
     outcomes = _load(folder, f"name: mine\n{TWELVE}").run(Here())
@@ -185,14 +171,11 @@ def test_cost_of_what_is_paid(folder: Path) -> None:
             ("shift: [0, 7]", "shfit: [0, 7]"),
             "retrievers: retriever plugins.py:Slow: unknown setting 'shfit'.",
         ),
-        (("shift: [0, 7]", "shift: [0, x]"), "setting shift='x'"),
-        (("label: [a", "lable: [a"), "unknown setting 'lable'"),
         (("fact_verification", "text_to_text"), "tasks: unknown task"),
         (("limit: 12", "splits: tset"), "corpora: corpus mini has no split 'tset'"),
         (("limit: 12", "database: x"), "no query is about the database 'x'"),
         (("top_k: [1, 5]", "prompts: none.yaml"), "none.yaml: there is no such file"),
         (("top_k: [1, 5]", "distractors: {name: ./no, n: 3}"), "no: there is no"),
-        (("top_k: [1, 5]", "latency: much"), "latency='much'"),
     ],
 )
 def test_impossible_settings(folder: Path, change: tuple[str, str], message: str) -> None:
