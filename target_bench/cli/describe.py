@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
@@ -25,12 +25,13 @@ from target_bench.cli.command_line import (
     DataDir,
     Notes,
     Offline,
+    PrintedAs,
     SkipBad,
     Split,
     argument,
     option,
 )
-from target_bench.cli.output import print_json
+from target_bench.cli.output import print_as
 from target_bench.cli.plugins import bounds_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, unknown_name
@@ -85,10 +86,10 @@ class Description(NamedTuple):
 def _kind(word: str) -> str:
     if word in get_args(Described):
         return word
-    raise ConfigError(
-        f"{unknown_name('kind', word, get_args(Described))} As in: target-bench describe corpus "
-        "./my_tables"
-    )
+    kinds = get_args(Described)
+    of_name = [kind for kind in kinds if registry.is_known(kind, word.partition(":")[0])]
+    example = f"{of_name[0]} {word}" if of_name else "corpus ./my_tables"
+    raise ConfigError(f"{unknown_name('kind', word, kinds)} As in: target-bench describe {example}")
 
 
 def describe(
@@ -109,6 +110,7 @@ def describe(
     ] = False,
     notes: Notes = False,
     as_json: AsJson = False,
+    printed_as: PrintedAs = "text",
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
     if kind != "corpus" and (verbose or against):
@@ -128,7 +130,8 @@ def describe(
         description = _metric(name)
     else:
         description = _plugin(cast(registry.Kind, kind), name)
-    if not as_json:
+    form = "json" if as_json else printed_as
+    if form == "text":
         _print(description, notes)
         return
     document: dict[str, Any] = dict(description.facts)
@@ -138,13 +141,24 @@ def describe(
         document["description"] = description.text
     if description.settings is not None:
         document["settings"] = description.settings
-    print_json(document)
+    records: Sequence[Mapping[str, Any]] = description.settings or [
+        {"fact": fact, "value": text} for fact, text in _known_facts(description)
+    ]
+    columns = [Column(name) for name in (records[0] if records else ())]
+    rows = [list(map(_value_text, record.values())) for record in records]
+    print_as(form, document, records, [TextTable(columns, rows)])
+
+
+def _known_facts(description: Description) -> Iterator[tuple[str, str]]:
+    """Yield the facts that are known, each as people read it."""
+    for fact, value in description.facts.items():
+        if text := description.shown.get(fact, _fact_text(value)):
+            yield fact, text
 
 
 def _print(description: Description, notes: bool) -> None:
-    for fact, value in description.facts.items():
-        if text := description.shown.get(fact, _fact_text(value)):
-            say_wrapped(f"{fact}: {text}", "  ")
+    for fact, text in _known_facts(description):
+        say_wrapped(f"{fact}: {text}", "  ")
     for paragraph in filter(None, re.split(r"\n\n+", description.text)):
         if description.facts or paragraph != description.text:
             say("")
