@@ -148,6 +148,15 @@ class Grown(MemoryCorpus):
                 shuffle(rows)
             yield replace(table, id=table_id, rows=rows)
 
+    def __getitem__(self, table_id: tuple[str, str]) -> Table:
+        """Return the original of a table, by which its language is told."""
+        place = self.positions[table_id] % sum(map(len, self._parts))
+        for part in self._parts:
+            if place < len(part):
+                return part[part.ids[place]]
+            place -= len(part)
+        raise KeyError(table_id)
+
     @property
     def fingerprint(self) -> str:
         """Tells the corpora of this script apart."""
