@@ -15,10 +15,17 @@ import re
 import sys
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import (
+    CellType,
+    CodeType,
+    EllipsisType,
+    FunctionType,
+    MemberDescriptorType,
+    ModuleType,
+)
 from typing import Any
 
 from target_bench import contrib
@@ -279,9 +286,10 @@ def code_hash(thing: type | FunctionType) -> str:
         if is_own_code(base):
             hashes.add(f"{base.__qualname__} {getattr(base, 'VERSION', '')}")
         elif _is_typed(base):
-            known: dict[str, Any] = {}
+            known: Typed = []
             _typed(base, known)
-            hashes.add(hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest())
+            parts = json.dumps([made_of for _, made_of in known])
+            hashes.add(hashlib.sha256(parts.encode()).hexdigest())
         else:
             file = _source_file(base)
             if base is thing or not _is_installed(file):
@@ -389,59 +397,85 @@ def _is_typed(thing: Any) -> bool:
     """Return whether a class or function was typed in."""
     if not isinstance(thing, type | FunctionType) or thing.__module__ != "__main__":
         return False
-    members = [thing] if isinstance(thing, FunctionType) else vars(thing).values()
-    values = [_plain(getattr(member, "fget", None) or member) for member in members]
+    if isinstance(thing, FunctionType):
+        return not Path(thing.__code__.co_filename).is_file()
+    values = [inspect.unwrap(_plain(v)) for v in vars(thing).values() if callable(_plain(v))]
     functions = [value for value in values if isinstance(value, FunctionType)]
     own = [f for f in functions if f.__qualname__.startswith(thing.__qualname__)]
     names = {f.__code__.co_filename for f in own} - {"<string>"}  # as of dataclasses
-    return bool(names) and not any(Path(name).is_file() for name in names)
+    if not names:  # a class without methods of its own
+        return not Path(getattr(sys.modules["__main__"], "__file__", "<typed>")).is_file()
+    return not any(Path(name).is_file() for name in names)
 
 
-def _typed(thing: type | FunctionType, known: dict[str, Any]) -> str:
-    """Add the code of a class or function that was typed in, and of all it uses; return its name.
+Typed = list[tuple[type | FunctionType, list[Any]]]
+"""Each class and function that was typed in, with what it is made of as JSON."""
+
+
+def _typed(thing: type | FunctionType, known: Typed) -> int:
+    """Add the code of a class or function that was typed in, and of all it uses; return its place.
+
+    Two of them may have one name, as lambdas have.
 
     Raises:
         OSError: it uses a value that cannot be identified.
     """
-    name = thing.__qualname__
-    if name not in known:
-        known[name] = None  # it may use itself
-        if isinstance(thing, FunctionType):
-            cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-            values = [thing.__defaults__, thing.__kwdefaults__, cells]
-            used = {n: thing.__globals__[n] for n in _globals_of(thing.__code__, thing.__globals__)}
-            described = [_stable(name, value, known) for value in (*values, used)]
-            known[name] = [_stable(name, thing.__code__, known), *described]
-        else:
-            known[name] = {
-                member: _stable(f"{name}.{member}", value, known)
-                for member, value in vars(thing).items()
-                if member != "_abc_impl" and (not member.startswith("__") or callable(value))
-            }
-    return name
+    for place, (other, _) in enumerate(known):
+        if other is thing:
+            return place
+    place, name = len(known), thing.__qualname__
+    parts: list[Any] = [name]
+    known.append((thing, parts))  # before the rest, as it may use itself
+    if isinstance(thing, FunctionType):
+        names = sorted(_globals_of(thing.__code__, thing.__globals__))
+        values = [thing.__code__, thing.__defaults__, thing.__kwdefaults__, _enclosed(thing)]
+        values.append({n: thing.__globals__[n] for n in names})
+        parts += [_stable(name, value, known) for value in values]
+    else:
+        members = {
+            member: value
+            for member, value in vars(thing).items()
+            if member != "_abc_impl" and (not member.startswith("__") or callable(value))
+        }
+        parts += [_stable(name, base, known) for base in thing.__bases__]
+        parts += [[n, _stable(f"{name}.{n}", value, known)] for n, value in members.items()]
+    return place
+
+
+def _enclosed(function: FunctionType) -> list[Any]:
+    return [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
 
 
 def _plain(value: Any) -> Any:
-    """Return the function behind a class method, a static one or a decorator; other values."""
-    value = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-    return inspect.unwrap(value) if callable(value) else value
+    """Return the function behind a class method, a static one or a property; other values."""
+    if isinstance(value, cached_property):
+        return value.func
+    if isinstance(value, property):
+        return value.fget
+    return value.__func__ if isinstance(value, classmethod | staticmethod) else value
+
+
+_READING = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 
 
 def _globals_of(code: CodeType, known: Collection[str]) -> set[str]:
     """Return the known global names that code reads, at any depth."""
-    own = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    own = {step.argval for step in dis.get_instructions(code) if step.opname in _READING}
     inner = (_globals_of(c, known) for c in code.co_consts if isinstance(c, CodeType))
     return own.intersection(known).union(*inner)
 
 
-def _stable(name: str, value: Any, known: dict[str, Any]) -> Any:
+_CONSTANT = str | bytes | bool | int | float | complex | Path | EllipsisType | slice | None
+
+
+def _stable(name: str, value: Any, known: Typed) -> Any:
     """Return a value as JSON that is equal for equal values only, in every process.
 
     Raises:
         OSError: it is no constant, no collection of constants, and no code.
     """
-    kind, value = type(value).__name__, _plain(value)
-    if value is None or isinstance(value, str | bytes | bool | int | float | complex | Path):
+    kind = type(value).__name__
+    if isinstance(value, _CONSTANT):
         return [kind, ascii(value)]
     if isinstance(value, re.Pattern):
         return [kind, ascii(value.pattern), value.flags]
@@ -456,18 +490,37 @@ def _stable(name: str, value: Any, known: dict[str, Any]) -> Any:
         parts = (value.co_code, value.co_names, value.co_varnames, value.co_consts)
         return [_hashes_with_imports(files, Path.cwd()), _stable(name, parts, known)]
     if isinstance(value, property):
-        return _stable(name, (value.fget, value.fset), known)
+        return [kind, _stable(name, (value.fget, value.fset), known)]
+    if isinstance(value, classmethod | staticmethod | cached_property):
+        return [kind, _stable(name, _plain(value), known)]
     if _is_typed(value):
-        return _typed(value, known)
+        return [kind, _typed(value, known)]
+    if isinstance(value, MemberDescriptorType) or type(value).__module__ == "dataclasses":
+        return [kind]  # a slot, or the mark of a default that a function makes
+    if callable(value) and hasattr(value, "__wrapped__"):
+        return [kind, *_wrapper(name, value, known), _stable(name, value.__wrapped__, known)]
     module = value if isinstance(value, ModuleType) else inspect.getmodule(value)
     if module is None or not hasattr(value, "__name__") or inspect.ismethod(value):
         raise OSError(
             f"it uses {name}, a {kind}, which is not identified; make it an argument of the "
             "constructor"
         )
-    if _is_library(module):
-        return [value.__name__]
-    return [value.__name__, *_module_hashes(_source_file(module), module.__name__)]
+    return [f"{module.__name__} {value.__name__}", *_module(module)]
+
+
+def _wrapper(name: str, value: Any, known: Typed) -> list[Any]:
+    """Return what a decorator of a file adds to a function: its code, and the constants it got."""
+    if not isinstance(value, FunctionType):
+        return []
+    constants = [each for each in _enclosed(value) if isinstance(each, _CONSTANT)]
+    module = sys.modules.get(str(value.__globals__.get("__name__")))
+    code = value.__code__.co_name if module is None else _module(module)
+    return [code, _stable(name, constants, known)]
+
+
+def _module(module: ModuleType) -> list[str]:
+    """Return the hashes of the files of a local module; none of others."""
+    return [] if _is_library(module) else _module_hashes(_source_file(module), module.__name__)
 
 
 def _is_library(module: ModuleType) -> bool:

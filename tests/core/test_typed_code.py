@@ -1,5 +1,8 @@
 """Identity of classes that were typed into a notebook or an interpreter."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -131,3 +134,72 @@ def test_a_function_within_a_function_counts_with_what_it_encloses(typed: Cells)
     made = "def make(n):\n    def made(answer):\n        return n\n    return made\n"
     first, same, other = (code_hash(typed(made, f"f = make({n})")["f"]) for n in (1, 1, 2))
     assert first == same != other
+
+
+USES = {
+    "bases of a class that it uses": (
+        "class Base:\n    def size(self): return {}",
+        "class Made(Base):\n    def more(self): return 2",
+        "def helper(word): return Made().size()",
+    ),
+    "lambdas of one name": (
+        "low = lambda word: word.lower()\nlater = lambda word: word[{}:]",
+        "def helper(word): return later(low(word))",
+    ),
+    "a decorator that was typed in": (
+        "from functools import wraps\ndef times(f):\n    @wraps(f)\n"
+        "    def made(*a): return {} * f(*a)\n    return made",
+        "@times\ndef helper(word): return word",
+    ),
+    "a function in a cache of answers": (
+        "from functools import lru_cache",
+        "@lru_cache\ndef helper(word): return word[{}:, ...]",
+    ),
+    "fields of a data class": (
+        "from dataclasses import dataclass, field",
+        "@dataclass\nclass Given:\n    n: int = {}\n    more: dict = field(default_factory=dict)\n"
+        "    def size(self): return self.n",
+        "def helper(word): return Given().size()",
+    ),
+    "values of a class without methods": (
+        "class Given:\n    __slots__ = ('more',)\n    n = {}",
+        "def helper(word): return Given.n",
+    ),
+    "cached properties": (
+        "from functools import cached_property",
+        "class Given:\n    @cached_property\n    def n(self): return {}",
+        "def helper(word): return Given().n",
+    ),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_what_is_used_indirectly_counts(
+    typed: Cells, use: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "<stdin>", raising=False)
+    first, same, other = (
+        code_hash(typed("LEAST = 3", *(c.replace("{}", str(n)) for c in USES[use]), MINE)["Mine"])
+        for n in (1, 1, 2)
+    )
+    assert first == same != other
+
+
+def test_a_hash_is_the_same_in_every_process() -> None:
+    """Sets of names are in another order in each."""
+    code = (
+        "from target_bench.core.identity import code_hash\n"
+        "import re, os, json\nA, B, C, D = 1, 2, 3, 4\n"
+        "def f(): return re.sub(A, json.dumps(B), os.getcwd()), C, D\n"
+        "print(code_hash(f))"
+    )
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(hashes) == 1
