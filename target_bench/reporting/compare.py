@@ -261,6 +261,14 @@ def check_comparable(runs: Sequence[Result]) -> None:
         "Only runs of the same task, tables and queries can be compared; run one of them again on "
         f"the other's data, or choose others: target-bench runs list --task {runs[0].task}",
     )
+    first, *others = runs
+    for other in others:
+        if other.query_ids != first.query_ids:  # a metric of one's own may score more of them
+            raise DataError(
+                f"{first.folder} and {other.folder} are scored over different queries, "
+                f"{len(first.query_ids):,} and {len(other.query_ids):,}, so they cannot be paired; "
+                "score both with the same metrics (target-bench score RUN)"
+            )
 
 
 # Which metrics
@@ -431,13 +439,15 @@ def corrected(rows: Sequence[Row], family: Sequence[str]) -> tuple[list[Row], in
 
     Rows of other metrics have no corrected p-value.
     """
-    tested = [i for i, row in enumerate(rows) if row.difference and row.metric in family]
-    p_values = stats.holm([d.p for i in tested if (d := rows[i].difference)])
-    with_p = list(rows)
-    for i, p in zip(tested, p_values, strict=True):
-        if (difference := rows[i].difference) is not None:
-            with_p[i] = replace(rows[i], difference=replace(difference, p_corrected=p))
-    return with_p, len(tested)
+    tests = [row.difference.p for row in rows if row.difference and row.metric in family]
+    p_values = iter(stats.holm(tests))
+    with_p = []
+    for row in rows:
+        if row.difference is not None:
+            p = next(p_values) if row.metric in family else None
+            row = replace(row, difference=replace(row.difference, p_corrected=p))
+        with_p.append(row)
+    return with_p, len(tests)
 
 
 def _by_gold(

@@ -13,7 +13,7 @@ from target_bench import TARGET, read_run
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.metrics import stats
 from target_bench.reporting import comparison as layout
-from target_bench.reporting.compare import compare
+from target_bench.reporting.compare import check_comparable, compare
 from target_bench.reporting.comparison import Comparison, Difference
 from tests.builders import Record, only, rewrite
 from tests.runs.stored import Runs
@@ -208,6 +208,14 @@ def test_what_cannot_be_compared(
 ) -> None:
     with pytest.raises(error, match=message):
         compare([getattr(runs, run), getattr(runs, other)], **more)
+
+
+def test_runs_that_are_scored_over_other_queries_are_not_paired(runs: Runs) -> None:
+    first, second = read_run(runs.bm25), read_run(runs.tfidf)
+    check_comparable([first, second])
+    second.__dict__["query_ids"] = first.query_ids[1:]
+    with pytest.raises(DataError, match="are scored over different queries, 280 and 279"):
+        check_comparable([first, second])
 
 
 def test_metrics_that_the_runs_do_not_share(own_runs: Runs) -> None:

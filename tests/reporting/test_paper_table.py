@@ -129,3 +129,14 @@ def test_what_cannot_be_compared(runs: Runs, tmp_path: Path) -> None:
     assert several_corpora(every)
     assert not several_corpora([folders["test", method] for method in METHODS])
     assert not several_corpora([folders[split, "tfidf"] for split in SPLITS])
+
+
+def test_what_is_not_tested_has_no_corrected_p() -> None:
+    table = _table()
+    (lead,) = table.family
+    corrected = {
+        (metric == lead, row.difference.p_corrected is not None)
+        for (metric, _, _), row in table.cells.items()
+        if row.difference is not None
+    }
+    assert corrected == {(True, True), (False, False)}
