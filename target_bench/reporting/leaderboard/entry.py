@@ -41,6 +41,9 @@ from target_bench.reporting.leaderboard.documents import (
 SUFFIX = ".entry.json"
 """Suffix of an entry's file, which is beside the submission."""
 
+_MOST_BYTES = 64 * 2**20
+"""Of the ids, or of the values of a metric, of a run: those of a million queries are fewer."""
+
 Verdict = Literal["accepted", "suspicious", "rejected"]
 Level = Literal["note", "suspicious", "rejected"]
 Floats = NDArray[np.float64]
@@ -58,10 +61,23 @@ def _packed(raw: bytes) -> str:
 
 
 def _unpacked(value: str) -> bytes:
+    unpacker = zlib.decompressobj()
     try:
-        return zlib.decompress(base64.b64decode(value, validate=True))
+        raw = unpacker.decompress(base64.b64decode(value, validate=True), _MOST_BYTES)
     except (TypeError, ValueError, zlib.error) as error:
         raise ValueError(f"is not packed as verify packs values ({error})") from error
+    if not unpacker.eof:  # a bomb of a few kilobytes would fill the memory
+        raise ValueError(f"holds no whole packed value, or more than {_MOST_BYTES:,} bytes")
+    return raw
+
+
+def _ids(value: Any) -> Any:
+    if isinstance(value, list):
+        return value
+    try:
+        return json.loads(_unpacked(value))
+    except RecursionError as error:
+        raise ValueError("is nested too deep") from error
 
 
 def _values(value: Any) -> Floats:
@@ -80,7 +96,7 @@ StoredValues = Annotated[
 ]
 StoredIds = Annotated[
     list[str],
-    BeforeValidator(lambda ids: ids if isinstance(ids, list) else json.loads(_unpacked(ids))),
+    BeforeValidator(_ids),
     PlainSerializer(lambda ids: _packed(json.dumps(ids).encode())),
 ]
 

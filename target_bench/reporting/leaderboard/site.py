@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from target_bench.core.errors import ConfigError
@@ -94,7 +95,8 @@ def _rendered(board: Mapping[str, Any], **site: Any) -> str:
     jinja.finalize = lambda value: (
         "\n".join(map(shown, value.split("\n"))) if type(value) is str else value
     )
-    jinja.filters |= {"anchor": anchor, "title_of": corpus_title}
+    # what the page tells to run is pasted into shells
+    jinja.filters |= {"anchor": anchor, "title_of": corpus_title, "quoted": quote}
     ranking = (i for i, column in enumerate(board["columns"])
                if column["kind"] == "score" and column["k"] in (None, board["k"]))  # fmt: skip
     return jinja.get_template("board.html.j2").render(

@@ -1,6 +1,8 @@
 """Entry files: read as they were written, and refused by file and field where they are none."""
 
+import base64
 import json
+import zlib
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,10 @@ def test_what_is_written_is_read(path: Path) -> None:
     assert runs[0].scores["over_none"] == Score(nan, nan, nan, 0, "s")
 
 
+def _packed(raw: bytes) -> str:
+    return base64.b64encode(zlib.compress(raw)).decode()
+
+
 RUN = ("runs", 0)
 FORGED: list[tuple[tuple[str | int, ...], object, str]] = [
     (("format",), 99, "format: input should be 4"),
@@ -43,6 +49,8 @@ FORGED: list[tuple[tuple[str | int, ...], object, str]] = [
     ((*RUN, "seconds"), {"retrieve": 1e308}, r"runs\.0\.seconds\.retrieve: input should"),
     ((*RUN, "scores", "recall@10", "value"), "high", r"runs\.0\.scores\.recall@10.*valid number"),
     ((*RUN, "per_query"), {"mrr": "%%%"}, "is not packed as verify packs"),
+    ((*RUN, "per_query"), {"mrr": _packed(bytes(10**8))}, r"or more than 67,108,864 bytes"),
+    ((*RUN, "query_ids"), _packed(b"[" * 200_000), "query_ids: is nested too deep"),
 ]
 
 

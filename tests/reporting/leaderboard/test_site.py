@@ -1,6 +1,9 @@
 """The site: what is written where, and the pages in a real browser."""
 
 import json
+import re
+import shlex
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +162,15 @@ def test_nothing_to_show(tmp_path: Path) -> None:
     build(write(tmp_path / "in", board()[-1:]), tmp_path / "site")
     text = (tmp_path / "site" / "index.html").read_text("utf-8")
     assert "There is no entry yet that was not rejected" in text
+
+
+def test_commands_may_be_pasted_into_a_shell(tmp_path: Path) -> None:
+    run = retrieval(0.5, task="x; rm -rf ~", corpus="$(reboot)")
+    build(write(tmp_path / "in", [entry("one", run)]), tmp_path / "site")
+    text = unescape((tmp_path / "site" / "index.html").read_text("utf-8"))
+    (command,) = re.findall(r"target-bench run --task .*", text)
+    words = shlex.split(command.rstrip("\\"))
+    assert words[2:] == ["--task", "x; rm -rf ~", "--corpus", "$(reboot)"]
 
 
 def test_names_of_pages_and_anchors() -> None:
