@@ -55,12 +55,14 @@ class QuestionLog:
     def _question(self, line: str, number: int) -> str:
         try:
             question = parse_json(line)["query"]
+            if not isinstance(question, str):
+                raise TypeError(question)
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(
                 f"log={self.path}, line {number}: expected an object with the text 'query', and it "
                 f"is {line[:80]!r}"
             ) from error
-        return str(question)
+        return question
 
     @property
     def revision(self) -> str:

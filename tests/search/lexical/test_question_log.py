@@ -72,6 +72,7 @@ def test_a_run_takes_it(log: Path, tmp_path: Path) -> None:
         ("empty.txt", "\n", "has no question"),
         ("broken.jsonl", '{"query": "a"}\n{', "line 2: expected an object"),
         ("other.jsonl", '{"id": 1}', "line 1: expected an object with the text .query"),
+        ("null.jsonl", '{"query": null}', "line 1: expected an object with the text .query"),
     ],
 )
 def test_unusable_files(name: str, text: str, message: str, tmp_path: Path) -> None:
