@@ -300,7 +300,10 @@ def _closed(text: str, faults: list[Fault]) -> Any:
 
 
 _RawTable = tuple[str, Sequence[Sequence[Any]]]
-"""The name of a table, and its rows as they stand in a document."""
+"""The name of a table, and its rows as they stand in a document.
+
+The name of a field is a tuple with it: its spaces are kept, as those of cells are not.
+"""
 
 _ABSENT = object()  # a cell that a record or a column does not have
 
@@ -334,7 +337,7 @@ def _of_object(value: Mapping[str, Any], name: str) -> Iterator[_RawTable]:
     elif value and all(map(_is_column, value.values())):
         yield own, _of_columns(value)
     elif value:
-        yield own, list(value.items())
+        yield own, [((name,), cell) for name, cell in value.items()]
 
 
 def _holds_table(value: Mapping[str, Any]) -> bool:
@@ -357,19 +360,22 @@ def _of_columns(columns: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
     lists = [list(c.values()) if isinstance(c, Mapping) else c for c in columns.values()]
     if len(lists) * max(map(len, lists)) > MOST_CELLS:
         raise UnreadableTableError("too_long", f"{len(lists)} columns")
-    return [list(columns), *zip_longest(*lists, fillvalue=_ABSENT)]
+    return [[(name,) for name in columns], *zip_longest(*lists, fillvalue=_ABSENT)]
 
 
 def _of_records(records: Sequence[Mapping[str, Any]]) -> Sequence[Sequence[Any]]:
     header = list(dict.fromkeys(key for record in records for key in record))
     if len(header) * len(records) > MOST_CELLS:
         raise UnreadableTableError("too_long", f"{len(records)} records of {len(header)} fields")
-    return [header, *([record.get(key, _ABSENT) for key in header] for record in records)]
+    rows = ([record.get(key, _ABSENT) for key in header] for record in records)
+    return [[(name,) for name in header], *rows]
 
 
 def _json_cell(value: Any) -> str:
     if value is None or value is _ABSENT:
         return ""
+    if isinstance(value, tuple):
+        return str(value[0])
     return (
         " ".join(value.split()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     )

@@ -88,6 +88,7 @@ def test_names_of_tables() -> None:
          [("name", "points"), ("", "3"), ("Ann", "")], set()),
         ("text", "a | b\n| 1 | 2 |\n", ["ab", "12"], set()),
         ("json", '[{"a": 1, "a": 2}]', ["a", "2"], {"repeated"}),
+        ("json", '[{"a  b ": "x  y"}]', [("a  b ",), ("x y",)], set()),
         ("json", '[{"a": "x", "b": 1', ["a", "x"], {"truncated"}),
         ("json", '[{"a": "x", "b": 1}, {"a": "y", "b"', ["ab", "x1", ("y", "")],
          {"truncated", "ragged"}),
