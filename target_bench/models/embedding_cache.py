@@ -233,6 +233,7 @@ class EmbeddingStore:
 
         Raises:
             StoreError: the file cannot be read.
+            PluginError: it holds vectors of different lengths.
         """
         known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32), 0
         if not self.path.exists():
@@ -247,6 +248,12 @@ class EmbeddingStore:
                 vector = np.frombuffer(row, _VECTOR)
                 if not vectors.shape[1]:
                     vectors = np.zeros((len(keys), len(vector)), np.float32)
+                if len(vector) != vectors.shape[1]:
+                    raise PluginError(
+                        f"{self.path} holds vectors of {vectors.shape[1]} and of {len(vector)} "
+                        "dimensions of one encoder. Its settings and its revision() must tell "
+                        "models apart; fix them, and delete the file"
+                    )
                 vectors[places[key]] = vector
                 known[places[key]] = True
                 n_cut += cut

@@ -229,6 +229,13 @@ def recorded(store: EmbeddingStore, *texts: str) -> list[str]:
     return kept
 
 
+def test_two_models_under_one_identity(tmp_path: Path) -> None:
+    append(opened(tmp_path), "a")
+    opened(tmp_path).append([text_key("b")], np.ones((1, D + 1), np.float32))
+    with pytest.raises(PluginError, match=r"key\.sqlite holds vectors of .* revision\(\) must"):
+        recorded(opened(tmp_path), "a", "b")
+
+
 def test_no_damage_gives_a_wrong_vector(tmp_path: Path) -> None:
     """Whatever byte is another: a text has its own vector or none, and can be recorded again."""
     append(opened(tmp_path), "a", "b", "c")
