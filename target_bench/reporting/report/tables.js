@@ -21,9 +21,6 @@ const tables = (() => {
     [table.id[0] === "0" ? "" : `${table.id[0]} / `, table.id[1]].join("");
 
   function content(table, columns, words) {
-    if (!table.header) {
-      return [el("p", { class: "note", text: "Its content was left out: the file reached its largest size (--max-size)." })];
-    }
     const size = [page.plural(table.n_rows, "row"), page.plural(table.n_columns, "column")].join(", ");
     const left = [];
     if (table.rows.length < table.n_rows) left.push(`the first ${page.count(table.rows.length)} rows`);
