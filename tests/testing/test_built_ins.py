@@ -72,8 +72,8 @@ NEEDS = {
 SKIPS = {
     "random": {"batch"},
     "sets": {"opaque_ids"},  # names of tables and databases are read
-    **{name: {"save_load"} for name in ("compat", "langchain", "llama-index")},
-    **{name: {"save_load"} for name in ("qdrant", "duckdb", "lancedb", "milvus")},
+    **{name: {"save_load"} for name in ("compat", "qdrant", "duckdb", "lancedb", "milvus")},
+    **{name: {"batch", "save_load"} for name in ("langchain", "llama-index")},
 }
 
 

@@ -105,7 +105,6 @@ class Words(Metric[JudgedAnswers]):
 METRICS = broken(
     Words,
     {
-        "undeclared": ("declaration", "no attribute spec", {"spec": None}),
         "another each time": (
             "declaration",
             "expected the same text twice",
@@ -124,6 +123,11 @@ METRICS = broken(
         ),
     },
 )
+
+
+def test_a_metric_without_a_declaration_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"is not a metric: .* a MetricSpec as spec"):
+        check_metric(type("Undeclared", (Words,), {"spec": None, "__module__": __name__}))
 
 
 @pytest.mark.parametrize(("cls", "check", "words"), [*TASKS, *METRICS])
