@@ -337,19 +337,25 @@ def answers_fingerprint(queries: Sequence[Query]) -> str:
 
 def _canonical(value: Any) -> str:
     """Return a value of metadata as text, the same for equal lists and tuples, of numpy or not."""
-    return json.dumps(value, sort_keys=True, default=_plain)
+    return json.dumps(_plain(value), sort_keys=True)
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON has for a value of another type."""
+    """Return a value of metadata as JSON has it; names of any kind, as pairs, become text."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, AbstractSet):
         return sorted(map(_canonical, value))
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
-    if isinstance(value, Mapping):
-        return dict(value)
     as_python = getattr(value, "tolist", None)  # numpy's arrays and scalars
-    return as_python() if callable(as_python) else [type(value).__name__, str(value)]
+    if callable(as_python):
+        return _plain(as_python())
+    if isinstance(value, Sequence):
+        return [_plain(inner) for inner in value]
+    return [type(value).__name__, str(value)]
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -89,6 +89,18 @@ def test_values_of_other_kinds() -> None:
     assert answers_fingerprint([replace(QUERY, metadata=variants[3])]) == prints[3]
 
 
+@pytest.mark.parametrize(
+    "names", [[(0, 1), (1, 2)], [1, "a"], [None, True], [np.int64(3), np.int64(4)], range(12)]
+)
+def test_names_that_are_no_text(names: Any) -> None:
+    """As places of cells; they count as the text that they are written as."""
+    as_given, as_text = (
+        answers_fingerprint([replace(QUERY, metadata={"cells": cells})])
+        for cells in (dict.fromkeys(names, 1), {str(name): 1 for name in names})
+    )
+    assert as_given == as_text
+
+
 def _run(out: Path, task: str, retriever: str, generator: Any = None, **more: Any) -> Result:
     """A run on mini whose queries have other metadata, every second one."""
     queries = tuple(
