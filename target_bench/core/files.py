@@ -146,7 +146,11 @@ def exclusive_lock(
                     portalocker.lock(file, portalocker.LOCK_EX)
             except portalocker.LockException as error:
                 unlocked(error)
-            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            try:
+                is_there = os.path.samestat(os.fstat(file.fileno()), path.stat())
+            except FileNotFoundError:  # who held it has removed it
+                continue
+            if is_there:
                 yield file
                 return
 
