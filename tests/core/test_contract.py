@@ -160,6 +160,23 @@ def test_one_query_of_a_batch_raises(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stop", [True, False])
+def test_no_query_is_asked_after_a_fault_where_that_ends_the_run(
+    kind: type[Any], stop: bool
+) -> None:
+    asked: list[str] = []
+
+    def answer(query: str) -> Any:
+        asked.append(query)
+        return [C] if query == "a" else _raises(LookupError("no such word"))
+
+    queries = [Query(text, text, (A,)) for text in ("a", "bad", "paid")]
+    retrievals = retrieve(kind(answer), queries, K, CORPUS, stop=stop)
+    assert len(retrievals) == (2 if stop else 3)
+    assert ("paid" in asked) == (not stop)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_interrupts_are_not_faults(kind: type[Any]) -> None:
     with pytest.raises(KeyboardInterrupt):
         _ask(kind(lambda _query: _raises(KeyboardInterrupt())), "a")
