@@ -1,9 +1,11 @@
 """ToTTo: sentences that describe highlighted cells of Wikipedia tables (Parikh et al. 2020)."""
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.errors import ConfigError, DataError
@@ -55,7 +57,9 @@ class ToTTo(CorpusLoader):
     metadata of a query holds ``highlighted_cells`` (row and column in the ragged rows of the file),
     ``overlap_subset`` (``overlap`` or ``non-overlap`` of the header with those of train; validation
     and test) and, where they cannot be used as they are, ``highlights``: ``no highlight`` or ``out
-    of range``. Without the release, its official samples are read.
+    of range``. Without the release, its official samples are read; without those, a file
+    ``*.jsonl`` whose records have the same form: of the split that its name holds (dev, train or
+    test), or else of validation.
 
     Args:
         ask: ``cells``: a query is to be described, for table-to-text; ``sentence``: each sentence
@@ -109,7 +113,41 @@ class ToTTo(CorpusLoader):
 
 
 def _records(release: Release, split: str) -> Iterator[tuple[str, Any]]:
+    if not any(map(release.find, _FILES[split])) and (own := _own_file(release, split)):
+        return release.json_lines(own)
     return release.json_lines(release.require(*_FILES[split]))
+
+
+def _own_file(release: Release, split: str) -> Path | None:
+    """Return a file of another name whose first record has ToTTo's form, or None.
+
+    Raises:
+        DataError: several are of this split.
+    """
+    files = [path for path in release.matching("*.jsonl*") if _has_form(release, path)]
+    words = {path: {*re.split(r"[\W_]+", path.name.lower())} for path in files}
+    named = [path for path in files if _SPLIT_NAMES[split] in words[path]]
+    unnamed = [path for path in files if words[path].isdisjoint(_SPLIT_NAMES.values())]
+    of_split = named or (unnamed if split == "validation" else [])
+    if len(of_split) > 1:
+        names = ", ".join(path.name for path in of_split)
+        raise DataError(
+            f"{release.folder}: {names} all hold records in ToTTo's form; keep one in the folder, "
+            f"or name the one of the split {split} {_FILES[split][0]}"
+        )
+    return of_split[0] if of_split else None
+
+
+_SPLIT_NAMES = {"validation": "dev", "train": "train", "test": "test"}
+
+
+def _has_form(release: Release, path: Path) -> bool:
+    with suppress(DataError):
+        _, record = next(release.json_lines(path), ("", None))
+        return isinstance(record, dict) and {"table", "highlighted_cells", "example_id"} <= {
+            *record
+        }
+    return False
 
 
 def _id(place: str, record: Any) -> str:

@@ -127,3 +127,22 @@ def test_spans_of_0_and_empty_sentences_are_counted(folder: Path) -> None:
 def test_a_broken_record_is_named(folder: Path, change: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=rf"line 1.*{message}"):
         _loaded(folder, {**RECORD, **change})
+
+
+def test_files_of_other_names_are_known_by_their_records(folder: Path) -> None:
+    (folder / "queries.jsonl").write_text('{"query_id": "q", "query": "?"}\n')
+    mine, training = folder / "mine.jsonl", folder / "my_train.jsonl"
+    mine.write_text(json.dumps(RECORD))
+    training.write_text(json.dumps({**RECORD, "example_id": 7}))
+    assert [query.id for query in load("totto", data_dir=folder).queries] == [str(-(2**63))]
+    assert [query.id for query in load("totto", "train", data_dir=folder).queries] == ["7"]
+    with pytest.raises(DataError, match="no unlabeled_totto_test_data"):
+        load("totto", "test", data_dir=folder)
+    training.rename(folder / "My_TRAIN.jsonl")
+    (folder / "latest.jsonl").write_text("{}")
+    assert [query.id for query in load("totto", "train", data_dir=folder).queries] == ["7"]
+    (folder / "other.jsonl").write_text(json.dumps(RECORD))
+    with pytest.raises(DataError, match=r"mine.*, other.* all hold"):
+        load("totto", data_dir=folder)
+    mine.rename(folder / "totto_dev_data.jsonl")
+    assert len(load("totto", data_dir=folder).queries) == 1
