@@ -1,4 +1,4 @@
-"""Fielded BM25 (Robertson & Zaragoza 2009) on bm25s' scores, and BM25F.
+"""Fielded BM25 (Robertson & Zaragoza 2009) on bm25s' scores, or on rank-bm25's; and BM25F.
 
 A table is indexed once for each field; the score is the weighted sum of the fields' BM25 scores.
 Every field is a sparse matrix of precomputed term weights over one vocabulary; the
@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from target_bench.core.errors import ConfigError
-from target_bench.core.ranking import Ranking, n_processors
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.ranking import Ranked, Ranking, n_processors, positive_best
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.languages import (
     AnyLanguage,
@@ -45,7 +46,10 @@ _MANY = 20_000
 """Tables from which on processes beside this one are worth starting."""
 
 Fields = Sequence[Field] | Sequence[Sequence[Field]]
-Method = Literal["lucene", "robertson", "atire", "bm25l", "bm25+"]
+Method = Literal["lucene", "robertson", "atire", "bm25l", "bm25+", "okapi", "l", "plus"]
+
+_BM25S = ("lucene", "robertson", "atire", "bm25l", "bm25+")
+_RANK_BM25 = {"okapi": "BM25Okapi", "l": "BM25L", "plus": "BM25Plus"}
 
 EACH_PART: Fields = (("title",), ("section",), ("header",), ("rows",))
 """The default fields of BM25F: each part of a table by itself."""
@@ -57,7 +61,7 @@ TITLE_AND_ALL: Fields = (("title", "section", "header"), ("title", "section", "h
 class _Fielded(BatchRetriever):
     """What BM25 and BM25F share: words of fields, and an index of weights."""
 
-    packages = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
+    packages: tuple[str, ...] = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
     default_weights: ClassVar[tuple[Fields, Sequence[float]]]
     """Fields and the weights that were chosen for them; other fields have the weight 1."""
 
@@ -142,10 +146,11 @@ class BM25(_Fielded):
         rows: how many rows of each table to index: a number, ``all``, or ``auto``, which is all of
             a web table and the first 1,000 of a table in a database.
         format: how header and rows are written before they are split into tokens.
-        method: the BM25 variant: lucene (default), robertson, atire, bm25l or bm25+.
+        method: the BM25 variant: lucene (default), robertson, atire, bm25l or bm25+ with bm25s;
+            okapi (default), l or plus with rank-bm25.
         k1: saturation of term frequency.
         b: strength of length normalisation.
-        delta: the lower bound that bm25l and bm25+ add.
+        delta: the lower bound that bm25l and bm25+ (l and plus) add.
         tokens: the regular expression of a token.
         fold: leave accents off.
         stopwords: bm25s' list of stop words to leave out: ``en_plus``, ``en`` or ``none``.
@@ -153,12 +158,14 @@ class BM25(_Fielded):
         language: of the words: what is not ``none`` of the two before is then of this language;
             ``auto`` tells it from the tables.
         unique_terms: count each query term once, however often the query repeats it.
+        backend: ``bm25s`` (sparse, fast) or ``rank-bm25`` (an independent implementation, slow,
+            whose index is not kept; extra rank-bm25).
         log: a file of users' questions, a question a line, by which words that many of them have
-            count little (docs/retrievers.md). 25 questions are enough.
+            count little (docs/retrievers.md). 25 questions are enough. bm25s only.
 
     Raises:
-        ConfigError: the weights do not fit the fields, a number is out of its range, or the log
-            cannot be read.
+        ConfigError: the weights do not fit the fields, a number is out of its range, the method or
+            a log does not fit the backend, or the log cannot be read.
     """
 
     default_weights = TITLE_AND_ALL, (0.4, 0.6)
@@ -177,6 +184,7 @@ class BM25(_Fielded):
     stemmer: Stemming = "english"
     language: AnyLanguage = "auto"
     unique_terms: bool = True
+    backend: Literal["bm25s", "rank-bm25"] = "bm25s"
     log: str | None = None
 
     def __post_init__(self) -> None:
@@ -184,10 +192,19 @@ class BM25(_Fielded):
         self._check()
         if not (0 <= self.k1 < float("inf") and 0 <= self.b <= 1):
             raise ConfigError(f"k1={self.k1}, b={self.b}: k1 is at least 0 and b from 0 to 1")
+        known = _BM25S if self.backend == "bm25s" else tuple(_RANK_BM25)
+        if self.method is not None and self.method not in known:
+            raise ConfigError(
+                f"method={self.method!r}: backend {self.backend} has {', '.join(known)}"
+            )
+        if self.backend != "bm25s":
+            self.packages = ("rank-bm25", *self.packages)
+            if self.log is not None:
+                raise ConfigError(f"log={self.log!r}: backend {self.backend} takes none")
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings, with the content of the log in place of its path."""
-        settings = {**super().config(), "backend": "bm25s"}  # which stored runs name as a setting
+        settings = super().config()
         return settings if self._log is None else {**settings, "log": self._log.revision}
 
     def _built(self, corpus: Corpus) -> Postings:
@@ -199,6 +216,49 @@ class BM25(_Fielded):
         weights = self.field_weights()
         formula = Formula(self.method or "lucene", self.k1, self.b, self.delta, weights)
         return Postings.of_texts(texts, self._analyzer, formula, workers, least)
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Index every field of every table."""
+        if self.backend == "bm25s":
+            super().embed_corpus(corpus)
+            return
+        try:
+            import rank_bm25
+        except ImportError as error:
+            raise MissingExtraError("rank-bm25", "rank-bm25", "bm25:backend=rank-bm25") from error
+        self._start(corpus)
+        method = self.method or "okapi"
+        model = getattr(rank_bm25, _RANK_BM25[method])
+        parameters = {"k1": self.k1, "b": self.b}
+        if method != "okapi":
+            parameters["delta"] = self.delta
+        write = serializers(self.fields, self.format, self.rows)
+        tables = [[self._analyzer(serializer(table)) for serializer in write] for table in corpus]
+        fields = zip(self.field_weights(), map(list, zip(*tables, strict=True)), strict=True)
+        self._models = [(w, model(field, **parameters)) for w, field in fields if any(field)]
+        self._terms = [set().union(*table) for table in tables]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """Return the rankings of several queries, computed together."""
+        if self.backend == "bm25s":
+            return super().retrieve_batch(queries, top_k)
+        scores = np.array([self._rank_bm25_scores(self._analyzer(query)) for query in queries])
+        return Ranked(self._ids, *positive_best(scores, top_k))
+
+    def _rank_bm25_scores(self, query: list[str]) -> NDArray[np.float64]:
+        """Return the weighted sum, 0 for tables that share no term (``plus`` scores those too)."""
+        query = distinct(query) if self.unique_terms else query
+        shared = np.array([not terms.isdisjoint(query) for terms in self._terms], dtype=np.float64)
+        scores = np.zeros(len(self._terms))
+        for weight, model in self._models:
+            scores += weight * model.get_scores(query)
+        return scores * shared
+
+    def save(self, folder: Path) -> None:
+        """Write the index of bm25s."""
+        if self.backend != "bm25s":
+            raise NotImplementedError
+        super().save(folder)
 
 
 @dataclass(eq=False, repr=False)

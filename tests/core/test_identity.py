@@ -179,9 +179,12 @@ def test_no_built_in_depends_on_versions_of_packages(monkeypatch: pytest.MonkeyP
     installed_version.cache_clear()
 
 
-def test_recorded_packages_are_those_in_use_also_of_parts() -> None:
+def test_recorded_packages_are_those_in_use() -> None:
+    """Of the chosen backend alone, and of parts."""
     numpy = {"target-bench": __version__, "numpy": installed_version("numpy")}
     assert used_packages(Reading()) == numpy
+    assert "rank-bm25" not in BM25().packages
+    assert "rank-bm25" in BM25(backend="rank-bm25").packages
     hybrid = registry.create("retriever", "hybrid:retrievers=[bm25, random]")
     assert {"numpy", "bm25s"} <= used_packages(hybrid).keys()
 

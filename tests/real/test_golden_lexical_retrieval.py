@@ -22,6 +22,9 @@ NOTHING = 1e-12
 BM25 = r"bm25:fields=[title],tokens='\w+',fold=false,stopwords=none,stemmer=none,unique_terms=false"
 TFIDF = "tfidf:fields=[title],stopwords=none,stemmer=none"
 
+RANK_BM25 = {"BM25Okapi": ("okapi", 0.5), "BM25L": ("l", 0.5), "BM25Plus": ("plus", 1.0)}
+"""Class -> our name of the method, and the class's default delta."""
+
 VARIANTS = {
     "default": {},
     "word": {"tokens": r"'\w+'"},
@@ -39,10 +42,13 @@ def _spec(key: str) -> str:
         for part in key.removeprefix("tfidf_").split("_"):
             settings |= VARIANTS[part]
         return ",".join([TFIDF, *(f"{name}={value}" for name, value in settings.items())])
-    match = re.fullmatch(r"bm25s\.([\w+]+)(?:\((.*)\))?", key)
+    match = re.fullmatch(r"(bm25s|rank_bm25)\.([\w+]+)(?:\((.*)\))?", key)
     assert match, f"a key this test does not know: {key}"
-    settings = {"method": match[1], "k1": "1.5", "b": "0.75", "delta": "0.5"}
-    settings |= dict(item.split("=") for item in (match[2] or "").split(",") if item)
+    backend, method, delta = match[1].replace("_", "-"), match[2], 0.5
+    if backend == "rank-bm25":
+        method, delta = RANK_BM25[method]
+    settings = {"backend": backend, "method": method, "k1": "1.5", "b": "0.75", "delta": f"{delta}"}
+    settings |= dict(item.split("=") for item in (match[3] or "").split(",") if item)
     return ",".join([BM25, *(f"{name}={value}" for name, value in settings.items())])
 
 
@@ -65,19 +71,16 @@ def _terms(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
-KEYS = {key for case in CONTENT["cases"] for key in case["expected"]}
-
-
-@pytest.mark.parametrize("key", sorted(key for key in KEYS if not key.startswith("rank_bm25")))
+@pytest.mark.parametrize("key", sorted({key for c in CONTENT["cases"] for key in c["expected"]}))
 @pytest.mark.parametrize("case", cases(FILE, ""))
 def test_scores_and_order(case: Case, key: str) -> None:
     """The same score at each rank, and the same document where it stands alone with its score.
 
     A document that shares no term with the query is no answer of ours. The libraries list it: with
-    score 0, or, in the variants that give an absent term a score (bm25l, bm25+), with
+    score 0, or, in the variants that give an absent term a score (bm25l, bm25+, BM25Plus), with
     the same lowest score as all the others like it. Neither is one whose score is 0 or below
-    though it shares a term (terms that most documents hold have no weight in Robertson's
-    variant). Equality is of all the others, in number too: what shares a term and has a
+    though it shares a term (terms that most documents hold have no weight in Robertson's and
+    Okapi's variants). Equality is of all the others, in number too: what shares a term and has a
     score. Where a library raises (bm25s on an empty query) there is no match.
     """
     query, expected = case["input"]["query"], case["expected"][key]

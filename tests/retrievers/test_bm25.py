@@ -1,4 +1,4 @@
-"""BM25: words, fields, ties."""
+"""BM25 on both backends."""
 
 import re
 from typing import Any
@@ -18,7 +18,11 @@ from tests.retrievers.tables import (
 )
 
 BM25S = ["lucene", "robertson", "atire", "bm25l", "bm25+"]
-SPECS = [f"bm25:method={method}" for method in BM25S]
+RANK_BM25 = ["okapi", "l", "plus"]
+SPECS = [
+    *(f"bm25:method={method}" for method in BM25S),
+    *(f"bm25:backend=rank-bm25,method={method}" for method in RANK_BM25),
+]
 SIMPLE = "fields=[title],stemmer=none,stopwords=none"
 
 
