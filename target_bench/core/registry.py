@@ -322,9 +322,14 @@ def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
         raise ConfigError(f"{what}: its constructor cannot be read: {error}") from error
     named = {p.name: p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    nested = [n for n, value in settings.items() if isinstance(value, str) and ":" in value]
     for key in settings:
         if key not in named and not open_ended:
-            raise ConfigError(f"{what}: {unknown_name('setting', key, named)}")
+            advice = ""
+            if nested:  # its commas end it: rerank:retriever=bm25:k1=1,b=2
+                quoted = f"{nested[0]}='{masked_settings(settings[nested[0]])},{key}=...'"
+                advice = f" Settings of {nested[0]} go into quotes: {quoted}."
+            raise ConfigError(f"{what}: {unknown_name('setting', key, named)}{advice}")
     for name, parameter in named.items():
         if parameter.default is parameter.empty and name not in settings:
             raise ConfigError(f"{what}: needs the setting {name}, as in {name}=...")

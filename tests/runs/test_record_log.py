@@ -166,3 +166,14 @@ def test_the_names_of_a_new_log_and_its_folder_reach_the_disk(
         assert synced == [tmp_path.stat().st_ino, tmp_path.parent.stat().st_ino]
     with RANKINGS.log(tmp_path):
         assert len(synced) == 3, "its name is there already"
+
+
+def test_what_the_system_takes_in_parts_is_written_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a pipe, a quota or an interrupt make of it."""
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, content: write(file, bytes(content[:7])))
+    records, values = LOGS[0]
+    _append(records, tmp_path, *values)
+    assert [*records.lines(tmp_path)] == values
