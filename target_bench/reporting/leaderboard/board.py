@@ -211,10 +211,13 @@ def _board(
     columns = means + columns
     cutoffs = sorted({column["k"] for column in columns if column["k"]})
     k = DEFAULT_K if DEFAULT_K in cutoffs or not cutoffs else cutoffs[-1]
-    rows = [
-        _row(system, entries[system.entry], runs, columns)
-        for system in dict.fromkeys(system for systems in runs.values() for system in systems)
-    ]
+    every = list(dict.fromkeys(system for systems in runs.values() for system in systems))
+    rows = [_row(system, entries[system.entry], runs, columns) for system in every]
+    for system, row in zip(every, rows, strict=True):
+        # retrievers of one label in an entry, as of edited code, are told apart by a number
+        alike = list(dict.fromkeys(other.identity for other in every if other[:2] == system[:2]))
+        if len(alike) > 1:
+            row["retriever"] += f" ({alike.index(system.identity) + 1})"
     _rank(rows, columns, k, over)
     title = next((run.title for s in runs.values() for run in s.values() if run.title), "")
     if task in registry.names("task"):

@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Score
-from target_bench.reporting.leaderboard.board import boards, column_tests, mean_score
+from target_bench.reporting.leaderboard.board import boards, column_tests, for_boards, mean_score
 from target_bench.reporting.leaderboard.entry import Entry
 from tests.reporting.leaderboard.small import (
     answers,
@@ -109,6 +109,31 @@ def test_ranges_of_ranks_overlap_and_do_not_chain() -> None:
     assert ranks == {"a": (1, 1), "b": (2, 2)}, "a score that is no mean has none"
     assert column_tests(["bleu", "a", "b"], {"a": ones, "b": zeros})[0] == {}
     assert column_tests(["a", "b"], {"a": ones}) == ({}, {})
+
+
+@pytest.mark.parametrize("metric", ["complete_recall", "recall[both]@10"])
+def test_metrics_beside_recall_are_tested(metric: str) -> None:
+    systems = []
+    for name, share in (("far", 0.2), ("near", 0.9)):
+        values = {"recall@10": recalls(share), metric: recalls(share)}
+        run = retrieval(share, scores=scores(values), per_query=values)
+        systems.append(for_boards(entry(name, run)))
+    cells = _cells(_board(*systems), "alpha test", metric)
+    assert {name: cell["ranks"] for name, cell in cells.items()} == {"Near": (1, 1), "Far": (2, 2)}
+
+
+def test_retrievers_of_an_entry_with_the_same_label_are_numbered() -> None:
+    first = retrieval(0.5, retriever_identity={"config": {"model": "a"}})
+    second = retrieval(0.7, retriever_identity={"config": {"model": "b"}})
+    data = _board(entry("a", first, second, retrieval(0.9, retriever="tfidf")))
+    labels = sorted(row["retriever"] for row in data["rows"])
+    assert labels == ["dense:model=m (1)", "dense:model=m (2)", "tfidf"]
+
+
+def test_no_mean_where_no_system_has_all() -> None:
+    data = _board(entry("a", retrieval(0.5)), entry("b", retrieval(0.6, "beta")))
+    assert data["mean_of"] == []
+    assert [row["name"] for row in data["rows"]] == ["A", "B"]
 
 
 def test_answers_have_a_board_with_a_row_for_each_generator() -> None:
