@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from email.utils import formatdate
 from pathlib import Path
-from time import monotonic, time
+from time import monotonic, sleep, time
 from typing import Any
 
 import pytest
@@ -52,6 +52,28 @@ def ask(
     assert generator.generate(request("first")).error is None
     server.scripted["q"] = list(replies)
     return generator.generate(request(schema=SCHEMA if schema else None))
+
+
+def test_what_waits_when_the_connection_is_closed_is_not_sent(server: OpenAIServer) -> None:
+    server.script = lambda _: served.rate_limited(retry_after="1")
+    generator = OpenAI("m", server.base_url, cache=False, max_retries=1)
+    errors: list[Exception] = []
+
+    def send() -> None:
+        try:
+            ask_server(request())
+        except Exception as error:
+            errors.append(error)
+
+    with generator.connected() as ask_server:
+        waiting = threading.Thread(target=send)
+        waiting.start()
+        while not server.requests:
+            sleep(0.01)
+        sleep(0.1)
+    waiting.join()
+    assert len(server.requests) == 1
+    assert len(errors) == 1
 
 
 def test_what_is_sent_and_what_comes_back(server: OpenAIServer) -> None:
