@@ -487,6 +487,7 @@ _LATEX = str.maketrans(
     }
 )
 _MINUS = re.compile(r"(?<!\S)-(?=[\d.])")
+_HYPHENS = re.compile(r"-(?=-)")
 
 
 def latex(comparison: Comparison) -> str:
@@ -516,8 +517,10 @@ def latex_tabular(title: str, sides: str, heads: Iterable[str], lines: Iterable[
 
 
 def escaped_latex(text: str) -> str:
-    """Return a text as LaTeX prints it, with a minus before a number."""
-    return _MINUS.sub("\1", text).translate(_LATEX).replace("\1", "$-$")
+    """Return a text as LaTeX prints it: a minus before a number, and no dashes of two hyphens."""
+    hyphens = _HYPHENS.sub("-\0", text)
+    written = _MINUS.sub("\1", hyphens).translate(_LATEX)
+    return written.replace("\0", "{}").replace("\1", "$-$")
 
 
 def latex_line(cells: Iterable[str]) -> str:

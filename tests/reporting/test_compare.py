@@ -119,6 +119,7 @@ def test_forms(runs: Runs) -> None:
         ("-0.5 to -.25", "$-$0.5 to $-$.25"),
         ("bm25:k1=-1|x_y", r"bm25:k1=-1\textbar{}x\_y"),
         ("0.1–0.2", "0.1--0.2"),
+        ("a--b---c", "a-{}-b-{}-{}-c"),
         ("\\x{}", r"\textbackslash{}x\{\}"),
     ],
 )
