@@ -160,6 +160,8 @@ def test_a_run_in_use_stays(runs: Runs) -> None:
         portalocker.lock(file, portalocker.LOCK_EX)
         assert removable(runs.root) == {}
         assert not remove(leftover)
-    (runs.first / "mine.txt").touch()
-    assert not remove(leftover)
+    for name in ("mine.txt", "scores.json"):  # of somebody, or of a process that has finished it
+        (runs.first / name).touch()
+        assert not remove(leftover)
+        (runs.first / name).unlink()
     assert (runs.first / "retrieval.jsonl").exists()

@@ -102,3 +102,32 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     if name == "retrieval.jsonl":
         with pytest.raises(StoreError, match=rf"{name} cannot be read"):
             RANKINGS.read(run.folder)
+
+
+@pytest.mark.parametrize("content", [b"damaged", None])
+def test_a_table_of_values_that_is_damaged_or_lost_is_written_again(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    run, tables = _begun(tmp_path), {"per_query.parquet": {"query_id": ["q1"], "recall@1": [0.5]}}
+    path = run.folder / "per_query.parquet"
+    run.write_scores({"scores": 1}, tables)
+    whole = path.read_bytes()
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+        assert run.damaged() == ["per_query.parquet"]
+    run.write_scores({"scores": 1}, tables)
+    assert path.read_bytes() == whole
+    assert run.damaged() == []
+
+
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_an_error_is_recorded_of_work_alone(tmp_path: Path, is_finished: bool) -> None:
+    run = _begun(tmp_path)
+    if is_finished:
+        run.finish()
+    with pytest.raises(ValueError, match="no"), run.locked(print):
+        raise ValueError("no")
+    assert run.manifest.status == ("finished" if is_finished else "failed")
+    assert (run.manifest.error is None) == is_finished
