@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.ranking import Ranked, Ranking, n_processors, positive_best
+from target_bench.core.ranking import Ranked, Ranking, n_processors, positive_best, stacked
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.languages import (
     AnyLanguage,
@@ -234,7 +234,8 @@ class BM25(_Fielded):
             parameters["delta"] = self.delta
         write = serializers(self.fields, self.format, self.rows)
         tables = [[self._analyzer(serializer(table)) for serializer in write] for table in corpus]
-        fields = zip(self.field_weights(), map(list, zip(*tables, strict=True)), strict=True)
+        documents = map(list, zip(*tables, strict=True))
+        fields = zip(self.field_weights(), documents, strict=bool(tables))
         self._models = [(w, model(field, **parameters)) for w, field in fields if any(field)]
         self._terms = [set().union(*table) for table in tables]
 
@@ -242,8 +243,8 @@ class BM25(_Fielded):
         """Return the rankings of several queries, computed together."""
         if self.backend == "bm25s":
             return super().retrieve_batch(queries, top_k)
-        scores = np.array([self._rank_bm25_scores(self._analyzer(query)) for query in queries])
-        return Ranked(self._ids, *positive_best(scores, top_k))
+        scores = (self._rank_bm25_scores(self._analyzer(query)) for query in queries)
+        return Ranked(self._ids, *stacked([positive_best(row[None], top_k) for row in scores]))
 
     def _rank_bm25_scores(self, query: list[str]) -> NDArray[np.float64]:
         """Return the weighted sum, 0 for tables that share no term (``plus`` scores those too)."""

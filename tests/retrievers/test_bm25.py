@@ -37,6 +37,12 @@ def test_tables_without_a_term_of_the_query_are_left_out(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS)
+def test_no_query_and_no_table(spec: str) -> None:
+    assert len(built(spec).retrieve_batch([], 3)) == 0
+    assert ask(built(spec, MemoryCorpus([])), ["apple"]) == [[]]
+
+
+@pytest.mark.parametrize("spec", SPECS)
 def test_ties_keep_the_order_of_the_tables(spec: str) -> None:
     (ranking,) = ask(built(spec), ["plum"])
     assert names(ranking) == ["twin1", "twin2"]
