@@ -334,6 +334,9 @@ def loader(name: str | Path) -> CorpusLoader:
     if not isinstance(plugin, CorpusLoader):
         kind = type(plugin).__name__
         raise ConfigError(f"{name!r} is not a corpus: {kind} is not a CorpusLoader")
+    if not isinstance(getattr(plugin, "info", None), CorpusInfo):
+        kind = type(plugin).__name__
+        raise ConfigError(f"corpus {name}: {kind} has no info; define info = CorpusInfo(...) in it")
     return plugin
 
 

@@ -44,6 +44,13 @@ class Shop(CorpusLoader):
 
 class NoCorpus:
     pass
+
+
+class NoInfo(CorpusLoader):
+    def tables(self, release, split):
+        return []
+
+    queries = tables
 """
 
 
@@ -89,6 +96,7 @@ def test_plugin_from_a_file(tmp_path: Path) -> None:
         assert load(spec, data_dir=tmp_path).corpus["0", "prices"].rows == [["12", currency]]
     for spec, fault in {
         plugin.replace(":Shop", ":NoCorpus"): "NoCorpus is not a CorpusLoader",
+        plugin.replace(":Shop", ":NoInfo"): r"NoInfo has no info; define info = CorpusInfo\(",
         "nowhere/corpus.py:Shop": "there is no file",
         f"{plugin}p": r"no 'Shopp'.*Classes and functions there: .*Shop",
         "ottqaa": r"unknown corpus 'ottqaa'\. Did you mean ottqa.*target-bench list corpora",
