@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, stored_name
-from target_bench.core.text_tables import Column, TextTable, counted, markdown, p_text
+from target_bench.core.text_tables import Column, TextTable, counted, markdown, p_text, text
 from target_bench.metrics import stats
 from target_bench.reporting.compare import RunLike, compare, named_runs
 from target_bench.reporting.comparison import Comparison, Difference, flat_record, power
@@ -128,6 +128,10 @@ class Gate:
     alpha: float
     checks: tuple[RuleCheck, ...]
     notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return what the terminal shows: the sentence, then the table."""
+        return f"{self.sentence}\n\n{text([self.table()])}"
 
     @property
     def failed(self) -> bool:
@@ -354,7 +358,13 @@ def run_to_check(run: RunLike, out: str | Path) -> Path:
 def _named(n: int, runs: Sequence[RunLike], out: str | Path) -> list[Path]:
     folders, _ = named_runs(runs, out)
     if len(folders) != n:
-        raise ConfigError(f"name {counted(n, 'run')}, not {len(folders)}, as in results[0]")
+        names = ", ".join(folder.name for folder in folders[:4])
+        more = f" and {len(folders) - 4} more" if len(folders) > 4 else ""
+        raise ConfigError(
+            f"a gate checks one run against one baseline, and {counted(len(folders), 'run')} are "
+            f"named in place of {n}: {names}{more}. Name each by its folder or id, as in `runs "
+            "list`; in Python as results[0]"
+        )
     return folders
 
 

@@ -68,6 +68,7 @@ def test_verdicts(runs: Runs, baseline: Path) -> None:
     )
     assert "recall@10: 144 or 57 queries are likely to show differences from .0" in outcome.shown[0]
     assert outcome.shown[0] in outcome.markdown()
+    assert str(outcome).startswith(f"{outcome.sentence}\n\n fail on ")
     assert not gate(baseline, runs.tfidf, ["recall@10<-0.2"], by=["task"]).failed
 
 
@@ -131,6 +132,8 @@ def test_what_is_refused(runs: Runs, baseline: Path, tmp_path: Path) -> None:
     for base, run, rule, error, message in refused:
         with pytest.raises(error, match=message):
             gate(base, run, [rule])
+    with pytest.raises(ConfigError, match=rf"place of 2: .*{runs.tfidf.name}.*`runs list`"):
+        gate(runs.root, runs.tfidf, ["mrr<-0.9"])
     with pytest.raises(ConfigError, match=r"alpha=1\.5"):
         gate(baseline, runs.tfidf, ["mrr<-0.9"], alpha=1.5)
     with pytest.raises(ConfigError, match=r"ends in \.json"):
