@@ -111,6 +111,9 @@ def test_figures_of_papers_stand_in_the_columns_of_their_data(site: Path) -> Non
     assert not any(c and c["value"] == 0.999 and c["best"] for c in row["cells"])
     other = json.loads((site / "fact_verification.json").read_bytes())
     assert not any(row["source"] == "reported" for row in other["rows"]), "it has no answers"
+    legend = '<span class="badge">reported</span> as their authors publish it'
+    assert legend in (site / "index.html").read_text()
+    assert legend not in (site / "fact_verification.html").read_text()
 
 
 @pytest.mark.parametrize(
