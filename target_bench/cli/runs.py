@@ -31,7 +31,7 @@ from target_bench.core.text_tables import (
 )
 from target_bench.harness.options import RUNS
 
-HELP = "List, show, compare, check, clean up and export stored runs."
+HELP = "List, show, check, clean up and export stored runs."
 
 app = group(HELP)
 
