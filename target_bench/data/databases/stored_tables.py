@@ -232,10 +232,15 @@ class LazyRows(Sequence[Row]):
     def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
         if not isinstance(index, slice):
             place = index if index >= 0 else index + len(self)
-            rows = self[place : place + 1] if place >= 0 else ()
-            if not rows:
+            if place < 0:
                 raise IndexError(f"row {index} of {len(self)}")
-            return rows[0]
+            first, ahead = vars(self).get("_ahead", (0, ()))
+            if not first <= place < first + len(ahead):  # the next rows are asked for next
+                first, ahead = place, self[place : place + BATCH]
+                vars(self)["_ahead"] = first, ahead
+            if not ahead:
+                raise IndexError(f"row {index} of {len(self)}")
+            return list(ahead[place - first])
         start, stop, step = index.start or 0, index.stop, index.step or 1
         if start < 0 or stop is None or stop < 0 or step != 1:  # its end is not known otherwise
             start, stop, step = index.indices(len(self))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -107,6 +108,27 @@ def test_pickled_and_read_in_another_process(rows: LazyRows) -> None:
     with get_context("spawn").Pool(1) as pool:
         assert pool.apply(_total, (rows,)) == sum(range(N))
     assert len(list(reading)) == N - 1
+
+
+def test_rows_by_their_index_are_read_many_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each would else be a query of its own, the slower the farther it is; and all are copies."""
+    path = tmp_path / "long.sqlite"
+    write_sqlite(path, "CREATE TABLE t (n);" + "INSERT INTO t VALUES (1);" * 2500)
+    rows: Any = _rows(path)
+    windows: list[str] = []
+    read = LazyRows._read
+
+    def counted(own: LazyRows, window: str) -> Any:
+        windows.append(window)
+        return read(own, window)
+
+    monkeypatch.setattr(LazyRows, "_read", counted)
+    for i in range(2500):
+        rows[i].append("mine")
+    assert len(windows) == 3
+    assert rows[2499] == [1]
 
 
 def test_memory_stays_small(tmp_path: Path) -> None:
