@@ -10,9 +10,11 @@ import pytest
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.data.load import load, of_task
+from target_bench.harness.stages.recorded import Stage
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result, read_run
-from tests.builders import Recorder, messages_of
+from target_bench.runs.store import Run
+from tests.builders import ASKED, Recorder, messages_of, run_identity
 
 QUERIES = of_task(load("mini"), "retrieval").queries
 NUMBER = 69
@@ -249,3 +251,14 @@ def test_an_interrupted_run_keeps_its_rankings_and_notes(
     assert observer.warnings.count(f"Interrupted (recorded): {first}") == 2
     assert observer.warnings.count(f"Interrupted: {second}") == 1
     assert observer.warnings.count(f"Interrupted (recorded): {second}") == 1
+
+
+def test_a_note_is_told_and_recorded_once(tmp_path: Path) -> None:
+    """However often a run is gone on with."""
+    store, observer = Run(tmp_path, ["x"], run_identity()), Recorder()
+    store.begin(ASKED, 1)
+    stage = Stage(store, load("mini"), observer, "bm25", {}, "rankings")
+    stage.report(["slow", "slow"])
+    stage.report(["slow", "new"])
+    assert store.manifest.notes == ("slow", "new")
+    assert observer.warnings == ["bm25: slow", "bm25: new"]
