@@ -136,6 +136,23 @@ def test_no_mean_where_no_system_has_all() -> None:
     assert [row["name"] for row in data["rows"]] == ["A", "B"]
 
 
+def test_the_mean_is_over_the_corpora_of_half_of_the_systems() -> None:
+    both = entry("a", retrieval(0.5), retrieval(0.5, "beta"))
+    assert _board(both, entry("b", retrieval(0.6)))["mean_of"] == ["alpha", "beta"]
+    assert _board(both, entry("b", retrieval(0.6)), entry("c", retrieval(0.7)))["mean_of"] == []
+
+
+def test_scores_that_are_no_mean_over_queries_are_not_tested() -> None:
+    systems = []
+    for name, share in (("far", 0.2), ("near", 0.9)):
+        run = answers(share, retrieval(share))
+        others = {**run.scores, "accuracy": Score(share / 2, 0.0, 1.0, 60, "s")}
+        systems.append(entry(name, changed(run, scores=others)))
+    cells = _cells(_board(*systems, task="fact_verification"), "alpha test", "accuracy")
+    assert not any(cell.keys() & {"p", "ranks"} for cell in cells.values())
+    assert {name: cell["best"] for name, cell in cells.items()} == {"Near": True, "Far": False}
+
+
 def test_answers_have_a_board_with_a_row_for_each_generator() -> None:
     data = _board(*SHOWN, task="fact_verification")
     assert [(row["name"], row["generator"]) for row in data["rows"]] == [
