@@ -163,7 +163,7 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
     n_bounds, n_empty = len(runs) - len(systems), len(systems) - len(ranked)
     notes = {
         f"{counted(n_bounds, 'upper or lower bound')} left out.": n_bounds,
-        f"{counted(n_empty, 'run')} left out: {metric} is over no query.": n_empty,
+        f"{counted(n_empty, 'run')} left out: no {metric} over any query.": n_empty,
         f"{why}.": why,
         f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ in it "
         "alone.": unclear,
