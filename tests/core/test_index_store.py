@@ -206,9 +206,10 @@ def test_nothing_is_there_before_all_of_it_is(
 
 
 def test_what_a_killed_process_left_goes(folder: Path) -> None:
-    for name in ("new", "old"):
-        (folder.with_name(f".{folder.name}.{name}") / "deep").mkdir(parents=True)
+    """Beside no index, and beside one that is replaced."""
     for _ in range(2):
+        for name in ("new", "old"):
+            (folder.with_name(f".{folder.name}.{name}") / "deep").mkdir(parents=True)
         save_index(built("tfidf"), corpus(), folder)
         assert list(folder.parent.iterdir()) == [folder]
 

@@ -61,18 +61,21 @@ def test_own_generator(tmp_path: Path) -> None:
     assert again.asked == []
 
 
+KEY = "a-key-for-nobody-1"
 BAD: list[tuple[Callable[[GenerationRequest], Any], str]] = [
     (lambda _: None, "contract: generate returned None, not text or a Generation"),
     (lambda _: Generation("another", "x"), "contract: its query_id is 'another'; pass on"),
     (lambda r: Generation(r.query_id, 42), "its text is int"),  # type: ignore[arg-type]
     (lambda r: Generation(r.query_id, "", error="refused: no"), "refused: no"),
-    (raising(ValueError("too long")), "raised: ValueError: too long"),
+    (lambda r: Generation(r.query_id, "", error=f"401: {KEY}"), "401: ***"),
+    (raising(ValueError(f"too long: {KEY}")), "raised: ValueError: too long: ***"),
     (lambda _: sys.exit(5), "raised: SystemExit: 5"),
 ]
 
 
-def test_failed_answers(tmp_path: Path) -> None:
+def test_failed_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Recorded, counted, shown with their queries; all others are answered."""
+    monkeypatch.setenv("MY_API_KEY", KEY)
     queries = QUESTIONS[NUMBER : NUMBER + len(BAD)]
     odd = {query.id: answer for query, (answer, _) in zip(queries, BAD, strict=True)}
     result = answered(tmp_path, Odd(odd))
