@@ -394,9 +394,9 @@ def test_the_key_is_nowhere(
 def test_a_key_that_is_not_a_placeholder_is_taken_out_of_an_answer(
     key: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MY_KEY", key)
+    monkeypatch.setenv("OF_THE_LAB", key)  # no name of a secret
     with OpenAIServer() as server:
         server.scripted["q0"] = [served.answer(f"it is {key}")]
-        generator = OpenAI("m", server.base_url, api_key_env="MY_KEY")
+        generator = OpenAI("m", server.base_url, api_key_env="OF_THE_LAB")
         [answer] = generator.generate_many(requests(1), Observer())
     assert answer.text == text
