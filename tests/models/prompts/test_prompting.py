@@ -99,6 +99,13 @@ def test_fitting(drawn: list[Table], budget: int, format: Format) -> None:
     assert len(body.removesuffix("\n\n")) <= budget * CHARACTERS_PER_TOKEN
 
 
+def test_the_note_on_what_is_left_out_needs_room_too() -> None:
+    for budget in range(1, 120):
+        text, rows = prompter(budget).fit([table(12)])
+        assert rows == most_rows([table(12)], budget, "markdown")
+        assert len(text) <= budget * CHARACTERS_PER_TOKEN or rows == (-1,)
+
+
 class Counted(list[list[Any]]):
     """Rows that count how often one of them is taken out."""
 
