@@ -187,6 +187,13 @@ def test_a_scale_that_is_left_out_or_added_is_another_number(left: str, right: s
 
 
 @pytest.mark.parametrize(
+    ("left", "right"), [*_both_ways("5% == 5  45% == 0.45"), ("5 percent", "5")]
+)
+def test_a_percent_sign_that_is_left_out_or_added_is_another_unit(left: str, right: str) -> None:
+    assert _cell(left, right).kind == "unit"
+
+
+@pytest.mark.parametrize(
     ("left", "right", "names", "score"),
     [
         ("5", "5", ("cost (million)", "cost"), 0.5),
