@@ -337,3 +337,57 @@ def test_plugin_that_breaks_its_contract(tmp_path: Path, code: str, fault: str) 
     exec(PLUGIN + "\n\n" + bad, names)
     with pytest.raises((PluginError, DataError), match=fault):
         read_tables(names["Bad"](), tmp_path, "test")
+
+
+FULL = """
+import resource, sys
+from target_bench import corpora
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+dataset = corpora.load("ottqa", data_dir=sys.argv[1])
+print(len(list(dataset.corpus)), *dataset.notes, sep="|")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs resource limits")
+def test_full_disk(tmp_path: Path, place: Path) -> None:
+    """Where 100 kB can be written: the corpus is read into memory, and nothing is left."""
+    rows = [[["x" * 100, []], ["y", []]]] * 1000
+    large = [ottqa_table(f"Cup_{i}", data=rows) for i in range(12)]
+    folder = write_ottqa(tmp_path / "large", large, QUESTIONS)
+    n, note = _python(FULL, folder).split("|")
+    assert n == "12"
+    assert f"the cache {place.parent} cannot be written (" in note
+    assert not [*place.parent.rglob(".new*")]
+
+
+GROWTH = """
+import sys
+from pathlib import Path
+from target_bench.data.formats import detect
+from target_bench.data.load import read_tables
+
+def kilobytes():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+
+def read(folder):
+    return read_tables(detect.of_path(folder), folder, "test").value
+
+read(Path(sys.argv[1]) / "small")
+before = kilobytes()
+print(sum(len(table.rows) for table in read(Path(sys.argv[1]) / "large")), kilobytes() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="measured as Linux shows it")
+def test_memory_is_bounded_by_the_stream(tmp_path: Path) -> None:
+    """10,000 tables of 3 KB: some 30 MB of text, 100 MB as Python objects."""
+    grid = [["a", "b", "c"], *(["cell of a table", str(i), "another cell"] for i in range(60))]
+    for name, n in (("small", 20), ("large", 10_000)):
+        path = tmp_path / name / "corpus" / "test.jsonl"
+        path.parent.mkdir(parents=True)
+        lines = (json.dumps({"table_id": i, "table": grid}) + "\n" for i in range(n))
+        path.write_text("".join(lines))
+    n_rows, kilobytes = map(int, _python(GROWTH, tmp_path).split())
+    assert n_rows == 10_000 * 60
+    assert kilobytes < 45_000

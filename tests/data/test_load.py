@@ -223,3 +223,27 @@ def test_queries_of_a_task() -> None:
     assert loaded.of_task("fact_verification").limited(5).dataset.queries == statements[:5]
     with pytest.raises(ConfigError, match="no query of mini test is about the task table_reading"):
         loaded.of_task("table_reading")
+
+
+def test_rows_of_a_plug_in_get_one_length(tmp_path: Path) -> None:
+    """And a note says so."""
+    (tmp_path / "loose.py").write_text(LOOSE, encoding="utf-8")
+    dataset = load(f"{tmp_path / 'loose.py'}:Loose", data_dir=tmp_path)
+    assert dataset.corpus["0", "t"].rows == [[1, None, None], [1, 2, 3]]
+    assert any("the first: table 0/t, row 1: 1 cell" in note for note in dataset.notes)
+
+
+LOOSE = """
+from target_bench.core.release import CorpusLoader
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+
+
+class Loose(CorpusLoader):
+    info = CorpusInfo("loose", "Loose", ("retrieval",), ("test",), "CC0", "none", "none")
+
+    def tables(self, release, split):
+        yield Table(TableId("0", "t"), ("a", "b"), [(1,), (1, 2, 3)], {"title": "T"})
+
+    def queries(self, release, split):
+        yield Query("q", "?", (TableId("0", "t"),))
+"""
