@@ -46,6 +46,14 @@ def _agreement(tmp_path: Path, shop: Dataset, **people: list[Any]) -> list[dict[
     return agreement
 
 
+def test_a_question_stays_rejected_wherever_its_tables_are_judged(
+    tmp_path: Path, shop: Dataset
+) -> None:
+    records = [label("q1", None, "rejected"), label("q1", "films", "relevant")]
+    for ann in (records, records[::-1]):
+        assert _merged(tmp_path, shop, ann=ann)["q1"].state == "rejected"
+
+
 def test_a_pool_has_the_first_tables_of_all_runs(shop: Dataset, shop_runs: list[Result]) -> None:
     pools = pooled(shop.queries, shop_runs, 2)
     for query in shop.queries:
