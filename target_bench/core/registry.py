@@ -269,7 +269,15 @@ def _installed(group: str, _path: tuple[str, ...]) -> dict[str, str]:
     """Return the entry points of a group; scanning every installed package takes a while."""
     from importlib.metadata import entry_points
 
-    return {entry.name: entry.value for entry in sorted(entry_points(group=group))}
+    places: dict[str, str] = {}
+    for entry in sorted(entry_points(group=group)):
+        other = places.setdefault(entry.name, entry.value)
+        if other != entry.value:
+            raise ConfigError(
+                f"two installed packages offer {entry.name!r} as one of {group}: {other} and "
+                f"{entry.value}. Name the class instead: {entry.value}"
+            )
+    return places
 
 
 def _imported(name: str, target: str) -> Any:

@@ -116,6 +116,16 @@ def test_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         create("retriever", "Their-Serch")
 
 
+def test_two_packages_with_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        _install(tmp_path, name, f"[target_bench.retrievers]\nsearch = {name}:Search\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError) as caught:
+        create("retriever", "search")
+    for part in ("two installed packages", "'search'", "one:Search", "two:Search"):
+        assert part in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
