@@ -782,7 +782,7 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
             served += f"; name one with --task {info.tasks[0]}" if info.tasks else ""
             raise ConfigError(
                 f"corpus {info.name} does not serve the task {cls.name}; it serves {served}. "
-                f"A task runs where references are of its kind, which is answer={cls.answer!r}"
+                f"A task runs on corpora whose questions have answers of its kind ({cls.answer})"
             )
     return [(text, corpus) for corpus in listed]
 

@@ -153,7 +153,7 @@ NO_QA = replace(MINI, info=replace(MINI.info, tasks=("retrieval",)))
         (("qa", "mini", "ottqa"), "is no task: expected its name.*a pair"),
         ((MINI, "qa"), "is no task: expected its name.*a pair"),
         (("qa", "tabfact"), "corpus tabfact does not serve the task question_answering; it serves"),
-        (("fv", "fetaqa"), "corpus fetaqa does not serve the task fact_verification"),
+        (("fv", "fetaqa"), r"fetaqa does not serve the task fact_ver.* its kind \(label\)"),
         (("qa", "minni"), "Did you mean mini"),
         (("qa", NO_QA), "does not serve"),
     ],
