@@ -251,7 +251,8 @@ def _preamble(sheet: Sheet) -> int:
     across = {s.row for s in sheet.spans if s.columns == width > 1}
     start = 0
     for row in sheet.rows:  # of words: nothing but the first cell
-        if any(cell is not None for cell in row[1:]) or not (start in across or width > 2):
+        title = start in across or width > 2 or row[0] is None  # an empty row may follow a title
+        if any(cell is not None for cell in row[1:]) or not title:
             break
         start += 1
     return start if start + 1 < len(sheet.rows) else 0

@@ -66,6 +66,13 @@ def test_rows_before_the_header(path: Path) -> None:
     assert all_rows.header == ["Sales report", "", ""]
 
 
+def test_an_empty_row_between_a_merged_title_and_the_header(path: Path) -> None:
+    rows: Rows = [["Sales report", None], [], ["Month", "Sales"], ["May", 1], ["June", 2]]
+    (table,), _ = _read(write_workbook(path, {"S": rows}, {"S": [(0, 0, 1, 2)]}))
+    assert _grid(table) == [["Month", "Sales"], ["May", 1], ["June", 2]]
+    assert table.preamble == "Sales report"
+
+
 def test_merged_cells_and_a_header_of_two_rows(path: Path) -> None:
     rows: Rows = [["Region", "2020", None], [None, "Q1", "Q2"], ["N", 1, 2], [None, 3, 4]]
     merged = [(0, 0, 2, 1), (0, 1, 1, 2), (2, 0, 2, 1)]
