@@ -755,6 +755,15 @@ class Results(Sequence[Result]):
             return Results(self._results[index])
         return self._named(index) if isinstance(index, str) else self._results[index]
 
+    def __add__(self, other: "Results") -> "Results":
+        """Return the results of both, those of a run that is in both once.
+
+        Raises:
+            DataError: two of them are of the same split of a corpus, but not of the same data.
+        """
+        folders = {result.folder for result in self}
+        return Results([*self, *(result for result in other if result.folder not in folders)])
+
     def _named(self, name: str) -> Result:
         called = [run for run in self if name == run.label or name in run.names[:1]]
         if len(called) == 1:

@@ -11,7 +11,7 @@ import pytest
 from target_bench import TARGET, StoreError, evaluate, list_runs, read_run
 from target_bench.core.errors import PluginError
 from target_bench.core.schema import Corpus, TableId
-from target_bench.runs.result import Result
+from target_bench.runs.result import Result, Results
 from target_bench.runs.times import cold
 from tests.builders import Recorder, only, rewrite, same_scores
 from tests.runs.stored import Runs, copied
@@ -151,3 +151,9 @@ def test_running_is_what_a_process_works_on(runs: Runs) -> None:
     with (runs.bm25 / "lock").open("rb+") as file:
         portalocker.lock(file, portalocker.LOCK_EX)
         assert read_run(runs.bm25).status == "running"
+
+
+def test_results_are_joined_each_run_once(runs: Runs) -> None:
+    first, second = read_run(runs.bm25), read_run(runs.tfidf)
+    joined = Results([first]) + Results([second, read_run(runs.bm25)])
+    assert [result.folder for result in joined] == [runs.bm25, runs.tfidf]
