@@ -414,7 +414,7 @@ def rated(
         )
         return
     people = len({name for by_rater in ratings.values() for name in by_rater})
-    say(f"{agreement['answers']:,} answers rated by {people}")
+    say(f"{counted(agreement['answers'], 'answer')} rated by {counted(people, 'annotator')}")
     if other:
         for letter, each in zip("AB", runs, strict=True):
             say(f"{letter}: {each.folder.name}")

@@ -109,7 +109,7 @@ def test_ratings(inside: Inside) -> None:
     compared = rated([run, gold], 2, "--beside", gold, better=["tie", "tie"])
     assert ["better", "2", "0.50", "0.50", "+0.00", "1.00"] in map(str.split, compared.splitlines())
     printed = rated([run], 6, fluency=[0, 1, 2] * 2)
-    assert "6 answers rated by 1" in printed
+    assert "6 answers rated by 1 annotator\n" in printed
     assert "fluency: mean 1.00" in printed
     assert "coverage[cells]" in printed
     ratings = json.loads(inside.good("labels", "rated", run, "a.json", "--json"))
