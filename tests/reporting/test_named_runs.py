@@ -61,7 +61,7 @@ def test_a_gate_takes_the_results_of_one_run(tmp_path: Path) -> None:
     for call, message in (
         (lambda: compare(bm25[0]), "two runs at least; named: "),
         (lambda: compare(both, baseline=both), "name one run, not 2"),
-        (lambda: gate("b.json", both), "name 1 run, not 2, as in"),
+        (lambda: gate("b.json", both), "2 runs are named in place of 1: "),
     ):
         with pytest.raises(ConfigError, match=message):
             call()

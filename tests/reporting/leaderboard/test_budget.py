@@ -68,7 +68,7 @@ def test_what_takes_longer_is_rejected(at: Path, everything: Files) -> None:
     ("task", "reader"),
     [
         ("fact_verification", "target_bench.tasks.fact_verification.parse_label"),
-        ("question_answering", "target_bench.tasks.question_answering.without_reasoning"),
+        ("question_answering", "target_bench.models.answer_reading.without_reasoning"),
     ],
 )
 def test_answers_that_take_long_to_read_are_rejected(
