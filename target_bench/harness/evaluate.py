@@ -37,6 +37,7 @@ from target_bench.harness.prepare import (
     Retrievers,
     check_properties,
     check_tasks,
+    evaluation,
     limited_to,
     loaded_split,
     made_retriever,
@@ -159,7 +160,7 @@ def evaluate_pairs(
     if specs[0] is not None:
         options.check_tables(options.top_k[-1])
     held = HeldIndex()
-    try:
+    with evaluation(observer):
         data = [(text, loaded_split(text, corpus, options, loader)) for text, corpus in pairs]
         experiments = []
         for spec in specs:
@@ -174,8 +175,6 @@ def evaluate_pairs(
             run_experiment(task, experiment, generator, text)
             for text, task, experiment in experiments
         ]
-    finally:
-        observer.finished()
     in_order = [result for i in range(len(data)) for result in results[i :: len(data)]]
     once_each = {result.folder: result for result in in_order}.values()
     return Results(result.sliced(names) for result in once_each)

@@ -19,6 +19,7 @@ from target_bench.harness.prepare import (
     Pair,
     check_properties,
     check_tasks,
+    evaluation,
     limited_to,
     loaded_split,
 )
@@ -47,7 +48,7 @@ def score_given(
     options = replace(options, on_error="record")
     names = texts("by", by)
     results = []
-    try:
+    with evaluation(observer):
         for text, corpus in pairs:
             loaded, task = loaded_split(text, corpus, options, loader), make_task(text)
             answers: GeneratorSpec | str = "empty"  # which a task about rankings does not read
@@ -60,8 +61,6 @@ def score_given(
             experiment = Experiment(limited_to(loaded, options), ranked, options, observer, confirm)
             check_properties(names, [experiment.dataset])
             results.append(run_experiment(task, experiment, answers, text))
-    finally:
-        observer.finished()
     return Results(result.sliced(names) for result in results)
 
 

@@ -204,3 +204,21 @@ def test_run_folder(tmp_path: Path) -> None:
     scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     assert scores["scores"] == {name: score.to_json() for name, score in result.scores.items()}
     assert scores["counts"] == result.counts.to_json()
+
+
+def test_python_looks_for_cycles_less_often_while_a_run_is_made(tmp_path: Path) -> None:
+    thresholds = []
+
+    class Watching(Counting):
+        def embed_corpus(self, corpus: Corpus) -> None:
+            thresholds.append(gc.get_threshold()[0])
+            super().embed_corpus(corpus)
+
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(700)
+        _target(tmp_path).run(Watching(), limit=2)
+        assert thresholds == [50_000]
+        assert gc.get_threshold()[0] == 700
+    finally:
+        gc.set_threshold(*before)
