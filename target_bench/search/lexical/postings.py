@@ -212,7 +212,8 @@ class Postings:
             frequencies = [np.maximum(of_field, least) for of_field in corpus.frequencies]
             corpus = replace(corpus, frequencies=frequencies)
         weigh, absent = formula.weigher(corpus)
-        shards = [_weights(weigh, shard) for shard in counter.shards(len(vocabulary))]
+        # A comprehension would hold the counts of a shard while the next one is put in order.
+        shards = list(map(partial(_weights, weigh), counter.shards(len(vocabulary))))
         return cls(vocabulary, shards, absent)
 
     def save(self, folder: Path) -> None:
