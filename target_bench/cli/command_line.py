@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
-from target_bench.cli.earlier_spellings import GONE, MOVED_COMMANDS, MOVED_OPTIONS
 from target_bench.core.credentials import without_secrets
-from target_bench.core.errors import PASSED_ON, ConfigError, PluginError, TargetBenchError
+from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import SchemaScope
 from target_bench.core.schema import GoldMissing, OnError, TableFormat
@@ -96,15 +95,7 @@ def argument(help: str | None = None, **settings: Any) -> Any:
 
 def group(help: str) -> typer.Typer:
     """Return a group of commands."""
-    return CommandGroup(help=help, no_args_is_help=True, rich_markup_mode="markdown")
-
-
-class CommandGroup(typer.Typer):
-    """A group whose commands are each a ``ConsoleCommand``."""
-
-    def command(self, *names: Any, **settings: Any) -> Any:
-        """Return what makes a command of a function."""
-        return super().command(*names, **{"cls": ConsoleCommand, **settings})
+    return typer.Typer(help=help, no_args_is_help=True, rich_markup_mode="markdown")
 
 
 def declared(name: str) -> Any:
@@ -350,22 +341,7 @@ def _bars() -> "Progress":
 
 
 class Commands(TyperGroup):
-    """The commands at the top; of one that moved the error shows the new spelling."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that the first argument names.
-
-        Raises:
-            ConfigError: it stands in a group now, or is a script of the repository.
-        """
-        for n in (2, 1):
-            name = " ".join(args[:n])
-            if name in GONE:
-                raise ConfigError(f"`target-bench {name}` is no command any more: {GONE[name]}")
-            if name in MOVED_COMMANDS:
-                new = " ".join([MOVED_COMMANDS[name], *args[n:]])
-                raise ConfigError(f"`target-bench {name}` is now `target-bench {new}`")
-        return super().resolve_command(ctx, args)
+    """The commands at the top, whose errors are without the words of pydantic."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command.
@@ -378,24 +354,3 @@ class Commands(TyperGroup):
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
             raise
-
-
-class ConsoleCommand(TyperCommand):
-    """A command; of an option that is written otherwise now the error shows the new spelling."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Read the arguments.
-
-        Raises:
-            ConfigError: an earlier spelling of an option.
-        """
-        moved = MOVED_OPTIONS.get(str(self.name), {})
-        for argument, following in zip(args, [*args[1:], "..."], strict=False):
-            option, equals, value = argument.partition("=")
-            if option in moved:
-                given = value if equals else following
-                today = f"{moved[option]}{given if moved[option].endswith('=') else ''}"
-                raise ConfigError(f"`{option}` is now `{today}`")
-            if option == "--":
-                break
-        return super().parse_args(ctx, args)

@@ -19,7 +19,7 @@ from target_bench.cli import (
     sweep,
     tables,
 )
-from target_bench.cli.command_line import Commands, ConsoleCommand
+from target_bench.cli.command_line import Commands
 
 QUESTION = "Which table retriever finds the right table, and what does that do to the answer?"
 USE = {
@@ -64,9 +64,7 @@ def use(context: typer.Context) -> None:
 def _add(panel: str, commands: dict[str, tuple[Callable[..., None], str]]) -> None:
     for name, (function, help) in commands.items():
         extra = {"allow_extra_args": True} if name == "gate" else None
-        app.command(
-            name, help=help, cls=ConsoleCommand, context_settings=extra, rich_help_panel=panel
-        )(function)
+        app.command(name, help=help, context_settings=extra, rich_help_panel=panel)(function)
 
 
 _add(

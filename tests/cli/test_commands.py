@@ -1,4 +1,4 @@
-"""Spellings of earlier versions are answered with those of today."""
+"""What stands at the top, in groups and in their help."""
 
 import json
 import re
@@ -8,10 +8,8 @@ import pytest
 import rich.console
 from typer.main import get_command
 
-from target_bench.cli.earlier_spellings import GONE, MOVED_COMMANDS, MOVED_OPTIONS
 from target_bench.cli.main import app
 from target_bench.core import registry
-from tests.builders import ROOT
 from tests.cli.inside import Inside
 
 TOP = ("run", "score", "generate", "sweep", "compare", "gate", "report", "plot")
@@ -30,41 +28,6 @@ def test_what_stands_at_the_top() -> None:
     for group, names in GROUPS.items():
         inner = command.commands[group].commands  # type: ignore[attr-defined]
         assert set(inner) == set(names.split())
-
-
-@pytest.mark.parametrize("name", MOVED_COMMANDS)
-def test_commands_that_moved(inside: Inside, name: str) -> None:
-    message = inside.bad(2, *name.split(), "x", "--json")
-    assert message == (
-        f"Error: `target-bench {name}` is now `target-bench {MOVED_COMMANDS[name]} x --json`\n"
-    )
-    assert f"\n  {name} " not in inside.good("--help")
-    assert inside.good(*MOVED_COMMANDS[name].split(), "--help")
-
-
-@pytest.mark.parametrize("name", GONE)
-def test_commands_that_are_gone(inside: Inside, name: str) -> None:
-    """Some are scripts of the repository."""
-    message = inside.bad(2, *name.split(), "x")
-    assert f"`target-bench {name}` is no command any more: {GONE[name]}" in message
-    for path in re.findall(r"python -m ([\w.]+)", GONE[name]):
-        assert (ROOT / f"{path.replace('.', '/')}.py").is_file()
-
-
-@pytest.mark.parametrize(
-    ("command", "option"),
-    [(name, option) for name, moved in MOVED_OPTIONS.items() for option in moved],
-)
-def test_options_that_are_written_otherwise(inside: Inside, command: str, option: str) -> None:
-    new = MOVED_OPTIONS[command][option]
-    value = "1" if new.endswith("=") else ""
-    for words in ((option, "1"), (f"{option}=1",)):
-        message = inside.bad(2, command, "mini", *words)
-        assert message == f"Error: `{option}` is now `{new}{value}`\n"
-    assert option not in inside.good(command, "--help")
-    if new.startswith("--task "):
-        task, _, setting = new.removeprefix("--task ").removesuffix("=").partition(":")
-        assert hasattr(registry.create("task", task), setting)
 
 
 @pytest.mark.parametrize("kind", ["task", "retriever", "generator", "encoder", "index", "corpus"])
