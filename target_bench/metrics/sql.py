@@ -1,4 +1,4 @@
-"""Metrics of SQL by what it returns: execution accuracy under three rules, soft F1, VES and R-VES.
+"""Metrics of SQL by what it returns: execution accuracy under two rules, soft F1 and R-VES.
 
 A query is judged once, under every rule, from the results of the gold and the predicted statement;
 the metrics are means over judged queries. Queries that are not runnable are in no mean.
@@ -20,7 +20,7 @@ from target_bench.metrics.means import Floats, RatioMetric
 VERSION = "sql:1"
 """The version of these metrics, for identities of runs: raise it if values can change."""
 
-Rule = Literal["bird", "spider", "multiset"]
+Rule = Literal["bird", "spider"]
 """Rule by which two results are equal; see ``target_bench.metrics.sql_results.compared``."""
 
 Verdict = Literal[
@@ -52,7 +52,6 @@ class JudgedQuery:
         verdict: what became of it, by the rule that was asked for.
         bird: 1 if right by BIRD's rule, else 0.
         spider: 1 if right by Spider's test-suite rule, else 0.
-        multiset: 1 if right by the multiset rule, else 0.
         soft_f1: BIRD's soft F1, a fraction (rarely above 1).
         time_ratio: gold time over predicted time (see ``time_ratio``); 0 if wrong by BIRD's rule,
             NaN if right and not run at least twice.
@@ -61,7 +60,6 @@ class JudgedQuery:
     verdict: Verdict
     bird: float = 0.0
     spider: float = 0.0
-    multiset: float = 0.0
     soft_f1: float = 0.0
     time_ratio: float = 0.0
 
@@ -95,7 +93,7 @@ def verdict(
         return JudgedQuery("no_prediction")
     ours, theirs = rewritten if rewritten and rule == "spider" else (gold, predicted)
     theirs = (stopped or {}).get(rule, theirs)
-    known = {name: values.get(name, 0.0) for name in ("bird", "spider", "multiset", "soft_f1")}
+    known = {name: values.get(name, 0.0) for name in ("bird", "spider", "soft_f1")}
     return JudgedQuery(
         verdict="correct" if known[rule] else _failure(ours, theirs),
         **known,
@@ -149,7 +147,7 @@ class MeanOverQueries(RatioMetric[JudgedSQL]):
         """Return (n, 2): the value of each query, and 1; two zeros where it is not runnable.
 
         Raises:
-            ValueError: a value is not known: VES or R-VES of a query that was not timed.
+            ValueError: a value is not known: R-VES of a query that was not timed.
         """
         runnable = np.array([query.verdict != "not_runnable" for query in examples.queries])
         values = np.array([self._measure(query) for query in examples.queries], dtype=np.float64)
@@ -173,13 +171,6 @@ def _define(
 TIMED = "statements that are run several times"
 """Requirement of a metric of efficiency besides databases."""
 
-_TIMED: dict[str, Any] = {
-    "needs": ("databases", TIMED),
-    "deterministic": False,
-    "digits": 2,
-    "tolerance": 0.01,
-}
-
 DEFINITIONS = by_name(
     _define(
         "ex[bird]",
@@ -200,14 +191,6 @@ DEFINITIONS = by_name(
         rank=11,
     ),
     _define(
-        "ex[multiset]",
-        "EX (bag)",
-        "share of queries with the gold's rows, each equally often, in any order",
-        "",
-        attrgetter("multiset"),
-        rank=12,
-    ),
-    _define(
         "soft_f1",
         "soft F1",
         "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
@@ -224,17 +207,10 @@ DEFINITIONS = by_name(
         rank=14,
         scale="percent",
         highest=100 * sqrt(1.25),
-        **_TIMED,
-    ),
-    _define(
-        "ves",
-        "VES",
-        "mean of 100 * sqrt(gold time over predicted time) (BIRD, Li et al. 2023)",
-        "Li et al. 2023",
-        lambda query: 100 * sqrt(query.time_ratio),
-        scale="unbounded",
-        highest=100.0,
-        **_TIMED,
+        needs=("databases", TIMED),
+        deterministic=False,
+        digits=2,
+        tolerance=0.01,
     ),
 )
 """Every metric of SQL, in the order in which scores are recorded."""
@@ -250,7 +226,7 @@ def sql_metrics(timed: bool = False) -> list[Metric[JudgedSQL]]:
 
 
 # ------------------------------------------------------------------------------------------------
-# Times: BIRD's VES and R-VES
+# Times: BIRD's R-VES
 
 _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5))
 

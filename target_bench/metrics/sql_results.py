@@ -34,7 +34,7 @@ def compared(names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str) -
     """Compare two results under some rules: the name of each with its value.
 
     Args:
-        names: ``bird``, ``multiset``, ``spider``, ``soft_f1``.
+        names: ``bird``, ``spider``, ``soft_f1``.
         gold: what the gold gave.
         predicted: what the prediction gave.
         gold_sql: the gold.
@@ -42,7 +42,6 @@ def compared(names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str) -
     ours, theirs = _Result(comparable(gold)), _Result(comparable(predicted))
     measures: dict[str, Callable[[], float]] = {
         "bird": lambda: same_set(ours, theirs),
-        "multiset": lambda: same_multiset(ours, theirs),
         "spider": lambda: same_table(ours, theirs, order_matters(gold_sql)),
         "soft_f1": lambda: soft_f1(ours, theirs),
     }

@@ -302,7 +302,7 @@ class Judge:
         (first, *others) = statements
         if isinstance(first, Executed):
             return Ran(first)
-        own = (("bird", "multiset", "soft_f1"), gold)
+        own = (("bird", "soft_f1"), gold)
         spiders = (("spider",), spiders_gold or gold)
         if not others:
             ran = self._run(worker, first, gold_sql, [own, spiders], self._repeats)

@@ -21,7 +21,6 @@ judges cannot translate the gold or has another result of it than SQLite."""
 _VALUES = {
     "ex[bird]": "bird",
     "ex[spider]": "spider",
-    "ex[multiset]": "multiset",
     "soft_f1": "soft_f1",
 }
 """Name of a value in a record -> field of ``JudgedQuery``."""

@@ -91,7 +91,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
             another result there.
         rule: which rule the verdicts follow; every rule is scored.
         timeout: seconds that one statement may take.
-        repeats: how often gold and prediction are run for VES and R-VES; 1 for neither.
+        repeats: how often gold and prediction are run for R-VES; 1 for none.
         workers: how many processes run statements; None for one a core. It changes no score.
 
     Raises:

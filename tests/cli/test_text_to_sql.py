@@ -58,7 +58,7 @@ def test_bounds(inside: Inside, engine: str) -> None:
     for generator, value in (("gold", 1.0), ("empty", 0.0)):
         run = (*ORACLE, f"text-to-sql:engine={engine}")
         result = _one(inside.good(*run, "--generator", generator))
-        for name in ("ex[bird]", "ex[spider]", "ex[multiset]", "soft_f1"):
+        for name in ("ex[bird]", "ex[spider]", "soft_f1"):
             assert result["scores"][name]["value"] == value, name
             assert result["scores"][name]["n"] == len(QUERIES)
     assert result["report"]["outcomes"] == {"no_prediction": len(QUERIES)}

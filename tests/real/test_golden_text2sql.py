@@ -127,7 +127,6 @@ def test_means_of_efficiency(case: Case) -> None:
         ]
         assert len(chosen) == figures["num_sqls"]
         assert mean("ex[bird]", chosen) == pytest.approx(figures["accuracy"], abs=TOLERANCE)
-        assert mean("ves", chosen) == pytest.approx(figures["ves"], abs=TOLERANCE)
 
 
 def mean(name: str, queries: list[JudgedQuery]) -> float:
