@@ -10,7 +10,6 @@ from target_bench.cli import (
     data,
     describe,
     gate,
-    labels,
     leaderboard,
     plugins,
     run,
@@ -90,7 +89,6 @@ app.add_typer(runs.app, name="runs", rich_help_panel="Look")
 app.add_typer(tables.app, name="tables", rich_help_panel="Look")
 _add("Data", {"describe": (describe.describe, describe.DESCRIBE_HELP), "ask": (ask.ask, ask.HELP)})
 app.add_typer(data.app, name="data", rich_help_panel="Data")
-app.add_typer(labels.app, name="labels", rich_help_panel="Data")
 _add(
     "Extend",
     {"list": (plugins.list_, plugins.LIST_HELP), "check": (plugins.check, plugins.CHECK_HELP)},

@@ -272,7 +272,7 @@ def record_of(query: Query) -> dict[str, Any]:
     if len(databases) > 1:
         raise DataError(
             f"query {query.id!r:.60}: its gold tables are of several databases, which no line of "
-            "queries.jsonl can name; `labels read -o labels.qrels` writes them as judgements"
+            "queries.jsonl can name"
         )
     (database,) = databases
     names = [table.table_id for table in query.gold]

@@ -34,8 +34,7 @@ def about_labels(
         share = 1 - scored.scores[judged[-1]].value
         yield (
             f"{folder.name}: {share:.1%} of the first {k} tables of labelled queries were never "
-            "judged; they count as not relevant. To judge them: target-bench labels form CORPUS "
-            f"--depth {k} --run {folder}"
+            "judged; they count as not relevant"
         )
 
 
@@ -46,8 +45,8 @@ def _unlabelled(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> str:
     if n == n_queries:
         so = "there are no scores"
         if task.answer == "ranking":
-            so += ". target-bench report shows rankings side by side, and target-bench labels form "
-            so += "lets people label tables"
+            so += ". target-bench report shows rankings side by side; docs/data.md says how to "
+            so += "label tables"
         if scored.scores:
             so = f"only {', '.join(scored.scores)} are computed, which need none"
     how_many = f"{n:,} of {counted(n_queries, 'query')} {'has' if n == 1 else 'have'}"

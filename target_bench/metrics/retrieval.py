@@ -126,8 +126,7 @@ MISSING = {
     "gains": "all gold tables are equally relevant",
     "databases": "the tables of this corpus are in no databases",
     "columns": "column_recall@k needs gold columns: use --task retrieval:columns=true",
-    "pool": "judged@k and bpref need queries with not_relevant in their metadata, which "
-    "`target-bench labels read` writes",
+    "pool": "judged@k and bpref need queries with not_relevant in their metadata",
     "passages": "recall[tables]@k and the like need queries that name their passages",
     "abstention": "measures of abstention need --task retrieval:abstention=true, or queries that "
     "are unanswerable",

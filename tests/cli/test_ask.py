@@ -56,8 +56,6 @@ def test_the_next_command_can_be_copied(tmp_path: Path, inside: Inside) -> None:
     command = shlex.split(line.removeprefix("Next: target-bench "))
     assert command[1] == f"{drive}:skip_bad=true"
     assert "R@1" in inside(*command).out
-    form = inside("labels", "form", drive, "--skip-bad", "--review", "-o", "form.html").out
-    assert f"labels read '{drive}:skip_bad=true' labels-*.json" in form
 
 
 def test_a_folder_of_its_own(tmp_path: Path, inside: Inside) -> None:

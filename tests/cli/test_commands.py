@@ -17,7 +17,6 @@ GROUPS = {
     "runs": "list show fsck gc export",
     "leaderboard": "build submit verify",
     "data": "pull cache export verify-gold",
-    "labels": "form rate rated read plan",
     "tables": "compare",
 }
 
@@ -66,7 +65,7 @@ def test_help_has_groups_and_no_arguments_show_lines_of_use(inside: Inside) -> N
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
-@pytest.mark.parametrize("name", ["run", "score", "sweep", "compare", "labels rate", "describe"])
+@pytest.mark.parametrize("name", ["run", "score", "sweep", "compare", "describe"])
 def test_help_cuts_no_option(
     inside: Inside, monkeypatch: pytest.MonkeyPatch, name: str, width: int
 ) -> None:

@@ -85,5 +85,5 @@ def test_queries_without_a_pool_do_not_count() -> None:
 def test_without_labels_the_error_says_where_they_come_from() -> None:
     judged = judge([[_table("t0")]], [[_table("t0")]], 1)
     for metric in pooled_metrics([1]):
-        with pytest.raises(ConfigError, match="target-bench labels read"):
+        with pytest.raises(ConfigError, match="need queries with not_relevant"):
             metric.statistics(judged)

@@ -152,7 +152,7 @@ def unlabelled(runs: Sequence[ReportRun]) -> str:
             return "These are predictions without scores: no query has a reference."
         return (
             "No query has a gold table, so there are no scores. The queries on which rankings "
-            "differ most come first. To label their tables: target-bench labels form."
+            "differ most come first; docs/data.md says how to label their tables."
         )
     none = max((run.run.answer_counts or run.run.counts).unanswerable for run in runs)
     sentences = {
