@@ -29,7 +29,6 @@ from target_bench.cli.command_line import (
     SkipBad,
     Split,
     argument,
-    option,
 )
 from target_bench.cli.output import print_as
 from target_bench.cli.plugins import bounds_of
@@ -39,7 +38,6 @@ from target_bench.core.text_tables import (
     Column,
     TextTable,
     counted,
-    first_of,
     print_tables,
     say,
     say_wrapped,
@@ -99,10 +97,6 @@ def describe(
     ],
     split: Split = None,
     data_dir: DataDir = None,
-    against: Annotated[
-        str | None,
-        option("Of a corpus: what changed in its tables since this run.", metavar="RUN"),
-    ] = None,
     offline: Offline = False,
     skip_bad: SkipBad = False,
     verbose: Annotated[
@@ -113,17 +107,13 @@ def describe(
     printed_as: PrintedAs = "text",
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
-    if kind != "corpus" and (verbose or against):
-        flag = "--verbose" if verbose else "--against"
-        raise ConfigError(f"{flag} is for a corpus, not for a {kind}")
+    if kind != "corpus" and verbose:
+        raise ConfigError(f"--verbose is for a corpus, not for a {kind}")
     if kind == "corpus":
         from target_bench.data.own_data import skipping_bad
 
         name = skipping_bad(name) if skip_bad else name
-        if against is None:
-            description = _corpus(name, split, data_dir, verbose)
-        else:
-            description = _against(name, split, data_dir, against)
+        description = _corpus(name, split, data_dir, verbose)
     elif kind == "task":
         description = _task(name)
     elif kind == "metric":
@@ -262,63 +252,6 @@ def _corpus(name: str, split: str | None, data_dir: Path | None, verbose: bool) 
     if is_path(name):
         shown["citation"] = ""  # it is the user's own
     return Description(facts, shown, notes=dataset.notes, print_more=print_more)
-
-
-def _against(name: str, split: str | None, data_dir: Path | None, run: str) -> Description:
-    """Describe what changed in the tables of a corpus since a run."""
-    from target_bench.data.gold import likely_tables
-    from target_bench.data.load import loader, split_of, tables_now_and_before
-    from target_bench.harness.options import RUNS
-    from target_bench.runs.corpus_tables import changes_since
-    from target_bench.runs.find import find
-    from target_bench.runs.result import read_run
-
-    then = read_run(find(run, RUNS)).retrieval
-    plugin = loader(name)
-    if plugin.info.name != then.corpus:
-        raise ConfigError(f"--against {run}: it is a run of {then.corpus}, not of {name}")
-    split = split_of(plugin, split or then.split)
-    tables, former = tables_now_and_before(plugin, split, data_dir)
-    changes = changes_since(then.folder, tables)
-    likely = likely_tables(changes.gone, tables, former)
-    now_likely = {
-        old.label: {"table": new.label, "similarity": similarity}
-        for old, (new, similarity) in likely.items()
-    }
-    renamed = {old.label: new.label for old, new in changes.renamed.items()}
-    changed = {table_id.label: list(parts) for table_id, parts in changes.changed.items()}
-    added, gone = ([t.label for t in tables] for tables in (changes.added, changes.gone))
-    facts = {
-        "corpus": f"{plugin.info.title} ({plugin.info.name}), split {split}",
-        "against": then.folder.name,
-        "tables": changes.now,
-        "tables then": changes.then,
-        "added": added,
-        "gone": gone,
-        "likely": now_likely,
-        "renamed": renamed,
-        "changed": changed,
-        "reordered": changes.reordered,
-    }
-    named = {table: f"{table} (now likely {each['table']})" for table, each in now_likely.items()}
-    shown = {
-        "added": _few(added),
-        "gone": _few([named.get(table, table) for table in gone]),
-        "renamed": _few([f"{old} → {new}" for old, new in renamed.items()]),
-        "changed": _few([f"{table} ({', '.join(parts)})" for table, parts in changed.items()]),
-        "reordered": "the order of the tables, which breaks ties" if changes.reordered else "",
-    }
-    same = "" if any(shown.values()) else "The tables are those of the run."
-    return Description(facts, shown, same)
-
-
-_SHOWN_TABLES = 12
-"""Changed tables that are named; JSON has all."""
-
-
-def _few(names: Sequence[str]) -> str:
-    """Return how many names there are, and the first of them."""
-    return f"{len(names):,}: {first_of(names, _SHOWN_TABLES)}" if names else ""
 
 
 def _print_sample(table: "Table", what: str) -> None:

@@ -42,7 +42,6 @@ from target_bench.data.tables import (
     encoded,
     encoded_body,
     encoded_context,
-    header_digest,
 )
 
 if TYPE_CHECKING:
@@ -330,11 +329,6 @@ class ArrowCorpus(HashedCorpus):
         n = DIGEST_BYTES
         return [Digest(value[:n], value[n : 2 * n]) for value in both]
 
-    def header_digests(self) -> Iterable[bytes]:
-        """Return a hash of each table's header, in corpus order."""
-        for batch in self._batches:
-            yield from (value[2 * DIGEST_BYTES :] for value in batch.column(2).to_pylist())
-
 
 def _table(table_id: TableId, body: Any, context: Any) -> Table:
     header, rows, grid = body_of(body.as_py())
@@ -349,7 +343,7 @@ def _table_row(table: Table) -> Sequence[bytes]:
     body, context = encoded_body(table), encoded_context(table)
     hashes = digest(body, context)
     ids = (name.encode("utf-8", "surrogatepass") for name in table.id)
-    return *ids, hashes.content + hashes.context + header_digest(table), body, context
+    return *ids, hashes.content + hashes.context, body, context
 
 
 def _query_row(query: Query) -> Sequence[bytes]:

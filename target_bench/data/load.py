@@ -498,16 +498,6 @@ def _read(
     return replace(dataset, missing_gold=missing)
 
 
-def tables_now_and_before(
-    plugin: CorpusLoader, split: str, data_dir: str | Path | None
-) -> tuple[Corpus, Corpus | None]:
-    """Return the tables of a split, and those before its files changed last, if they are kept."""
-    folder = folder_of(plugin, data_dir, split)
-    plugin = by_layout(plugin, folder)
-    tables = read_tables(plugin, folder, split).value
-    return tables, former_tables(plugin, folder, split) if plugin.cached else None
-
-
 def read_tables(plugin: CorpusLoader, folder: Path, split: str) -> Cached:
     """Return the tables of one split alone; errors as for ``read``."""
     return read_part(plugin, folder, split, TABLES)

@@ -17,7 +17,6 @@ from target_bench.data.databases.stored_tables import LazyRows
 from target_bench.data.formats.cells import PLAIN
 
 DIGEST_BYTES = 16
-HEADER_BYTES = 8
 
 Grid = tuple[Sequence[str], Sequence[Sequence[Cell]]]
 """Header and rows."""
@@ -43,10 +42,6 @@ class HashedCorpus(Corpus):
     @abstractmethod
     def digests(self) -> Sequence[Digest]:
         """One a table, in corpus order."""
-
-    def header_digests(self) -> Iterable[bytes]:
-        """Return a hash of each table's header, in corpus order."""
-        return map(header_digest, self)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -94,10 +89,6 @@ class MemoryCorpus(HashedCorpus):
 
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
         return _own_table(self._tables[self.positions[table_id]])
-
-    def header_digests(self) -> Iterable[bytes]:
-        """Return a hash of each table's header, in corpus order."""
-        return map(header_digest, self._tables)
 
     @property
     def ids(self) -> Sequence[TableId]:
@@ -165,18 +156,6 @@ def _own_table(table: Table) -> Table:
 
 def _own_row(row: Sequence[Any]) -> Sequence[Any]:
     return row.copy() if isinstance(row, list) else row
-
-
-def header_digests(corpus: Corpus) -> Iterable[bytes]:
-    """Return a hash of each table's header, in the order of any corpus."""
-    if isinstance(corpus, HashedCorpus):
-        return corpus.header_digests()
-    return map(header_digest, corpus)
-
-
-def header_digest(table: Table) -> bytes:
-    """Return the hash of a header, ``HEADER_BYTES`` bytes."""
-    return hashlib.blake2b(_encode(list(table.header)), digest_size=HEADER_BYTES).digest()
 
 
 def digests_of(corpus: Corpus) -> Sequence[Digest]:

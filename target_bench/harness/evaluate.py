@@ -55,7 +55,6 @@ from target_bench.harness.stages.judge import judge_stage
 from target_bench.harness.stages.retrieve import Experiment, RetrieveStage
 from target_bench.harness.stages.score import Scored, score_answers, score_rankings
 from target_bench.runs import slicing
-from target_bench.runs.corpus_tables import write_tables
 from target_bench.runs.manifest import Command
 from target_bench.runs.result import CONTESTED, Result, Results
 from target_bench.runs.store import Run
@@ -357,8 +356,6 @@ def _write(
         experiment.observer.warning(warning)
     ids = set(scored.query_ids)
     queries = [query for query in dataset.queries if query.id in ids]
-    if task.answer == "ranking":
-        write_tables(run.folder, dataset.corpus)
     properties = slicing.by_property(queries)
     columns = {slicing.SLICE_PREFIX + name: values for name, values in properties.items()}
     if dataset.corrections is not None:

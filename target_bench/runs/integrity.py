@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple
 
 from target_bench.core.errors import StoreError, TargetBenchError
 from target_bench.core.files import free_lock
-from target_bench.runs import corpus_tables
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import key_of, read_manifest
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, LOGS, RANKINGS, is_torn, refused
@@ -20,7 +19,6 @@ _LINES_NAMED = 20
 _FILES = {
     *("manifest.json", "lock", "scores.json", "per_query.parquet", "statistics.parquet"),
     *(records.file for records in LOGS),
-    corpus_tables.FILE,
 }
 _AGAIN = "run the same command again"
 

@@ -9,7 +9,6 @@ from target_bench import evaluate
 from target_bench.core.errors import ConfigError
 from target_bench.corpora import load
 from target_bench.data.near_copies import GoldTables
-from target_bench.runs.corpus_tables import changes_since
 from tests.builders import Record
 from tests.data.written import write_own
 
@@ -83,7 +82,7 @@ def test_where_it_cannot_be_drawn(spec: str, more: dict[str, Any], fault: str) -
 
 @pytest.mark.filterwarnings("ignore:.*are left without an answer")
 def test_what_a_query_says_of_its_gold_goes_with_it(tmp_path: Path) -> None:
-    """Passages among the gold tables are named no more; a run keeps hashes of all tables."""
+    """Passages among the gold tables are named no more."""
     tables = {f"{name}.csv": f"{name},{name}{name}\n{name}1,{name}2\n" for name in "abcd"}
     write_own(
         tmp_path / "own",
@@ -94,5 +93,3 @@ def test_what_a_query_says_of_its_gold_goes_with_it(tmp_path: Path) -> None:
     (run,) = evaluate("bm25", spec, task="retrieval", top_k=1, out=tmp_path / "runs")
     assert run.counts.unanswerable == 2
     assert run.scores["recall[passages]@1"].n == 2
-    changes = changes_since(run.folder, load(tmp_path / "own").corpus)
-    assert (changes.then, changes.now, changes.added) == (4, 4, ())
