@@ -7,13 +7,9 @@ r"""Fine-tune the model of a retriever on questions and gold tables, with senten
     python -m examples.training.train reranker --corpus fetaqa --keep-out fetaqa:test -o models/ce
     target-bench run fetaqa --retriever rerank:model=models/ce
 
-    python -m examples.training.train late-interaction --corpus fetaqa --keep-out fetaqa:test \
-        -o models/colbert
-    target-bench run fetaqa --retriever late-interaction:model=models/colbert
-
 Needs: pip install 'target-bench[train,dense]'. Each question has to find its table among those of
 its batch and the hard negatives (multiple negatives ranking loss, Henderson et al. 2017). With
-``--validation-split`` the epoch with the best MRR on it is kept (dense and late interaction).
+``--validation-split`` the epoch with the best MRR on it is kept (dense).
 """
 
 import argparse
@@ -33,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("kind", choices=("dense", "late-interaction", "reranker"))
+    parser.add_argument("kind", choices=("dense", "reranker"))
     parser.add_argument("--corpus", action="append", required=True, help="name or path; repeatable")
     parser.add_argument("--split", default="train")
     parser.add_argument("--keep-out", action="append", required=True, metavar="CORPUS:SPLIT")
@@ -80,7 +76,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     exposure.record(options.output, lines, base)
     how = {
         "dense": "dense:encoder='sentence-transformers:model={}'",
-        "late-interaction": "late-interaction:model={}",
         "reranker": "rerank:model={}",
     }[options.kind].format(options.output)
     is_default = (options.fields, options.rows) == (parser.get_default("fields"), "auto")
@@ -94,26 +89,17 @@ def _train(options: argparse.Namespace, rows: list[dict[str, str]], write: Seria
     from datasets import Dataset
     from sentence_transformers.base.sampler import BatchSamplers
     from sentence_transformers.cross_encoder import losses as cross_losses
-    from sentence_transformers.multi_vector_encoder import evaluation as token_evaluation
-    from sentence_transformers.multi_vector_encoder import losses as token_losses
-    from sentence_transformers.sentence_transformer import evaluation, losses
+    from sentence_transformers.sentence_transformer import losses
 
     base = minilm_model() if options.base == "minilm" else options.base
     torch.manual_seed(options.seed)  # of layers that a base does not have
     # Weights stored in 16 bits are trained in 32: AdamW's sums of squares vanish in float16, and
     # the model comes out as noise without an error.
     loading: dict[str, Any] = {"model_kwargs": {"dtype": torch.float32}}
-    evaluator, score = None, "cosine"
     if options.kind == "dense":
         model: Any = st.SentenceTransformer(base, **loading)
         loss: Any = losses.MultipleNegativesRankingLoss(model)
         trainer, settings = st.SentenceTransformerTrainer, st.SentenceTransformerTrainingArguments
-        evaluator = evaluation.InformationRetrievalEvaluator
-    elif options.kind == "late-interaction":
-        model = st.MultiVectorEncoder(base, **loading)
-        loss = token_losses.MultiVectorMultipleNegativesRankingLoss(model)
-        trainer, settings = st.MultiVectorEncoderTrainer, st.MultiVectorEncoderTrainingArguments
-        evaluator, score = token_evaluation.MultiVectorInformationRetrievalEvaluator, "maxsim"
     else:
         if options.validation_split:
             raise ConfigError("--validation-split: rerankers are trained without one here")
@@ -127,13 +113,13 @@ def _train(options: argparse.Namespace, rows: list[dict[str, str]], write: Seria
     chosen: dict[str, Any] = {"save_strategy": "no"}
     judged = None
     if options.validation_split:
-        judged = _validation(options, write, evaluator)
+        judged = _validation(options, write)
         chosen = {
             "eval_strategy": "epoch",
             "save_strategy": "epoch",
             "save_total_limit": 1,
             "load_best_model_at_end": True,
-            "metric_for_best_model": f"eval_validation_{score}_mrr@10",
+            "metric_for_best_model": "eval_validation_cosine_mrr@10",
         }
     arguments = settings(
         output_dir=str(options.output / "checkpoints"),
@@ -159,11 +145,15 @@ def _train(options: argparse.Namespace, rows: list[dict[str, str]], write: Seria
     shutil.rmtree(options.output / "checkpoints", ignore_errors=True)
 
 
-def _validation(options: argparse.Namespace, write: Serializer, evaluator: Any) -> Any:
+def _validation(options: argparse.Namespace, write: Serializer) -> Any:
     """Return what measures recall and MRR among the tables of the validation splits."""
+    from sentence_transformers.sentence_transformer.evaluation import (
+        InformationRetrievalEvaluator,
+    )
+
     datasets = [load(corpus, options.validation_split) for corpus in options.corpus]
     queries = {f"{i} {q.id}": q for i, dataset in enumerate(datasets) for q in dataset.queries}
-    return evaluator(
+    return InformationRetrievalEvaluator(
         {name: query.text for name, query in queries.items()},
         {f"{i} {t.id}": write(t) for i, dataset in enumerate(datasets) for t in dataset.corpus},
         {name: {f"{name.split()[0]} {t}" for t in query.gold} for name, query in queries.items()},

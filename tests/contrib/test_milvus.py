@@ -6,7 +6,7 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from tests.contrib.test_duckdb import finds_the_nearest, is_identified_without_its_place
+from tests.contrib.vector_databases import finds_the_nearest, is_identified_without_its_place
 from tests.retrievers.encoders import UnitWords
 
 Milvus = registry.resolve("retriever", "milvus")

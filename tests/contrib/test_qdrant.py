@@ -11,7 +11,7 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.data.tables import MemoryCorpus
-from tests.contrib.test_duckdb import finds_the_nearest, is_identified_without_its_place
+from tests.contrib.vector_databases import finds_the_nearest, is_identified_without_its_place
 from tests.retrievers.encoders import UnitWords
 from tests.retrievers.tables import TABLES, ask, corpus, names
 

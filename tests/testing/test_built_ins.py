@@ -29,9 +29,6 @@ SPECS = (
     f"hybrid:retrievers=[bm25,'dense:encoder={ENCODER}']",
     "chunks:rows=1",
     "rerank:retriever=bm25,device=cpu,model={model}",
-    f"multi-vector:encoder={ENCODER}",
-    "late-interaction:device=cpu,model={model}",
-    "splade:device=cpu,model={model}",
     "rows",
     "joins",
     "adaptive",
@@ -39,17 +36,13 @@ SPECS = (
     "within-database",
     f"best:encoder={ENCODER}",
     f"hyse:{GENERATOR},retriever=bm25",
-    f"decompose:{GENERATOR}",
     f"listwise:{GENERATOR}",
-    f"contextual:{GENERATOR}",
     "compat:target=tests/contrib/target_style.py:Overlapping",
     "compat:target=tests/contrib/target_style.py:Letters",
     "langchain:retriever=tests.retrievers.foreign:langchain_store",
     "llama-index:retriever=tests.retrievers.foreign:llama_index",
     f"table-summaries:generator=tests.contrib.test_table_summaries:Writer,encoder={ENCODER}",
     f"qdrant:encoder={ENCODER}",
-    f"duckdb:encoder={ENCODER}",
-    f"lancedb:uri={{folder}},encoder={ENCODER}",
     f"milvus:uri={{folder}}/milvus.db,encoder={ENCODER}",
 )
 ORIGINAL = ROOT / "tests" / "contrib" / "original"
@@ -57,8 +50,6 @@ ORIGINAL = ROOT / "tests" / "contrib" / "original"
 
 MODELS: dict[str, Callable[[Path], Path]] = {
     "rerank": models.cross_encoder,
-    "late-interaction": models.token_encoder,
-    "splade": models.sparse_encoder,
 }
 """What makes a tiny model."""
 
@@ -69,14 +60,13 @@ NEEDS = {
     "llama-index": "llama_index.core",
     "table-summaries": "llama_index.core",
     "qdrant": "qdrant_client",
-    "lancedb": "lancedb.table",
     "milvus": "milvus_lite",
 }
 SKIPS = {
     "bm25:backend=rank-bm25": {"save_load"},
     "random": {"batch"},
     "sets": {"opaque_ids"},  # names of tables and databases are read
-    **{name: {"save_load"} for name in ("compat", "qdrant", "duckdb", "lancedb", "milvus")},
+    **{name: {"save_load"} for name in ("compat", "qdrant", "milvus")},
     **{name: {"batch", "save_load"} for name in ("langchain", "llama-index")},
 }
 

@@ -1,13 +1,9 @@
-"""The retriever duckdb, with the checks that all vector databases share."""
+"""The checks that all vector databases share."""
 
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
-from target_bench.core import registry
-from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
@@ -44,27 +40,3 @@ def is_identified_without_its_place(here: Any, elsewhere: Any, other: Any) -> No
     assert warning is None
     assert identity == plugin_identity(elsewhere)[0]
     assert identity != plugin_identity(other)[0]
-
-
-def test_in_memory() -> None:
-    finds_the_nearest(registry.resolve("retriever", "duckdb")(encoder=UnitWords()))
-
-
-def test_in_a_file_that_others_open(tmp_path: Path) -> None:
-    path = str(tmp_path / "tables.duckdb")
-    spec = f"duckdb:path={path},encoder=tests.retrievers.encoders:UnitWords"
-    retriever = registry.create("retriever", spec)
-    retriever.embed_corpus(corpus())
-    del retriever
-    with duckdb.connect(path, read_only=True) as database:
-        assert database.execute("SELECT count(*) FROM tables").fetchall() == [(len(TABLES),)]
-
-
-def test_identity() -> None:
-    make = registry.resolve("retriever", "duckdb")
-    encoder = UnitWords()
-    is_identified_without_its_place(
-        make(encoder=encoder), make(path="x", encoder=encoder), make(encoder=encoder, rows=1)
-    )
-    with pytest.raises(ConfigError, match="expected one or more of"):
-        make(fields=["name"], encoder=encoder)
