@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from target_bench.core.vectors import Vectors as Vectors
     from target_bench.data.load import load
     from target_bench.data.table_text import Serializer as Serializer
-    from target_bench.harness.asking import SyntheticQuestions as SyntheticQuestions
-    from target_bench.harness.asking import ask
     from target_bench.harness.evaluate import evaluate
+    from target_bench.harness.questions import SyntheticQuestions as SyntheticQuestions
+    from target_bench.harness.questions import ask
     from target_bench.harness.search import Hit as Hit
     from target_bench.harness.search import TableSearch
     from target_bench.harness.stages.judge import judge_answers as judge_answers
@@ -71,8 +71,8 @@ _HOME = {
     "load": "data.load",
     "TARGET": "harness.target",
     "TableSearch": "harness.search",
-    "ask": "harness.asking",
-    "SyntheticQuestions": "harness.asking",
+    "ask": "harness.questions",
+    "SyntheticQuestions": "harness.questions",
     "Hit": "harness.search",
     "Comparison": "reporting.comparison",
     "compare": "reporting.compare",

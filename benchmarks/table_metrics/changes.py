@@ -14,7 +14,6 @@ from random import Random
 from typing import Literal, NamedTuple, TypeVar, get_args
 
 from benchmarks.table_metrics.numbers import WrittenNumber, is_blank, written_number
-from target_bench.harness.questions.grounding import plain
 
 Rows = tuple[tuple[str, ...], ...]
 """The cells of a table, the header first."""
@@ -622,3 +621,9 @@ ERRORS: Mapping[str, Change] = {
 }
 HARMLESS_CHANGES: Mapping[str, Change] = {change.name: change for change in HARMLESS}
 CHANGES: Mapping[str, Change] = {**ERRORS, **HARMLESS_CHANGES}
+
+
+def plain(value: Decimal) -> str:
+    """Return all digits of a number, without zeros at the end of its fraction."""
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

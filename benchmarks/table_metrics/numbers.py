@@ -1,9 +1,17 @@
 """Numbers of cells with what is written around them, so that they can be written anew."""
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-from target_bench.harness.questions.grounding import BLANK, NUMBER
+NUMBER = re.compile(
+    r"(?P<before>[$€£]?\s?[-−+]?)"
+    r"(?:(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"|(?P<comma>\d{1,3}(?:[.\s]\d{3})+(?:,\d+)|\d+,\d{1,2}))"
+    r"(?P<after>\s?(?:(?!st|nd|rd|th)[^\W\d_]{1,12}[²³]?|[%°€])?)"
+)
+BLANK = frozenset({"", "-", "–", "—", "?", "N/A", "n/a", "NULL", "nan", "Unknown", "unknown"})
+"""What a cell without a value holds."""
 
 
 @dataclass(frozen=True, slots=True)

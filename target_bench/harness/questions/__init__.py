@@ -1,1 +1,0 @@
-"""Synthetic questions about tables: what they ask, which tables answer them, how they are said."""
