@@ -155,19 +155,15 @@ def _print(compared: "Comparison | PaperTable", layout: Any, form: str, every_no
 PLOT_HELP = """Draw stored runs as .svg, .pdf or .png files (extra plots).
 
 recall-at-k: recall at every k of retrieval runs, with 95% bands. distractors: a score over the
-number of tables mixed in. pareto: a score over time per query, with the Pareto front. slices: bars
-of a score for every part of the queries. radar: what a task sums answers up by, as abilities of
-text-to-table.
+number of tables mixed in. pareto: a score over time per query, with the Pareto front.
 """
 
-Plot = Literal["recall-at-k", "distractors", "pareto", "slices", "radar"]
+Plot = Literal["recall-at-k", "distractors", "pareto"]
 
 _OPTIONS: Mapping[Plot, Collection[str]] = {
     "recall-at-k": ("data_dir",),
     "distractors": ("metric",),
     "pareto": ("metric",),
-    "slices": ("metric", "slices", "by"),
-    "radar": (),
 }
 """The options of each kind."""
 
@@ -181,8 +177,6 @@ def plot(
     runs: RunNames,
     output: Annotated[Path, option("The file: .svg, .pdf or .png.", "--out", "-o")],
     metric: Annotated[str | None, option("Which score. Default: the main one.")] = None,
-    slices: Slices = None,
-    by: By = None,
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
@@ -190,13 +184,9 @@ def plot(
     from target_bench.reporting import plots
     from target_bench.runs.newest import COMPARED
 
-    for name in ("metric", "slices", "by", "data_dir"):
+    for name in ("metric", "data_dir"):
         if context.params[name] and name not in _OPTIONS[kind]:
-            flag = name.replace("slices", "slice").replace("_", "-")
-            raise ConfigError(f"--{flag} is not for plot {kind}")
-    parts = [*(slices or ()), *(by or ())]
-    if kind == "slices" and not parts:
-        raise ConfigError("name a property of the queries with --by, as in --by difficulty")
+            raise ConfigError(f"--{name.replace('_', '-')} is not for plot {kind}")
     varied = _VARIED.get(kind)
     folders = _named(runs, {name: value for name, value in COMPARED.items() if name != varied})
     if kind == "recall-at-k":
@@ -204,12 +194,8 @@ def plot(
             plots.recall_at_k(folders, output, data_dir, observer)
     elif kind == "distractors":
         plots.over_distractors(folders, output, metric)
-    elif kind == "pareto":
-        plots.pareto(folders, output, metric)
-    elif kind == "radar":
-        plots.radar(folders, output)
     else:
-        plots.by_slice(folders, output, parts, metric)
+        plots.pareto(folders, output, metric)
     typer.echo(output)
 
 

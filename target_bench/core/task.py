@@ -67,8 +67,7 @@ class SummaryBlock:
         label: what it is about; may be empty.
         counts: name -> number, or a number as it is to be shown.
         text: a sentence; shown in place of, or before, the counts.
-        profile: name -> a share between 0 and 1, where several shares are seen together: three or
-            more are drawn by ``plot radar``, several runs on one.
+        profile: name -> a share between 0 and 1, where several shares are seen together.
     """
 
     label: str

@@ -30,11 +30,9 @@ from target_bench.metrics import stats
 from target_bench.metrics.retrieval import judge, parse
 from target_bench.metrics.scores import spec_of
 from target_bench.reporting.compare import leading_metric
-from target_bench.runs import slicing
 from target_bench.runs.differences import labels
 from target_bench.runs.record_log import write_file
 from target_bench.runs.result import Result, check_same_data, read_run
-from target_bench.runs.slicing import part_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +57,7 @@ def recall_at_k(
     """
     runs = read(folders, path)
     curves = [recall_at_every_k(run, data_dir, observer or Observer()) for run in runs]
-    with _picture(path, 5.6, 3.9, _subject(runs)) as axes:
+    with _picture(path, _subject(runs)) as axes:
         for i, (name, curve) in enumerate(zip(labels(runs), curves, strict=True)):
             ks = np.arange(1, len(curve[0]) + 1)
             _line_with_band(axes, i, name, ks, *curve, markevery=1 + len(ks) // 13)
@@ -86,7 +84,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
             f"all runs have {sizes[0]:,} distractors; name runs with different --distractors"
         )
     names = labels([next(iter(points.values())) for points in lines.values()])
-    with _picture(path, 5.6, 3.9, _subject(runs)) as axes:
+    with _picture(path, _subject(runs)) as axes:
         for i, (label, points) in enumerate(zip(names, lines.values(), strict=True)):
             scores = [points[n][name] for n in sorted(points)]
             bands = ([getattr(s, part) for s in scores] for part in ("value", "low", "high"))
@@ -119,7 +117,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     places = list(points)
     best = [places[place] for place in front(list(points.values()), spec.higher_is_better)]
     untimed = [legend_label(label) for label, x in zip(names, times, strict=True) if x is None]
-    with _picture(path, 5.6, 3.9, _subject(runs)) as axes:
+    with _picture(path, _subject(runs)) as axes:
         line = np.array([points[i] for i in best]).T
         axes.plot(*line, "--", color="#777777", linewidth=1.2, zorder=1, label="Pareto front")
         for i, (time, value) in points.items():
@@ -137,62 +135,6 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
             axes.figure.supxlabel(below, fontsize="small")
 
 
-def by_slice(
-    folders: Sequence[Path], path: Path, slices: Sequence[str], metric: str | None = None
-) -> None:
-    """Bars of a score for every part of the queries, with 95% intervals.
-
-    ``slices`` are as for ``compare``; a name alone makes a bar of each value.
-    """
-    runs = read(folders, path)
-    name, spec = _metric(runs, metric)
-    conditions = [slicing.parse(text) for text in slices]
-    masks = slicing.parts(runs[0].slices, conditions, len(runs[0].query_ids))
-    scores_of_runs = [
-        [part_score(run.measured(name), mask, run.scores[name]) for mask in masks.values()]
-        for run in runs
-    ]
-    ticks = [
-        f"{legend_label(part or 'all')} ({score.n:,})"
-        for part, score in zip(masks, scores_of_runs[0], strict=True)
-    ]
-    thickness = 0.8 / len(runs)
-    height = 1.2 + len(ticks) * (0.22 * len(runs) + 0.25)
-    with _picture(path, 6.4, max(2.6, height), _subject(runs)) as axes:
-        for i, (label, scores) in enumerate(zip(labels(runs), scores_of_runs, strict=True)):
-            axes.barh(
-                np.arange(len(scores)) + (i - (len(runs) - 1) / 2) * thickness,
-                [score.value for score in scores],
-                thickness * 0.9,
-                xerr=_errors(scores),
-                label=legend_label(label),
-                color=line_style(i)["color"],
-                error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#444444"},
-            )
-        axes.set_yticks(range(len(ticks)), ticks)
-        axes.set_ylim(len(ticks) - 0.5, -0.5)  # a part without a judged query has a place too
-        axes.grid(axis="y", visible=False)
-        axes.set_xlabel(_axis_label(name, spec))
-        axes.set_xlim(0, 1.02 if spec.scale == "share" else None)
-
-
-def radar(folders: Sequence[Path], path: Path) -> None:
-    """Draw the profiles that the task of the runs gives, as abilities; one line per run."""
-    runs = read(folders, path)
-    label, shares_of_runs = profiles(runs)
-    corners = list(shares_of_runs[0])
-    angles = np.linspace(0, 2 * np.pi, len(corners) + 1)
-    with _picture(path, 5.6, 4.6, f"{_subject(runs)}: {label}", "polar") as polar:
-        polar.set_theta_offset(np.pi / 2)
-        polar.set_theta_direction(-1)
-        for i, (name, shares) in enumerate(zip(labels(runs), shares_of_runs, strict=True)):
-            values = [shares[corner] for corner in corners]
-            polar.plot(angles, [*values, values[0]], label=legend_label(name), **line_style(i))
-        polar.set_xticks(angles[:-1], corners)
-        polar.set_ylim(0, 1)
-        polar.set_yticks([0.25, 0.5, 0.75, 1])
-
-
 # Data besides scores
 
 
@@ -208,21 +150,6 @@ def read(folders: Sequence[Path], path: Path) -> list[Result]:
     for group in over.values():
         check_same_data(group, ["corpus_fingerprint"], advice)
     return runs
-
-
-def profiles(runs: Sequence[Result]) -> tuple[str, list[Mapping[str, float]]]:
-    """Return the first profile of shares that the task says of the runs: its label, one a run.
-
-    Raises:
-        ConfigError: it says none of a run.
-    """
-    blocks = [[block for block in run.summary if len(block.profile) > 2] for run in runs]
-    for run, of_run in zip(runs, blocks, strict=True):
-        if not of_run:
-            raise ConfigError(
-                f"{run.folder.name}: the task {run.task} has no shares that a radar shows"
-            )
-    return blocks[0][0].label, [of_run[0].profile for of_run in blocks]
 
 
 def recall_at_every_k(
@@ -333,12 +260,8 @@ def _wide_axis(axes: "Axes", xs: Sequence[float], widest: float = 50) -> None:
         axes.set_xscale("symlog", linthresh=least)
 
 
-def _axis_label(metric: str, spec: MetricSpec) -> str:
-    return metric if spec.higher_is_better else f"{metric} (lower is better)"
-
-
 def _score_axis(axes: "Axes", metric: str, spec: MetricSpec) -> None:
-    axes.set_ylabel(_axis_label(metric, spec))
+    axes.set_ylabel(metric if spec.higher_is_better else f"{metric} (lower is better)")
     if spec.scale == "share":
         low, high = axes.get_ylim()
         axes.set_ylim(max(0, low) if low > 0.02 else -0.02, min(1.02, max(high, 0.1)))
@@ -395,17 +318,15 @@ def check_path(path: Path) -> None:
 
 
 @contextmanager
-def _picture(
-    path: Path, width: float, height: float, title: str, projection: str | None = None
-) -> Iterator[Any]:
-    """Give the axes of an empty picture of this many inches; what is drawn is then written."""
+def _picture(path: Path, title: str) -> Iterator[Any]:
+    """Give the axes of an empty picture; what is drawn is then written."""
     import matplotlib
     from matplotlib.figure import Figure
 
     chosen: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
     with matplotlib.rc_context(chosen):
-        drawn = Figure(figsize=(width, height), layout="constrained")
-        axes = drawn.subplots(subplot_kw={"projection": projection})
+        drawn = Figure(figsize=(5.6, 3.9), layout="constrained")
+        axes = drawn.subplots()
         axes.set_title(title)
         yield axes
         save_picture(drawn, axes, path)

@@ -69,9 +69,8 @@ def test_plots(toys: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(
         plots, "save_picture", lambda _, a, *__: labels.extend([a.get_xlabel(), a.get_ylabel()])
     )
-    plots.by_slice(toys, tmp_path / "b.svg", ["gold_tables"])
     plots.pareto(toys, tmp_path / "c.svg")
-    assert labels.count("edits (lower is better)") == 2
+    assert labels.count("edits (lower is better)") == 1
 
 
 def test_the_report(open_page: OpenPage, toys: tuple[Path, Path], tmp_path: Path) -> None:

@@ -6,18 +6,14 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
 
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError
-from target_bench.core.metric import of_mean
 from target_bench.core.observer import Observer
-from target_bench.harness.target import TARGET
 from target_bench.reporting import plots
-from target_bench.runs.result import Result, read_run
-from target_bench.runs.slicing import Measured
+from target_bench.runs.result import read_run
 from tests.builders import rewrite
 from tests.runs.stored import Runs
 
@@ -25,16 +21,13 @@ PICTURES: dict[str, Callable[[Runs, Path], None]] = {
     "recall": lambda runs, path: plots.recall_at_k([runs.bm25, runs.tfidf], path),
     "distractors": lambda runs, path: plots.over_distractors([runs.bm25, runs.mixed], path),
     "pareto": lambda runs, path: plots.pareto([runs.bm25, runs.tfidf], path, "mrr"),
-    "slices": lambda runs, path: plots.by_slice([runs.bm25, runs.tfidf], path, ["task"]),
-    "answers": lambda runs, path: plots.by_slice(
-        [runs.answers, runs.other], path, ["gold_tables"], "sacrebleu"
-    ),
+    "answers": lambda runs, path: plots.pareto([runs.answers, runs.other], path, "sacrebleu"),
 }
 
 
 @pytest.mark.parametrize(
     ("name", "suffix"),
-    [("recall", ".pdf"), ("slices", ".png"), *((name, ".svg") for name in PICTURES)],
+    [("recall", ".pdf"), ("pareto", ".png"), *((name, ".svg") for name in PICTURES)],
 )
 def test_same_bytes_twice(runs: Runs, tmp_path: Path, name: str, suffix: str) -> None:
     first, second = tmp_path / f"first{suffix}", tmp_path / "new" / f"second{suffix}"
@@ -47,20 +40,6 @@ def test_same_bytes_twice(runs: Runs, tmp_path: Path, name: str, suffix: str) ->
         ElementTree.fromstring(drawn)
     assert drawn.startswith({".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF-"}[suffix])
     assert list((tmp_path / "new").iterdir()) == [second]
-
-
-def test_radar(runs: Runs, tmp_path: Path) -> None:
-    target = TARGET(("text_to_table", "mini"), out=tmp_path, observer=Observer())
-    folders = [target.run(generator=name, limit=3)[0].folder for name in ("gold", "empty")]
-    results = [read_run(folder) for folder in folders]
-    label, (gold, empty) = plots.profiles(results)
-    assert label == "abilities"
-    assert (gold["coverage"], empty["coverage"]) == (1.0, 0.0)
-    assert any("coverage 0.00" in str(block) for block in results[1].summary)
-    plots.radar(folders, tmp_path / "radar.svg")
-    assert b"hallucination" in (tmp_path / "radar.svg").read_bytes()
-    with pytest.raises(ConfigError, match="no shares that a radar shows"):
-        plots.radar([runs.answers], tmp_path / "none.svg")
 
 
 def test_recall_at_every_k_is_that_of_the_run(runs: Runs) -> None:
@@ -88,27 +67,6 @@ def test_names_are_distinguished_and_fit() -> None:
     assert max(map(len, lines)) <= 34
     assert "".join(lines).replace(" ", "") == name
     assert len({str(plots.line_style(i)) for i in range(30)}) == 30
-
-
-def test_parts_without_a_judged_query_keep_their_place(
-    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They have a label that says so, and no bar; also the first."""
-    drawn: list[Any] = []
-    whole = Result.measured
-
-    def measured(run: Result, metric: str) -> Measured:
-        unjudged = np.array([task == "fact_verification" for task in run.slices["task"]])
-        values = np.where(unjudged, np.nan, whole(run, metric).values)
-        return whole(run, metric)._replace(values=values, statistics=of_mean(values))
-
-    monkeypatch.setattr(Result, "measured", measured)
-    monkeypatch.setattr(plots, "save_picture", lambda _, axes, *__: drawn.append(axes))
-    plots.by_slice([runs.bm25, runs.tfidf], tmp_path / "a.svg", ["task"])
-    assert drawn[0].get_ylim() == (2.5, -0.5)
-    labels = [text.get_text().replace("\n", "") for text in drawn[0].get_yticklabels()]
-    assert labels[0] == "task=fact_verification (0)"
-    assert labels[1].endswith("(144)")
 
 
 def test_times_from_a_cache_are_not_drawn(own_runs: Runs, tmp_path: Path) -> None:
