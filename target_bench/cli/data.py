@@ -1,4 +1,4 @@
-"""``target-bench data``: fetch corpora, see to the cache, check gold SQL."""
+"""``target-bench data``: fetch corpora, see to the cache."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -8,9 +8,7 @@ import typer
 
 from target_bench.cli.command_line import (
     AsJson,
-    Database,
     DataDir,
-    Limit,
     Offline,
     Split,
     TerminalObserver,
@@ -19,7 +17,6 @@ from target_bench.cli.command_line import (
     option,
 )
 from target_bench.cli.output import INTERRUPTED, print_json
-from target_bench.core import registry
 from target_bench.core.files import cache_root
 
 if TYPE_CHECKING:
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
     from target_bench.data.download import Download
     from target_bench.models.embedding_cache import EmbeddingFile
 
-HELP = "Fetch corpora, list or clear the cache, check the gold SQL of a corpus."
+HELP = "Fetch corpora, list or clear the cache."
 
 app = group(HELP)
 
@@ -155,21 +152,6 @@ def clear(only: Only = None) -> None:
     typer.echo(f"removed {len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB, from {cache_root()}")
 
 
-VERIFY_GOLD_HELP = """Run the gold SQL of a corpus: which fails, is empty, or differs between runs.
-
-It exits with 0 for any result; with `--strict` it exits with 3 if a gold query fails, gives
-another result the second time, or has no database here.
-
-`target-bench data verify-gold spider` runs every statement twice; the report on a whole split is
-kept in the cache folder under the fingerprint of the corpus.
-"""
-
-FOUND = 3
-"""The exit code with ``--strict`` where something was found."""
-
-_NAMED = 10
-
-
 EXPORT_HELP = """Write a corpus in BEIR's layout, as a retrieval task of MTEB too.
 
 `target-bench data export fetaqa -o fetaqa` writes corpus.jsonl (tables as Markdown), queries.jsonl,
@@ -195,76 +177,3 @@ def export(
         dataset = load(corpus, split, data_dir=data_dir)
     for path in written(dataset, output):
         say(str(path))
-
-
-@app.command("verify-gold", help=VERIFY_GOLD_HELP)
-def verify_gold(
-    corpus: Annotated[str, argument("A corpus with databases.")],
-    split: Split = None,
-    engine: Annotated[
-        str | None,
-        option(
-            "Engine that runs SQL: sqlite, or duckdb for translated SQL on copies. Default: that "
-            "of the task text-to-sql."
-        ),
-    ] = None,
-    database: Database = None,
-    limit: Limit = None,
-    timeout: Annotated[
-        float | None,
-        option("Seconds that a statement may take. Default: that of the task text-to-sql."),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="Exit with 3 if gold SQL fails, gives varying results or has no database.",
-        ),
-    ] = False,
-    data_dir: DataDir = None,
-    offline: Offline = False,
-    as_json: AsJson = False,
-) -> None:
-    """Load, run, keep the report and print it."""
-    from target_bench.core.files import cache_root
-    from target_bench.data.load import Loader
-    from target_bench.sql import verify_gold as gold
-
-    given = {"engine": engine, "timeout": timeout}
-    settings = {name: value for name, value in given.items() if value is not None}
-    task = registry.build("task", "text-to-sql", settings)
-    with TerminalObserver() as observer:
-        loaded = Loader(data_dir, observer).load(corpus, split, ())
-        dataset = loaded.of_task(task.name).of_database(database).limited(limit).dataset
-        observer.stage(f"{corpus}: run gold SQL in {task.engine}")
-        report = gold.verify_gold(dataset, task.engine, task.timeout, warn=observer.warning)
-    whole = database is None and limit is None
-    path = gold.kept(report, cache_root() / "verified") if whole else None
-    if as_json:
-        print_json(report)
-    else:
-        for line in _lines(report):
-            typer.echo(line)
-        typer.echo(f"kept in {path}" if path else "not kept: it is about a part of the queries")
-    if strict and any(report[name] for name in ("failed", "differ_between_runs", "missing")):
-        raise typer.Exit(FOUND)
-
-
-def _lines(report: dict[str, Any]) -> list[str]:
-    from target_bench.core.text_tables import first_of
-
-    n, missing = report["queries"], len(report["missing"])
-    where = f"{report['corpus']} {report['split']} in {report['engine']}"
-    if n == missing:
-        return [f"{where}: nothing can be run: the databases of all {n} queries are missing"]
-    lines = [
-        f"{where}: {report['executed']} of {n - missing} gold queries executed, "
-        f"{report['with_rows']} with rows"
-    ]
-    if missing:
-        lines.append(f"{missing} of {n} queries are about databases that are not here")
-    lines += [f"{f['query_id']}: {f['outcome']}: {f['message']}" for f in report["failed"]]
-    for name in ("empty", "differ_between_runs", "differ_between_engines"):
-        if ids := report[name]:
-            lines.append(f"{name.replace('_', ' ')}: {len(ids)} ({first_of(ids, _NAMED)})")
-    return lines

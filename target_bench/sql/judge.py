@@ -9,7 +9,7 @@ kept in a ``JudgedAnswer``.
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
@@ -393,12 +393,10 @@ class Copies:
 
     Args:
         engine: which engine judges; a database of DuckDB's own is used as it is.
-        note: gets a note of each thing that was converted in a copy.
     """
 
-    def __init__(self, engine: EngineName, note: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, engine: EngineName) -> None:
         self.engine: EngineName = engine
-        self._note = note
         self._lock = Lock()
         self._made: dict[Path, Copy] = {}
 
@@ -414,16 +412,12 @@ class Copies:
         with self._lock:
             if file not in self._made:
                 self._made[file] = duckdb_copy(file)
-                for note in self._notes(file):
-                    self._note(note)
             return self._made[file]
 
     def notes(self, file: Path) -> Sequence[str]:
         """Return what is not in the copy as it was; errors as for ``of``."""
-        return () if self.copy_of(file) is None else self._notes(file)
-
-    def _notes(self, file: Path) -> Sequence[str]:
-        return [f"{file.name} in DuckDB: {note}" for note in self._made[file].notes]
+        copy = self.copy_of(file)
+        return [f"{file.name} in DuckDB: {note}" for note in copy.notes] if copy else ()
 
     def statement(self, worker: Worker, file: Path, sql: str) -> tuple[Path, str]:
         """Return the file that a statement runs on, and its text there.

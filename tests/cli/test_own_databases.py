@@ -61,9 +61,6 @@ def test_duckdb_from_end_to_end(inside: Inside, tmp_path: Path) -> None:
     score = ("score", "./shop.duckdb", "--task", "text-to-sql", "--predictions", answers)
     result = _one(inside(*score, "--json").out)
     assert result["report"]["outcomes"] == {"correct": 4, "wrong_result": 1}
-    verified = inside.good("data", "verify-gold", "./shop.duckdb", "--strict", "--json")
-    report = json.loads(verified)
-    assert (report["engine"], report["executed"], report["with_rows"]) == ("duckdb", 5, 5)
 
 
 def test_a_folder_of_databases(inside: Inside, tmp_path: Path) -> None:
@@ -101,17 +98,6 @@ def test_gold_tables_that_cannot_be_determined(
 ) -> None:
     sqlite_file(tmp_path / "x.sqlite", "CREATE TABLE t (a);")
     _queries(tmp_path / "queries.jsonl", {"q": answer})
-    message = inside.bad(2, "data", "verify-gold", "./x.sqlite")
+    message = inside.bad(2, "describe", "corpus", "./x.sqlite")
     assert fault in message
     assert "Name the gold tables of the query in the field 'table_id'" in message
-
-
-def test_strict_verification_fails_on_what_it_finds(inside: Inside, tmp_path: Path) -> None:
-    sqlite_file(tmp_path / "x.sqlite", "CREATE TABLE t (a);")
-    _queries(tmp_path / "queries.jsonl", {"q": "SELECT b FROM t"}, table_id="t")
-    verify = ("data", "verify-gold", "./x.sqlite")
-    assert inside(*verify).code == 0
-    assert "no_such_column" in inside(*verify).out
-    assert inside(*verify, "--strict").code == 3
-    _queries(tmp_path / "queries.jsonl", {"q": "SELECT a FROM t"})
-    assert inside(*verify, "--strict").code == 0

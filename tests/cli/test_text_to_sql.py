@@ -1,4 +1,4 @@
-"""Text-to-SQL from the command line: runs, scores of predictions, and gold verified."""
+"""Text-to-SQL from the command line: runs, and scores of predictions."""
 
 import json
 import sqlite3
@@ -98,14 +98,6 @@ def test_answers_of_models(inside: Inside, tmp_path: Path) -> None:
     assert outcomes["prose"] == {"no_prediction": 20}
 
 
-def test_verify_gold(inside: Inside) -> None:
-    report = json.loads(inside.good("data", "verify-gold", "mini", "--json"))
-    assert (report["queries"], report["executed"], report["with_rows"]) == (57, 57, 57)
-    assert report["failed"] == report["differ_between_runs"] == report["missing"] == []
-    shown = inside.good("data", "verify-gold", "mini", "--engine=duckdb")
-    assert "mini test in duckdb: 57 of 57 gold queries executed, 57 with rows" in shown
-
-
 def test_gold_that_fails_is_reported(inside: Inside, tmp_path: Path) -> None:
     """On a database of one's own."""
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as database:
@@ -120,11 +112,6 @@ def test_gold_that_fails_is_reported(inside: Inside, tmp_path: Path) -> None:
         for n, s in sql.items()
     ]
     (tmp_path / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    report = json.loads(inside.good("data", "verify-gold", "./shop.sqlite", "--json"))
-    assert (report["queries"], report["executed"], report["with_rows"]) == (3, 2, 1)
-    assert report["empty"] == ["none"]
-    (failed,) = report["failed"]
-    assert (failed["query_id"], failed["outcome"]) == ("bad", "no_such_column")
     run = ("run", "./shop.sqlite", "--task", "text-to-sql", "--retriever", "oracle", "--top-k", "1")
     result = _one(inside.good(*run, "--generator", "gold", "--json"))
     assert result["report"]["outcomes"] == {"correct": 2, "gold_failed": 1}
