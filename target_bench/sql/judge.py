@@ -202,7 +202,6 @@ class Judge:
             rows=ran.rows if ran else None,
             result=ran.preview if ran else None,
             outcome=predicted.outcome if predicted else None,
-            links=self._links(worker, answer.gold_sql, prediction.sql, gold_file),
             notes=self._notes(gold_file, file),
             **_shown(gold),
         )
@@ -357,27 +356,6 @@ class Judge:
             if stop.outcome in _LIMITS:
                 self._stopped[*statement, rules] = stop
         return ran._replace(values=values, stopped=stopped)
-
-    def _links(
-        self, worker: Worker, gold_sql: str, sql: str | None, file: Path | None
-    ) -> Mapping[str, Sequence[int]] | None:
-        """Return the schema linking of a prediction; if it was stopped, as of one using nothing."""
-        if sql is None or file is None or len(sql) > LONGEST:
-            return None
-        try:
-            where = tuple(database(file))
-        except DataError:
-            return None
-        for text, key in ((sql, ("link", file, sql)), ("", ("link gold", file, gold_sql))):
-            if key not in self._stopped:
-                try:
-                    links: Mapping[str, Sequence[int]] | None = worker.ask(
-                        "link", gold_sql, text, where, what="schema linking"
-                    )
-                    return links
-                except StoppedError as error:
-                    self._stopped[key] = error.executed
-        return None
 
     def _notes(self, *files: Path | None) -> tuple[str, ...]:
         """Return the notes on the databases that were used."""

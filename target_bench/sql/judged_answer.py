@@ -42,8 +42,6 @@ class JudgedAnswer:
         gold_result: the same of the gold.
         outcome: what running the prediction gave, or None if it was not run.
         left_out: why the query is not runnable; None if it is.
-        links: how many tables and columns prediction and gold share, the prediction uses, and the
-            gold uses; None without a prediction, or on a database whose schema is not known.
         database: the id of the database the prediction ran on, or None.
         engine: what ran the gold, or None if its database is missing or of no known kind.
         notes: what a user should know of the databases as they were run.
@@ -60,7 +58,6 @@ class JudgedAnswer:
     gold_result: Mapping[str, Any] | None = None
     outcome: SQLOutcome | None = None
     left_out: LeftOut | None = None
-    links: Mapping[str, Sequence[int]] | None = None
     database: str | None = None
     engine: EngineName | None = None
     notes: tuple[str, ...] = ()
@@ -88,7 +85,6 @@ class JudgedAnswer:
             "time_ratio": ratio if runnable and not isnan(ratio) else None,
             "outcome": self.outcome,
             "left_out": self.left_out,
-            "links": self.links,
             "database": self.database,
             "engine": self.engine,
             "notes": list(self.notes),
@@ -122,21 +118,13 @@ def _judged_query(record: Mapping[str, Any]) -> JudgedQuery:
 
 
 def report(judged: Sequence[JudgedAnswer], engine: str) -> dict[str, Any]:
-    """Report outcomes with their numbers of queries, and schema linking.
+    """Report outcomes with their numbers of queries.
 
     ``engine`` is what ran the statements, ``judged`` over how many queries the scores are,
     ``not_runnable`` how many are left out and why: their database is ``missing`` or ``unusable``,
     or the ``engines`` differ over the gold. ``left_out`` says it of each.
-
-    Linking is the micro-averaged precision, recall and F1 of the tables and columns that
-    predictions use, over runnable queries with a prediction on an SQLite database.
     """
     why = Counter(answer.left_out for answer in judged if answer.left_out is not None)
-    links = [answer.links for answer in judged if answer.links is not None]
-    totals = {
-        name: [sum(counts) for counts in zip(*(link[name] for link in links), strict=True)]
-        for name in ("tables", "columns")
-    }
     return {
         "engine": engine,
         "judged": len(judged) - why.total(),
@@ -147,16 +135,4 @@ def report(judged: Sequence[JudgedAnswer], engine: str) -> dict[str, Any]:
             for answer in judged
             if answer.query.verdict == "not_runnable"
         },
-        "linking": {name: overlap(*total) for name, total in totals.items()} if links else None,
     }
-
-
-def overlap(shared: int, predicted: int, gold: int) -> dict[str, float]:
-    """Return precision, recall and F1 of names that both use, the prediction uses, the gold uses.
-
-    Where the prediction uses none, its precision is 1 if the gold uses none either, else 0.
-    """
-    precision = shared / predicted if predicted else float(gold == 0)
-    recall = shared / gold if gold else 1.0
-    both = precision + recall
-    return {"precision": precision, "recall": recall, "f1": 2 * precision * recall / (both or 1)}

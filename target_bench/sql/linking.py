@@ -1,6 +1,6 @@
-"""Schema linking: which tables and columns a predicted query uses, against the gold query.
+"""Which tables and columns a query uses.
 
-For the analysis of errors; it says nothing about whether the result is right. Names are compared
+Names are compared
 without regard to case, aliases are resolved, ``*`` stands for all columns that it selects (but
 ``COUNT(*)`` for none), and columns of subqueries count where their base tables are read. A NATURAL
 JOIN uses no column by name; USING uses one of each side.
@@ -39,25 +39,6 @@ class Usage:
     unknown_tables: tuple[str, ...] = ()
     unknown_columns: tuple[str, ...] = ()
     error: str | None = None
-
-
-def linking(gold_sql: str, predicted_sql: str, schema: Schema) -> dict[str, list[int]]:
-    """Count the ``tables`` and ``columns`` that both use, the prediction uses, and the gold uses.
-
-    Names that the schema does not have count as used by the prediction.
-
-    Args:
-        gold_sql: the gold query.
-        predicted_sql: the prediction; any text.
-        schema: table -> column -> type, of the database that both are about.
-    """
-    gold, predicted = usage(gold_sql, schema), usage(predicted_sql, schema)
-    columns = len(predicted.columns) + len(predicted.unknown_columns)
-    tables = len(predicted.tables) + len(predicted.unknown_tables)
-    return {
-        "tables": [len(gold.tables & predicted.tables), tables, len(gold.tables)],
-        "columns": [len(gold.columns & predicted.columns), columns, len(gold.columns)],
-    }
 
 
 def gold_columns(sql: str, tables: Mapping[str, Sequence[str]]) -> frozenset[tuple[str, str]]:

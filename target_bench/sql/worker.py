@@ -13,7 +13,6 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -21,7 +20,6 @@ from typing import IO, Any, NoReturn
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell, Executed
-from target_bench.sql.databases import columns, opened
 from target_bench.sql.engines import Engine, SQLLimits, UnusableError, opened_engine
 
 ROWS, COLUMNS, CHARACTERS = 20, 20, 200
@@ -65,11 +63,9 @@ def _load() -> None:
     """Load what the jobs need, which takes longer than a short limit allows."""
     from target_bench.metrics import sql_results  # noqa: F401
     from target_bench.sql.extraction import extract
-    from target_bench.sql.linking import linking
     from target_bench.sql.translation import to_duckdb
 
     extract("SELECT 1 FROM t")
-    linking("SELECT a FROM t", "SELECT a FROM t", {"t": {"a": ""}})
     to_duckdb("SELECT a FROM t", {"t": {"a": "BIGINT"}})
 
 
@@ -192,16 +188,6 @@ class Jobs:
         except ValueError as error:
             return "none", str(error)
 
-    def link(self, gold_sql: str, sql: str, where: Where) -> dict[str, list[int]] | None:
-        """Count the tables and columns that a prediction shares with the gold (``linking``).
-
-        None on a database of DuckDB's.
-        """
-        from target_bench.sql.linking import linking
-
-        schema = _schema(where)
-        return None if schema is None else linking(gold_sql, sql, schema)
-
     def compile(self, sql: str, file: str) -> str | None:
         """Return SQLite's error for a statement; None if it compiles, or on a DuckDB database."""
         from target_bench.sql.gold_tables import gold_tables
@@ -219,15 +205,6 @@ JOBS: Mapping[str, Callable[..., Any]] = {
     name: job for name, job in vars(Jobs).items() if not name.startswith("_")
 }
 """By the names that a pool asks for them."""
-
-
-@lru_cache(maxsize=16)
-def _schema(where: Where) -> dict[str, dict[str, str]] | None:
-    try:
-        with opened(Path(where[0])) as database:
-            return columns(database)
-    except DataError:
-        return None  # a database of DuckDB's own
 
 
 def preview(result: Executed) -> dict[str, Any] | None:

@@ -253,7 +253,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         return [*chosen, f"repeats:{self.repeats}", *versions]
 
     def report(self, _dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
-        """Return the outcomes and schema linking."""
+        """Return the outcomes, and notes on the databases."""
         more: dict[str, Any] = {"notes": examples.notes} if examples.notes else {}
         if self.engine == "duckdb":
             more["compared"] = _COMPARED

@@ -60,4 +60,4 @@ ANSWERS: Mapping[str, str] = {
     "replacement": "SELECT " + "replace(" * 20 + "'aa'" + ", 'a', 'aaaaaaaa')" * 20,
     "not finite": "SELECT 9e999, -9e999, 9e999 - 9e999",
 }
-"""Answers whose reading, running, translating or linking must not take long."""
+"""Answers whose reading, running or translating must not take long."""

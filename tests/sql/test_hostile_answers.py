@@ -1,4 +1,4 @@
-"""Hostile answers: reading, running, comparing and linking ends, and costs one query alone."""
+"""Hostile answers: reading, running and comparing ends, and costs one query alone."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -188,14 +188,6 @@ def _stop_comparing(
     real = Worker.ask
     monkeypatch.setattr(Worker, "ask", ask)
     return begun
-
-
-def test_a_prediction_over_which_linking_is_stopped_uses_nothing(
-    short: Pool, file: Path, tmp_path: Path
-) -> None:
-    case = Case("q", GOLD, file, JOINS, file)
-    (judgement,) = judged(short, tmp_path, [case])
-    assert judgement.links == {"tables": [0, 0, 1], "columns": [0, 0, 1]}
 
 
 def test_nothing_is_begun_when_the_budget_is_spent(file: Path, tmp_path: Path) -> None:

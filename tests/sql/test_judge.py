@@ -230,7 +230,6 @@ def test_agreement_of_engines(
 TEXT = st.text(st.characters())  # lone surrogates too
 FRACTION = st.floats(0, 1)
 COUNT = st.integers(0, 100)
-LINKS = st.fixed_dictionaries(dict.fromkeys(("tables", "columns"), st.lists(COUNT)))
 RESULT = st.none() | st.fixed_dictionaries(
     {"columns": st.lists(TEXT), "rows": st.lists(st.lists(st.none() | TEXT)), "n_columns": COUNT}
 )
@@ -261,7 +260,6 @@ def answers(draw: st.DrawFn) -> JudgedAnswer:
         gold_result=draw(RESULT),
         outcome=draw(st.sampled_from([None, "executed", "timeout", "unusable"])),
         left_out=left_out,
-        links=draw(st.none() | LINKS),
         database=draw(st.none() | TEXT),
         engine=draw(st.sampled_from([None, "sqlite", "duckdb"])),
         notes=tuple(draw(st.lists(TEXT))),
