@@ -17,7 +17,7 @@ from target_bench.core.errors import TargetBenchError
 
 CORPORA = "ottqa,fetaqa,tabfact"
 SIZES = "0,1000,10000,100000"
-RETRIEVERS = ("bm25", "bm25f", "tfidf", "lsa", "rows")
+RETRIEVERS = ("bm25", "tfidf", "lsa", "rows")
 
 
 def main() -> None:

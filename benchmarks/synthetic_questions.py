@@ -37,7 +37,6 @@ _DENSE = "dense:encoder=minilm:max_tokens=128"
 RETRIEVERS = (
     "bm25",
     "bm25:fields=[title,section,header]",
-    "bm25f",
     "tfidf",
     "lsa",
     "rows",

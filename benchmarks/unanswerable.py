@@ -15,7 +15,6 @@ from target_bench.core.observer import Observer
 CORPORA = ("ehrsql", "ottqa:unanswerable=0.2")
 RETRIEVERS = (
     "bm25",
-    "bm25f",
     "tfidf",
     "lsa",
     "rows",

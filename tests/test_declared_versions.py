@@ -19,7 +19,7 @@ from target_bench.models.prompts.prompting import writer_of
 
 RECORD = Path(__file__).with_name("declared_versions.json")
 
-RETRIEVERS = ("bm25", "bm25f", "tfidf", "rows", "random")
+RETRIEVERS = ("bm25", "tfidf", "rows", "random")
 """Those without a model whose rankings are the same on every machine."""
 
 TASKS = ("question_answering", "fact_verification", "table_to_text", "text_to_sql")

@@ -27,7 +27,7 @@ DATA = Path(os.environ.get("TARGET_BENCH_DATA", "data"))
 REASONS = Path(__file__).with_name("net_reasons.json")
 TOLERANCE = 1e-9
 
-LEXICAL = ("bm25", "tfidf", "lsa", "rows", "bm25f", "random")
+LEXICAL = ("bm25", "tfidf", "lsa", "rows", "random")
 MODELS = ("dense:encoder=minilm", "hybrid", "best", "rerank")
 SMALL = ("mini", "spider", "bird", "beaver", "infiagent")
 LARGE = (

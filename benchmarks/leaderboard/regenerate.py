@@ -36,7 +36,7 @@ from target_bench.reporting.leaderboard.verify import verify
 HERE = Path(__file__).parent
 CUTOFFS = (1, 5, 10)
 
-BASELINES = ("random", "tfidf", "bm25", "bm25f", "lsa", "dense", "hybrid", "rows", "best")
+BASELINES = ("random", "tfidf", "bm25", "lsa", "dense", "hybrid", "rows", "best")
 """Retrievers without settings; what their defaults are is in docs/retrievers.md."""
 
 SETS = {"sets": ("spider", "bird")}

@@ -58,7 +58,6 @@ METRIC_MODULES = (
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "retriever": {
         "bm25": "target_bench.retrievers.bm25:BM25",
-        "bm25f": "target_bench.retrievers.bm25:BM25F",
         "tfidf": "target_bench.retrievers.tfidf:TfIdf",
         "lsa": "target_bench.retrievers.lsa:LSA",
         "random": "target_bench.retrievers.random:Random",

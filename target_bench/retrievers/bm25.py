@@ -1,16 +1,14 @@
-"""Fielded BM25 (Robertson & Zaragoza 2009) on bm25s' scores, or on rank-bm25's; and BM25F.
+"""Fielded BM25 (Robertson & Zaragoza 2009) on bm25s' scores, or on rank-bm25's.
 
 A table is indexed once for each field; the score is the weighted sum of the fields' BM25 scores.
 Every field is a sparse matrix of precomputed term weights over one vocabulary; the
 weighted sum of the matrices is made once (``postings``), and scores are a product (``ranking``).
 """
 
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +31,8 @@ from target_bench.data.table_text import (
     languages_in,
     serializers,
 )
-from target_bench.search.lexical.postings import (
-    FieldsCombined,
-    Formula,
-    Postings,
-)
+from target_bench.search.lexical.postings import Formula, Postings
 from target_bench.search.lexical.products import rank_product
-from target_bench.search.lexical.question_log import QuestionLog
 from target_bench.search.nested import BatchRetriever
 
 _MANY = 20_000
@@ -51,93 +44,12 @@ Method = Literal["lucene", "robertson", "atire", "bm25l", "bm25+", "okapi", "l",
 _BM25S = ("lucene", "robertson", "atire", "bm25l", "bm25+")
 _RANK_BM25 = {"okapi": "BM25Okapi", "l": "BM25L", "plus": "BM25Plus"}
 
-EACH_PART: Fields = (("title",), ("section",), ("header",), ("rows",))
-"""The default fields of BM25F: each part of a table by itself."""
-
 TITLE_AND_ALL: Fields = (("title", "section", "header"), ("title", "section", "header", "rows"))
 """The default fields: what the table is called, and everything in it."""
 
 
-class _Fielded(BatchRetriever):
-    """What BM25 and BM25F share: words of fields, and an index of weights."""
-
-    packages: tuple[str, ...] = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
-    default_weights: ClassVar[tuple[Fields, Sequence[float]]]
-    """Fields and the weights that were chosen for them; other fields have the weight 1."""
-
-    fields: Fields
-    weights: Sequence[float] | None
-    rows: RowLimit
-    format: Format
-    tokens: str
-    fold: bool
-    stopwords: StopWords
-    stemmer: Stemming
-    language: AnyLanguage
-    unique_terms: bool
-
-    def _check(self) -> None:
-        n, weights = len(serializers(self.fields, self.format, self.rows)), self.weights
-        if weights is not None and len(weights) != n:
-            raise ConfigError(f"weights={list(weights)!r}: {n} fields need {n} weights")
-        if weights is not None and not all(0 <= w < float("inf") for w in weights):
-            raise ConfigError(f"weights={list(weights)!r}: a weight is a number from 0")
-        self._analyzer_of(("en",))
-
-    def field_weights(self) -> Sequence[float]:
-        """Return one weight per field."""
-        if self.weights is not None:
-            return self.weights
-        fields = tuple(s.fields for s in serializers(self.fields, self.format, self.rows))
-        known, weights = self.default_weights
-        return weights if fields == known else [1.0] * len(fields)
-
-    @abstractmethod
-    def _built(self, corpus: Corpus) -> Postings:
-        """Index every field of every table."""
-
-    def embed_corpus(self, corpus: Corpus) -> None:
-        """Index every field of every table."""
-        self._start(corpus)
-        self._use(self._built(corpus))
-
-    def _start(self, corpus: Corpus) -> None:
-        self._ids = corpus.ids
-        self._analyzer = self._analyzer_of(languages_in(corpus, self.language))
-
-    def _analyzer_of(self, languages: Sequence[Language]) -> Analyzer:
-        return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, languages)
-
-    def _use(self, postings: Postings) -> None:
-        self._postings = postings
-        self._numbers = TermNumbers(self._analyzer, postings.vocabulary, fixed=True)
-
-    def save(self, folder: Path) -> None:
-        """Write the index."""
-        self._postings.save(folder)
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files of ``save``; the weights stay on disk until they are used."""
-        self._start(corpus)
-        self._use(Postings.load(folder))
-
-    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """Return the rankings of several queries, computed together."""
-        postings = self._postings
-        numbers = [self._numbers.of_text(query) for query in queries]
-        if self.unique_terms:
-            numbers = [list(dict.fromkeys(of_query)) for of_query in numbers]
-        terms = postings.numbered(numbers)
-        if not np.diff(terms.indptr).all():  # of some queries no term is known
-            stems = map(self._analyzer, queries)
-            words = [distinct(text) if self.unique_terms else text for text in stems]
-            terms = postings.queries([known_or_alike(w, postings.vocabulary) for w in words])
-        offsets = terms @ postings.absent if postings.absent.any() else None
-        return rank_product(terms, postings.shards, self._ids, top_k, offsets)
-
-
 @dataclass(eq=False, repr=False)
-class BM25(_Fielded):
+class BM25(BatchRetriever):
     """Weighted sum of BM25 scores over one or several fields of a table.
 
     Args:
@@ -160,15 +72,13 @@ class BM25(_Fielded):
         unique_terms: count each query term once, however often the query repeats it.
         backend: ``bm25s`` (sparse, fast) or ``rank-bm25`` (an independent implementation, slow,
             whose index is not kept; extra rank-bm25).
-        log: a file of users' questions, a question a line, by which words that many of them have
-            count little (docs/retrievers.md). 25 questions are enough. bm25s only.
 
     Raises:
-        ConfigError: the weights do not fit the fields, a number is out of its range, the method or
-            a log does not fit the backend, or the log cannot be read.
+        ConfigError: the weights do not fit the fields, a number is out of its range, or the method
+            does not fit the backend.
     """
 
-    default_weights = TITLE_AND_ALL, (0.4, 0.6)
+    packages: tuple[str, ...] = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
 
     fields: Fields = TITLE_AND_ALL
     weights: Sequence[float] | None = None
@@ -185,11 +95,14 @@ class BM25(_Fielded):
     language: AnyLanguage = "auto"
     unique_terms: bool = True
     backend: Literal["bm25s", "rank-bm25"] = "bm25s"
-    log: str | None = None
 
     def __post_init__(self) -> None:
-        self._log = None if self.log is None else QuestionLog(self.log)
-        self._check()
+        n, weights = len(serializers(self.fields, self.format, self.rows)), self.weights
+        if weights is not None and len(weights) != n:
+            raise ConfigError(f"weights={list(weights)!r}: {n} fields need {n} weights")
+        if weights is not None and not all(0 <= w < float("inf") for w in weights):
+            raise ConfigError(f"weights={list(weights)!r}: a weight is a number from 0")
+        self._analyzer_of(("en",))
         if not (0 <= self.k1 < float("inf") and 0 <= self.b <= 1):
             raise ConfigError(f"k1={self.k1}, b={self.b}: k1 is at least 0 and b from 0 to 1")
         known = _BM25S if self.backend == "bm25s" else tuple(_RANK_BM25)
@@ -199,34 +112,46 @@ class BM25(_Fielded):
             )
         if self.backend != "bm25s":
             self.packages = ("rank-bm25", *self.packages)
-            if self.log is not None:
-                raise ConfigError(f"log={self.log!r}: backend {self.backend} takes none")
 
-    def config(self) -> Mapping[str, Any]:
-        """Return the settings, with the content of the log in place of its path."""
-        settings = super().config()
-        return settings if self._log is None else {**settings, "log": self._log.revision}
+    def field_weights(self) -> Sequence[float]:
+        """Return one weight per field."""
+        if self.weights is not None:
+            return self.weights
+        fields = tuple(s.fields for s in serializers(self.fields, self.format, self.rows))
+        return (0.4, 0.6) if fields == TITLE_AND_ALL else [1.0] * len(fields)
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Index every field of every table."""
+        self._start(corpus)
+        if self.backend == "bm25s":
+            self._use(self._built(corpus))
+        else:
+            self._count_for_rank_bm25(corpus)
+
+    def _start(self, corpus: Corpus) -> None:
+        self._ids = corpus.ids
+        self._analyzer = self._analyzer_of(languages_in(corpus, self.language))
+
+    def _analyzer_of(self, languages: Sequence[Language]) -> Analyzer:
+        return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, languages)
 
     def _built(self, corpus: Corpus) -> Postings:
         write = serializers(self.fields, self.format, self.rows)
         texts = ([serializer(table) for serializer in write] for table in corpus)
         workers = n_processors() if len(corpus) >= _MANY and n_processors() > 1 else 0
-        log = self._log
-        least = None if log is None else partial(log.least_counts, terms_of=self._analyzer)
         weights = self.field_weights()
         formula = Formula(self.method or "lucene", self.k1, self.b, self.delta, weights)
-        return Postings.of_texts(texts, self._analyzer, formula, workers, least)
+        return Postings.of_texts(texts, self._analyzer, formula, workers)
 
-    def embed_corpus(self, corpus: Corpus) -> None:
-        """Index every field of every table."""
-        if self.backend == "bm25s":
-            super().embed_corpus(corpus)
-            return
+    def _use(self, postings: Postings) -> None:
+        self._postings = postings
+        self._numbers = TermNumbers(self._analyzer, postings.vocabulary, fixed=True)
+
+    def _count_for_rank_bm25(self, corpus: Corpus) -> None:
         try:
             import rank_bm25
         except ImportError as error:
             raise MissingExtraError("rank-bm25", "rank-bm25", "bm25:backend=rank-bm25") from error
-        self._start(corpus)
         method = self.method or "okapi"
         model = getattr(rank_bm25, _RANK_BM25[method])
         parameters = {"k1": self.k1, "b": self.b}
@@ -241,10 +166,20 @@ class BM25(_Fielded):
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""
-        if self.backend == "bm25s":
-            return super().retrieve_batch(queries, top_k)
-        scores = (self._rank_bm25_scores(self._analyzer(query)) for query in queries)
-        return Ranked(self._ids, *stacked([positive_best(row[None], top_k) for row in scores]))
+        if self.backend != "bm25s":
+            scores = (self._rank_bm25_scores(self._analyzer(query)) for query in queries)
+            return Ranked(self._ids, *stacked([positive_best(row[None], top_k) for row in scores]))
+        postings = self._postings
+        numbers = [self._numbers.of_text(query) for query in queries]
+        if self.unique_terms:
+            numbers = [list(dict.fromkeys(of_query)) for of_query in numbers]
+        terms = postings.numbered(numbers)
+        if not np.diff(terms.indptr).all():  # of some queries no term is known
+            stems = map(self._analyzer, queries)
+            words = [distinct(text) if self.unique_terms else text for text in stems]
+            terms = postings.queries([known_or_alike(w, postings.vocabulary) for w in words])
+        offsets = terms @ postings.absent if postings.absent.any() else None
+        return rank_product(terms, postings.shards, self._ids, top_k, offsets)
 
     def _rank_bm25_scores(self, query: list[str]) -> NDArray[np.float64]:
         """Return the weighted sum, 0 for tables that share no term (``plus`` scores those too)."""
@@ -259,71 +194,9 @@ class BM25(_Fielded):
         """Write the index of bm25s."""
         if self.backend != "bm25s":
             raise NotImplementedError
-        super().save(folder)
+        self._postings.save(folder)
 
-
-@dataclass(eq=False, repr=False)
-class BM25F(_Fielded):
-    """BM25 over fields whose term frequencies are added up before they saturate.
-
-    A term that is in several fields counts as one term that is more frequent, where ``bm25`` adds
-    up the fields' scores and so counts it several times. Weights, ``k1`` and ``b`` were chosen on
-    the validation splits of FeTaQA and TabFact.
-
-    Args:
-        fields: one list of parts for one field, a list of lists for several.
-        weights: one weight per field; default: (8, 4, 4, 1) for the default fields, else 1 each.
-        rows: as for ``bm25``, and so are ``format``, ``tokens``, ``fold``, ``stopwords``,
-            ``stemmer``, ``language`` and ``unique_terms``.
-        k1: saturation of the weighted term frequency.
-        b: strength of length normalisation: one for all fields, or one a field.
-
-    Raises:
-        ConfigError: weights or ``b`` do not fit the fields, or are out of range.
-    """
-
-    default_weights = EACH_PART, (8.0, 4.0, 4.0, 1.0)
-
-    fields: Fields = EACH_PART
-    weights: Sequence[float] | None = None
-    rows: RowLimit = "auto"
-    format: Format = "text"
-    k1: float = 1.0
-    b: float | Sequence[float] = 0.75
-    tokens: str = WORDS
-    fold: bool = True
-    stopwords: StopWords = "en_plus"
-    stemmer: Stemming = "english"
-    language: AnyLanguage = "auto"
-    unique_terms: bool = True
-
-    def __post_init__(self) -> None:
-        self._check()
-        if not 0 <= self.k1 < float("inf"):
-            raise ConfigError(f"k1={self.k1}: k1 is at least 0")
-        n = len(self.field_weights())
-        if len(self._field_b()) != n:
-            raise ConfigError(f"b={self.b!r}: {n} fields need one number, or {n}")
-        if not all(0 <= value <= 1 for value in self._field_b()):
-            raise ConfigError(f"b={self.b!r}: b is from 0 to 1")
-
-    def _field_b(self) -> Sequence[float]:
-        if isinstance(self.b, int | float):
-            return [self.b] * len(self.field_weights())
-        return self.b
-
-    def _built(self, corpus: Corpus) -> Postings:
-        weights = tuple(self.field_weights())
-        formula = FieldsCombined(self.k1, tuple(self._field_b()), weights)
-        return Postings.build(self._tokens(corpus, weights), formula)
-
-    def _tokens(self, corpus: Corpus, weights: Sequence[float]) -> Iterator[list[list[str]]]:
-        """Yield the tokens of the fields; as a last field each term of the table once.
-
-        In how many tables that field has a term is in how many tables the term is.
-        """
-        write = serializers(self.fields, self.format, self.rows)
-        for table in corpus:
-            fields = [self._analyzer(serializer(table)) for serializer in write]
-            counted = (tokens for tokens, weight in zip(fields, weights, strict=True) if weight)
-            yield [*fields, distinct(token for tokens in counted for token in tokens)]
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read the files of ``save``; the weights stay on disk until they are used."""
+        self._start(corpus)
+        self._use(Postings.load(folder))

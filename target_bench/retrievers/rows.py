@@ -25,7 +25,6 @@ from target_bench.data.languages import AnyLanguage
 from target_bench.data.row_chunks import RowChunks
 from target_bench.data.table_text import Serializer, languages_in
 from target_bench.models.encoders.retriever_encoding import Encoding
-from target_bench.search.lexical.question_log import QuestionLog
 from target_bench.search.lexical.table_evidence import KINDS, Evidence
 from target_bench.search.nested import BatchRetriever
 
@@ -66,11 +65,9 @@ class Rows(BatchRetriever):
             table and the first 1,000 of a table in a database.
         language: whose stop words and stemmer are used; ``auto`` tells it from the tables. Numbers
             are spelled out in English alone.
-        log: a file of users' questions, as for ``bm25``.
 
     Raises:
-        ConfigError: an unknown kind, a weight that is not a number from 0, or a log that cannot be
-            read.
+        ConfigError: an unknown kind, or a weight that is not a number from 0.
     """
 
     packages = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
@@ -80,10 +77,8 @@ class Rows(BatchRetriever):
     weights: Mapping[str, float] | None = None
     rows: RowLimit = "auto"
     language: AnyLanguage = "auto"
-    log: str | None = None
 
     def __post_init__(self) -> None:
-        self._log = None if self.log is None else QuestionLog(self.log)
         Serializer(("rows",), rows=self.rows)
         for kind, weight in (self.weights or {}).items():
             if kind not in KINDS:
@@ -93,16 +88,11 @@ class Rows(BatchRetriever):
             if not 0 <= weight < float("inf"):
                 raise ConfigError(f"weights={self.weights!r}: a weight is a number from 0")
 
-    def config(self) -> Mapping[str, Any]:
-        """Return the settings, with the content of the log in place of its path."""
-        settings = super().config()
-        return settings if self._log is None else {**settings, "log": self._log.revision}
-
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index all tables and their rows."""
         self._ids = corpus.ids
         languages = languages_in(corpus, self.language)
-        self._evidence = Evidence.build(corpus, self.rows, languages, self._log)
+        self._evidence = Evidence.build(corpus, self.rows, languages)
 
     def save(self, folder: Path) -> None:
         """Write the index."""
@@ -113,7 +103,7 @@ class Rows(BatchRetriever):
         """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
         self._ids = corpus.ids
         languages = languages_in(corpus, self.language)
-        self._evidence = Evidence.load(folder / "evidence", languages, self._log)
+        self._evidence = Evidence.load(folder / "evidence", languages)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""
@@ -156,7 +146,6 @@ class Best(Rows):
         rows: as for ``rows``; of the text that is encoded, too.
         cache: keep embeddings on disk, and look there first.
         language: as for ``rows``.
-        log: as for ``rows``.
 
     Raises:
         ConfigError: the encoder cannot be built, or a setting is invalid.

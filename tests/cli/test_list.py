@@ -16,8 +16,8 @@ KINDS: list[tuple[str, registry.Kind]] = [
     ("encoders", "encoder"),
     ("indexes", "index"),
 ]
-OPTIONAL = {"bm25", "bm25f"}
-"""Plug-ins of which one setting needs an extra, or whose file has such a one."""
+OPTIONAL = {"bm25"}
+"""Plug-ins of which one setting needs an extra."""
 
 
 @pytest.mark.parametrize(("what", "kind"), KINDS)

@@ -89,7 +89,7 @@ def test_english_is_what_it_was(text: str, name: StopWords, fold: bool) -> None:
     assert Analyzer(WORDS, fold, name, "english", ["en"])(text) == plain(text)
 
 
-@pytest.mark.parametrize("name", ["bm25", "bm25f", "tfidf", "lsa", "rows"])
+@pytest.mark.parametrize("name", ["bm25", "tfidf", "lsa", "rows"])
 def test_retrievers_read_the_language_of_their_tables(name: str) -> None:
     """``Fluss`` is a form of ``Flüsse`` in German and not in English, ``die`` a word in English."""
     corpus = tables()
@@ -137,7 +137,7 @@ def test_tables_of_several_languages_name_theirs(tmp_path: Path) -> None:
     assert list(with_languages(mixed()[:2])) == mixed()[:2]
 
 
-@pytest.mark.parametrize("name", ["bm25", "bm25f", f"tfidf:{WITH_STEMS}", "rows"])
+@pytest.mark.parametrize("name", ["bm25", f"tfidf:{WITH_STEMS}", "rows"])
 def test_words_of_several_languages_are_stemmed_and_stop(name: str) -> None:
     corpus = MemoryCorpus(with_languages(mixed()))
     retriever = create("retriever", name)

@@ -32,13 +32,6 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
             "rows=-1": "rows=-1",
             "format=xml": "format",
         },
-        "bm25f": {
-            "weights=[1]": "4 fields need 4 weights",
-            "weights=[1,1,1,-1]": "a weight is a number from 0",
-            "b=[0.5]": "4 fields need one number, or 4",
-            "b=1.5": "b is from 0 to 1",
-            "k1=-1": "k1 is at least 0",
-        },
         "best": {
             f"{WORDS},cosine=.inf": "cosine=inf",
             f"{WORDS},chunk=0": "chunk=0: at least 1",

@@ -24,7 +24,6 @@ SPECS = (
     "lsa:dims=3,seed=1",
     "random",
     "random:seed=3",
-    "bm25f",
     f"dense:encoder={ENCODER}",
     f"hybrid:retrievers=[bm25,'dense:encoder={ENCODER}']",
     "chunks:rows=1",

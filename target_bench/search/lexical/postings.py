@@ -7,12 +7,12 @@ tables at a time.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,26 +105,12 @@ class Formula:
         return weigh, absent
 
 
-LeastCounts = Callable[[Mapping[str, int], int], Ints]
-"""(vocabulary, number of tables) -> in how many tables each term is taken to be, at least."""
-
 Weigher = Callable[[Ints, Sequence[Ints], Sequence[Ints]], Floats]
 """Turns counts into weights.
 
 (n,) numbers of terms in tables, for each field (n,) how often it has the term and (n,) how many
 tokens it has -> (n,) weights.
 """
-
-
-class Weighing(Protocol):
-    """Weighting of terms in tables."""
-
-    @property
-    def n_fields(self) -> int:
-        """Number of fields of a table."""
-
-    def weigher(self, corpus: CorpusStatistics) -> tuple[Weigher, Floats]:
-        """Return what weighs the terms of a corpus, and ``Postings.absent``."""
 
 
 class Postings:
@@ -145,15 +131,13 @@ class Postings:
     def build(
         cls,
         tables: Iterable[Sequence[Sequence[str]]],
-        formula: Weighing,
-        least_counts: LeastCounts | None = None,
+        formula: Formula,
     ) -> "Postings":
         """Index tables.
 
         Args:
             tables: for each table the tokens of its fields.
             formula: how to weigh them.
-            least_counts: corrects in how many tables terms are; default: nothing is corrected.
         """
         vocabulary: dict[str, int] = defaultdict(count().__next__)
         number = vocabulary.__getitem__
@@ -168,16 +152,15 @@ class Postings:
                 terms, lengths = array("i"), array("i")
         if lengths:
             counter.add(np.array(terms), np.array(lengths), len(vocabulary))
-        return cls._weighed(dict(vocabulary), counter, formula, least_counts)
+        return cls._weighed(dict(vocabulary), counter, formula)
 
     @classmethod
     def of_texts(
         cls,
         tables: Iterable[Sequence[str]],
         analyzer: Analyzer,
-        formula: Weighing,
+        formula: Formula,
         workers: int = 0,
-        least_counts: LeastCounts | None = None,
     ) -> "Postings":
         """Index tables, as ``build`` does.
 
@@ -187,7 +170,6 @@ class Postings:
             formula: how to weigh them.
             workers: how many processes read the texts; 0 reads them in this one. The index is the
                 same.
-            least_counts: as for ``build``.
 
         Raises:
             StoreError: a process has ended.
@@ -196,21 +178,11 @@ class Postings:
         counter = Counter(formula.n_fields)
         for terms, lengths in _read(_pieces(tables), analyzer, vocabulary, workers):
             counter.add(terms, lengths, len(vocabulary))
-        return cls._weighed(vocabulary, counter, formula, least_counts)
+        return cls._weighed(vocabulary, counter, formula)
 
     @classmethod
-    def _weighed(
-        cls,
-        vocabulary: dict[str, int],
-        counter: Counter,
-        formula: Weighing,
-        least_counts: LeastCounts | None,
-    ) -> "Postings":
+    def _weighed(cls, vocabulary: dict[str, int], counter: Counter, formula: Formula) -> "Postings":
         corpus = counter.statistics(len(vocabulary))
-        if least_counts is not None:
-            least = least_counts(vocabulary, corpus.n_tables)
-            frequencies = [np.maximum(of_field, least) for of_field in corpus.frequencies]
-            corpus = replace(corpus, frequencies=frequencies)
         weigh, absent = formula.weigher(corpus)
         # A comprehension would hold the counts of a shard while the next one is put in order.
         shards = list(map(partial(_weights, weigh), counter.shards(len(vocabulary))))
@@ -298,50 +270,3 @@ def _weights(weigher: Weigher, shard: TermCounts) -> Any:
     if not data.all():
         matrix.eliminate_zeros()
     return matrix
-
-
-@dataclass(frozen=True, slots=True)
-class FieldsCombined:
-    """The parameters of BM25F, whose fields count together before a term's frequency saturates.
-
-    Robertson, Zaragoza and Taylor, CIKM 2004 (weights on term frequencies), with length
-    normalisation in each field as in Zaragoza et al., TREC-13; both in Robertson and Zaragoza 2009,
-    section 3.6:
-
-        tf(t, d) = sum over fields f of  w_f * tf(t, d, f) / (1 - b_f + b_f * |d_f| / average |f|)
-        score(q, d) = sum over terms t of q of  idf(t) * tf(t, d) / (k1 + tf(t, d))
-
-    with idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5)), n of N tables having the term in any field.
-
-    Attributes:
-        k1: saturation.
-        b: of each field.
-        field_weights: of each field.
-    """
-
-    k1: float
-    b: tuple[float, ...]
-    field_weights: tuple[float, ...]
-
-    @property
-    def n_fields(self) -> int:
-        """The fields, and one for the terms of all of them."""
-        return len(self.field_weights) + 1
-
-    def weigher(self, corpus: CorpusStatistics) -> tuple[Weigher, Floats]:
-        """Return what weighs the terms of a corpus, and ``Postings.absent``."""
-        n, n_tables = corpus.frequencies[-1], corpus.n_tables
-        idf = np.log1p((n_tables - n + 0.5) / (n + 0.5))
-
-        def weigh(terms: Ints, counts: Sequence[Ints], lengths: Sequence[Ints]) -> Floats:
-            total = np.zeros(len(terms))
-            fields = zip(self.field_weights, self.b, corpus.average_lengths, strict=False)
-            for field, (weight, b, average) in enumerate(fields):
-                has = np.flatnonzero(counts[field])
-                if len(has):
-                    length = 1 - b + b * (lengths[field][has] / average)
-                    total[has] += weight * (counts[field][has] / length)
-            weights = np.zeros(len(terms))
-            return np.divide(idf[terms] * total, self.k1 + total, out=weights, where=total > 0)
-
-        return weigh, np.zeros(corpus.n_terms)

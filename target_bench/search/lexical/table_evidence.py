@@ -8,7 +8,7 @@ have it, ln(1 + (N - n + 0.5) / (n + 0.5)).
 import re
 from array import array
 from collections.abc import Iterable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,6 @@ from target_bench.data.table_text import (
     first_rows,
 )
 from target_bench.search.lexical.postings import Formula, Postings
-from target_bench.search.lexical.question_log import QuestionLog
 
 Floats = NDArray[np.float64]
 Terms = frozenset[int]
@@ -129,7 +128,6 @@ class Evidence:
         rows: (terms, rows) ones; each table has at least one row.
         starts: the first row of each table.
         found_in: in how many tables each term is.
-        log: users' questions, by which terms that many of them have count little.
     """
 
     def __init__(
@@ -141,7 +139,6 @@ class Evidence:
         rows: Any,
         starts: NDArray[np.int64],
         found_in: NDArray[np.int64],
-        log: QuestionLog | None = None,
     ) -> None:
         self._texts = texts
         self._bm25 = bm25
@@ -152,11 +149,6 @@ class Evidence:
         self._found_in = found_in
         shards = bm25[1].shards
         counts = sum((np.diff(shard.indptr) for shard in shards), np.zeros(1, dtype=np.int64))
-        if log is not None:
-            least = log.least_counts(vocabulary, len(starts), self._terms)
-            found_in = np.maximum(found_in, least)
-            least = log.least_counts(bm25[1].vocabulary, len(starts), texts.words)
-            counts = np.maximum(counts, least)
         self._weights = _rarity(found_in, len(starts))
         self._word_weights = _rarity(counts, len(starts))
 
@@ -171,21 +163,19 @@ class Evidence:
         corpus: Corpus,
         rows: RowLimit,
         languages: Sequence[Language] = ("en",),
-        log: QuestionLog | None = None,
     ) -> "Evidence":
         """Read all tables."""
         texts = Texts(languages)
-        least = None if log is None else partial(log.least_counts, terms_of=texts.words)
         bm25 = []
         for fields in (("title", "section", "header"), ("title", "section", "header", "rows")):
             write = Serializer(fields, rows=rows)
             formula = Formula("lucene", k1=0.5, b=0.75, delta=0.5, field_weights=(1.0,))
             words = ([texts.words(write(table))] for table in corpus)
-            bm25.append(Postings.build(words, formula, least_counts=least))
+            bm25.append(Postings.build(words, formula))
         collected = _Collected(texts)
         for table in corpus:
             collected.add(table, rows)
-        return cls(texts, bm25, *collected.finished(), log)
+        return cls(texts, bm25, *collected.finished())
 
     def save(self, folder: Path) -> None:
         """Write everything into an empty folder."""
@@ -200,9 +190,7 @@ class Evidence:
         write_array(folder / "found_in.npy", self._found_in)
 
     @classmethod
-    def load(
-        cls, folder: Path, languages: Sequence[Language] = ("en",), log: QuestionLog | None = None
-    ) -> "Evidence":
+    def load(cls, folder: Path, languages: Sequence[Language] = ("en",)) -> "Evidence":
         """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
         return cls(
             Texts(languages),
@@ -212,7 +200,6 @@ class Evidence:
             read_sparse(folder, "rows"),
             np.array(read_array(folder / "starts.npy")),
             np.array(read_array(folder / "found_in.npy")),
-            log,
         )
 
     def features(self, queries: Sequence[str]) -> list[Floats]:
