@@ -6,9 +6,9 @@ http://localhost:8000/tables?question=Who+won+the+1998+World+Cup%3F
 
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, HTTPException
 
-from target_bench import TableSearch
+from target_bench import ConfigError, TableSearch
 
 # A corpus, a folder of files or a database; the index is saved, and loaded at the next start.
 search = TableSearch("mini", "bm25", indexes="indexes")
@@ -18,7 +18,11 @@ app = FastAPI()
 @app.get("/tables")
 def tables(question: str, k: int = 3) -> list[dict[str, Any]]:
     """Return the tables that answer a question, best first."""
-    return [{"id": hit.table.id.label, "score": hit.score} for hit in search.search(question, k=k)]
+    try:
+        hits = search.search(question, k=k)
+    except ConfigError as error:  # the question is empty, or k is not a number from 1
+        raise HTTPException(400, str(error)) from error
+    return [{"id": hit.table.id.label, "score": hit.score} for hit in hits]
 
 
 def in_langchain(question: str) -> list[str]:

@@ -3,7 +3,6 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import (
@@ -32,6 +31,7 @@ from target_bench.cli.command_line import (
 )
 from target_bench.cli.output import print_as
 from target_bench.cli.plugins import bounds_of
+from target_bench.cli.samples import sample_rows
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, unknown_name
 from target_bench.core.text_tables import (
@@ -256,35 +256,10 @@ def _corpus(name: str, split: str | None, data_dir: Path | None, verbose: bool) 
 
 def _print_sample(table: "Table", what: str) -> None:
     """Print the first rows of a table, and as many of its columns as there is room for."""
-    from rich.cells import cell_len
-
-    from target_bench.data.table_text import cell_text
-
-    rows = [[_clipped(cell_text(cell)) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
-    header = [_clipped(name) for name in table.header]
-    widths = [max(map(cell_len, cells)) + 2 for cells in zip(header, *rows, strict=True)]
-    room = terminal_width() or _PAGE
-    n = max(1, sum(width - 1 <= room for width in accumulate(widths)))
     parts = [str(table.context.get(key) or "") for key in ("title", "section_title")]
     is_path = parts[0].replace(" ", "") == table.id.table_id.replace(" ", "")
     title = " / ".join(filter(None, [f"{what} {table.id.label}", *parts[is_path:]]))
-    columns = [Column(name) for name in header[:n]]
-    print_tables(TextTable(columns, [row[:n] for row in rows], title))
-    if len(table.rows) > _SAMPLE_ROWS:
-        say_wrapped(counted(len(table.rows) - _SAMPLE_ROWS, "more row"), "  ")
-    if left := header[n:]:
-        names = ", ".join([*left[:_COLUMN_NAMES], *["..."] * (len(left) > _COLUMN_NAMES)])
-        say_wrapped(f"{counted(len(left), 'more column')}: {names}", "  ")
-
-
-_PAGE = 100  # columns of a text that is not printed on a terminal
-_CELL = 32  # characters of a cell of a sample that are shown
-_COLUMN_NAMES = 8  # columns that are left out of a sample and named
-
-
-def _clipped(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
+    print_tables(sample_rows(table, range(min(_SAMPLE_ROWS, len(table.rows))), title))
 
 
 def _task(name: str) -> Description:

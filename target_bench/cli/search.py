@@ -1,6 +1,7 @@
 """``target-bench search``: one question, the tables found, in the terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,10 +22,10 @@ from target_bench.cli.command_line import (
     option,
 )
 from target_bench.cli.output import print_as, say_notes
+from target_bench.cli.samples import LONGEST_CELL, cut_text, sample_rows
 from target_bench.core.text_tables import (
     Column,
     TextTable,
-    counted,
     print_tables,
     say,
 )
@@ -59,6 +60,9 @@ def search(
     skip_bad: SkipBad = False,
     yes: Yes = False,
     notes: Notes = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print whole cells and all columns.")
+    ] = False,
     as_json: AsJson = False,
     printed_as: PrintedAs = "text",
 ) -> None:
@@ -81,7 +85,7 @@ def search(
     if as_json or printed_as != "text":
         document = {name: [_record(hit, match) for hit in hits] for name, hits in rankings.items()}
         records = [{"retriever": name, **hit} for name, hits in document.items() for hit in hits]
-        tables = [_ranking(name, hits, match) for name, hits in rankings.items()]
+        tables = [_ranking(name, hits, match, full) for name, hits in rankings.items()]
         print_as("json" if as_json else printed_as, document, records, tables)
         return
     say_notes(dataset.notes, notes, corpus)
@@ -89,10 +93,10 @@ def search(
         say("No table was found.")
         return
     (first, *others) = rankings.items()
-    print_tables(_side_by_side(rankings) if others else _ranking(*first, match))
+    print_tables(_side_by_side(rankings) if others else _ranking(*first, match, full))
     best = next(hits[0] for hits in rankings.values() if hits)
     say("")
-    print_tables(_sample(best, match))
+    print_tables(_sample(best, match, full))
 
 
 def _record(hit: "Hit", match: "Callable[[Table], list[Match]]") -> Mapping[str, object]:
@@ -115,10 +119,10 @@ def _record(hit: "Hit", match: "Callable[[Table], list[Match]]") -> Mapping[str,
 
 
 def _ranking(
-    name: str, hits: Sequence["Hit"], match: "Callable[[Table], list[Match]]"
+    name: str, hits: Sequence["Hit"], match: "Callable[[Table], list[Match]]", full: bool
 ) -> TextTable:
     rows = [
-        [str(hit.rank), _score(hit.score), _label(hit), _matching_cells(hit.table, match)]
+        [str(hit.rank), _score(hit.score), _label(hit), _matching_cells(hit.table, match, full)]
         for hit in hits
     ]
     columns = [
@@ -134,13 +138,17 @@ def _label(hit: "Hit") -> str:
     return hit.file or hit.table.id.label
 
 
-def _matching_cells(table: "Table", match: "Callable[[Table], list[Match]]") -> str:
+def _matching_cells(table: "Table", match: "Callable[[Table], list[Match]]", full: bool) -> str:
     """Return the cells of the best row that hold words of the question, with their columns."""
     from target_bench.data.table_text import cell_text
 
     for row, columns in match(table)[:1]:
-        cells = (f"{table.header[j]}: {cell_text(table.rows[row][j])}" for j in columns)
-        return ", ".join(cells)
+        most = None if full else LONGEST_CELL
+        cells = (
+            f"{cut_text(table.header[j], most)}: {cut_text(cell_text(table.rows[row][j]), most)}"
+            for j in columns
+        )
+        return cut_text(", ".join(cells), None if full else 2 * LONGEST_CELL)
     return ""
 
 
@@ -157,16 +165,13 @@ def _side_by_side(rankings: Mapping[str, Sequence["Hit"]]) -> TextTable:
     return TextTable([Column("rank", right=True), *map(Column, rankings)], rows)
 
 
-def _sample(hit: "Hit", match: "Callable[[Table], list[Match]]") -> TextTable:
+def _sample(hit: "Hit", match: "Callable[[Table], list[Match]]", full: bool) -> TextTable:
     """Return the rows that match, or the first ones where none does (a title may)."""
-    from target_bench.data.table_text import cell_text
-
-    table = hit.table
-    numbers = [row for row, _ in match(table)]
-    what = "rows that match best" if numbers else "first rows"
-    numbers = numbers or list(range(min(3, len(table.rows))))
-    rows = [[str(i + 1), *map(cell_text, table.rows[i])] for i in numbers]
-    more = len(table.rows) - len(rows)
-    note = f"{counted(more, 'more row')}" if more else None
-    columns = [Column("row", right=True), *(Column(name, prose=True) for name in table.header)]
-    return TextTable(columns, rows, f"{_label(hit)}: {what}", note=note)
+    matches = match(hit.table)
+    found = "rows that match best" if matches else "first rows"
+    numbers = [row for row, _ in matches] or range(min(3, len(hit.table.rows)))
+    matching = {column for _, columns in matches for column in columns}
+    table = sample_rows(hit.table, numbers, f"{_label(hit)}: {found}", matching, full)
+    columns = [Column("row", right=True), *table.columns]
+    rows = [[str(i + 1), *row] for i, row in zip(numbers, table.rows, strict=True)]
+    return replace(table, columns=columns, rows=rows)

@@ -113,6 +113,10 @@ class Table:
     context: Mapping[str, Any] = field(default_factory=dict)
     grid: CellGrid | None = None
 
+    def __repr__(self) -> str:
+        # All cells of a table would bury an error or a notebook.
+        return f"Table({self.id.label!r}, {len(self.header)} columns, {len(self.rows):,} rows)"
+
     def _repr_html_(self) -> str:
         from target_bench.core.html_view import table_html
 

@@ -205,14 +205,16 @@ class TableSearch:
         ]
 
     def as_langchain(
-        self, k: int = 10, serializer: "Serializer | None" = None
+        self, k: int = 10, serializer: "Serializer | None" = None, max_chars: int = 20_000
     ) -> "LangChainRetriever":
         """Return this search as a retriever of LangChain.
 
         Args:
             k: how many documents it returns.
             serializer: writes a table as the text of a document; default: title, section, header
-                and rows in Markdown, of tables in databases the first 1,000 rows.
+                and the first 1,000 rows in Markdown.
+            max_chars: the most characters of a document. A longer text is cut at the end of a line,
+                and its last line says so.
 
         Returns:
             A ``BaseRetriever``. The metadata of its documents are ``Hit.metadata()``.
@@ -227,7 +229,7 @@ class TableSearch:
             from langchain_core.retrievers import BaseRetriever
         except ImportError as error:
             raise MissingExtraError("langchain-core", "langchain", "as_langchain") from error
-        written, most = self._written(serializer), k
+        written, most = self._written(serializer, max_chars), k
 
         class LangChainTableSearch(BaseRetriever):
             k: int = most
@@ -241,13 +243,14 @@ class TableSearch:
         return LangChainTableSearch()
 
     def as_llama_index(
-        self, k: int = 10, serializer: "Serializer | None" = None
+        self, k: int = 10, serializer: "Serializer | None" = None, max_chars: int = 20_000
     ) -> "LlamaIndexRetriever":
         """Return this search as a retriever of LlamaIndex.
 
         Args:
             k: how many nodes it returns.
             serializer: as for ``as_langchain``.
+            max_chars: as for ``as_langchain``.
 
         Returns:
             A ``BaseRetriever``. The metadata of its nodes are ``Hit.metadata()``.
@@ -262,7 +265,7 @@ class TableSearch:
             from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
         except ImportError as error:
             raise MissingExtraError("llama-index-core", "llama-index", "as_llama_index") from error
-        written = self._written(serializer)
+        written = self._written(serializer, max_chars)
 
         def node(text: str, metadata: dict[str, Any]) -> TextNode:
             return TextNode(
@@ -284,14 +287,35 @@ class TableSearch:
 
         return LlamaIndexTableSearch()
 
-    def _written(self, serializer: "Serializer | None") -> Callable[[str, int], list[Written]]:
+    def _written(
+        self, serializer: "Serializer | None", max_chars: int
+    ) -> Callable[[str, int], list[Written]]:
         """Return a function from a question and k to the texts and metadata of tables."""
         from target_bench.data.table_text import Serializer
 
-        write = serializer or Serializer(format="markdown", rows="auto")
-        return lambda question, k: [
-            (write(hit.table), hit.metadata()) for hit in self.search(question, k)
-        ]
+        if (whole_number(max_chars) or 0) < 1:
+            raise ConfigError(f"max_chars should be a whole number from 1, not {max_chars!r}")
+        write = serializer or Serializer(format="markdown", rows=_ROWS_OF_A_DOCUMENT)
+
+        def documents(question: str, k: int) -> list[Written]:
+            return [
+                (_cut_document(write(hit.table), hit.table, max_chars), hit.metadata())
+                for hit in self.search(question, k)
+            ]
+
+        return documents
+
+
+_ROWS_OF_A_DOCUMENT = 1_000
+
+
+def _cut_document(text: str, table: Table, max_chars: int) -> str:
+    """Return a text of at most so many characters, whose last line says that it was cut."""
+    if len(text) <= max_chars:
+        return text
+    note = f"\n(cut after {max_chars:,} characters; the table has {len(table.rows):,} rows)"
+    cut = text[: max(0, max_chars - len(note))]
+    return (cut.rpartition("\n")[0] or cut) + note[-max_chars:]
 
 
 def _no_file(table_id: TableId) -> None:  # noqa: ARG001 (as for tables of a folder)

@@ -107,12 +107,11 @@ def test_a_wide_table_is_clipped_to_the_terminal(
 ) -> None:
     names = [f"column{i}" for i in range(40)]
     (tmp_path / "wide.csv").write_text(f"{','.join(names)}\n{','.join(['x' * 50] * 40)}\n" * 9)
-    monkeypatch.setattr("target_bench.cli.describe.terminal_width", lambda: 60)
+    monkeypatch.setattr("target_bench.cli.samples.terminal_width", lambda: 60)
     shown = inside.good("describe", "corpus", str(tmp_path)).split("\n\n")[-1].splitlines()
     assert max(map(len, shown[:-1])) <= 60
     assert shown[0].split() == names[:1]
-    assert "12 more rows" in shown
-    assert shown[-1].startswith("39 more columns: column1, column2, ")
+    assert shown[-1].startswith("12 more rows; 39 more columns: column1, column2")
 
 
 def test_the_file_and_the_rows_that_match_are_shown(tmp_path: Path, inside: Inside) -> None:
@@ -145,3 +144,25 @@ def test_a_retriever_that_is_paid_for_is_asked_on_consent(tmp_path: Path, inside
     assert "pass --yes to send them" in inside.bad(2, *words)
     agreed = inside(*words, "--yes")
     assert (agreed.code, "up to 2 texts" in agreed.err) == (0, True)
+
+
+def test_long_cells_and_many_columns_fit_one_screen(tmp_path: Path, inside: Inside) -> None:
+    """Also in a pipe; --full prints everything."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    note = "paid by Steel Supply " + "x" * 5_000
+    header = ["vendor", *(f"column_{i}" for i in range(120)), "remark"]
+    rows = [[f"Steel Supply {i}", *["1"] * 120, note] for i in range(200)]
+    for name in "abcdef":
+        text = "\n".join(",".join(row) for row in [header, *rows])
+        (lake / f"{name}.csv").write_text(text)
+    search = ("search", lake, "contact for vendor Steel Supply 12")
+    lines = inside.good(*search).splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 130
+    assert any("Steel Supply 12" in line for line in lines)
+    assert any("remark" in line for line in lines)  # a column that matches is shown
+    assert "more columns: column_" in lines[-1]
+    assert note in inside.good(*search, "--full")
+    described = inside.good("describe", "corpus", lake)
+    assert max(map(len, described.splitlines())) <= 130

@@ -42,6 +42,9 @@ def test_an_application() -> None:
     answer = TestClient(application["app"]).get("/tables", params={"question": question, "k": 2})
     ids = [table["id"] for table in answer.json()]
     assert ids == ["world-cup-1998-knockout", "world-cup-2010-knockout"]
+    assert (
+        TestClient(application["app"]).get("/tables", params={"question": " "}).status_code == 400
+    )
     for framework in ("in_langchain", "in_llama_index"):
         best, *others = application[framework](question)
         assert best.startswith("1998 FIFA World Cup\n")

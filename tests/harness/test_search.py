@@ -11,7 +11,8 @@ import pytest
 from target_bench.core.contract import RetrieverLike, retrieve
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.ranking import Ranking
-from target_bench.core.schema import Corpus, Query, TableId
+from target_bench.core.schema import Cell, Corpus, Query, Table, TableId
+from target_bench.data.tables import MemoryCorpus
 from target_bench.harness.search import TableSearch
 from target_bench.harness.target import TARGET
 from target_bench.retrievers.bm25 import BM25
@@ -108,3 +109,21 @@ def test_without_the_extra(package: str, method: str, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=f"{method} needs the package"):
         getattr(TableSearch("mini"), method)()
+
+
+def test_documents_and_hits_are_never_whole_lakes() -> None:
+    """An error, a notebook or a prompt would hold 300,000 rows."""
+    rows: list[list[Cell]] = [[f"chrome {i}", "shoes " * 40] for i in range(3_000)]
+    corpus = MemoryCorpus([Table(TableId("0", "weblog"), ["browser", "bought"], rows)])
+    (hit,) = (search := TableSearch(corpus)).search("chrome shoes")
+    assert len(repr(hit)) < 300
+    assert "Table('weblog', 2 columns, 3,000 rows)" in repr(hit)
+    pytest.importorskip("langchain_core")
+    (document,) = search.as_langchain().invoke("chrome shoes")
+    assert len(document.page_content) <= 20_000
+    last = document.page_content.splitlines()[-1]
+    assert last == "(cut after 20,000 characters; the table has 3,000 rows)"
+    (short,) = search.as_langchain(max_chars=500).invoke("chrome shoes")
+    assert len(short.page_content) <= 500
+    with pytest.raises(ConfigError, match="max_chars should be a whole number from 1, not 0"):
+        search.as_langchain(max_chars=0)
