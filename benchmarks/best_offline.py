@@ -23,12 +23,12 @@ from rich.table import Table
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from examples.training import overlap
 from target_bench import TARGET
 from target_bench.core.ranking import top_k
 from target_bench.core.schema import Dataset
 from target_bench.data.load import load
 from target_bench.data.tables import MemoryCorpus
-from target_bench.models import exposure
 from target_bench.retrievers.rows import WEIGHTS, Best
 from target_bench.search.lexical.table_evidence import KINDS
 
@@ -98,10 +98,10 @@ def _fit() -> None:
 
 def _clean(data: Dataset, scored: Sequence[Dataset]) -> Dataset:
     """A split without the questions and tables, copies included, that a scored split has."""
-    contents = exposure.contents_of(data)
-    gold = frozenset[str]().union(*(exposure.met(dataset).tables for dataset in scored))
+    contents = overlap.contents_of(data)
+    gold = frozenset[str]().union(*(overlap.met(dataset).tables for dataset in scored))
     tables = [t for t in data.corpus if contents[t.id] not in gold]
-    queries = exposure.apart(data, scored).queries
+    queries = overlap.apart(data, scored).queries
     print(
         f"{data.info.name} {data.split}: {len(data.corpus) - len(tables)} tables and "
         f"{len(data.queries) - len(queries)} questions are left out, a scored split has them"

@@ -25,10 +25,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from examples.training import overlap
 from target_bench import ConfigError, DataError, PromptOptions, Query, load
 from target_bench.core import registry
 from target_bench.data.tables import MemoryCorpus
-from target_bench.models import exposure
 from target_bench.models.chat_prompts import token_ids
 from target_bench.models.prompts.prompting import writer_of
 from target_bench.tables.answer_tables import FORMATS, TableFormat
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise ConfigError(f"-o {options.output}: holds something already")
     records = [record for path in options.files for record in read_records(path)]
     scored = [load(*named.rpartition(":")[::2]) for named in options.keep_out]
-    met = [exposure.met(exposed) for exposed in scored]
+    met = [overlap.met(exposed) for exposed in scored]
     questions = frozenset[str]().union(*(exposed.questions for exposed in met))
     tables = frozenset[str]().union(*(exposed.tables for exposed in met))
     tables |= {
@@ -79,12 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kept = [
         record
         for record in records
-        if exposure.words_hash(record["input"]) not in questions
+        if overlap.words_hash(record["input"]) not in questions
         and tables.isdisjoint(_contents([record["output"]], record["format"]))
     ]
     print(f"{len(kept):,} records; {len(records) - len(kept):,} overlap with what is kept out")
-    used = _train(options, kept)
-    exposure.record(options.output, _lines(used))
+    _train(options, kept)
 
 
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
@@ -119,15 +118,8 @@ def _contents(outputs: Iterable[str], table_format: TableFormat) -> frozenset[st
     return frozenset(digest.content.hex() for digest in corpus.digests)
 
 
-def _lines(records: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for record in records:
-        for content in sorted(_contents([record["output"]], record["format"])):
-            query = exposure.words_hash(record["input"])
-            yield {"use": "train", "query": query, "content": content}
-
-
-def _train(options: argparse.Namespace, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Train and save an adapter; return the records that are short enough."""
+def _train(options: argparse.Namespace, records: list[dict[str, Any]]) -> None:
+    """Train and save an adapter on the records that are short enough."""
     import torch
     from datasets import Dataset
     from peft import LoraConfig
@@ -214,7 +206,6 @@ def _train(options: argparse.Namespace, records: list[dict[str, Any]]) -> list[d
         best = min(losses, key=losses.__getitem__)
         print(f"step {best:,} of {steps:,} has the least loss on them, {losses[best]:.4f}")
     trainer.model.save_pretrained(str(options.output))
-    return kept
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from examples.training import overlap
 from target_bench import ConfigError, Dataset, Serializer, TableId, load
 from target_bench.core import registry
-from target_bench.models import exposure
 
 DEPTH = 50
 """Tables of each ranking among which hard negatives are looked for."""
@@ -19,12 +19,10 @@ class Pairs:
 
     Attributes:
         rows: ``anchor`` (a question), ``positive`` (a gold table as text), ``negative_1``, ...
-        lines: what the model will have met, for ``exposure.record``.
         left_out: how many questions overlap with what is kept out.
     """
 
     rows: list[dict[str, str]]
-    lines: list[dict[str, Any]]
     left_out: int
 
 
@@ -61,24 +59,24 @@ def training_pairs(
         ConfigError: no question is left, or a split is both trained on and kept out.
     """
     scored = [load(*named.rpartition(":")[::2]) for named in kept_out]
-    rows, lines, left_out = [], [], 0
+    rows: list[dict[str, str]] = []
+    left_out = 0
     for name in corpora:
         whole = load(name, split)
         if any((kept.info.name, kept.split) == (whole.info.name, whole.split) for kept in scored):
             raise ConfigError(f"{name} {split} is kept out, because it will be scored")
-        dataset = exposure.apart(whole, scored, shared_tables)
+        dataset = overlap.apart(whole, scored, shared_tables)
         left_out += len(whole.queries) - len(dataset.queries)
         dataset = replace(dataset, queries=dataset.queries[:limit])
-        avoided = frozenset[str]().union(*(exposure.met(kept).tables for kept in scored))
+        avoided = frozenset[str]().union(*(overlap.met(kept).tables for kept in scored))
         avoided = frozenset() if shared_tables else avoided
         rows += list(_rows(dataset, avoided, write, negatives, n_negatives, seed))
-        lines += list(exposure.lines_of(dataset))
     if not rows:
         raise ConfigError(
             f"no question is left: {left_out:,} overlap with {', '.join(kept_out)}. Where all "
             "splits ask about the same tables, --shared-tables keeps only their questions apart"
         )
-    return Pairs(rows, lines, left_out)
+    return Pairs(rows, left_out)
 
 
 def _rows(
@@ -89,7 +87,7 @@ def _rows(
     n: int,
     seed: int,
 ) -> Iterator[dict[str, str]]:
-    contents, corpus = exposure.contents_of(dataset), dataset.corpus
+    contents, corpus = overlap.contents_of(dataset), dataset.corpus
     rankings: Sequence[Any] = [()] * len(dataset.queries)
     if n:
         retriever = registry.create("retriever", negatives)

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from examples.training import overlap
 from target_bench import ConfigError, evaluate, load
-from target_bench.models import exposure
 from target_bench.models.set_sizes import shares
 
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     scored = [load(*named.rpartition(":")[::2]) for named in options.keep_out]
     whole = load(options.corpus, options.split)
-    dataset = exposure.apart(whole, scored, options.shared_tables)
+    dataset = overlap.apart(whole, scored, options.shared_tables)
     dataset = replace(dataset, queries=tuple(query for query in dataset.queries if query.gold))
     left_out = len(whole.queries) - len(dataset.queries)
     if not dataset.queries:

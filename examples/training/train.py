@@ -20,7 +20,6 @@ from typing import Any
 
 from examples.training.pairs import training_pairs
 from target_bench import ConfigError, Serializer, load
-from target_bench.models import exposure
 from target_bench.models.encoders.sentence_transformers import minilm_model
 
 
@@ -68,12 +67,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     print(f"{len(pairs.rows):,} pairs; {pairs.left_out:,} questions are left out")
     _train(options, pairs.rows, write)
-    lines = list(pairs.lines)
-    if options.validation_split:
-        for corpus in options.corpus:
-            lines += exposure.lines_of(load(corpus, options.validation_split), "validation")
-    base = options.base if Path(options.base).is_dir() else None
-    exposure.record(options.output, lines, base)
     how = {
         "dense": "dense:encoder='sentence-transformers:model={}'",
         "reranker": "rerank:model={}",

@@ -480,11 +480,6 @@ def _retrieval(query_id: str, ranking: Listed, corpus: Corpus) -> Retrieval:
     return Retrieval(query_id, tables, tuple(scores), resorted=resorted, tied=tied)
 
 
-def may_be_trained(plugin: object) -> bool:
-    """Return whether a plug-in, or a part of it, may have a folder of trained weights."""
-    return hasattr(plugin, "weights_folder") or bool(parts_of(plugin))
-
-
 def is_paid(plugin: object) -> bool:
     """Return whether a plug-in, or one that it is made of, may cost money."""
     return bool(getattr(plugin, "paid", False)) or any(map(is_paid, parts_of(plugin).values()))

@@ -105,11 +105,6 @@ class Transformers(Generator):
             raise ConfigError(f"adapter={folder}: there is no folder with {ADAPTER}")
         return settings | {"adapter": _hashes(folder)}
 
-    def weights_folder(self) -> Path | None:
-        """Return the folder of the adapter or of the model, or None for one of the hub."""
-        folder = Path(self.adapter or self.model)
-        return folder if folder.is_dir() else None
-
     def generate(self, request: GenerationRequest) -> Generation:
         """Return the answer to one request. For many, ``generate_many`` is faster."""
         return next(self.generate_many([request], Observer()))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,6 @@ class Rows(BatchRetriever):
     """
 
     packages = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
-    trained_on: ClassVar[tuple[str, ...]] = ("fetaqa:validation", "tabfact:validation")
     queries_at_once = 2048
 
     weights: Mapping[str, float] | None = None

@@ -8,7 +8,6 @@ import pytest
 from examples.struc_bench import instructions, tune
 from target_bench import ConfigError, DataError, PromptOptions, Query, evaluate
 from target_bench.core import registry
-from target_bench.models import exposure
 from target_bench.models.prompts.prompting import writer_of
 from tests.examples.tiny_llama import record, records, write_llama, write_records
 
@@ -141,7 +140,6 @@ def test_a_model_learns_to_write_tables(
     assert " of 48 has the least loss on them" in printed
     assert "31 records; 1 overlap with what is kept out" in printed, "it is answered with its table"
     assert "31 records, 0 are too long" in printed
-    assert len((out / exposure.FILE).read_text().splitlines()) == 31
     spec = f"transformers:model={base},max_new_tokens=24"
     with_it = f"{spec},adapter={out}"
     texts = []

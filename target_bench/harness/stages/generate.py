@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
-from target_bench.core import cache_use, contract
+from target_bench.core import cache_use
 from target_bench.core.contract import (
     Generator,
     ask_if_paid,
@@ -163,10 +163,6 @@ class GenerateStage(Stage):
         self.begin()
         self.repeat_notes()
         generator = self.spec.generator
-        if contract.may_be_trained(generator):
-            from target_bench.models import exposure
-
-            notes += exposure.notes(generator, self.dataset)
         self.report(notes)
         requests = (prompted.request for prompted in self._prompts(todo))
         ask_if_paid(

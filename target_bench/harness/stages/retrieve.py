@@ -204,10 +204,6 @@ class RetrieveStage(Stage):
             self._consent(retriever, len(dataset.corpus) + len(todo))
             parts = self._parts(retriever, todo)
             self.repeat_notes()
-            if contract.may_be_trained(retriever):
-                from target_bench.models import exposure
-
-                self.report(exposure.notes(retriever, dataset))
             self.report(_notes_on_distractors(retriever, dataset))
             done |= self._ranked(retriever, parts, append, len(done))
         if not timed:

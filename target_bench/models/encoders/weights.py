@@ -132,10 +132,6 @@ class LocalModel:
         """Return the model's name on the hub; a folder is identified by its ``revision``."""
         return {"name": self.weights.name if isinstance(self.weights, HubModel) else None}
 
-    def weights_folder(self) -> Path | None:
-        """Return the folder of the model, which may say what it was trained on."""
-        return self.weights if isinstance(self.weights, Path) else None
-
 
 def find(
     model: str, commit: str | None = None, cache: str | None = None, owner: str | None = None
