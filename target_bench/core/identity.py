@@ -3,7 +3,7 @@
 It is the name of the class, its settings, the content of the files that these name, and the code:
 a class of this package declares a ``VERSION``; of any other class the source files are hashed, its
 own and the local ones that it imports. Versions of packages are no part of it: a run records those
-that it used (``used_packages``), and a note says where they are others now.
+that it used (``used_packages``).
 """
 
 import ast
@@ -162,24 +162,6 @@ def used_packages(*plugins: object) -> dict[str, str]:
     versions = {name: installed_version(name) for name in names}
     installed = {name: version for name, version in versions.items() if version is not None}
     return {DISTRIBUTION: __version__, **installed}
-
-
-def package_changes(made_with: Mapping[str, str], installed: Mapping[str, str]) -> str | None:
-    """Return "made with ...; installed now: ..." where versions of packages differ, else None.
-
-    Args:
-        made_with: package -> version, as it was recorded (``used_packages``).
-        installed: package -> version now.
-    """
-    both = sorted(made_with.keys() & installed.keys())
-    changed = [name for name in both if made_with[name] != installed[name]]
-    if not changed:
-        return None
-    then, now = (
-        ", ".join(f"{name} {versions[name]}" for name in changed)
-        for versions in (made_with, installed)
-    )
-    return f"made with {then}; installed now: {now}"
 
 
 def _declared(plugin: object) -> Iterator[str]:

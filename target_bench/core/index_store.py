@@ -1,14 +1,12 @@
 """Saved indexes: written as a whole, and loaded only for the retriever and corpus they are of.
 
 A folder holds ``data/``, what the retriever's ``save`` wrote, and ``index.json``: retriever
-(class, settings, version or code), the packages that it used, fingerprint of the corpus, and
-SHA-256 of every file.
+(class, settings, version or code), fingerprint of the corpus, and SHA-256 of every file.
 It is made under another name and renamed when all of it is on disk.
 """
 
 import json
 import shutil
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,7 +23,7 @@ from target_bench.core.errors import (
     reason,
 )
 from target_bench.core.files import parse_json, sha256_of, sync
-from target_bench.core.identity import package_changes, plugin_identity, used_packages
+from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Corpus
 
 FORMAT = 5
@@ -65,7 +63,6 @@ def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
             save(data)
         with _storing(folder):
             files = sorted(path for path in data.rglob("*") if path.is_file())
-            record["packages"] = used_packages(retriever)
             record["files"] = {p.relative_to(data).as_posix(): sha256_of(p) for p in files}
             (whole / _INDEX).write_text(json.dumps(record, indent=2) + "\n", encoding="ascii")
             sync(whole)
@@ -124,12 +121,6 @@ def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
             "Load it for what it was saved for, or save a new index in another folder."
         )
     _check_files(folder, record)
-    changed = package_changes(record.get("packages", {}), used_packages(retriever))
-    if changed is not None:
-        warnings.warn(
-            f"{folder}: the index was {changed}. Should it not load, or rank otherwise, {_AGAIN}",
-            stacklevel=2,
-        )
     with _calling(retriever, "load", folder):
         load(folder / _DATA, corpus.handed_out())
 

@@ -229,11 +229,6 @@ def without_packages(signature: str) -> str:
     return _PACKAGE_VERSION.sub("", signature)
 
 
-def packages_in(signature: str) -> dict[str, str]:
-    """Return package -> version, of those that a signature names."""
-    return {name or "sacrebleu": version for name, version in _PACKAGE_VERSION.findall(signature)}
-
-
 ExamplesT = TypeVar("ExamplesT", contravariant=True)
 
 

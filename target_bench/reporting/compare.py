@@ -21,7 +21,7 @@ from target_bench.reporting.comparison import (
 )
 from target_bench.reporting.sample_files import on_common_samples, read_sample_files
 from target_bench.runs import slicing
-from target_bench.runs.differences import check_same_slices, labels, other_versions
+from target_bench.runs.differences import check_same_slices, labels
 from target_bench.runs.find import find, is_store, labelled
 from target_bench.runs.manifest import read_manifest
 from target_bench.runs.newest import BASELINE_OF_FOLDER, COMPARED, Shared, newest_runs
@@ -116,7 +116,6 @@ def compare(
 
     rows, n_tests = corrected(rows_of(compared), family)
     corrected_rows, _ = corrected(rows_of(again), again)
-    versions = other_versions(scored, compared)
     return Comparison(
         task=base.task,
         corpus=" + ".join([f"{base.corpus} {base.split}", *base.asked.distractors]),
@@ -129,7 +128,7 @@ def compare(
         rows=tuple(rows),
         notes=(
             *(*notes, *chosen, *left_out, *([f"{why}."] if why else [])),
-            *(*other_gold, *_unread(by_name), *([versions] if versions else [])),
+            *(*other_gold, *_unread(by_name)),
         ),
         specs={name: specs[name] for name in compared},
         corrections=base.corrections if again else "",

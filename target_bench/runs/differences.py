@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.metric import packages_in
 from target_bench.core.settings import written_settings
 from target_bench.runs.find import repeat_of
 from target_bench.runs.manifest import flat
 from target_bench.runs.result import Result
-from target_bench.runs.times import USED
 
 PLUGINS: Sequence[registry.Kind] = ("retriever", "generator", "task")
 """The plug-ins of a run that have settings of their own."""
@@ -197,27 +195,6 @@ def _ids_apart(runs: Sequence[Result]) -> list[str]:
     while len({run.id[:n] for run in runs}) < len({run.id for run in runs}):
         n += 1
     return [run.id[:n] for run in runs]
-
-
-def other_versions(runs: Sequence[Result], metrics: Sequence[str]) -> str | None:
-    """Return a note if runs were made or scored with different versions of packages, else None.
-
-    Args:
-        runs: the runs; each has all metrics.
-        metrics: whose signatures are looked at for packages.
-    """
-    versions: dict[str, dict[str, None]] = {}
-    for run in runs:
-        for part in {run.retrieval.folder: run.retrieval, run.folder: run}.values():
-            for name, version in part.manifest.environment.get(USED, {}).items():
-                versions.setdefault(name, {})[str(version)] = None
-        for metric in metrics:
-            for name, version in packages_in(run.scores[metric].signature).items():
-                versions.setdefault(name, {})[version] = None
-    different = [f"{name} {' and '.join(seen)}" for name, seen in versions.items() if len(seen) > 1]
-    if not different:
-        return None
-    return f"the runs were made with different versions of packages: {', '.join(different)}"
 
 
 def check_same_slices(runs: Sequence[Result], names: Sequence[str], metrics: Sequence[str]) -> None:

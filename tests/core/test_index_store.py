@@ -98,14 +98,10 @@ def test_another_corpus(saved: Path, action: Callable[..., None]) -> None:
     assert "corpus.tables: 8 there, 3 here" in message
 
 
-def test_other_code_is_refused_and_other_packages_are_named(saved: Path) -> None:
+def test_other_code_is_refused(saved: Path) -> None:
     record = json.loads((saved / "index.json").read_text())
     _edit(saved, retriever={**record["retriever"], "code": "before"})
     assert "retriever.code: 'before'" in _refused(load_index, Plain(), corpus(), saved)
-    _edit(saved, retriever=record["retriever"])
-    _edit(saved, packages={**record["packages"], "target-bench": "0.0.1"})
-    with pytest.warns(UserWarning, match=r"was made with target-bench 0\.0\.1; installed"):
-        load_index(Plain(), corpus(), saved)
 
 
 def _truncate(path: Path) -> None:

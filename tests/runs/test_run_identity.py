@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench import TARGET
+from target_bench import TARGET, evaluate
 from target_bench.core import registry
 from target_bench.core.contract import Retriever
 from target_bench.core.identity import code_hash, plugin_identity
@@ -184,3 +184,10 @@ def test_every_argument_that_changes_a_result_makes_another_run(tmp_path: Path) 
     keys = [key(**variant) for variant in variants]
     assert len(set(keys)) == len(variants)
     assert key() == key(on_error="record") == keys[0]
+
+
+def test_used_packages_are_recorded_and_no_part_of_the_identity(tmp_path: Path) -> None:
+    (run,) = evaluate("bm25", "mini", task="retrieval", limit=3, out=tmp_path)
+    used = run.manifest.environment["used_packages"]
+    assert used.keys() == {"target-bench", "bm25s", "PyStemmer", "numpy", "scipy", "py3langid"}
+    assert "numpy" not in str(run.manifest.identity.content)

@@ -143,7 +143,7 @@ class GenerateStage(Stage):
         store: Run,
     ) -> None:
         spec, dataset = plan.generator, experiment.dataset
-        super().__init__(store, dataset, experiment.observer, spec.label, spec.packages, "answers")
+        super().__init__(store, dataset, experiment.observer, spec.label, spec.packages)
         self.spec, self.prompter, self.depth = spec, plan.prompter, plan.depth
         self.retry_failed = experiment.options.retry_failed
         self.retrievals, self.confirm = retrievals, experiment.confirm
@@ -157,13 +157,11 @@ class GenerateStage(Stage):
             if query.id in stored and not self._asked_again(stored[query.id].generation)
         }
         todo = [query for query in self.dataset.queries if query.id not in done]
-        notes = self.note_versions(len(done) if todo else None)
         if not todo and self.store.manifest.seconds:
             return done, True
         self.begin()
         self.repeat_notes()
         generator = self.spec.generator
-        self.report(notes)
         requests = (prompted.request for prompted in self._prompts(todo))
         ask_if_paid(
             generator,

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from target_bench.core.identity import package_changes
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
 from target_bench.runs import times
@@ -19,7 +18,6 @@ class Stage:
         observer: gets progress and warnings.
         label: what works.
         packages: package -> version of those that it uses now.
-        what: what it makes, in the plural.
     """
 
     def __init__(
@@ -29,10 +27,9 @@ class Stage:
         observer: Observer,
         label: str,
         packages: Mapping[str, str],
-        what: str,
     ) -> None:
         self.store, self.dataset, self.observer = store, dataset, observer
-        self.label, self.packages, self.what = label, packages, what
+        self.label, self.packages = label, packages
 
     def begin(self, **more: Any) -> None:
         """Record with what the run begins, unless an earlier command began it."""
@@ -46,28 +43,6 @@ class Stage:
             started=times.now(),
             **more,
         )
-
-    def note_versions(self, n_done: int | None) -> list[str]:
-        """Say where the run was made, or begun, with other versions of packages than there are now.
-
-        Args:
-            n_done: how many queries are done, of a run that is gone on with; None: all, of which a
-                warning says so.
-
-        Returns:
-            A note to record, of a run that is gone on with.
-        """
-        earlier = self.store.manifest.environment.get(times.USED, {})
-        changed = package_changes(earlier, self.packages)
-        if changed is None:
-            return []
-        if n_done is not None:
-            return [f"from query {n_done + 1:,} on, with other packages: {changed}"]
-        self.observer.warning(
-            f"{self.label}: the {self.what} are reused; they were {changed}. To make them again, "
-            "name another --out folder"
-        )
-        return []
 
     def report(self, notes: Sequence[str]) -> None:
         """Say, and record, the notes that are not recorded yet."""

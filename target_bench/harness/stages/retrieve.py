@@ -154,7 +154,7 @@ class RetrieveStage(Stage):
     def __init__(self, experiment: Experiment, store: Run) -> None:
         spec, dataset = experiment.retriever, experiment.dataset
         assert spec is not None
-        super().__init__(store, dataset, experiment.observer, spec.label, spec.packages, "rankings")
+        super().__init__(store, dataset, experiment.observer, spec.label, spec.packages)
         self.spec, self.depth, self.options = spec, experiment.depth, experiment.options
         self.confirm, self.held = experiment.confirm, experiment.held
         self.load_seconds = experiment.loaded.seconds
@@ -186,9 +186,7 @@ class RetrieveStage(Stage):
         timed = self.options.latency == 0 or manifest.latency_ms is not None
         if not todo and timed and manifest.seconds:
             self.repeat_notes()
-            self.note_versions(None)
             return done, True
-        self.report(self.note_versions(len(done) if todo else None))
         distractors = tuple(map(_mixed_in, dataset.distractors))
         self.begin(data=dataset.info.source, distractors=distractors)
         # A folder that cannot be written is reported before the work.
