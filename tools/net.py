@@ -31,7 +31,7 @@ LEXICAL = ("bm25", "tfidf", "lsa", "rows", "random")
 MODELS = ("dense:encoder=minilm", "hybrid", "best", "rerank")
 SMALL = ("mini", "spider", "bird", "beaver", "infiagent")
 LARGE = (
-    *("ottqa", "fetaqa", "tabfact", "wtq", "infotabs", "infotabs:language=zh"),
+    *("ottqa", "fetaqa", "tabfact", "wtq"),
     *("rotowire", "wikitabletext", "spider2-lite"),
 )
 

@@ -41,7 +41,7 @@ _SECOND_PART = re.compile(rf":(?=({'|'.join(SETTINGS)})=)")
 class DistractorSpec:
     """Tables to mix in, as in ``ottqa:split=train,n=1000,seed=7``.
 
-    Other settings than those below are the corpus's own: ``infotabs:language=de,n=100``.
+    Other settings than those below are the corpus's own: ``./tables:encoding=cp1252,n=100``.
 
     By default near-copies of gold tables are left ``out`` of a corpus without questions, and not
     searched for in others.

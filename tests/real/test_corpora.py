@@ -50,10 +50,7 @@ def test_sizes(
                 "questions without a gold table that is here, which are not scored: 1 (bq396",
             ],
         ),
-        ("ehrsql", 27, 3_578, 5_528, []),
         ("wtq", 2_108, 4_344, 4_344, []),
-        ("infotabs", 2_719, 1_800, 1_800, []),
-        ("infotabs:language=af", 2_719, 1_800, 1_800, []),
     ],
 )
 def test_sizes_of_hard_corpora(
@@ -73,7 +70,6 @@ def test_sizes_of_hard_corpora(
     ("name", "labels"),
     [
         ("tabfact", {"True": 6_425, "False": 6_354}),
-        ("infotabs", dict.fromkeys(("True", "False", "Not Enough Information"), 600)),
     ],
 )
 def test_labels(name: str, labels: dict[str, int]) -> None:

@@ -45,11 +45,6 @@ BY_TITLE_AND_HEADER = "fields=[id,section,header]"
         ("fetaqa", "bm25", 0.9695, 6e-4),
         ("tabfact", "bm25", 0.9062, 6e-4),
         # benchmarks/retrievers.md
-        ("infotabs:language=zh", "bm25:language=en", 0.802, 6e-4),
-        ("infotabs:language=zh", "tfidf:language=en", 0.800, 6e-4),
-        ("infotabs:language=zh", "bm25", 0.808, 6e-4),
-        ("infotabs:language=de", "bm25:language=en", 0.895, 6e-4),
-        ("infotabs:language=de", "bm25", 0.909, 6e-4),
         # TARGET (2025) on OTT-QA validation, with the title and without it
         ("ottqa", f"bm25:{BY_TITLE_AND_HEADER},stemmer=none", 0.955, 0.02),
         ("ottqa", f"bm25:{BY_HEADER},stemmer=none", 0.443, 0.05),
@@ -72,7 +67,6 @@ def test_recall_at_10(
         ("beaver", (0.137, 0.562, 0.718)),
         ("spider2-lite", (0.136, 0.399, 0.479)),
         ("wtq", (0.424, 0.651, 0.714)),
-        ("infotabs", (0.797, 0.970, 0.973)),
         ("aitqa", (0.260, 0.773, 0.901)),
         pytest.param("infiagent", (0.097, 0.852, 0.949), marks=pytest.mark.slow),
     ],
