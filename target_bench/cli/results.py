@@ -96,9 +96,6 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
         known or systems, key=lambda result: spec_of(metric).merit(result.scores[metric].value)
     )
     yield _what_it_reaches(best, metric)
-    counts = best.answer_counts or best.counts
-    if counts.unanswerable:
-        yield f"No table answers {counted(counts.unanswerable, 'more question')}."
     golden = [result for result in results if result.reads_gold and metric in result.scores]
     values = {result.label: result.scores[metric].value for result in golden}
     above = upper_bounds(values, best.scores[metric].value, spec_of(metric))

@@ -43,7 +43,6 @@ METRIC_MODULES = (
     "target_bench.metrics.retrieval",
     "target_bench.metrics.text",
     "target_bench.metrics.denotation",
-    "target_bench.metrics.refusals",
     "target_bench.metrics.bertscore",
     "target_bench.models.bleurt",
     "target_bench.models.table_texts",

@@ -236,24 +236,17 @@ class Metric(ABC, Generic[ExamplesT]):
     """A metric over all queries of a run, which is more than the mean of a function of each.
 
     A metric reduces every query to a row of sufficient statistics; the score is a function of
-    their column sums, or of all rows. So means, pooled ratios, corpus-level scores such as BLEU and
-    areas under curves have the same kind of interval (``metrics.stats``), the same tests and the
-    same files.
+    their column sums. So means, pooled ratios and corpus-level scores such as BLEU have the same
+    kind of interval (``metrics.stats``), the same tests and the same files.
 
     Attributes:
         spec: its declaration.
-        of_rows: whether ``value`` is a function of all rows and not of their sums. A row of zeros
-            then counts for nothing, and swapping a row with another system's makes sense.
         reads_outputs: whether it reads what a system gave (``metric_function.Outputs``), and not
             the examples that a task makes of it.
-        of_unanswerable: whether it is over the queries that no table answers too, which other
-            metrics leave out.
     """
 
     spec: MetricSpec
-    of_rows: bool = False
     reads_outputs: bool = False
-    of_unanswerable: bool = False
 
     @property
     def name(self) -> str:
@@ -280,10 +273,7 @@ class Metric(ABC, Generic[ExamplesT]):
 
     @abstractmethod
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the metric from (..., m) sums of statistics, shape (...).
-
-        A metric ``of_rows`` gets (n, m) statistics themselves, and returns one number.
-        """
+        """Return the metric from (..., m) sums of statistics, shape (...)."""
 
     def counted(self, statistics: NDArray[np.float64]) -> int:
         """Return the number of queries that the metric is over. Default: all of them."""
@@ -292,9 +282,9 @@ class Metric(ABC, Generic[ExamplesT]):
     def per_query(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (n,) the value of each query alone, NaN where it has none.
 
-        Default: ``value`` of its row; NaN of a metric of rows.
+        Default: ``value`` of its row.
         """
-        return np.full(len(statistics), nan) if self.of_rows else self.value(statistics)
+        return self.value(statistics)
 
     def bounds(self, statistics: NDArray[np.float64]) -> tuple[float, float]:
         """Return the lowest and the highest value that the score can have.
@@ -316,16 +306,14 @@ class Metric(ABC, Generic[ExamplesT]):
         """Return (n,) the metric of (m,) sums without each of (n, m) rows, for the jackknife.
 
         Default: ``value`` of the differences. A metric that averages over what occurs among the
-        queries, such as labels, holds that fixed; one of rows reads these rows alone.
+        queries, such as labels, holds that fixed.
         """
-        if not self.of_rows:
-            return self.value(total - rows)
-        return np.array([self.value(np.delete(rows, i, axis=0)) for i in range(len(rows))])
+        return self.value(total - rows)
 
 
 def score_of(metric: Any, statistics: NDArray[np.float64]) -> float:
-    """Return a metric of (n, m) statistics: a function of them, or of their sums."""
-    return float(metric.value(statistics if metric.of_rows else statistics.sum(axis=0)))
+    """Return a metric of (n, m) statistics, a function of their sums."""
+    return float(metric.value(statistics.sum(axis=0)))
 
 
 def of_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -456,10 +444,9 @@ class _Denominators:
     __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return field name -> value; ``unlabelled`` and ``unanswerable`` only if there are any."""
+        """Return field name -> value; ``unlabelled`` only if there are any."""
         counts: dict[str, Any] = asdict(self)  # type: ignore[call-overload]  # the subclasses are
-        optional = ("unlabelled", "unanswerable")
-        return {name: n for name, n in counts.items() if n or name not in optional}
+        return {name: n for name, n in counts.items() if n or name != "unlabelled"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,7 +463,6 @@ class Counts(_Denominators):
         empty_queries: queries whose text is empty.
         tied: scored rankings in which tables of equal score were put in the order of the corpus.
         unlabelled: queries without gold tables, which are in no score.
-        unanswerable: queries that no table answers, which are in the scores of abstention alone.
     """
 
     asked: int
@@ -488,7 +474,6 @@ class Counts(_Denominators):
     empty_queries: int
     tied: int = 0
     unlabelled: int = 0
-    unanswerable: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,7 +494,6 @@ class AnswerCounts(_Denominators):
         cost: of all answers, in the currency of the price table; None without one.
         unlabelled: queries without a reference answer. They are in no score, unless no query has
             one and the task has metrics that need none.
-        unanswerable: queries that no table answers and the task scores as such.
     """
 
     asked: int
@@ -522,11 +506,9 @@ class AnswerCounts(_Denominators):
     output_tokens: int | None
     cost: float | None
     unlabelled: int = 0
-    unanswerable: int = 0
 
 
-# Synthetic questions are scored apart from those of people, those without an answer apart from the
-# others, and corrected gold beside the published
+# Synthetic questions are scored apart from those of people, and corrected gold beside the published
 
 
 class OnPart(Metric[Any]):
@@ -549,8 +531,6 @@ class OnPart(Metric[Any]):
     ) -> None:
         self.spec = metric.spec.over(metric.name + mark)
         self.reads_outputs = metric.reads_outputs
-        self.of_rows = metric.of_rows
-        self.of_unanswerable = metric.of_unanswerable
         self._metric = metric
         self._part = part
         self._mark, self._says = mark, says
@@ -576,7 +556,7 @@ class OnPart(Metric[Any]):
         return rows if self._part is None else np.where(self._part[:, None], rows, 0.0)
 
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the metric of sums of statistics, or of rows."""
+        """Return the metric of sums of statistics."""
         return self._metric.value(totals)
 
     def counted(self, statistics: NDArray[np.float64]) -> int:
@@ -603,16 +583,6 @@ class OnPart(Metric[Any]):
 def _in_part(statistics: NDArray[np.float64]) -> NDArray[np.bool_]:
     inside: NDArray[np.bool_] = np.asarray(statistics.any(axis=1), dtype=np.bool_)
     return inside
-
-
-def of_answerable(
-    metrics: Sequence[Metric[Any]], queries: Sequence[Query]
-) -> Sequence[Metric[Any]]:
-    """Return each metric over the queries that have an answer, but for metrics of abstention."""
-    answerable = np.array([not query.unanswerable for query in queries], dtype=np.bool_)
-    if answerable.all():
-        return metrics
-    return [metric if metric.of_unanswerable else OnPart(metric, answerable) for metric in metrics]
 
 
 def of_each_origin(

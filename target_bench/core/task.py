@@ -232,8 +232,6 @@ class Task(ABC, Generic[ExamplesT]):
             begins with a retriever.
         scores: what its metrics read, as their declarations name it: ``texts``, ``labels``,
             ``SQL``, ``rankings``, or a word of its own; "" where they are functions.
-        scores_unanswerable: whether it scores queries that no table answers; other tasks leave
-            them out.
         scores_unlabelled: whether it has metrics that need no reference: where no query has one,
             ``metrics`` gives those alone and all queries are scored.
         prompt: how it asks.
@@ -251,7 +249,6 @@ class Task(ABC, Generic[ExamplesT]):
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "retrieved"
     scores: ClassVar[str] = ""
-    scores_unanswerable: ClassVar[bool] = False
     scores_unlabelled: ClassVar[bool] = False
     prompt: PromptStyle = PromptStyle()
     judge: AnswerJudge | None = None
@@ -326,9 +323,7 @@ class Task(ABC, Generic[ExamplesT]):
 
 
 def has_reference(task: Task[Any], query: Query) -> bool:
-    """Return whether a query can be scored: it has gold tables, a reference, or no answer."""
-    if query.unanswerable:
-        return task.scores_unanswerable
+    """Return whether a query can be scored: it has gold tables, or a reference."""
     return bool(query.gold) if task.answer == "ranking" else any(query.answer)
 
 

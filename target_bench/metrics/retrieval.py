@@ -1,16 +1,13 @@
 """Metrics of rankings, each a ratio of two sums over queries.
 
-The rank at which a gold table stands decides every value; scores enter as confidences alone. A
-query that failed or got nothing counts with value 0, and is left out of ``set_size``. Besides the
-usual metrics there are those
+The rank at which a gold table stands decides every value. A query that failed or got nothing counts
+with value 0, and is left out of ``set_size``. Besides the usual metrics there are those
 
 * of databases, where the tables are in several;
 * of the set of tables that a retriever chose to return (by returning fewer than it was asked for),
   and of the columns in it;
 * of both parts, where passages of text complete tables: a query has in its metadata, as
   ``passages``, the gold tables that are passages, any of which will do;
-* of queries that no table answers, and of how well the scores of a ranking say that it is wrong
-  (``metrics.abstention``);
 * for pools: a query has in its metadata, as ``not_relevant``, the tables that people judged and
   found not relevant; with the gold tables these are all that were judged.
 
@@ -21,7 +18,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import nan
 from typing import Any, ClassVar
 
@@ -30,8 +26,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import RANKINGS, MetricDefinition, MetricSpec, by_name
-from target_bench.core.schema import Query, Retrieval, TableId
-from target_bench.metrics import abstention
+from target_bench.core.schema import Query, TableId
 from target_bench.metrics.means import Floats, RatioMetric, ratio
 
 Column = tuple[TableId, str]
@@ -128,8 +123,6 @@ MISSING = {
     "columns": "column_recall@k needs gold columns: use --task retrieval:columns=true",
     "pool": "judged@k and bpref need queries with not_relevant in their metadata",
     "passages": "recall[tables]@k and the like need queries that name their passages",
-    "abstention": "measures of abstention need --task retrieval:abstention=true, or queries that "
-    "are unanswerable",
 }
 """What may be judged besides -> what is said where it is not."""
 
@@ -237,25 +230,6 @@ def labelled_tables(query: Query) -> frozenset[TableId]:
         for name in refused
     )
     return frozenset([*query.gold, *named])
-
-
-def with_abstention(
-    judged: JudgedRankings, retrievals: Sequence[Retrieval], queries: Sequence[Query]
-) -> JudgedRankings:
-    """Return the same rankings, with what says when to trust them.
-
-    The part is (n,) which queries no table answers, (n,) which failed, and (n, 3) the confidences
-    of ``abstention.CONFIDENCES``.
-
-    Args:
-        judged: the rankings.
-        retrievals: the same rankings with their scores.
-        queries: the queries, in the same order.
-    """
-    unanswerable = np.array([query.unanswerable for query in queries], dtype=np.bool_)
-    failed = np.array([retrieval.error is not None for retrieval in retrievals], dtype=np.bool_)
-    known = [abstention.confidences(retrieval.scores[: judged.depth]) for retrieval in retrievals]
-    return judged.also("abstention", unanswerable, failed, _floats(known))
 
 
 def with_labels(
@@ -411,71 +385,6 @@ class MeanOverSome(RetrievalMetric):
         return RatioMetric.counted(self, statistics)
 
 
-class OfUnanswerable(MeanOverSome):
-    """A ratio over the queries with and without an answer: all that enter one of its sums."""
-
-    of_unanswerable = True
-    empty = 0.0
-
-    def per_query(self, statistics: Floats) -> Floats:
-        """Return (n,) the ratio of each query; NaN where it does not enter."""
-        return np.where(statistics[:, 1] > 0, self.value(statistics), np.nan)
-
-
-class AbstentionCurve(RetrievalMetric):
-    """The area under an abstention curve; (n, 3) statistics: 1, value, rank of the confidence."""
-
-    of_rows = True
-    of_unanswerable = True
-
-    def value(self, totals: Floats) -> Floats:
-        """Return the area of (n, 3) rows; NaN where all values are equal."""
-        rows = totals[totals[:, 0] > 0]
-        return abstention.nauc(rows[:, 2], rows[:, 1])
-
-    def weights(self, statistics: Floats) -> Floats:
-        """Return 1 for each query that counts."""
-        return statistics[:, 0]
-
-    def counted(self, statistics: Floats) -> int:
-        """Return the number of queries that count."""
-        return int(statistics[:, 0].sum())
-
-    def bounds(self, statistics: Floats) -> tuple[float, float]:
-        """Return the area of the worst order of the queries, and 1."""
-        values = statistics[statistics[:, 0] > 0, 1]
-        return float(np.nan_to_num(abstention.nauc(-values, values))), 1.0
-
-    def without(self, total: Floats, rows: Floats) -> Floats:  # noqa: ARG002 (the contract's)
-        """Return (n,) the areas without each of some rows."""
-        return abstention.nauc(rows[:, 2], rows[:, 1], leave_one_out=True)
-
-
-class FalseRetrieval(RetrievalMetric):
-    """1 less an area under a ROC curve; (n, 3) statistics: unanswerable, recall, confidence."""
-
-    of_rows = True
-    of_unanswerable = True
-
-    def value(self, totals: Floats) -> Floats:
-        """Return the chance of (n, 3) rows; NaN where there is no query of one kind."""
-        return abstention.chance_above(totals[:, 0] > 0, totals[:, 1], totals[:, 2])
-
-    def weights(self, statistics: Floats) -> Floats:
-        """Return the weight of each query among those of its kind."""
-        sums = statistics[:, :2].sum(axis=0)
-        weights: Floats = (statistics[:, :2] / np.where(sums > 0, sums, 1)).sum(axis=1)
-        return weights
-
-    def counted(self, statistics: Floats) -> int:
-        """Return the number of unanswerable queries, and of those that found a gold table."""
-        return int((statistics[:, :2] > 0).any(axis=1).sum())
-
-    def without(self, total: Floats, rows: Floats) -> Floats:  # noqa: ARG002 (the contract's)
-        """Return (n,) the chances without each of some rows."""
-        return abstention.chance_above(rows[:, 0] > 0, rows[:, 1], rows[:, 2], leave_one_out=True)
-
-
 def parse(name: str) -> RetrievalMetric:
     """Read the metric that prints as ``name``.
 
@@ -500,8 +409,6 @@ GROUPS = {
     "sets": "the setting sets=true of the task",
     "columns": "the setting columns=true of the task",
     "pools": "queries with judged tables that are not relevant (not_relevant)",
-    "unanswerable": "queries that no table answers",
-    "confidence": "queries that no table answers, or the setting abstention=true of the task",
 }
 """Metrics that are not of every corpus -> what they need first."""
 
@@ -779,70 +686,6 @@ def _bpref(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
     pooled = in_all >= 0
     return ratio(((1 - lost) * judged.matched).sum(axis=1) * pooled, judged.gold), _floats(pooled)
 
-
-def _chosen_none(judged: JudgedRankings) -> tuple[Floats, Floats]:
-    """Return (n,) for which queries no table was returned, and which have no answer, as 0 and 1."""
-    unanswerable, failed, _ = judged.part("abstention")
-    return _floats((judged.returned == 0) & ~failed), _floats(unanswerable)
-
-
-@_define("none_precision", "none P", OfUnanswerable, group="unanswerable", at_k=False)
-def _none_precision(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
-    """Unanswerable queries without a table returned / queries without a table returned."""
-    chosen, unanswerable = _chosen_none(judged)
-    return chosen * unanswerable, chosen
-
-
-@_define("none_recall", "none R", OfUnanswerable, group="unanswerable", at_k=False)
-def _none_recall(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
-    """Unanswerable queries without a table returned / unanswerable queries."""
-    chosen, unanswerable = _chosen_none(judged)
-    return chosen * unanswerable, unanswerable
-
-
-@_define("none_f1", "none F1", OfUnanswerable, group="unanswerable", at_k=False)
-def _none_f1(judged: JudgedRankings, _k: int) -> tuple[Floats, ...]:
-    """Harmonic mean of none_precision and none_recall."""
-    chosen, unanswerable = _chosen_none(judged)
-    return 2 * chosen * unanswerable, chosen + unanswerable
-
-
-@_define(
-    "false_retrieval",
-    "false",
-    FalseRetrieval,
-    description="of pairs of an unanswerable query and one with a gold table in the first k, the "
-    "share where the unanswerable one has the higher best score; weighted by recall@k (1 - ROC "
-    "AUC)",
-    group="unanswerable",
-    higher_is_better=False,
-)
-def _false_retrieval(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
-    unanswerable, failed, known = judged.part("abstention")
-    confidence = np.where(judged.returned > 0, known[:, 0], -np.inf)
-    confidence[failed] = np.inf  # a query that failed counts as wrong, whatever would be right
-    return _floats(unanswerable), _recall(judged, k), abstention.ranks(confidence)
-
-
-def _curve(values: Values, confidence: int, judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
-    known = judged.part("abstention")[2][:, confidence]
-    return np.ones(len(known)), values(judged, k), abstention.ranks(known)
-
-
-_CONFIDENCES = ("best score", "standard deviation of scores", "best score less the second best")
-for _name, _label, _values in (("recall", "R", _recall), ("ndcg", "nDCG", _ndcg)):
-    for _place, _confidence in enumerate(abstention.CONFIDENCES):
-        _define(
-            f"nauc_{_name}[{_confidence}]",
-            f"nAUC {_label} ({_confidence})",
-            AbstentionCurve,
-            group="confidence",
-            description=f"area under the abstention curve of {_name} by the "
-            f"{_CONFIDENCES[_place]}, 0 for chance, 1 at best",
-            source="Gisserot-Boukhlef et al. 2024; MTEB",
-            scale="unbounded",
-            highest=1.0,
-        )(partial(_curve, _values, _place))
 
 DEFINITIONS = by_name(*_DEFINED)
 """Every metric of rankings, in the order of lists."""

@@ -1,8 +1,8 @@
 """Intervals of scores and of differences, paired tests, effect sizes, and power.
 
 All work on sufficient statistics (``core.metric.Metric``): one row per query; the metric is a
-function of the column sums, or of the rows. So one rule serves means, pooled ratios, averages over
-labels, corpus scores such as BLEU and areas under curves.
+function of the column sums. So one rule serves means, pooled ratios, averages over labels and
+corpus scores such as BLEU.
 
 Intervals. A score has Wilson's score interval (Wilson 1927), with the effective number of queries
 in place of their number: the number of right-or-wrong queries whose share would vary as much as the
@@ -52,12 +52,8 @@ _CONSTANT = 1e-18  # a variance, as a share of the squared scale, that is roundi
 class Bounded(Protocol):
     """The parts of a ``Metric`` that an interval needs."""
 
-    @property
-    def of_rows(self) -> bool:
-        """Whether ``value`` is of rows."""
-
     def value(self, totals: Floats, /) -> Floats:
-        """Return (...) scores from (..., m) sums, or a score from (n, m) rows."""
+        """Return (...) scores from (..., m) sums."""
 
     def bounds(self, statistics: Floats, /) -> tuple[float, float]:
         """Return the lowest and the highest value that the score can have."""
@@ -256,7 +252,6 @@ def compare(
     value: Value = mean,
     resamples: int = RESAMPLES,
     seed: int = 0,
-    of_rows: bool = False,
 ) -> Paired:
     """Return difference and p-value of two systems.
 
@@ -266,17 +261,16 @@ def compare(
         value: (..., m) sums of statistics -> (...) scores.
         resamples: how many ways to swap are drawn at most.
         seed: of the random numbers.
-        of_rows: whether ``value`` is of (n, m) statistics, and not of sums.
 
     Raises:
         ValueError: the two are not of one shape, there is no query, the metric is over none of
             them, or no resample is wanted.
     """
     first, second = _checked(first, second, resamples)
-    observed = _difference(*_read(of_rows, first, second), value)
+    observed = _difference(first.sum(axis=0), second.sum(axis=0), value)
     if np.isnan(observed):
         raise ValueError("the metric is over no query")
-    return Paired(observed, *randomization_test(first, second, value, resamples, seed, of_rows))
+    return Paired(observed, *randomization_test(first, second, value, resamples, seed))
 
 
 def randomization_test(
@@ -285,7 +279,6 @@ def randomization_test(
     value: Value = mean,
     resamples: int = RESAMPLES,
     seed: int = 0,
-    of_rows: bool = False,
 ) -> tuple[float, bool]:
     """Return the p-value of the paired randomisation test; for means it flips signs of differences.
 
@@ -298,9 +291,9 @@ def randomization_test(
         p, and whether it is exact.
     """
     first, second = _checked(first, second, resamples)
-    whole = _read(of_rows, first, second)
+    whole = first.sum(axis=0), second.sum(axis=0)
     observed = abs(_difference(*whole, value)) - _tolerance(*whole, value)
-    n, differences_of = (_swaps_of_rows if of_rows else _swaps)(first, second, value)
+    n, differences_of = _swaps(first, second, value)
     exact = n < 63 and 2**n <= resamples
     extreme = known = 0
     for choice in _all_choices(n) if exact else _choices(n, resamples, seed):
@@ -322,25 +315,6 @@ def _swaps(
         return value(middle - half + moved) - value(middle + half - moved)
 
     return len(swapped), differences
-
-
-def _swaps_of_rows(
-    first: Floats, second: Floats, value: Value
-) -> tuple[int, Callable[[NDArray[np.uint8]], Floats]]:
-    """Do as ``_swaps`` for a metric of rows, whose order changes nothing either."""
-    apart = first - second
-    leading = apart[np.arange(len(apart)), (apart != 0).argmax(axis=1)]
-    low, high = np.where(leading[:, None] > 0, (second, first), (first, second))
-    order = np.lexsort((*np.hstack([low, high]).T[::-1], leading == 0))
-    low, high = low[order], high[order]
-    n = int(np.count_nonzero(leading))
-
-    def differences(choices: NDArray[np.uint8]) -> Floats:
-        kept = np.pad(choices.astype(np.bool_), ((0, 0), (0, len(low) - n)))[..., None]
-        pairs = ((np.where(k, low, high), np.where(k, high, low)) for k in kept)
-        return np.array([_difference(*pair, value) for pair in pairs])
-
-    return n, differences
 
 
 def randomization_tests(
@@ -457,11 +431,6 @@ def _checked(first: Floats, second: Floats, resamples: int) -> tuple[Floats, Flo
     if np.ndim(first) == 1:
         return of_mean(first), of_mean(second)
     return first, second
-
-
-def _read(of_rows: bool, first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return what a metric of rows, or of their sums, reads of two systems."""
-    return (first, second) if of_rows else (first.sum(axis=0), second.sum(axis=0))
 
 
 def _difference(first: Floats, second: Floats, value: Value) -> float:

@@ -406,10 +406,10 @@ def _difference(
     metric, mine, theirs = measured.metric, measured.statistics[mask], base.statistics[mask]
     if any(np.isnan(score_of(metric, statistics)) for statistics in (mine, theirs)):
         return None
-    paired = stats.compare(mine, theirs, metric.value, *draws, of_rows=metric.of_rows)
+    paired = stats.compare(mine, theirs, metric.value, *draws)
     low, high = stats.interval_of_difference(metric, mine, theirs)
     values = measured.values[mask], base.values[mask]
-    counts = (None, None, None) if metric.of_rows else stats.wins_ties_losses(*values)
+    counts = stats.wins_ties_losses(*values)
     wins, ties, losses = counts if spec.higher_is_better else reversed(counts)
     effect: list[float | None] = [None, None, None]
     if measured.is_mean and base.is_mean:
@@ -466,11 +466,8 @@ def _by_gold(
         mine, theirs = (run.measured(row.metric) for run in (runs[row.run], base))
         mask, spec = parts[row.slice], specs[row.metric]
         contested = mask & np.array(base.slices["contested"], dtype=np.bool_)
-        if mine.metric.of_rows:  # a query has no value of its own
-            differ = mask & (mine.statistics != theirs.statistics).any(axis=1)
-        else:
-            known = ~np.isnan([mine.values, theirs.values]).any(axis=0)
-            differ = mask & known & (mine.values != theirs.values)
+        known = ~np.isnan([mine.values, theirs.values]).any(axis=0)
+        differ = mask & known & (mine.values != theirs.values)
         yield ByGold(
             row.metric,
             row.slice,

@@ -305,13 +305,8 @@ class AveragedMetric:
 
     parts: Sequence[stats.Bounded]
 
-    @property
-    def of_rows(self) -> bool:
-        """See ``Metric.of_rows``."""
-        return self.parts[0].of_rows
-
     def value(self, totals: Floats) -> Floats:
-        """(..., m) sums of statistics, or (n, m) rows -> averages of scores."""
+        """(..., m) sums of statistics -> averages of scores."""
         return self._average("value", totals)
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:
@@ -371,7 +366,7 @@ def _tested(
     for i, ((metric, mine), e) in enumerate(zip(scores, estimates, strict=True)):
         difference = None
         if i != best:
-            paired = stats.compare(mine, theirs, metric.value, of_rows=metric.of_rows)
+            paired = stats.compare(mine, theirs, metric.value)
             bounds = stats.interval_of_difference(metric, mine, theirs)
             difference = DifferenceFromBest(paired.difference, *bounds, paired.p)
         tested.append(TestedScore(levels[i], e.value, e.low, e.high, difference))

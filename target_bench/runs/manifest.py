@@ -314,10 +314,7 @@ def queries_fingerprint(queries: Sequence[Query]) -> str:
     Rankings depend on these. Their scores read the database of a query too, and their slices its
     metadata; both are computed again whenever a ranking is reused.
     """
-    written: dict[str, list[Any]] = {
-        query.id: ["synthetic"] * query.synthetic + ["unanswerable"] * query.unanswerable
-        for query in queries
-    }
+    written: dict[str, list[Any]] = {query.id: ["synthetic"] * query.synthetic for query in queries}
     for query in queries:
         if GRADES in query.metadata:
             written[query.id].append(sorted(grades_of(query).items()))

@@ -441,8 +441,7 @@ class Result:
             raise ConfigError(self._no_metric(metric, self.scores) + elsewhere)
         score, statistics = self.scores[metric], self.statistics[metric]
         spec, known = spec_of(metric, score), named(metric)
-        is_part = "synthetic" in self.slices or "unanswerable" in self.denominators
-        if known is not None and (is_part or marks_of(metric)):
+        if known is not None and ("synthetic" in self.slices or marks_of(metric)):
             known = OnPart(known, mark=marks_of(metric))
         # A ratio of nothing may be 0 by itself, and is no score of a run over no query.
         summary = KnownMean(spec) if known is None or isnan(score.value) else known
@@ -1108,8 +1107,7 @@ def metrics_worth_a_column(
     built_in = {name: scores[name] for name in names if name not in own}
     if answered:
         twice = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
-        both = (part for name in twice for part in (name, f"{name}[none]"))
-        main = [name for name in both if name in built_in][:_IN_A_TABLE]
+        main = [name for name in twice if name in built_in][:_IN_A_TABLE]
     else:
         ranked = ranking_metrics(built_in) or table_metrics(built_in)
         recalls = [name for name in ranked if name.startswith("recall@")]
@@ -1118,17 +1116,14 @@ def metrics_worth_a_column(
         ends = [*of_people[:1], *of_people[1:][-1:], *synthetic[:1], *synthetic[1:][-1:]]
         at_k = [n for n in names if n.startswith(("column_recall@", "judged@"))]
         sets = [n for n in names if n in _OF_SETS or (n in at_k and not n.endswith(CORRECTED))]
-        # Both say much the same; nAUC alone is there where all questions have an answer.
-        confidence = "false_retrieval@" if "none_f1" in names else "nauc_recall[max]@"
-        at_one = ("recall[both]@", confidence)
-        sets += [n for n in names if n.startswith(at_one) and not _is_deeper(n, names)]
+        sets += [n for n in names if n.startswith("recall[both]@") and not _is_deeper(n, names)]
         twice = ends or ranked[:_IN_A_TABLE]
         main = [*twice, *sets]
     main = [*main, *(f"{name}{CORRECTED}" for name in twice if f"{name}{CORRECTED}" in scores)]
     return [*main, *(name for name in own if name not in main)]
 
 
-_OF_SETS = ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size", "none_f1")
+_OF_SETS = ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size")
 
 
 def _is_deeper(name: str, others: Sequence[str]) -> bool:

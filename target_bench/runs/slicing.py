@@ -270,7 +270,7 @@ class Measured(NamedTuple):
         """Whether the metric is the mean of its values, seen on eight halves of the queries."""
         generator = np.random.default_rng(0)
         halves = [generator.random(len(self.values)) < 0.5 for _ in range(8)]
-        return not self.metric.of_rows and all(
+        return all(
             isclose(
                 score_of(self.metric, self.statistics[half]),
                 np.nanmean(self.values[half]),

@@ -9,7 +9,7 @@ from target_bench.core.schema import AnswerKind, Corpus, Dataset, Query, TableId
 from target_bench.core.task import LeakRules, Predictions, Task, View
 from target_bench.data.answer_words import is_copied, table_words, words
 from target_bench.data.languages import text_language_of
-from target_bench.metrics import refusals, text_languages
+from target_bench.metrics import text_languages
 from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
 from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
 from target_bench.models.answer_reading import AnswerReader, answer_alone
@@ -36,7 +36,6 @@ class QuestionAnswering(Task[JudgedValues]):
     title = "Table Question Answering"
     aliases: ClassVar[tuple[str, ...]] = ("qa", "table_qa", "table_question_answering_task")
     scores = "texts"
-    scores_unanswerable = True
     answer: ClassVar[AnswerKind] = "text"
     leaks = LeakRules(
         is_copied,
@@ -59,9 +58,6 @@ class QuestionAnswering(Task[JudgedValues]):
     ) -> list[Metric[JudgedValues]]:
         """Return every metric of generated text; denotation where all references are values."""
         metrics: list[Metric[JudgedValues]] = []
-        if any(query.unanswerable for query in queries):
-            metrics += [definition.make(READING) for definition in refusals.DEFINITIONS.values()]
-            queries = [query for query in queries if not query.unanswerable]
         number = number_of_references([query.references for query in queries])
         metrics += self._text_metrics(number, queries)
         if queries and all("values" in query.metadata for query in queries):

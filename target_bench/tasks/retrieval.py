@@ -24,7 +24,6 @@ from target_bench.metrics.retrieval import (
     grades_of,
     judge,
     metrics_at,
-    with_abstention,
     with_columns,
     with_databases,
     with_labels,
@@ -41,22 +40,18 @@ class TableRetrieval(Task[JudgedRankings]):
         columns: measure how many gold columns are in the tables found. A query has them in its
             metadata as ``gold_columns`` (``[table, column]`` of its database), or else they are the
             columns that its gold SQL uses.
-        abstention: measure how well the scores of a ranking say that it is wrong, as MTEB does. It
-            is measured without this too where queries are unanswerable.
     """
 
     name = "retrieval"
     title = "Table Retrieval"
     aliases = ("table_retrieval", "table_retrieval_task")
     scores = RANKINGS
-    scores_unanswerable = True
     view = View("the tables of a corpus", "a ranking of tables")
     answer: ClassVar[AnswerKind] = "ranking"
 
-    def __init__(self, sets: bool = False, columns: bool = False, abstention: bool = False) -> None:
+    def __init__(self, sets: bool = False, columns: bool = False) -> None:
         self.sets = sets
         self.columns = columns
-        self.abstention = abstention
         self._schemas: _Schemas | None = None
 
     def check(self, dataset: Dataset) -> None:
@@ -73,15 +68,12 @@ class TableRetrieval(Task[JudgedRankings]):
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
     ) -> list[RetrievalMetric]:
         """Return every retrieval metric at these cutoffs, with those about databases if any."""
-        unanswerable = _are_unanswerable(queries)
         groups = {
             "databases": _have_databases(queries),
             "passages": _have_passages(queries),
             "sets": self.sets,
             "columns": self.columns,
             "pools": _are_pooled(queries),
-            "unanswerable": unanswerable,
-            "confidence": self.abstention or unanswerable,
         }
         return metrics_at(cutoffs, [name for name, measured in groups.items() if measured])
 
@@ -119,8 +111,6 @@ class TableRetrieval(Task[JudgedRankings]):
             judged = with_labels(judged, [r.tables for r in retrievals], dataset.queries)
         if _have_passages(dataset.queries):
             judged = with_passages(judged, [r.tables for r in retrievals], dataset.queries)
-        if self.abstention or _are_unanswerable(dataset.queries):
-            judged = with_abstention(judged, retrievals, dataset.queries)
         if self.columns:
             return with_columns(judged, [r.tables for r in retrievals], self._gold_columns(dataset))
         return judged
@@ -149,11 +139,6 @@ def _are_pooled(queries: Sequence[Query]) -> bool:
 def _have_passages(queries: Sequence[Query]) -> bool:
     """Return whether any query names the passages among its gold tables."""
     return any(PASSAGES in query.metadata for query in queries)
-
-
-def _are_unanswerable(queries: Sequence[Query]) -> bool:
-    """Return whether no table answers some query."""
-    return any(query.unanswerable for query in queries)
 
 
 def _have_databases(queries: Sequence[Query]) -> bool:

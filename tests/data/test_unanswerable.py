@@ -32,6 +32,7 @@ def test_draw() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*are left without an answer")
+@pytest.mark.filterwarnings("ignore:.* queries have no gold table")
 def test_seed_and_identity(tmp_path: Path) -> None:
     """The same draw is the same data, and each draw makes a run of its own."""
     specs = ["mini", "mini:unanswerable=0.2", "mini:unanswerable=0.2,unanswerable_seed=1"]
@@ -78,18 +79,3 @@ def test_shared_tables_and_copies(tmp_path: Path) -> None:
 def test_where_it_cannot_be_drawn(spec: str, more: dict[str, Any], fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         load(spec, **more)
-
-
-@pytest.mark.filterwarnings("ignore:.*are left without an answer")
-def test_what_a_query_says_of_its_gold_goes_with_it(tmp_path: Path) -> None:
-    """Passages among the gold tables are named no more."""
-    tables = {f"{name}.csv": f"{name},{name}{name}\n{name}1,{name}2\n" for name in "abcd"}
-    write_own(
-        tmp_path / "own",
-        tables,
-        [{"query_id": n, "query": n, "table_id": n, "passages": [n]} for n in "abcd"],
-    )
-    spec = f"{tmp_path}/own:unanswerable=0.5"
-    (run,) = evaluate("bm25", spec, task="retrieval", top_k=1, out=tmp_path / "runs")
-    assert run.counts.unanswerable == 2
-    assert run.scores["recall[passages]@1"].n == 2

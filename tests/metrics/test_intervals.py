@@ -14,7 +14,7 @@ from target_bench.core.metric import Metric
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.scores import named
-from target_bench.metrics.stats import LEVEL, detectable, interval, interval_of_difference
+from target_bench.metrics.stats import LEVEL, interval, interval_of_difference
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 
 MEAN = parse("recall@1")
@@ -264,19 +264,3 @@ def test_difference_of_corpus_scores() -> None:
     assert low < value < high
     assert interval_of_difference(metric, rows[200:], rows[:200]) == pytest.approx((-high, -low))
     assert np.isnan(interval_of_difference(_known("ex[bird]"), np.zeros((3, 2)), _hits(1, 3))).all()
-
-
-@pytest.mark.parametrize("alike", [False, True])
-def test_a_score_that_hangs_on_one_query(alike: bool) -> None:
-    """Without the one unanswerable query there is no score: nothing is known of how it varies."""
-    metric, rng = parse("false_retrieval@1"), np.random.default_rng(4)
-    answerable, confidence = np.arange(30) != 7, np.roll(np.arange(30.0), 22)  # 15 of query 7
-    others = confidence + rng.random(30) if alike else rng.random(30)
-    first, second = (
-        np.column_stack([~answerable, answerable, each]).astype(float)
-        for each in (confidence, others)
-    )
-    assert interval(metric, first) == (0, 1)
-    low, high = interval_of_difference(metric, first, second)
-    assert low < -0.5 < 0.5 < high
-    assert 0 < (detectable(metric, first, second) or 0) <= 1

@@ -176,38 +176,6 @@ def test_corpus_level_metric() -> None:
     assert p == pytest.approx(np.mean(np.array(differences) >= observed - 1e-9))
 
 
-def _slope(rows: Floats) -> Any:
-    """A metric of rows that no sums give: how well one column follows the ranks of the other."""
-    ranks = scipy_stats.rankdata(rows[:, 0])
-    return np.mean(ranks * rows[:, 1]) if len(rows) else np.nan
-
-
-def test_metric_of_rows() -> None:
-    """Rows are swapped whole; equal ones count for no swap, and no order changes anything."""
-    generator = np.random.default_rng(5)
-    first, second = generator.random((2, 9, 2))
-    first[2] = second[2]
-    p, exact = randomization_test(first, second, _slope, of_rows=True)
-    assert exact
-    assert p == randomization_test(second[::-1], first[::-1], _slope, of_rows=True)[0]
-    observed = abs(_slope(first) - _slope(second))
-    differences = [
-        abs(_slope(np.where(flips, second, first)) - _slope(np.where(flips, first, second)))
-        for flips in map(np.array, itertools.product(*[((False,), (True,))] * 9))
-    ]
-    assert p == pytest.approx(np.mean(np.array(differences) >= observed - 1e-9))
-
-
-def test_metric_of_rows_as_one_of_sums() -> None:
-    """A mean is one of rows too."""
-    first, second = (of_mean(side) for side in _normal(60, 0.3))
-    p = compare(first, second, resamples=4000).p
-    by_rows = compare(
-        first, second, lambda rows: mean(rows.sum(axis=0)), resamples=4000, of_rows=True
-    )
-    assert by_rows.p == pytest.approx(p, abs=0.02)
-
-
 def test_queries_that_are_left_out() -> None:
     """A NaN is in neither numerator nor denominator, also of one side alone."""
     first, second = np.array([1.0, 0.0, np.nan, 1.0]), np.array([1.0, np.nan, np.nan, 0.0])

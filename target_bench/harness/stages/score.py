@@ -23,7 +23,6 @@ from target_bench.core.metric import (
     OnPart,
     Score,
     ScoresByName,
-    of_answerable,
     of_each_origin,
     of_mean,
     score_of,
@@ -207,8 +206,7 @@ def score_answers(
             f"task {scored_task.name}: parsed() lists {len(read)} values for {len(ids)} answers"
         )
     unlabelled = sum(not has_reference(scored_task, query) for query in dataset.queries)
-    unanswerable = sum(query.unanswerable for query in scored.queries)
-    counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled, unanswerable)
+    counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)
     scores, per_query, statistics = values
     report = {**scored_task.report(scored, examples)}
     if scored_task.view.slices:
@@ -226,15 +224,13 @@ def metrics_of(
 ) -> Sequence[Metric[Any]]:
     """List the metrics of a task, and more that were asked for; none without queries.
 
-    Those over synthetic questions stand apart; queries that no table answers are in metrics of
-    abstention alone.
+    Those over synthetic questions stand apart.
     """
     check_names(more)
     metrics = [metric_of(each) for each in task.metrics(queries, ks)] if queries else []
     if more and queries:
         metrics = [*metrics, *added_metrics(more, task, metrics, ks)]
-    parts = of_answerable(metrics, queries)
-    return of_each_origin(parts, queries) if any(q.synthetic for q in queries) else parts
+    return of_each_origin(metrics, queries) if any(q.synthetic for q in queries) else metrics
 
 
 def aligned(
@@ -401,7 +397,6 @@ def _counts(
         empty_queries=sum(1 for query in queries if not query.text.strip()),
         tied=sum(1 for retrieval in answered if retrieval.tied),
         unlabelled=len(queries) - len(scored),
-        unanswerable=sum(query.unanswerable for query in scored),
     )
 
 
@@ -409,7 +404,6 @@ def _answer_counts(
     answers: Mapping[str, Answered],
     parsed: Mapping[str, object | None],
     unlabelled: int,
-    unanswerable: int = 0,
 ) -> AnswerCounts:
     """Return the denominators of answers, and what they took.
 
@@ -418,7 +412,6 @@ def _answer_counts(
         parsed: query id -> what was read in its answer, of those that are scored; None where
             nothing was.
         unlabelled: how many have no reference.
-        unanswerable: how many are scored as without an answer.
     """
     generations = [answered.generation for answered in answers.values()]
     given = [generation for generation in generations if generation.error is None]
@@ -434,7 +427,6 @@ def _answer_counts(
         output_tokens=_sum(generation.output_tokens for generation in generations),
         cost=_sum(generation.cost for generation in generations),
         unlabelled=unlabelled,
-        unanswerable=unanswerable,
     )
 
 

@@ -14,7 +14,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    FiniteFloat,
     ValidationError,
     model_validator,
 )
@@ -267,17 +266,13 @@ class Index(Strict):
 
 
 class RankingLine(Strict):
-    """A line of ``retrieval.jsonl``: the tables of a query, best first, as (database, table).
-
-    Their scores are there where no table answers some query: measures of abstention read them.
-    """
+    """A line of ``retrieval.jsonl``: the tables of a query, best first, as (database, table)."""
 
     query_id: Id
     tables: Annotated[
         list[Annotated[list[Id], Field(min_length=2, max_length=2)]],
         Field(max_length=MOST_TABLES),
     ]
-    scores: Annotated[list[FiniteFloat], Field(max_length=MOST_TABLES)] = []
     error: Id | None = None
     resorted: bool = False
     tied: bool = False

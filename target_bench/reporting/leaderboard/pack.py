@@ -270,7 +270,6 @@ def _predictions(run: Result) -> bytes:
             RankingLine(
                 query_id=ranking.query_id,
                 tables=[list(table) for table in ranking.tables],
-                scores=list(ranking.scores) if run.counts.unanswerable else [],
                 error=_kind(ranking.error),
                 resorted=ranking.resorted,
                 tied=ranking.tied,

@@ -159,9 +159,6 @@ class Submission:
             faults = {
                 f"rankings of more than {depth} tables": len(ids) > depth,
                 "rankings with a table twice": len(set(ids)) < len(ids),
-                "rankings with other numbers of scores than of tables": (
-                    len(line.scores) not in (0, len(ids))
-                ),
                 "rankings with tables that are not there": not tables.keys() >= {*ids},
             }
             fault = next((what for what, is_so in faults.items() if is_so), None)
@@ -169,10 +166,8 @@ class Submission:
                 predictions.fault(fault, line.query_id)
             ranking = Retrieval(line.query_id, (), error=fault or line.error)
             if ranking.error is None:
-                ranked, scores = tuple(tables[table] for table in ids), tuple(line.scores)
-                ranking = Retrieval(
-                    line.query_id, ranked, scores, resorted=line.resorted, tied=line.tied
-                )
+                ranked = tuple(tables[table] for table in ids)
+                ranking = Retrieval(line.query_id, ranked, resorted=line.resorted, tied=line.tied)
             predictions.add(line.query_id, ranking, known)
         return predictions
 

@@ -4,7 +4,7 @@ const filters = (() => {
   const RANK = "rank of the first gold table";
   const BESIDE = 3; // up to this many runs stand beside each other when a report is opened
   /* "read" and "readable": an answer was understood, which says nothing of how good it is. */
-  const GOOD = { first: "good", found: "good", right: "good", correct: "good", partly: "warn", unlabelled: "", unanswerable: "", read: "", readable: "" };
+  const GOOD = { first: "good", found: "good", right: "good", correct: "good", partly: "warn", unlabelled: "", read: "", readable: "" };
   const kind = (outcome) => GOOD[outcome] ?? (outcome.startsWith("not ") ? "" : "bad");
   const NAMES = {
     first: "gold first",
@@ -13,7 +13,6 @@ const filters = (() => {
     missed: "gold missed",
     failed: "failed",
     unlabelled: "no gold table",
-    unanswerable: "no table answers it",
   };
   let overview, index, haystack;
 

@@ -20,7 +20,7 @@ from target_bench.reporting.report.report_runs import ReportRun, ShownTables
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import by_property, partition
 
-RETRIEVED = ("first", "found", "partly", "missed", "failed", "unlabelled", "unanswerable")
+RETRIEVED = ("first", "found", "partly", "missed", "failed", "unlabelled")
 """All gold tables at the top; all of them somewhere; some; none; no ranking; no gold table known;
 no table answers the query."""
 
@@ -66,10 +66,9 @@ def outcomes(run: ReportRun, queries: Sequence[Query]) -> tuple[list[str], list[
         return rankings, []
     metric = deciding_metric(run.scores)
     values = run.values[metric] if metric else np.full(len(queries), np.nan)
-    of_refusals = run.values.get("exact_match[none]", values)
     return rankings, [
         answered(
-            float((of_refusals if query.unanswerable else values)[i]),
+            float(values[i]),
             run.run.answers[query.id].generation.error,
             run.run.judgements.get(query.id, {}).get("verdict"),
         )
@@ -83,7 +82,7 @@ def retrieved(query: Query, shown: ShownTables) -> str:
     if shown.error is not None:
         return "failed"
     if not n_gold:
-        return "unanswerable" if query.unanswerable else "unlabelled"
+        return "unlabelled"
     if len(ranks) == n_gold:
         return "first" if ranks[-1] == n_gold else "found"
     return "partly" if ranks else "missed"

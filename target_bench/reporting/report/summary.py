@@ -143,7 +143,7 @@ def _values(runs: Sequence[ReportRun], metric: str) -> dict[int, float]:
 
 
 def unlabelled(runs: Sequence[ReportRun]) -> str:
-    """Say how many queries have no reference or no answer, and what that means; empty if none."""
+    """Say how many queries have no reference, and what that means; empty if none."""
     n, n_queries = max((run.run.n_unlabelled, run.run.n_queries) for run in runs)
     if n == n_queries > 0:
         if any(run.run.scores for run in runs):
@@ -154,13 +154,9 @@ def unlabelled(runs: Sequence[ReportRun]) -> str:
             "No query has a gold table, so there are no scores. The queries on which rankings "
             "differ most come first; docs/data.md says how to label their tables."
         )
-    none = max((run.run.answer_counts or run.run.counts).unanswerable for run in runs)
-    sentences = {
-        f"{n:,} of {n_queries:,} queries have no reference; scores are over the others.": n,
-        f"No table answers {none:,} of {n_queries:,} queries: only scores of abstention and "
-        "refusal are over these.": none,
-    }
-    return " ".join(sentence for sentence, holds in sentences.items() if holds)
+    if not n:
+        return ""
+    return f"{n:,} of {n_queries:,} queries have no reference; scores are over the others."
 
 
 # Differences

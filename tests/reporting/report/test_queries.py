@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 from math import nan
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,17 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench import TARGET, Observer
 from target_bench.core.schema import Query, TableId
 from target_bench.reporting.report.charts import recall_chart
 from target_bench.reporting.report.queries import (
     answered,
-    outcomes,
     recall_curve,
     retrieved,
     shares_in_common,
 )
-from target_bench.reporting.report.report_runs import open_runs, shown_tables
+from target_bench.reporting.report.report_runs import shown_tables
 
 
 def _tables(names: str) -> tuple[TableId, ...]:
@@ -51,9 +48,7 @@ def test_where_gold_stands(gold: str, tables: str, first: int, outcome: str) -> 
 def test_without_a_ranking_or_gold_table() -> None:
     failed = shown_tables(_tables("a"), [], error="raised")
     assert retrieved(Query("q", "?", _tables("a")), failed) == "failed"
-    for known, outcome in ({}, "unlabelled"), ({"unanswerable": True}, "unanswerable"):
-        query = Query("q", "?", (), metadata=known)
-        assert retrieved(query, shown_tables([], _tables("a"))) == outcome
+    assert retrieved(Query("q", "?", ()), shown_tables([], _tables("a"))) == "unlabelled"
 
 
 @pytest.mark.parametrize(
@@ -71,20 +66,6 @@ def test_what_became_of_an_answer(
     answer: tuple[float, str | None, str | None], outcome: str
 ) -> None:
     assert answered(*answer) == outcome
-
-
-@pytest.mark.filterwarnings("ignore:.*are left without an answer")
-def test_a_refusal_is_right_where_no_table_answers(tmp_path: Path) -> None:
-    """Other metrics say nothing of such questions."""
-    target = TARGET(("question-answering", "mini:unanswerable=0.2"), out=tmp_path)
-    folder = target.run("bm25", generator="extractive")[0].folder
-    (run,), loaded = open_runs([folder], None, Observer())
-    queries = loaded.of_task(run.task).dataset.queries
-    of_answers = outcomes(run, queries)[1]
-    refusals = [a for query, a in zip(queries, of_answers, strict=True) if query.unanswerable]
-    assert set(refusals) <= {"right", "wrong"}
-    share = refusals.count("right") / len(refusals)
-    assert share == run.run.scores["refusal_recall"].value > 0
 
 
 def test_how_far_rankings_agree() -> None:
