@@ -1,31 +1,22 @@
-"""``target-bench data``: fetch corpora, see to the cache."""
+"""``target-bench data pull``: fetch corpora."""
 
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from target_bench.cli.command_line import (
-    AsJson,
-    DataDir,
-    Offline,
-    Split,
     TerminalObserver,
     argument,
     group,
     option,
 )
-from target_bench.cli.output import INTERRUPTED, print_json
-from target_bench.core.files import cache_root
+from target_bench.cli.output import INTERRUPTED
 
 if TYPE_CHECKING:
     from target_bench.core.schema import CorpusInfo
-    from target_bench.data.cache import CacheEntry
     from target_bench.data.download import Download
-    from target_bench.models.embedding_cache import EmbeddingFile
 
-HELP = "Fetch corpora, list or clear the cache."
+HELP = "Fetch corpora."
 
 app = group(HELP)
 
@@ -82,98 +73,3 @@ def _info(name: str) -> "CorpusInfo | None":
         return None if is_path(name) else loader(name).info
     except ConfigError:
         return None
-
-
-CACHE_HELP = "List or clear the cache of loaded corpora and embeddings ($TARGET_BENCH_CACHE)."
-
-cache_app = group(CACHE_HELP)
-app.add_typer(cache_app, name="cache")
-
-
-class Part(StrEnum):
-    """A part of the cache."""
-
-    corpora = "corpora"
-    embeddings = "embeddings"
-
-
-Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
-
-
-@cache_app.command("list", help="The entries of the cache and their sizes.")
-def list_(only: Only = None, as_json: AsJson = False) -> None:
-    """Print one line per entry."""
-    from target_bench.core.text_tables import Column, TextTable, print_tables, say
-    from target_bench.data import cache
-    from target_bench.models import embedding_cache
-
-    corpora = [] if only is Part.embeddings else cache.entries()
-    embeddings = [] if only is Part.corpora else embedding_cache.entries(cache_root())
-    if as_json:
-        parts: dict[str, list[Any]] = {"corpora": corpora, "embeddings": embeddings}
-        print_json(
-            [
-                {"part": part, **entry._asdict(), "path": str(entry.path)}
-                for part, listed in parts.items()
-                for entry in listed
-            ]
-        )
-        return
-    start = [Column("entry"), Column("made"), Column("MB", right=True)]
-    if corpora or only is Part.corpora or not embeddings:
-        rows = [[*_start(e, bool(e.source) or "unfinished"), e.source] for e in corpora]
-        print_tables(TextTable([*start, Column("read from")], rows, str(cache_root())))
-    if embeddings or only is Part.embeddings:
-        columns = [*start, Column("rows", right=True), Column("of"), Column("encoder")]
-        rows = [
-            [*_start(e, e.state == "whole" or e.state), f"{e.rows:,}", e.kind, e.encoder]
-            for e in embeddings
-        ]
-        print_tables(TextTable(columns, rows, "embeddings"))
-    sizes = [entry.bytes for entry in corpora] + [entry.bytes for entry in embeddings]
-    say(f"{len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB")
-
-
-def _start(entry: "CacheEntry | EmbeddingFile", state: bool | str) -> list[str]:
-    """Return name, minute or what is wrong, and MB of an entry."""
-    made = entry.created[:16].replace("T", " ") if state is True else str(state)
-    return [entry.path.stem, made, f"{entry.bytes / 1e6:.1f}"]
-
-
-@cache_app.command("clear", help="Remove every entry; corpora are read, and texts encoded, again.")
-def clear(only: Only = None) -> None:
-    """Remove the entries and say how many there were."""
-    from target_bench.data import cache
-    from target_bench.models import embedding_cache
-
-    corpora = [] if only is Part.embeddings else cache.clear()
-    embeddings = [] if only is Part.corpora else embedding_cache.clear(cache_root())
-    sizes = [entry.bytes for entry in corpora] + [entry.bytes for entry in embeddings]
-    typer.echo(f"removed {len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB, from {cache_root()}")
-
-
-EXPORT_HELP = """Write a corpus in BEIR's layout, as a retrieval task of MTEB too.
-
-`target-bench data export fetaqa -o fetaqa` writes corpus.jsonl (tables as Markdown), queries.jsonl,
-qrels/test.tsv, a README.md by which `datasets` loads them, and mteb_task.py with the task as a
-class. `target-bench run --corpus fetaqa/` reads such a folder.
-"""
-
-
-@app.command("export", help=EXPORT_HELP)
-def export(
-    corpus: Annotated[str, argument("A corpus, or a path of tables.")],
-    output: Annotated[Path, option("The folder.", "--out", "-o")],
-    split: Split = None,
-    data_dir: DataDir = None,
-    offline: Offline = False,
-) -> None:
-    """Load, write, and say what was written."""
-    from target_bench.core.text_tables import say
-    from target_bench.data.beir_export import export as written
-    from target_bench.data.load import load
-
-    with TerminalObserver():
-        dataset = load(corpus, split, data_dir=data_dir)
-    for path in written(dataset, output):
-        say(str(path))

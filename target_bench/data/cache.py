@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import tempfile
 import time
 from bisect import bisect_right
@@ -24,13 +23,12 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from target_bench.core.errors import DataError, StoreError
+from target_bench.core.errors import DataError
 from target_bench.core.files import CACHE_VARIABLE, Seen, cache_root, parse_json, sha256_of
 from target_bench.core.identity import PACKAGE, code_hash
 from target_bench.core.registry import installed_version
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
-from target_bench.data.databases.stored_tables import DATABASES
 from target_bench.data.tables import (
     DIGEST_BYTES,
     Digest,
@@ -373,49 +371,3 @@ TABLES = Kind(
     MemoryCorpus,
 )
 QUERIES = Kind("queries", {"query": "large_binary"}, _query_row, _queries, list)
-
-
-class CacheEntry(NamedTuple):
-    """An entry of the cache, as ``target-bench data cache list`` shows it.
-
-    Source and files are the data folder and what was read there; empty for what is no entry.
-    """
-
-    path: Path
-    bytes: int
-    created: str
-    source: str
-    files: Sequence[str]
-
-
-def entries() -> list[CacheEntry]:
-    """Return all entries, and what else lies in their folder: unfinished and damaged files."""
-    listed = []
-    place = cache_root() / "corpora"
-    for path in sorted(place.iterdir()) if place.is_dir() else ():
-        source, files = "", []
-        with suppress(*_NO_ENTRY):
-            record = _record(path)
-            source, files = str(record["folder"]), list(record["seen"]["files"])
-        with suppress(OSError):  # another process is removing it
-            state = path.stat()
-            made = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(state.st_mtime))
-            listed.append(CacheEntry(path, state.st_size, made, source, files))
-    return listed
-
-
-def clear() -> list[CacheEntry]:
-    """Remove all entries, and say which there were; built and unpacked databases go too.
-
-    Raises:
-        StoreError: one cannot be removed.
-    """
-    gone = entries()
-    try:
-        for entry in gone:
-            entry.path.unlink(missing_ok=True)  # another process may be faster
-        with suppress(FileNotFoundError):
-            shutil.rmtree(cache_root() / DATABASES)
-    except OSError as error:
-        raise StoreError(f"{error.filename} cannot be removed: {error.strerror}") from error
-    return gone

@@ -7,7 +7,6 @@ row counts as not recorded.
 
 import hashlib
 import json
-import shutil
 import sqlite3
 import time
 import warnings
@@ -15,17 +14,17 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core import cache_use
-from target_bench.core.errors import PluginError, StoreError, reason
+from target_bench.core.errors import PluginError
 from target_bench.core.files import cache_root
 from target_bench.core.identity import plugin_identity
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.cache_file import CacheFile, connected
+from target_bench.models.cache_file import CacheFile
 
 CHUNK = 1024
 """Default number of texts that are encoded before they are recorded."""
@@ -310,72 +309,3 @@ def _crc(*row: Any) -> int:
     key, vector, cut = row
     whole = type(vector) is bytes and cut in (0, 1)  # damage may have made them anything
     return zlib.crc32(key + vector + bytes([cut])) if whole else -1
-
-
-class EmbeddingFile(NamedTuple):
-    """A file of recorded embeddings.
-
-    Attributes:
-        path: where it lies.
-        state: ``whole``, or why it cannot be used.
-        encoder: class and settings of the encoder, for people.
-        kind: of the texts, ``query`` or ``table``.
-        rows: how many vectors there are.
-        dimension: of a vector.
-        bytes: its size.
-        created: when it was made.
-    """
-
-    path: Path
-    state: str
-    encoder: str
-    kind: str
-    rows: int
-    dimension: int
-    bytes: int
-    created: str
-
-
-def entries(root: Path) -> list[EmbeddingFile]:
-    """Return all files of recorded embeddings in a cache folder, unusable ones included."""
-    return [_entry(path) for path in sorted((root / FOLDER).glob(f"*{_SUFFIX}"))]
-
-
-def _entry(path: Path) -> EmbeddingFile:
-    size = path.stat().st_size
-    try:
-        with closing(connected(path, FORMAT)) as database:
-            encoder, kind, created = database.execute("SELECT * FROM header").fetchone()
-            rows, n_bytes = database.execute(
-                "SELECT count(*), coalesce(max(length(vector)), 0) FROM vectors"
-            ).fetchone()
-        shown = _shown(json.loads(encoder))
-    except (sqlite3.Error, TypeError, ValueError) as error:
-        return EmbeddingFile(path, f"cannot be read: {error}", "", "", 0, 0, size, "")
-    dimension = n_bytes // _VECTOR.itemsize
-    return EmbeddingFile(path, "whole", shown, kind, rows, dimension, size, created)
-
-
-def _shown(encoder: Mapping[str, Any]) -> str:
-    """Return ``Class(setting=value, ...)``: without empty settings, hashes by their beginning."""
-    shown = ", ".join(
-        f"{name}={str(value)[:19] if str(value).startswith('sha256:') else value}"
-        for name, value in encoder["config"].items()
-        if value not in (None, "", [], {})
-    )
-    return f"{encoder['class'].rpartition(':')[2]}({shown})"
-
-
-def clear(root: Path) -> list[EmbeddingFile]:
-    """Remove all recorded embeddings, and say which there were.
-
-    Raises:
-        StoreError: a file cannot be removed.
-    """
-    files = entries(root)
-    try:
-        if (root / FOLDER).is_dir():
-            shutil.rmtree(root / FOLDER)
-    except OSError as error:
-        raise StoreError(f"{root / FOLDER} cannot be removed: {reason(error)}") from error
-    return files

@@ -16,7 +16,7 @@ TOP = ("run", "score", "generate", "sweep", "compare", "gate", "report", "plot")
 GROUPS = {
     "runs": "list show fsck gc export",
     "leaderboard": "build submit verify",
-    "data": "pull cache export",
+    "data": "pull",
     "tables": "compare",
 }
 

@@ -12,7 +12,6 @@ import pytest
 
 from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.schema import Query
-from target_bench.data import cache
 from target_bench.data.databases.stored_tables import DATABASES
 from target_bench.data.load import load, of_task
 from target_bench.sql.gold_tables import gold_tables
@@ -117,8 +116,7 @@ def test_databases_are_built_once_and_again_when_they_are_gone(
     times = [{p: p.stat().st_mtime_ns for p in load("mini").databases.values()} for _ in "ab"]
     assert times[0] == times[1]
     assert all(path.is_relative_to(tmp_path / DATABASES) for path in times[0])
-    cache.clear()
-    assert not (tmp_path / DATABASES).exists()
+    shutil.rmtree(tmp_path / DATABASES)
     assert load("mini").corpus.fingerprint == first.corpus.fingerprint
     assert not list((tmp_path / DATABASES).rglob(".new-*"))
     assert {"databases/mountain_huts.sql", "queries.jsonl"} <= set(first.files)

@@ -40,8 +40,8 @@ class OpenAIEmbeddings(Encoder):
 
     Vectors are those of the server, unchanged. They are recorded as they come, so that no
     text is sent twice. Nothing tells what weights a server has: if it puts
-    others under the same name, clear the cache
-    (``target-bench data cache clear --only embeddings``).
+    others under the same name, remove the folder
+    ``embeddings`` of the cache.
 
     Args:
         model: the name of the model.
