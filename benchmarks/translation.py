@@ -42,7 +42,7 @@ MARK = "\t----- bird -----\t"
 STEPS = ("strings_from_names", "_settle_ties", "_wrap_bare_columns")
 """Repairs of whole statements: functions of the module that change a tree in place."""
 
-RULES = ("_like", "_comparison", "_in", "_division", "_numeric", "_julian_day")
+RULES = ("_like", "_comparison", "_in", "_division", "_numeric")
 """Repairs of single expressions: functions of the module that return another one."""
 
 Rows = frozenset[tuple[object, ...]]

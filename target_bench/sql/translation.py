@@ -193,7 +193,6 @@ def _repaired(tree: Any, names: Names) -> Any:
         (exp.In, _in),
         ((exp.Div, exp.Mod), _division),
         ((exp.Sum, exp.Avg, exp.Abs, exp.Round), _numeric),
-        (exp.Anonymous, _julian_day),
     ]
     for node in reversed(list(tree.walk())):
         for types, rule in rules:
@@ -250,8 +249,6 @@ def _in(node: Any, names: Names) -> Any:
     for value, (left, right) in zip(values, pairs, strict=True):
         node.set("this", left)
         if right is not value:
-            if query is not None and query.find(exp.SetOperation) is not None:
-                raise ValueError("IN a union of other kinds has no translation to DuckDB")
             value.replace(right)
     return node
 
@@ -275,14 +272,6 @@ def _numeric(node: Any, names: Names) -> Any:
     else:
         node.set("this", _number(node.this, names))
     return node
-
-
-def _julian_day(node: Any, _names: Names) -> Any:
-    """Translate ``JULIANDAY(time)``; with modifiers it stays as it is, and DuckDB refuses it."""
-    if node.name.upper() != "JULIANDAY" or len(node.expressions) != 1:
-        return node
-    day = "(EPOCH(CAST(:x AS TIMESTAMP)) / 86400e0 + 2440587.5e0)"
-    return _snippet(day, *node.expressions)
 
 
 def _number(node: Any, names: Names) -> Any:
@@ -360,8 +349,6 @@ def _found_kind(node: Any, names: Names) -> Kind:
     if isinstance(node, exp.Query) and not isinstance(node, exp.Subquery):
         items = node.selects
         return _kind(items[0], names) if len(items) == 1 and not items[0].is_star else "any"
-    if isinstance(node, exp.Anonymous) and node.name.upper() == "JULIANDAY":
-        return "real"
     for types, kind in _BY_TYPE.items():
         if isinstance(node, types):
             return kind

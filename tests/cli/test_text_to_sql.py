@@ -54,14 +54,20 @@ def _gold(query: Query) -> str:
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_bounds(inside: Inside, engine: str) -> None:
-    """Gold is right under every rule; nothing is wrong under every rule."""
+    """Gold is right under every rule; nothing is wrong under every rule.
+
+    In DuckDB gold with ``julianday`` has no translation.
+    """
+    left_out = sum("julianday" in _gold(query) for query in QUERIES) if engine == "duckdb" else 0
+    n = len(QUERIES) - left_out
     for generator, value in (("gold", 1.0), ("empty", 0.0)):
         run = (*ORACLE, f"text-to-sql:engine={engine}")
         result = _one(inside.good(*run, "--generator", generator))
         for name in ("ex[bird]", "ex[spider]", "soft_f1"):
             assert result["scores"][name]["value"] == value, name
-            assert result["scores"][name]["n"] == len(QUERIES)
-    assert result["report"]["outcomes"] == {"no_prediction": len(QUERIES)}
+            assert result["scores"][name]["n"] == n
+    assert result["report"]["outcomes"].pop("not_runnable", 0) == left_out
+    assert result["report"]["outcomes"] == {"no_prediction": n}
 
 
 def test_predictions_in_birds_form(inside: Inside, tmp_path: Path) -> None:

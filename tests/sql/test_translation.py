@@ -90,8 +90,6 @@ DATES = (
     "strftime('%Y', d) > '2000'",
     "strftime('%Y', d) = 2020",
     "date(d)",
-    "julianday(d)",
-    "julianday(d) - julianday('2020-01-01')",
 )
 
 
