@@ -42,7 +42,7 @@ MARK = "\t----- bird -----\t"
 STEPS = ("strings_from_names", "_settle_ties", "_wrap_bare_columns")
 """Repairs of whole statements: functions of the module that change a tree in place."""
 
-RULES = ("_like", "_comparison", "_in", "_division", "_numeric")
+RULES = tuple(dict.fromkeys(rule.__name__ for rule in translation.RULES.values()))
 """Repairs of single expressions: functions of the module that return another one."""
 
 Rows = frozenset[tuple[object, ...]]
@@ -131,8 +131,12 @@ def without(names: Iterable[str]) -> Iterator[None]:
     """Switch repairs off."""
     with ExitStack() as stack:
         for name in names:
-            off: Any = (lambda *_: None) if name in STEPS else (lambda node, _: node)
-            stack.enter_context(patch.object(translation, name, off))
+            if name in STEPS:
+                stack.enter_context(patch.object(translation, name, lambda *_: None))
+                continue
+            kinds = [kind for kind, rule in translation.RULES.items() if rule.__name__ == name]
+            off = {kind: lambda node, _: node for kind in kinds}
+            stack.enter_context(patch.dict(translation.RULES, off))
         yield
 
 

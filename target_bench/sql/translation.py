@@ -81,7 +81,9 @@ def _settle_ties(select: Any, names: Names) -> None:
         tables = names.base_tables_of(select)
         added = [exp.Ordered(this=exp.column("rowid", t.alias_or_name)) for t in tables]
     if terms or added:
-        select.set("order", exp.Order(expressions=[*terms, *added]))
+        order = order or exp.Order()
+        order.set("expressions", [*terms, *added])
+        select.set("order", order)
 
 
 def _wrap_bare_columns(select: Any, names: Names) -> None:
@@ -186,16 +188,8 @@ def _canonical(node: Any, names: Names) -> str:
 
 def _repaired(tree: Any, names: Names) -> Any:
     """Return the tree with its expressions changed, from the innermost outwards."""
-    rules: list[tuple[Any, Any]] = [
-        (exp.Like, _like),
-        ((exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is), _comparison),
-        ((exp.NullSafeEQ, exp.NullSafeNEQ), _comparison),
-        (exp.In, _in),
-        ((exp.Div, exp.Mod), _division),
-        ((exp.Sum, exp.Avg, exp.Abs, exp.Round), _numeric),
-    ]
     for node in reversed(list(tree.walk())):
-        for types, rule in rules:
+        for types, rule in RULES.items():
             if isinstance(node, types):
                 kind = _kind(node, names)
                 new = rule(node, names)
@@ -209,7 +203,9 @@ def _repaired(tree: Any, names: Names) -> Any:
 
 
 def _like(node: Any, names: Names) -> Any:
-    return exp.ILike(this=_text(node.this, names), expression=_text(node.expression, names))
+    """Translate LIKE, which ignores the case of letters in SQLite; ``negate`` is that of NOT."""
+    sides = {"this": _text(node.this, names), "expression": _text(node.expression, names)}
+    return exp.ILike(**{**node.args, **sides})
 
 
 def _comparison(node: Any, names: Names) -> Any:
@@ -272,6 +268,17 @@ def _numeric(node: Any, names: Names) -> Any:
     else:
         node.set("this", _number(node.this, names))
     return node
+
+
+RULES: dict[tuple[type, ...], Any] = {
+    (exp.Like,): _like,
+    (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is): _comparison,
+    (exp.NullSafeEQ, exp.NullSafeNEQ): _comparison,
+    (exp.In,): _in,
+    (exp.Div, exp.Mod): _division,
+    (exp.Sum, exp.Avg, exp.Abs, exp.Round): _numeric,
+}
+"""Types of expressions -> what repairs them."""
 
 
 def _number(node: Any, names: Names) -> Any:
