@@ -85,9 +85,9 @@ def test_pages_as_a_browser_needs_them() -> None:
     config: Any = type("Config", (), {"extra": {"repository": REPOSITORY}})
     titled = on_page_markdown("([sql.md](sql.md#x), [NO.md](../NO.md))", page, config)
     assert titled == f"([Text-to-SQL](sql.md#x), [NO.md]({REPOSITORY}/blob/main/NO.md))"
-    given = "```python needs=x\ncode\n```\n[here](../tools/mini.py#L1), [there](https://a.b/c.md)"
+    given = "```python needs=x\ncode\n```\n[here](../tools/net.py#L1), [there](https://a.b/c.md)"
     assert on_page_markdown(given, page, config) == (
-        f"```python\ncode\n```\n[here]({REPOSITORY}/blob/main/tools/mini.py#L1), "
+        f"```python\ncode\n```\n[here]({REPOSITORY}/blob/main/tools/net.py#L1), "
         "[there](https://a.b/c.md)"
     )
     assert on_page_markdown("`a\\|b` \\|G\\| `c`", page, config) == "`a|b` \\|G\\| `c`"
