@@ -34,9 +34,8 @@ are named: as `runs list` calls them, by id, by folder, or by the first characte
 several corpora give the table of a paper: methods × corpora, the best marked, tested against a
 baseline.
 
-`target-bench compare a.eval b.eval` compares what other harnesses wrote of every sample: Inspect,
-lm-eval (samples_*.jsonl), promptfoo, deepeval, ragas, any CSV with a row a sample; with --qrels
-predictions of MTEB and TREC runs.
+`target-bench compare a.csv b.csv --id question --value faithfulness` compares per-query values that
+any other harness wrote: CSV, Parquet, JSON lines, or Inspect's .eval.
 """
 
 
@@ -48,9 +47,22 @@ RunNames = Annotated[
         metavar="RUN",
     ),
 ]
-Qrels = Annotated[
-    Path | None,
-    typer.Option(help="Judgements of rankings in files of other harnesses.", metavar="FILE"),
+IdColumn = Annotated[
+    str | None,
+    option("Of files of another harness: the column of ids.", "--id", metavar="NAME"),
+]
+ValueColumn = Annotated[
+    str | None,
+    option("Of such files: the column of values.", "--value", metavar="NAME"),
+]
+TextColumn = Annotated[
+    str | None,
+    option(
+        "Of such files: the column of texts, which must agree where ids do. Default: found by "
+        "its name.",
+        "--text",
+        metavar="NAME",
+    ),
 ]
 RunsIn = Annotated[Path, typer.Option("--out", help="The folder of all runs.")]
 Slices = Annotated[
@@ -82,7 +94,9 @@ def compare(
     resamples: Annotated[int, typer.Option(help="Number of samples that a test draws.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     out: RunsIn = RUNS,
-    qrels: Qrels = None,
+    id_column: IdColumn = None,
+    value_column: ValueColumn = None,
+    text_column: TextColumn = None,
     as_json: AsJson = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
     printed_as: PrintedAs = "text",
@@ -96,10 +110,10 @@ def compare(
     from target_bench.reporting.compare import compare as compared
     from target_bench.reporting.compare import (
         compared_runs,
-        sample_files_among,
+        value_files_among,
     )
 
-    files = sample_files_among(runs)
+    files = value_files_among(runs)
     folders, base, notes = (
         (files, Path(baseline) if baseline else None, [])
         if files
@@ -108,12 +122,17 @@ def compare(
     how: dict[str, Any] = {"resamples": resamples, "seed": seed, "notes": notes}
     form = "json" if as_json else "latex" if latex else printed_as
     if not files and paper_table.several_corpora(folders, notes):
-        if slices or by or qrels:
-            raise ConfigError("--slice, --by and --qrels: name the runs of one corpus")
+        if slices or by:
+            raise ConfigError("--slice and --by: name the runs of one corpus")
         table = paper_table.compare_corpora(folders, metrics or (), base, **how)
         _print(table, paper_table, form, every_note)
         return
-    how |= {"by": by or (), "qrels": qrels}
+    how |= {
+        "by": by or (),
+        "id_column": id_column,
+        "value_column": value_column,
+        "text_column": text_column,
+    }
     comparison_of_runs = compared(folders, metrics or (), base, slices or (), **how)
     if form == "text":
         # Of a metric of another harness nothing says whether higher is better.

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from target_bench.cli.command_line import AsJson, By, Notes, PrintedAs, argument, option
-from target_bench.cli.compare import Qrels, RunsIn, Slices
+from target_bench.cli.compare import IdColumn, RunsIn, Slices, TextColumn, ValueColumn
 from target_bench.cli.output import folded, print_as
 from target_bench.core.errors import ConfigError
 from target_bench.harness.options import RUNS
@@ -52,7 +52,9 @@ def gate(
         bool, typer.Option("--update", help="Write the run to BASELINE, and check nothing.")
     ] = False,
     out: RunsIn = RUNS,
-    qrels: Qrels = None,
+    id_column: IdColumn = None,
+    value_column: ValueColumn = None,
+    text_column: TextColumn = None,
     as_json: AsJson = False,
     printed_as: PrintedAs = "text",
     every_note: Notes = False,
@@ -81,7 +83,9 @@ def gate(
         by=by or (),
         alpha=alpha,
         out=out,
-        qrels=qrels,
+        id_column=id_column,
+        value_column=value_column,
+        text_column=text_column,
     )
     if junit is not None:
         write_file(junit, outcome.junit(), "--junit")

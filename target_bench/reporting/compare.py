@@ -1,9 +1,11 @@
-"""``compare``: stored runs, or files of other harnesses, side by side, with tests."""
+"""``compare``: stored runs, or per-query values of other harnesses, side by side, with tests."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import isnan, nan
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from target_bench.reporting.comparison import (
     listed,
     verdict,
 )
-from target_bench.reporting.sample_files import on_common_samples, read_sample_files
+from target_bench.reporting.value_files import ValueColumns, read_value_files
 from target_bench.runs import slicing
 from target_bench.runs.differences import check_same_slices, labels
 from target_bench.runs.find import find, is_store, labelled
@@ -31,7 +33,7 @@ from target_bench.runs.slicing import Floats, Mask, Measured, mean_of, part_scor
 RunLike = str | Path | Result | Results
 """A run folder, the id of a run, a result or several; or a folder of runs.
 
-Also a file of another harness (``sample_files``), beside such files alone.
+Also a file of per-query values of another harness (``value_files``), beside such files alone.
 """
 
 
@@ -46,7 +48,9 @@ def compare(
     seed: int = 0,
     out: str | Path = "runs",
     notes: Sequence[str] = (),
-    qrels: str | Path | None = None,
+    id_column: str | None = None,
+    value_column: str | None = None,
+    text_column: str | None = None,
 ) -> Comparison:
     """Compare stored runs on the same queries, each with the baseline.
 
@@ -65,7 +69,10 @@ def compare(
         seed: of the random numbers.
         out: the folder of all runs.
         notes: what to say of the choice of the runs.
-        qrels: for files with rankings: the file of judgements; see ``sample_files``.
+        id_column: of files with per-query values of other harnesses: the column of ids.
+        value_column: of such files: the column of values.
+        text_column: of such files: the column of texts, or of hashes of them; where ids agree and
+            texts do not, the files are refused. Default: a column that is called as usual.
 
     Raises:
         ConfigError: fewer than two runs, an unknown run, metric or slice, or runs whose metric is
@@ -75,18 +82,17 @@ def compare(
     """
     if resamples < 1:
         raise ConfigError(f"resamples={resamples}: expected a number from 1")
-    if files := sample_files_among(runs):
-        if slices or by:
+    if files := value_files_among(runs):
+        columns = value_columns(files[0], id_column, value_column, text_column)
+        if slices or by or metrics:
             raise ConfigError(
-                "slices and by: files of other harnesses have no properties of queries"
+                "metrics, slices and by are for runs: files of values have one metric, named by "
+                "--value, and no properties of queries"
             )
-        files += [] if baseline is None else [Path(str(baseline))]
-        return _compare_files(files, metrics, baseline is not None, qrels, (resamples, seed))
-    if qrels is not None:
-        raise ConfigError(
-            f"qrels={qrels}: judgements are for files of other harnesses; runs are scored by the "
-            "gold tables of their corpus"
-        )
+        base = None if baseline is None else Path(str(baseline))
+        return compare_values(files, columns, base, (resamples, seed))
+    if id_column or value_column or text_column:
+        raise ConfigError("--id, --value and --text are for files of values, not for runs")
     folders, first, chosen = compared_runs(runs, baseline, out)
     scored = read_once([*folders, *([first] if first else [])], chosen)
     check_comparable(scored)
@@ -139,8 +145,8 @@ def compare(
 # Which runs
 
 
-def sample_files_among(runs: RunLike | Iterable[RunLike]) -> list[Path]:
-    """Return the files of other harnesses, if it is such files that are named, or nothing.
+def value_files_among(runs: RunLike | Iterable[RunLike]) -> list[Path]:
+    """Return the files of per-query values, if it is such files that are named, or nothing.
 
     Raises:
         ConfigError: there are runs beside them.
@@ -152,9 +158,25 @@ def sample_files_among(runs: RunLike | Iterable[RunLike]) -> list[Path]:
         missing = isinstance(others[0], str | Path) and not Path(others[0]).exists()
         raise ConfigError(
             f"{others[0] if missing else files[0]}: {'there is no such file; ' if missing else ''}"
-            "files of other harnesses are compared with files alone, not with runs"
+            "files of values are compared with files alone, not with runs"
         )
     return files
+
+
+def value_columns(
+    path: Path, id_column: str | None, value_column: str | None, text_column: str | None
+) -> ValueColumns:
+    """Return the columns of files of values.
+
+    Raises:
+        ConfigError: no column of ids or of values is named.
+    """
+    if not id_column or not value_column:
+        raise ConfigError(
+            f"{path}: is a file; name its columns with --id and --value, as in --id question "
+            "--value score (in Python id_column and value_column)"
+        )
+    return ValueColumns(id_column, value_column, text_column)
 
 
 def named_runs(
@@ -482,60 +504,126 @@ def _by_gold(
         )
 
 
-# Files of other harnesses
+# Per-query values of other harnesses
+
+HAS_VALUE = "queries with a value"
+"""The metric that a gate adds where the run lacks values that the baseline has."""
 
 
-def _compare_files(
+def compare_values(
     paths: Sequence[Path],
-    metrics: Sequence[str],
-    last_is_baseline: bool,
-    qrels: str | Path | None,
-    draws: tuple[int, int],
+    columns: ValueColumns,
+    baseline: Path | None = None,
+    draws: tuple[int, int] = (stats.RESAMPLES, 0),
+    misses: Literal["<", ">"] | None = None,
 ) -> Comparison:
-    """Compare runs of other harnesses; a metric of theirs is the mean over the samples."""
-    read = read_sample_files(paths, None if qrels is None else Path(qrels), metrics)
-    if len(read) < 2:
-        raise ConfigError(f"a comparison needs two runs at least; {paths[0]} holds one")
-    tasks = list(dict.fromkeys(run.task for run in read if run.task))
-    if len(tasks) > 1:
-        raise DataError(f"the files are of different tasks: {', '.join(tasks)}; compare one")
-    runs, notes = on_common_samples(read)
-    if left_out := dict.fromkeys(metric for run in runs for metric in run.left_out):
-        notes.append(f"{', '.join(left_out)}: no number a sample, so not compared")
-    names = [n for n in (metrics or runs[0].values) if all(n in run.values for run in runs)]
-    lacking = [name for name in metrics if name not in names]
-    if lacking or not names:
-        known = ", ".join(runs[0].values)
-        raise ConfigError(f"not all files have {', '.join(lacking) or 'a metric'}; {known}")
-    specs = {name: _spec_of_values(name, [run.values[name] for run in runs]) for name in names}
-    parts = {}
-    for name in names:
-        valued: Mask = np.array(~np.isnan([run.values[name] for run in runs]).any(axis=0))
-        if not valued.any():
-            raise DataError(f"{name}: no sample has a value in all files; name other metrics")
-        if not valued.all():
-            n = int(valued.sum())
-            notes.append(f"{name} is over the {n:,} samples on which all runs have a value")
-        parts[name] = {"": valued}
-    sides = {
-        run.name: {name: (mean_of(name, run.values[name], specs[name]), None) for name in names}
-        for run in runs
+    """Compare the means of per-query values that other harnesses wrote.
+
+    Args:
+        paths: the files.
+        columns: which columns hold ids, values and texts.
+        baseline: the file that the others are compared with; default: the first.
+        draws: how many ways to swap a test draws at most, and the seed.
+        misses: for a gate: which values are worse. A query that the baseline has a value of and
+            another file lacks then counts as the worst value, and ``HAS_VALUE`` is compared too.
+            Without it, only queries with a value in all files are compared.
+
+    Raises:
+        ConfigError: fewer than two files, an unknown column, or no worst value is known.
+        DataError: a file is damaged, or nothing can be paired.
+    """
+    files = read_value_files([*paths, *([baseline] if baseline else [])], columns)
+    if len(files) < 2:
+        raise ConfigError(f"a comparison needs two files at least; named: {paths[0]}")
+    candidates = [
+        [file.path.stem for file in files],
+        [file.path.resolve().parent.name for file in files],  # lm-eval: a folder a model
+        [str(file.path) for file in files],
+    ]
+    names = next(each for each in candidates if len({*each}) == len(each))
+    named = dict(zip(names, files, strict=True))
+    base = next(name for name, file in named.items() if baseline in (None, file.path))
+    known = {
+        name: {query for query, value in file.values.items() if not isnan(value)}
+        for name, file in named.items()
     }
-    base = next(run.name for run in runs if not last_is_baseline or run.path == paths[-1])
-    rows, n_tests = corrected(compared_rows(sides, base, parts, specs, draws), names)
+    asked = {query for file in files for query in file.values}
+    paired = known[base] if misses else set.intersection(*known.values())
+    order = [query for query in named[base].values if query in paired]
+    if not order:
+        few = (f"{name} has {', '.join(list(f.values)[:3])}" for name, f in named.items())
+        raise DataError(
+            f"the files have no query with a value in common, so nothing can be paired: "
+            f"{'; '.join(few)}. Name the column of ids with --id"
+        )
+    values = {
+        name: np.array([file.values.get(query, nan) for query in order])
+        for name, file in named.items()
+    }
+    metric, notes = columns.value, []
+    lacking = {name: int(np.isnan(column).sum()) for name, column in values.items()}
+    specs = {metric: _spec_of_values(metric, list(values.values()))}
+    measured = dict(values)
+    if any(lacking.values()):
+        worst = _worst_value(misses, list(values.values()), specs[metric])
+        measured = {name: np.nan_to_num(column, nan=worst) for name, column in values.items()}
+        shown = specs[metric].text(worst)
+        notes = [
+            f"{n:,} of {len(order):,} queries that {base} has a value of have none in {name}: each "
+            f"counts as {shown}"
+            for name, n in lacking.items()
+            if n
+        ]
+        specs[HAS_VALUE] = MetricSpec("queries_with_a_value", label=HAS_VALUE)
+    whole: Mask = np.ones(len(order), dtype=np.bool_)
+    sides: dict[str, dict[str, tuple[Measured, Score | None]]] = {
+        name: {
+            metric: (mean_of(metric, column, specs[metric]), None),
+            **(
+                {HAS_VALUE: (_has_value(values[name], specs[HAS_VALUE]), None)}
+                if HAS_VALUE in specs
+                else {}
+            ),
+        }
+        for name, column in measured.items()
+    }
+    parts = {name: {"": whole} for name in specs}
+    rows, n_tests = corrected(compared_rows(sides, base, parts, specs, draws), list(specs))
+    of = f" of {len(asked):,}" if len(order) < len(asked) else ""
     return Comparison(
-        task=tasks[0] if tasks else "samples",
-        corpus=f"n = {len(runs[0].ids):,}",
-        runs={run.name: run.path for run in runs},
+        task="values of queries",
+        corpus=f"n = {len(order):,}{of}",
+        runs={name: file.path for name, file in named.items()},
         baseline=base,
         resamples=draws[0],
         seed=draws[1],
-        family=tuple(names),
+        family=tuple(specs),
         n_tests=n_tests,
         rows=tuple(rows),
-        notes=(*notes, "a higher value is taken for the better one in W/T/L"),
+        notes=tuple(notes),
         specs=specs,
+        own_means={name: file.mean for name, file in named.items()},
     )
+
+
+def _worst_value(misses: str | None, values: Sequence[Floats], spec: MetricSpec) -> float:
+    """Return what a missing value counts as in a gate.
+
+    Raises:
+        ConfigError: lower is better, and nothing says how high a value may be.
+    """
+    if misses == "<":
+        return float(min(0.0, np.nanmin(np.concatenate(values))))
+    if spec.scale == "unbounded":
+        raise ConfigError(
+            f"the run lacks values that the baseline has, and how bad a missing {spec.label} is "
+            "cannot be known: give these queries a value, or leave them out of both files"
+        )
+    return spec.top
+
+
+def _has_value(values: Floats, spec: MetricSpec) -> Measured:
+    return mean_of(HAS_VALUE, (~np.isnan(values)).astype(np.float64), spec)
 
 
 def _spec_of_values(name: str, values: Sequence[Floats]) -> MetricSpec:

@@ -178,6 +178,8 @@ class Comparison:
         specs: the declaration of each metric.
         corrections: the corrections of gold that all runs are scored by too; empty without any.
         by_gold: each difference of a tested metric by published and by corrected gold.
+        own_means: of files of values: what each is called -> the mean of all its own values, and
+            how many these are.
     """
 
     task: str
@@ -194,10 +196,20 @@ class Comparison:
     specs: Mapping[str, MetricSpec] = field(default_factory=dict)
     corrections: str = ""
     by_gold: tuple[ByGold, ...] = ()
+    own_means: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
     def spec(self, metric: str) -> MetricSpec:
         """Return the declaration of a metric."""
         return self.specs.get(metric) or spec_of(metric)
+
+    @property
+    def by_itself(self) -> str:
+        """The mean of each file of values, over all that it has."""
+        spec = self.spec(self.family[0])
+        means = (
+            f"{name} {spec.text(mean)} (n = {n:,})" for name, (mean, n) in self.own_means.items()
+        )
+        return f"Mean of each file by itself: {', '.join(means)}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that ``target-bench compare --json`` prints."""
@@ -205,12 +217,20 @@ class Comparison:
             "runs": {name: str(path) for name, path in self.runs.items()},
             "rows": [row.to_json() for row in self.rows],
             "specs": {name: spec.to_json() for name, spec in self.specs.items()},
+            "own_means": {
+                name: {"mean": None if isnan(mean) else mean, "n": n}
+                for name, (mean, n) in self.own_means.items()
+            },
         }
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return a record without nesting for each row, with the baseline and the test."""
         more = {"baseline": self.baseline, "test": self.test}
-        return [flat_record(row.to_json()) | more for row in self.rows]
+        records = [flat_record(row.to_json()) | more for row in self.rows]
+        for record in records if self.own_means else ():
+            if record["metric"] == self.family[0]:
+                record["own_mean"], record["own_n"] = self.own_means[record["run"]]
+        return records
 
     def __repr__(self) -> str:
         return str(self)
@@ -336,6 +356,8 @@ def legend(comparison: Comparison) -> list[str]:
         f"{family} (Holm): * < .05, ** < .01, *** < .001. W/T/L: queries won, tied and lost."
     ]
     lines += power_of_tests(comparison.rows, comparison.family, comparison.specs)
+    if comparison.own_means:
+        lines.append(f"{comparison.by_itself}.")
     if any(row.metric not in comparison.family for row in comparison.rows):
         lines.append(
             f"{family} is tested. Name metrics with --metric to test each of them: p is then "

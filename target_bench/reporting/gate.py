@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,8 +12,16 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, stored_name
 from target_bench.core.text_tables import Column, TextTable, counted, markdown, p_text, text
 from target_bench.metrics import stats
-from target_bench.reporting.compare import RunLike, compare, named_runs
+from target_bench.reporting.compare import (
+    HAS_VALUE,
+    RunLike,
+    compare,
+    compare_values,
+    named_runs,
+    value_columns,
+)
 from target_bench.reporting.comparison import Comparison, Difference, flat_record, power
+from target_bench.reporting.value_files import ValueColumns
 from target_bench.runs.baseline_file import opened_baseline
 
 Verdict = Literal["passed", "within noise", "failed"]
@@ -121,6 +128,7 @@ class Gate:
         alpha: level of the test.
         checks: by rule, then slice.
         notes: what a reader should know of the metrics.
+        remarks: what a reader must know to judge the verdict; part of the sentence.
     """
 
     run: Path
@@ -128,6 +136,7 @@ class Gate:
     alpha: float
     checks: tuple[RuleCheck, ...]
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return what the terminal shows: the sentence, then the table."""
@@ -147,6 +156,7 @@ class Gate:
             "failed": self.failed,
             "checks": [check.to_json() for check in self.checks],
             "notes": list(self.notes),
+            "remarks": list(self.remarks),
         }
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -187,7 +197,7 @@ class Gate:
             )
         if unable:
             sentence += f" {unable} cannot fail: there are too few queries for the test."
-        return sentence
+        return " ".join([sentence, *(f"{remark}." for remark in self.remarks)])
 
     @property
     def shown(self) -> list[str]:
@@ -233,7 +243,9 @@ def gate(
     by: Sequence[str] = (),
     alpha: float = 0.05,
     out: str | Path = "runs",
-    qrels: str | Path | None = None,
+    id_column: str | None = None,
+    value_column: str | None = None,
+    text_column: str | None = None,
 ) -> Gate:
     """Check that a run is not worse than a baseline.
 
@@ -253,7 +265,11 @@ def gate(
         by: names of properties, as in ``compare``.
         alpha: level of the test, between 0 and 1.
         out: the folder of all runs.
-        qrels: for files with rankings: the file of judgements; see ``compare``.
+        id_column: of files with per-query values of other harnesses, see ``compare``. A query
+            that the baseline has a value of and the run lacks counts as the worst value, and a run
+            that lacks more than chance explains fails.
+        value_column: of such files.
+        text_column: of such files.
 
     Raises:
         ConfigError: a rule that cannot be read or broken, an unknown metric or run, a
@@ -265,20 +281,19 @@ def gate(
         raise ConfigError(f"alpha={alpha}: expected a number between 0 and 1")
     written = [fail_on] if isinstance(fail_on, str) else fail_on
     rules = list(dict.fromkeys(map(parse_rule, written)))
-    opened: AbstractContextManager[Path]
-    if of_files := isinstance(run, str | Path) and Path(run).is_file():
-        checked, opened = Path(str(run)), nullcontext(Path(str(baseline)))
+    if isinstance(run, str | Path) and Path(run).is_file():
+        columns = value_columns(Path(run), id_column, value_column, text_column)
+        return _gate_of_values(Path(str(baseline)), Path(run), columns, rules, alpha, slices, by)
+    if id_column or value_column or text_column:
+        raise ConfigError("--id, --value and --text are for files of values, not for runs")
+    if isinstance(baseline, str | Path) and Path(baseline).suffix == ".json":
+        checked = run_to_check(run, out)
     else:
-        if isinstance(baseline, str | Path) and Path(baseline).suffix == ".json":
-            checked = run_to_check(run, out)
-        else:
-            baseline, checked = _named(2, [baseline, run], out)
-        opened = opened_baseline(baseline, Path(out), checked)
-    with opened as base:
+        baseline, checked = _named(2, [baseline, run], out)
+    with opened_baseline(baseline, Path(out), checked) as base:
 
         def compared(metrics: Sequence[str]) -> Comparison:
-            pair = [base, checked]
-            return compare(pair, metrics, base, slices, by=by, out=out, qrels=qrels)
+            return compare([base, checked], metrics, base, slices, by=by, out=out)
 
         comparison = compared([rule.metric for rule in rules])
         notes = comparison.notes
@@ -286,22 +301,44 @@ def gate(
             metric = comparison.family[0]
             rules = [_usual_rule(metric, comparison.spec(metric))]
             comparison = compared([metric])
-    if len(comparison.runs) != 2:
-        raise ConfigError(
-            f"a gate checks one run against another, and {baseline} and {run} hold "
-            f"{len(comparison.runs)}: {', '.join(comparison.runs)}; write one provider and prompt "
-            "to a file"
-        )
     stored = {row.metric for row in comparison.rows}
     rules = [replace(rule, metric=stored_name(rule.metric, stored)) for rule in rules]
-    if of_files:  # the sign of a rule says which values are worse
-        specs = {
-            rule.metric: replace(comparison.spec(rule.metric), higher_is_better=rule.sign == "<")
-            for rule in rules
-        }
-        comparison, notes = replace(comparison, specs=specs), notes[:-1]
     checks = _checks(rules, comparison, alpha)
     return Gate(checked, str(baseline), alpha, tuple(checks), notes)
+
+
+def _gate_of_values(
+    baseline: Path,
+    run: Path,
+    columns: ValueColumns,
+    rules: Sequence[Rule],
+    alpha: float,
+    slices: Sequence[str],
+    by: Sequence[str],
+) -> Gate:
+    """Check a file of per-query values; the sign of a rule says which values are worse."""
+    if slices or by:
+        raise ConfigError("slices and by: files of values have no properties of queries")
+    if not baseline.is_file():
+        raise ConfigError(f"{baseline}: there is no such file, and --run names a file of values")
+    if others := [rule.metric for rule in rules if rule.metric != columns.value]:
+        raise ConfigError(
+            f"{others[0]!r} is not the metric of these files, {columns.value!r} (--value) is; "
+            f"write for example '{columns.value}<-0.01'"
+        )
+    signs = {rule.sign for rule in rules} or {"<"}
+    if len(signs) > 1:
+        raise ConfigError("--fail-on: rules of one metric have one sign, < or >")
+    (sign,) = signs
+    comparison = compare_values([baseline, run], columns, misses=sign)
+    spec = replace(comparison.spec(columns.value), higher_is_better=sign == "<")
+    comparison = replace(comparison, specs={**comparison.specs, columns.value: spec})
+    rules = list(rules) or [_usual_rule(columns.value, spec)]
+    if HAS_VALUE in comparison.specs:
+        rules.append(_usual_rule(HAS_VALUE, comparison.spec(HAS_VALUE)))
+    checks = _checks(rules, comparison, alpha)
+    remarks = (*comparison.notes, comparison.by_itself)
+    return Gate(run, str(baseline), alpha, tuple(checks), remarks=remarks)
 
 
 def _checks(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> list[RuleCheck]:

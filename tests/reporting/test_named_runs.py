@@ -48,8 +48,8 @@ def test_the_baseline_is_of_the_folder_that_is_compared(tmp_path: Path) -> None:
     comparison = compare(tmp_path / "other", baseline="tfidf", out=tmp_path / "runs")
     assert (comparison.baseline, set(comparison.runs)) == ("tfidf", {"bm25", "tfidf"})
     assert {folder.parent.name for folder in comparison.runs.values()} == {"other"}
-    with pytest.raises(ConfigError, match=r"qrels=q\.txt: judgements are for files of other"):
-        compare(tmp_path / "other", qrels="q.txt")
+    with pytest.raises(ConfigError, match="are for files of values, not for runs"):
+        compare(tmp_path / "other", id_column="id", value_column="score")
 
 
 def test_a_gate_takes_the_results_of_one_run(tmp_path: Path) -> None:
