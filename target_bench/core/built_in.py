@@ -50,7 +50,6 @@ METRIC_MODULES = (
     "target_bench.metrics.sql",
     "target_bench.tables.table_metrics",
     "target_bench.tables.descriptions",
-    "target_bench.tables.faithfulness",
 )
 """The modules of metrics: each declares its own in ``DEFINITIONS``, by their names."""
 

@@ -20,7 +20,6 @@ from target_bench.tables.answer_tables import (
     name_key,
 )
 from target_bench.tables.comparison import TableComparison, compare_tables
-from target_bench.tables.faithfulness import Support, table_support
 from target_bench.tables.h_score import (
     HScore,
     HScoreV2,
@@ -73,10 +72,7 @@ class ComparedTables:
         parser: what HTML is parsed with.
         headers: the kinds of headers of the tables.
         p_score: content and structure as a model judged them; None where none did.
-        source: the text that the tables are of; None where it is not known.
-        judged: numbers, from 1, of the cells without support that a model finds supported; None
-            where none was asked or its reply cannot be read.
-        judges: those who read it: ``p_score``, ``cells``.
+        judged: whether a model was asked for the P-Score.
     """
 
     text: str | None
@@ -85,9 +81,7 @@ class ComparedTables:
     parser: str = HTML_PARSER
     headers: Headers = BOTH
     p_score: tuple[float, float] | None = None
-    source: str | None = None
-    judged: frozenset[int] | None = None
-    judges: frozenset[str] = frozenset()
+    judged: bool = False
 
     @cached_property
     def plain(self) -> str:
@@ -254,41 +248,6 @@ class ComparedTables:
         if self.headers.column:
             return self.answer, self.reference
         return _with_header(self.answer), _with_header(self.reference)
-
-    @cached_property
-    def support(self) -> Support:
-        """What the text supports of the tables, without names of columns, and they of the text.
-
-        Where columns have no names, the first cell of a row names what the others are; it is left
-        out in their place.
-        """
-        if self.source is None:
-            return Support()
-        if self.answer.error is not None:
-            return Support(failed=True)
-        top, left = int(self.headers.column), int(not self.headers.column)
-        bodies = [[row[left:] for row in table.rows[top:]] for table in self.answer.tables]
-        places = [
-            place
-            for table in self.answer.tables
-            for row in table.rows[top:]
-            for place in self._headers_of(table.rows[0], row)[left:]
-        ]
-        return table_support(bodies, self.source, places)
-
-    @cached_property
-    def judged_support(self) -> Support:
-        """The same with the cells that a model finds supported."""
-        return self.support if self.judged is None else self.support.also(self.judged)
-
-    def _headers_of(self, first: Sequence[str], row: Sequence[str]) -> list[str]:
-        """Return the headers of each cell of a row, those that there are."""
-        headers = []
-        for column in range(len(row)):
-            names = [row[0]] if self.headers.row and column else []
-            names += first[column : column + 1] if self.headers.column else ()
-            headers.append(", ".join(filter(None, names)))
-        return headers
 
 
 def _size(table: AnswerTable) -> tuple[int, int]:

@@ -19,10 +19,8 @@ from target_bench.metrics.means import Floats, RatioMetric
 from target_bench.metrics.ngrams import Ngram, ngrams, shared
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 from target_bench.tables import totto_text
-from target_bench.tables.faithfulness import Support, sentence_support
 from target_bench.tables.totto_text import (
     TableEvidence,
-    cells_as_texts,
     known_tokens,
     tokens,
     values,
@@ -77,14 +75,6 @@ class JudgedDescriptions(JudgedAnswers):
             )
         ]
         return np.array(scores, dtype=np.float64).reshape(-1, 3) * 100
-
-    @cached_property
-    def supports(self) -> list[Support]:
-        """What the table supports of each sentence, and which highlighted cells that says."""
-        return [
-            sentence_support(text, *cells_as_texts(source))
-            for text, source in zip(self.texts, self.evidence, strict=True)
-        ]
 
 
 def references_of(n_references: str) -> str:

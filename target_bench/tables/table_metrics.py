@@ -397,7 +397,7 @@ DEFINITIONS = by_name(
 # What a report says of answers besides their scores.
 
 
-def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, Any]:
+def findings(compared: Compared, judged: bool) -> dict[str, Any]:
     """Return formats, faults, errors, scores by table and abilities, as JSON.
 
     Where there is no reference, formats and faults alone.
@@ -405,7 +405,6 @@ def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, 
     Args:
         compared: the answers.
         judged: whether a model was asked for P-Scores.
-        cells_judged: whether a model was asked about cells without support.
     """
     faults = Counter(fault for answer in compared for fault in answer.answer.faults)
     sizes = Counter(len(answer.answer.tables) for answer in compared)
@@ -414,9 +413,6 @@ def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, 
         "faults": {fault: faults[fault] for fault in FAULT_MEANINGS if faults[fault]},
         "tables": {str(n): sizes[n] for n in sorted(sizes)},
     }
-    if cells_judged:
-        read = sum(answer.judged is not None for answer in compared)
-        report["judged_cells"] = {"asked": _n_judged(compared, "cells"), "read": read}
     if not any(answer.gold for answer in compared):
         return report
     errors = [answer.errors for answer in compared]
@@ -435,13 +431,8 @@ def findings(compared: Compared, judged: bool, cells_judged: bool) -> dict[str, 
     }
     if judged:
         read = sum(answer.p_score is not None for answer in compared)
-        report["p_score"] = {"asked": _n_judged(compared, "p_score"), "counted": read}
+        report["p_score"] = {"asked": sum(answer.judged for answer in compared), "counted": read}
     return report
-
-
-def _n_judged(compared: Compared, judge: str) -> int:
-    """Return about how many answers a judge was asked, failed replies included."""
-    return sum(judge in answer.judges for answer in compared)
 
 
 def _by_table(compared: Compared) -> dict[str, Any]:

@@ -67,15 +67,6 @@ def evidence(
     )
 
 
-def cells_as_texts(source: TableEvidence) -> tuple[str, list[str]]:
-    """Return the values of the table and its titles, a line each, and the highlighted cells."""
-    table, highlighted = (
-        [entry.partition("|||")[::2] for entry in line.split("\t") if entry] for line in source
-    )
-    values = "\n".join(value for _, value in table)
-    return values, [value for name, value in highlighted if name in ("cell", "header")]
-
-
 def _entry(cell: GridCell) -> tuple[str, str]:
     return ("header" if cell.is_header else "cell"), cell.text.strip()
 

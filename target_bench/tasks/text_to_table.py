@@ -27,23 +27,16 @@ from target_bench.core.task import (
     has_gold_table,
     has_reference,
 )
-from target_bench.models.judges import JudgedTask, ModelJudge, failures, text_of
+from target_bench.models.judges import JudgedTask, failures, text_of
 from target_bench.models.prompts.prompting import TablePrompter, prompt_of
-from target_bench.models.support_judge import SUPPORT, judged_record, support_prompt
-from target_bench.models.support_judge import parse_reply as parse_supported
 from target_bench.models.table_judge import PairJudge, p_score, pair_replies, parse_reply
 from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.compared_tables import ComparedTables
-from target_bench.tables.faithfulness import VERSION as SUPPORT_VERSION
-from target_bench.tables.faithfulness import table_support_metrics
 from target_bench.tables.header_cell_scores import Headers
 from target_bench.tables.reading import read_tables
 from target_bench.tables.table_metrics import VERSION, findings, table_metrics, validity
 
 Compared = Sequence[ComparedTables]
-
-JUDGES = {"p_score": "replies", "cells": "cells_reply"}
-"""What each judge judges -> the entry of a record with its replies."""
 
 _HEADERS = {"row": Headers(column=False), "column": Headers(row=False), "both": Headers()}
 
@@ -53,15 +46,13 @@ class TextToTable(JudgedTask[Compared]):
 
     The metadata of a query say how its tables are written (``format``: text, html, latex, csv or
     json), which headers they have (``headers``: row, column or both) and how the answer is asked
-    for (``instruction``). Where no query has a reference, answers are compared with their text.
+    for (``instruction``). Where no query has a reference, validity alone is scored.
 
     Args:
         table_format: the format of queries that name none.
         html_parser: what HTML is parsed with: ``html.parser`` or ``lxml``.
         judged_by: a generator that compares answer and reference for the P-Score, as written on
             the command line; None for none. Its replies are recorded with the judgements.
-        cells_judged_by: a generator that looks again at the cells that rules do not find in the
-            text; None for none. Its replies are recorded too.
         p_score_prompt: a file with another prompt for the P-Score, in which ``{first}`` and
             ``{second}`` stand for the tables.
         bertscore: the model of BERTScore of whole answers, as in ``roberta-large`` or
@@ -91,7 +82,6 @@ class TextToTable(JudgedTask[Compared]):
         table_format: TableFormat = "text",
         html_parser: Literal["html.parser", "lxml"] = "html.parser",
         judged_by: Any = None,
-        cells_judged_by: Any = None,
         p_score_prompt: str | None = None,
         bertscore: str | None = None,
         bartscore: str | None = None,
@@ -107,19 +97,15 @@ class TextToTable(JudgedTask[Compared]):
         self.table_format: TableFormat = table_format
         self.html_parser: Literal["html.parser", "lxml"] = html_parser
         self.judged_by = judged_by
-        self.cells_judged_by = cells_judged_by
         self.judge = self
         self.prompt = PromptStyle(writer=self._prompt_writer)
-        self.replays = judged_by is not None or cells_judged_by is not None
+        self.replays = judged_by is not None
         self._pair_judge = None if judged_by is None else PairJudge(judged_by, p_score_prompt)
-        self._cell_judge = None if cells_judged_by is None else ModelJudge(cells_judged_by, SUPPORT)
-        judges = {"judge": self._pair_judge, "cells_judge": self._cell_judge}
-        self._judge_settings = [judge.setting(name) for name, judge in judges.items() if judge]
+        self._judge_settings = [self._pair_judge.setting()] if self._pair_judge else []
 
     def parts(self) -> Mapping[str, object]:
-        """Return the generators that judge, if there are any."""
-        judges = {"judged_by": self._pair_judge, "cells_judged_by": self._cell_judge}
-        return {name: judge.generator for name, judge in judges.items() if judge is not None}
+        """Return the generator that judges, if there is one."""
+        return {"judged_by": self._pair_judge.generator} if self._pair_judge else {}
 
     def check(self, dataset: Dataset) -> None:
         """Check that every reference holds a table in the format of its query.
@@ -163,8 +149,7 @@ class TextToTable(JudgedTask[Compared]):
     ) -> list[Metric[Compared]]:
         """Return validity, H-Score, header and cell scores, and with a judge the P-Score.
 
-        Tables that are written from a text are compared with it as well. Where no query has a
-        reference, validity and the comparison with the text alone.
+        Where no query has a reference, validity alone.
         """
         labelled = any(has_reference(self, query) for query in queries)
         judged = labelled and self._pair_judge is not None
@@ -179,36 +164,25 @@ class TextToTable(JudgedTask[Compared]):
             from target_bench.models.table_texts import model_metrics
 
             metrics += model_metrics(*models)
-        if self.source != "none":
-            return metrics
-        return [*metrics, *table_support_metrics(self._cell_judge is not None)]
+        return metrics
 
     def settings(self) -> list[str]:
         """List the settings that change a score, besides those of the metrics."""
-        return [VERSION, SUPPORT_VERSION, f"format:{self.table_format}", *self._judge_settings]
+        return [VERSION, f"format:{self.table_format}", *self._judge_settings]
 
     def follows_from(self, query: Query, _corpus: Corpus, text: str | None) -> list[Any]:
-        """List how tables are read, the answer, the reference, and the text that a judge reads."""
+        """List how tables are read, the answer and the reference."""
         parts = [query.metadata.get(name) for name in ("format", "headers")]
-        inputs = [self.html_parser, *parts, text, query.answer]
-        return inputs if self._cell_judge is None else [*inputs, query.text]
+        return [self.html_parser, *parts, text, query.answer]
 
     def records(
         self, queries: Sequence[Query], _corpus: Corpus, answers: Mapping[str, Generation]
     ) -> Iterator[Mapping[str, Any]]:
-        """Read the answers, and ask the judges about those in which there is a table."""
+        """Read the answers, and ask the judge about those in which there is a table."""
         compared = {query.id: self._compared(query, answers[query.id]) for query in queries}
-        replies, of_cells = self._replies(compared), self._cell_replies(compared)
+        replies = self._replies(compared)
         for query_id, comparison in compared.items():
-            p_score_record = _p_score_record(replies.get(query_id))
-            about_cells = _cell_record(comparison, of_cells.get(query_id))
-            failed = {**p_score_record.pop(FAILED, {}), **about_cells.pop(FAILED, {})}
-            yield (
-                _record(comparison)
-                | p_score_record
-                | about_cells
-                | ({FAILED: failed} if failed else {})
-            )
+            yield _record(comparison) | _p_score_record(replies.get(query_id))
 
     def _replies(
         self, compared: Mapping[str, ComparedTables]
@@ -221,16 +195,6 @@ class TextToTable(JudgedTask[Compared]):
             if tables.plain.strip() and tables.gold
         }
         return pair_replies(self._pair_judge, pairs)
-
-    def _cell_replies(self, compared: Mapping[str, ComparedTables]) -> dict[str, Generation]:
-        if self._cell_judge is None:
-            return {}
-        prompts = {
-            query_id: prompt
-            for query_id, tables in compared.items()
-            if (prompt := support_prompt(tables.source or "", tables.plain, tables.support))
-        }
-        return self._cell_judge.replies(prompts)
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> list[ComparedTables]:
         """Return each answer beside its reference, a failed one as None.
@@ -246,22 +210,16 @@ class TextToTable(JudgedTask[Compared]):
     def _compared(
         self, query: Query, given: Generation, record: Mapping[str, Any] | None = None
     ) -> ComparedTables:
-        judged = (record or {}).get("p_score")
-        failed = (record or {}).get(FAILED, {})
+        record = record or {}
+        score = record.get("p_score")
         return ComparedTables(
             text_of(given),
             next(iter(query.references), ""),
             self._format(query),
             self.html_parser,
             _headers(query),
-            (judged[0], judged[1]) if judged else None,
-            query.text if self.source == "none" else None,
-            parse_supported((record or {}).get("cells_reply") or ""),
-            frozenset(
-                judge
-                for judge, entry in JUDGES.items()
-                if judge in failed or entry in (record or {})
-            ),
+            (score[0], score[1]) if score else None,
+            "replies" in record or "p_score" in record.get(FAILED, {}),
         )
 
     def parsed(self, examples: Compared) -> list[object | None]:
@@ -270,7 +228,7 @@ class TextToTable(JudgedTask[Compared]):
 
     def report(self, _dataset: Dataset, examples: Compared) -> dict[str, Any]:
         """Return faults; where there are references, errors, scores by table and abilities too."""
-        return findings(examples, self._pair_judge is not None, self._cell_judge is not None)
+        return findings(examples, self._pair_judge is not None)
 
 
 class TableAnswering(TextToTable):
@@ -316,8 +274,6 @@ def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
         blocks.append(SummaryBlock("abilities", text=note, profile=report["abilities"]))
     if "p_score" in report:
         blocks.append(SummaryBlock("P-Score", report["p_score"]))
-    if "judged_cells" in report:
-        blocks.append(SummaryBlock("judge of cells", report["judged_cells"]))
     return blocks
 
 
@@ -356,12 +312,3 @@ def _p_score_record(replies: Sequence[Generation] | None) -> dict[str, Any]:
     scored = p_score([parse_reply(without_reasoning(text)) for text in texts])
     mean = [scored.content, scored.structure] if scored.counted else None
     return failures("p_score", replies) or {"replies": texts, "p_score": mean}
-
-
-def _cell_record(compared: ComparedTables, reply: Generation | None) -> dict[str, Any]:
-    """Return the cells without support after a judge's reply; nothing if it was not asked."""
-    if reply is None:
-        return {}
-    failed = failures("cells", [reply])
-    record = judged_record(compared.support, None if failed else reply.text)
-    return record | failed if failed else record | {"cells_reply": reply.text}

@@ -23,7 +23,6 @@ from target_bench.models.bleurt import SPEC as BLEURT
 from target_bench.models.table_texts import DEFINITIONS as BY_MODELS
 from target_bench.runs.result import score_cell
 from target_bench.tables.answer_tables import FORMATS
-from target_bench.tables.faithfulness import sentence_support_metrics
 from target_bench.tables.table_metrics import DEFINITIONS as OF_TABLES
 
 SPECS = {spec.name: spec for spec in all_specs()}
@@ -55,8 +54,7 @@ def _metrics_of(task: str) -> list[Metric[Any]]:
 
 def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() -> None:
     judged = (OF_TABLES["p_content"], OF_TABLES["p_structure"], *BY_MODELS.values())
-    facts_judged = sentence_support_metrics(judged=True)[2].spec
-    by_models = (BERT_SCORE, BLEURT, facts_judged, *(definition.spec for definition in judged))
+    by_models = (BERT_SCORE, BLEURT, *(definition.spec for definition in judged))
     met = {spec.name: spec for spec in by_models}
     for task in BUILT_IN["task"]:
         for metric in _metrics_of(task):

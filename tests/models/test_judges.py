@@ -11,11 +11,9 @@ from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.generators.openai import OpenAI
 from target_bench.models.comparison_judge import JudgedComparison, compared_by_model
 from target_bench.models.judges import last_object
-from target_bench.models.support_judge import support_prompt, with_reply
 from target_bench.models.table_judge import PairJudge, p_score, pair_replies, parse_reply, ratings
 from target_bench.tables.answer_tables import TableFormat
 from target_bench.tables.comparison import compare_tables
-from target_bench.tables.faithfulness import Support, sentence_support
 
 SUPPORTED = {"supported": [1]}
 JSON = '{"supported": [1]}'
@@ -65,30 +63,6 @@ def test_a_value_off_the_scale_does_not_count(number: str) -> None:
 @pytest.mark.parametrize(("number", "value"), [("0", 0), ("10", 10), ("7.5", 7.5), ("1e1", 10)])
 def test_a_value_on_the_scale_does(number: str, value: float) -> None:
     assert ratings(parse_reply(REPLY % number)) == (value, 9)
-
-
-SOURCE = "Oslo\n3\nBergen\n2"
-
-
-def _support(text: str) -> Support:
-    return sentence_support(text, SOURCE, ["Oslo"])
-
-
-def test_only_doubted_claims_are_asked_about() -> None:
-    text = "Oslo and Bergen scored 5, not 7."
-    support = _support(text)
-    assert "1. 5\n2. 7" in (support_prompt(SOURCE, text, support) or "")
-    judged = with_reply(support, 'They add up.\n```json\n{"supported": [1]}\n```')
-    assert [(c.text, c.supported) for c in judged.claims] == [
-        ("5", True),
-        ("7", False),
-        ("Oslo Bergen", True),
-    ]
-    supported = _support("Oslo scored 3.")
-    assert support_prompt(SOURCE, "Oslo scored 3.", supported) is None
-    assert with_reply(supported, None) == supported
-    for reply in ("", "yes", '{"supported": ["1"]}', '{"supported": [true]}', '{"supported": [1]'):
-        assert with_reply(support, reply) == support
 
 
 class Listener:

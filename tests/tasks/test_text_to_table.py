@@ -23,7 +23,7 @@ from tests.tables.test_reading import CUT
 
 MINI = of_task(load("mini"), "text_to_table")
 GOLD = {query.id: str(query.answer) for query in MINI.queries}
-UNSUPPORTED = "| Team | Wins |\n|---|---|\n| Nowhereland | 9797 |"
+OTHER = "| Team | Wins |\n|---|---|\n| Nowhereland | 9797 |"
 REPLY = """The first row differs.
 ```json
 {"content_similarity": %d, "structural_similarity": 9}
@@ -31,10 +31,7 @@ REPLY = """The first row differs.
 
 
 class Judge(Generator):
-    """Rates a pair 8, and 6 with the tables the other way round; says nothing to one of them.
-
-    Of doubted cells it finds the first supported.
-    """
+    """Rates a pair 8, and 6 with the tables the other way round; says nothing to one of them."""
 
     def __init__(self, down: bool = False) -> None:
         self.down = down
@@ -44,8 +41,6 @@ class Judge(Generator):
         self.requests.append(request)
         if self.down:
             raise TimeoutError("the server is down")
-        if request.task != "p_score":
-            return 'The first is.\n```json\n{"supported": [1]}\n```'
         query_id, _, order = request.query_id.partition("#")
         return "I cannot." if query_id == "t2t-0003" else REPLY % (8 if order == "1" else 6)
 
@@ -61,9 +56,7 @@ def test_every_format_is_there_and_its_gold_scores_best() -> None:
         *("text", "html", "latex", "csv", "json")
     }
     for name, score in scores.items():
-        if name == "coverage[facts]":
-            assert 0.9 < score.value < 1, "the texts name each game, the tables only number them"
-        elif not name.startswith("h_") or name.endswith("[v2]"):
+        if not name.startswith("h_") or name.endswith("[v2]"):
             perfect = spec_of(name).top if spec_of(name).higher_is_better else 0
             assert score.value == pytest.approx(perfect), name
     assert scores["h_content"].n == 0, "no text names a team and a player"
@@ -119,51 +112,25 @@ def test_a_judge_is_asked_in_both_orders_and_its_replies_are_recorded() -> None:
     assert len(judge.requests) == 2 * n_asked, "replies are read again"
 
 
-def test_a_judge_looks_at_cells_without_support_and_is_asked_once() -> None:
-    judge = Judge()
-    task = TextToTable(cells_judged_by=judge)
-    assert task.replays
-    named = '{"class": "tests.tasks.test_text_to_table:Judge", "config": {"down": false}}'
-    assert task.settings()[-1] == f"cells_judge:{named}|support-prompt:1"
-    answers = GOLD | {"t2t-0001": UNSUPPORTED}
-    made = judge_answers(MINI, answers, task)
-    (request,) = judge.requests
-    assert request.query_id == "t2t-0001"
-    assert "1. Team: Nowhereland\n2. Nowhereland, Wins: 9797" in request.messages[-1].content
-    record = made["t2t-0001"].record
-    assert (record["supported by the judge"], record["unsupported"]) == (["Nowhereland"], ["9797"])
-    scored = score_answers(MINI, answers, task, made)
-    supports = [scored.per_query[f"support[{name}]"][0] for name in ("cells", "judged_cells")]
-    assert supports == [0, 0.5]
-    assert judge_answers(MINI, answers, task, known=made) == made
-    assert len(judge.requests) == 1, "replies are read again"
-    assert "support[judged_cells]" not in _scored(GOLD).scores
-
-
 def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
     judge = Judge(down=True)
-    task = TextToTable(judged_by=judge, cells_judged_by=judge)
+    task = TextToTable(judged_by=judge)
     few = replace(MINI, queries=MINI.queries[:1])
-    answers = {query.id: UNSUPPORTED for query in few.queries}
+    answers = {query.id: OTHER for query in few.queries}
     made = judge_answers(few, answers, task)
     failed = made["t2t-0001"].record["failed"]
     error = "raised: TimeoutError: the server is down"
-    assert {name: split_place(text)[0] for name, text in failed.items()} == {
-        "p_score": error,
-        "cells": error,
-    }
+    assert {name: split_place(text)[0] for name, text in failed.items()} == {"p_score": error}
     report = score_answers(few, answers, task, made).report
     assert report is not None
-    assert report["p_score"]["counted"] == report["judged_cells"]["read"] == 0
+    assert report["p_score"] == {"asked": 1, "counted": 0}
     judge.down, n_requests = False, len(judge.requests)
     again = judge_answers(few, answers, task, known=made)
     assert len(judge.requests) == 2 * n_requests
     assert not any(judgement.record.get("failed") for judgement in again.values())
     report = score_answers(few, answers, task, again).report
     assert report is not None
-    assert report["p_score"]["counted"] == 1
-    n_cells = report["judged_cells"]["asked"]
-    assert f"judge of cells: asked {n_cells}, read {n_cells}" in map(str, task.view.summary(report))
+    assert report["p_score"] == {"asked": 1, "counted": 1}
 
 
 class Paid(Judge):
@@ -237,8 +204,6 @@ def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> Non
     assert {name: score.value for name, score in result.scores.items()} == {
         "valid[strict]": 0.5,
         "valid[lenient]": 0.5,
-        "support[cells]": 0.375,
-        "coverage[facts]": pytest.approx(0.375),
     }
     shown = [str(block) for block in result.summary]
     assert shown == [
