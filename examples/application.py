@@ -10,8 +10,8 @@ from fastapi import FastAPI, HTTPException
 
 from target_bench import ConfigError, TableSearch
 
-# A corpus, a folder of files or a database; the index is saved, and loaded at the next start.
-search = TableSearch("mini", "bm25", indexes="indexes")
+# A corpus, a folder of files or a database; save and load keep the index of a large one.
+search = TableSearch("mini", "bm25")
 app = FastAPI()
 
 

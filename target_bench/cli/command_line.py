@@ -110,7 +110,7 @@ def declared(name: str) -> Any:
 _PANELS = {
     "Data": "corpora split limit database distractors within_database gold_corrections "
     "gold_missing data_dir",
-    "Retrieval": "top_k indexes latency",
+    "Retrieval": "top_k latency",
     "Answers": "generators prompt tables table_format prompt_tokens schema_scope structured "
     "retry_failed",
 }
@@ -142,7 +142,6 @@ MissingGold = Annotated[GoldMissing, declared("gold_missing")]
 OnFailure = Annotated[OnError, declared("on_error")]
 RetryFailed = Annotated[bool, declared("retry_failed")]
 Latency = Annotated[int, declared("latency")]
-Indexes = Annotated[Path | None, declared("indexes")]
 WithinDatabase = Annotated[bool, declared("within_database")]
 Metrics = Annotated[list[str] | None, declared("metrics")]
 PromptFile = Annotated[Path | None, declared("prompt")]

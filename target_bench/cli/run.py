@@ -19,7 +19,6 @@ from target_bench.cli.command_line import (
     Format,
     Generators,
     GoldCorrections,
-    Indexes,
     Latency,
     Limit,
     Metrics,
@@ -107,7 +106,6 @@ def run(
     on_error: OnFailure = "stop",
     retry_failed: RetryFailed = False,
     latency: Latency = 0,
-    indexes: Indexes = None,
     data_dir: DataDir = None,
     out: Out = RUNS,
     config: Annotated[

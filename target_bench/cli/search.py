@@ -10,7 +10,6 @@ import typer
 from target_bench.cli.command_line import (
     AsJson,
     DataDir,
-    Indexes,
     Notes,
     Offline,
     PrintedAs,
@@ -56,7 +55,6 @@ def search(
     split: Split = None,
     data_dir: DataDir = None,
     offline: Offline = False,
-    indexes: Indexes = None,
     skip_bad: SkipBad = False,
     yes: Yes = False,
     notes: Notes = False,
@@ -78,8 +76,7 @@ def search(
     confirm = announced if yes else agreed
     with TerminalObserver():  # prints warnings
         rankings = {
-            name: TableSearch(dataset, name, indexes=indexes, confirm=confirm).search(question, k)
-            for name in named
+            name: TableSearch(dataset, name, confirm=confirm).search(question, k) for name in named
         }
     match = partial(matching_rows, question=question, languages=languages_in(dataset.corpus))
     if as_json or printed_as != "text":

@@ -1,4 +1,4 @@
-"""Saved indexes: written as a whole, and loaded only for the retriever and corpus they are of.
+"""Indexes that ``TableSearch`` saves and loads: whole, and of one retriever and corpus alone.
 
 A folder holds ``data/``, what the retriever's ``save`` wrote, and ``index.json``: retriever
 (class, settings, version or code), fingerprint of the corpus, and SHA-256 of every file.
@@ -71,31 +71,6 @@ def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
         shutil.rmtree(whole, ignore_errors=True)
 
 
-def check_savable(retriever: object, corpus: Corpus) -> None:
-    """Check that a retriever's index can be saved and loaded, before a corpus is indexed for hours.
-
-    Raises:
-        ConfigError: the retriever lacks the methods, or cannot be identified.
-    """
-    _hooks(retriever)
-    _record(retriever, corpus)
-
-
-def can_save(retriever: object) -> bool:
-    """Return whether a retriever can save and load its index, and can be identified."""
-    return _has_hooks(retriever) and plugin_identity(retriever)[1] is None
-
-
-def saved_bytes(folder: Path) -> int:
-    """Return the size of a saved index: of what its retriever wrote."""
-    return bytes_in(folder / _DATA)
-
-
-def bytes_in(folder: Path) -> int:
-    """Return the size of all files in a folder, at any depth."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
 def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     """Load an index, in place of ``embed_corpus``.
 
@@ -140,7 +115,7 @@ def _hooks(retriever: Any) -> tuple[Callable[[Path], None], Callable[[Path, Corp
 def _without_hooks(retriever: object) -> str:
     return (
         f"{type(retriever).__name__} cannot save or load its index: give it the methods "
-        "save(folder) and load(folder, corpus), or leave --indexes out (indexes=None)"
+        "save(folder) and load(folder, corpus); bm25, dense and hybrid of them have these"
     )
 
 
@@ -180,7 +155,7 @@ def _read(folder: Path) -> dict[str, Any]:
         record = parse_json(path.read_bytes())
     except FileNotFoundError as error:
         what = "there is no index here" if folder.is_dir() else "there is no such folder"
-        raise DataError(f"{folder}: {what} (no {_INDEX}); save one with save_index") from error
+        raise DataError(f"{folder}: {what} (no {_INDEX}); TableSearch.save makes one") from error
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({reason(error)}); {_AGAIN}") from error
     version = record.get("format") if isinstance(record, dict) else None
@@ -260,5 +235,5 @@ def _storing(folder: Path, fault: str = "the index cannot be written") -> Iterat
     except OSError as error:
         raise StoreError(
             f"{folder}: {fault} ({reason(error)}). Make room, fix the permissions of the folder, "
-            "or choose another one with --indexes."
+            "or save into another one."
         ) from error

@@ -50,7 +50,6 @@ from target_bench.harness.stages.generate import (
     GeneratorLike,
     GeneratorSpec,
 )
-from target_bench.harness.stages.index import HeldIndex
 from target_bench.harness.stages.judge import judge_stage
 from target_bench.harness.stages.retrieve import Experiment, RetrieveStage
 from target_bench.harness.stages.score import Scored, score_answers, score_rankings
@@ -158,7 +157,6 @@ def evaluate_pairs(
     ]
     if specs[0] is not None:
         options.check_tables(options.top_k[-1])
-    held = HeldIndex()
     with evaluation(observer):
         data = [(text, loaded_split(text, corpus, options, loader)) for text, corpus in pairs]
         experiments = []
@@ -166,7 +164,7 @@ def evaluate_pairs(
             for text, loaded in data:
                 task, queried = make_task(text), limited_to(loaded, options)
                 ranked = spec if task.source == "retrieved" else None
-                experiment = Experiment(queried, ranked, options, observer, confirm, held)
+                experiment = Experiment(queried, ranked, options, observer, confirm)
                 experiments.append((text, task, experiment))
         names = texts("by", by)
         check_properties(names, [experiment.dataset for _, _, experiment in experiments])

@@ -60,7 +60,6 @@ class Options(PromptOptions):
         retry_failed: whether the queries that are recorded as failed are asked again, and recorded
             again if they fail again; with ``on_error="stop"`` they are in any case.
         latency: how many single queries are timed after the batches, at most 500.
-        indexes: the folder of saved indexes; None for none.
         within_database: search only among the tables of each query's own database.
         metrics: metrics besides those of the task: functions, objects of ``Metric``, or texts as
             ``file.py:short``.
@@ -157,9 +156,6 @@ class Options(PromptOptions):
         whole(0),
         sweep="latency",
     )
-    indexes: Path | None = option(
-        None, "Folder of saved indexes to read from and write to.", path, sweep="indexes"
-    )
     within_database: bool = option(
         False,
         "Search only among the tables of the question's own database, as if it were the whole "
@@ -250,7 +246,6 @@ class Keywords(DataKeywords, total=False):
     on_error: OnError
     retry_failed: bool
     latency: int
-    indexes: str | Path | None
     within_database: bool
     prompt: str | Path | None
     tables: int | None

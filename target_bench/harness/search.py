@@ -7,13 +7,12 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from target_bench.core import contract
+from target_bench.core import contract, index_store
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
-from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
 from target_bench.core.settings import named, whole_number
 from target_bench.data.languages import Language
@@ -104,6 +103,12 @@ _ROWS_SEARCHED = 50_000
 class TableSearch:
     """A retriever over the tables of a corpus, ready for questions.
 
+    ```python
+    search = TableSearch("mini", "bm25:b=0.5")
+    search.save("index")
+    search = TableSearch.load("index", "mini", "bm25:b=0.5")
+    ```
+
     Questions that several threads ask at the same time are answered one after the other, because
     a retriever need not be safe for threads.
 
@@ -112,8 +117,6 @@ class TableSearch:
         retriever: a retriever, or its name with settings as in ``bm25:b=0.5``.
         split: the split; default: the corpus's own.
         data_dir: as for ``corpora.load``.
-        indexes: the folder of saved indexes, as for ``run --indexes``. An index of this retriever
-            over these tables is loaded; where there is none, it is built and saved.
         confirm: is asked before a retriever that may cost money gets tables; None: it gets them.
 
     Attributes:
@@ -122,11 +125,10 @@ class TableSearch:
         notes: what a user should know about the tables.
 
     Raises:
-        ConfigError: an unknown name or an invalid setting; something else than a corpus; the
-            retriever cannot save its index; or the requests were not agreed to.
+        ConfigError: an unknown name or an invalid setting; something else than a corpus; or the
+            requests were not agreed to.
         DataError: files are missing or broken.
         PluginError: the retriever failed while indexing.
-        StoreError: the index cannot be written or read.
     """
 
     def __init__(
@@ -136,9 +138,66 @@ class TableSearch:
         *,
         split: str | None = None,
         data_dir: str | Path | None = None,
-        indexes: str | Path | None = None,
         confirm: Confirm | None = None,
     ) -> None:
+        self._prepare(corpus, retriever, split, data_dir)
+        estimate = partial(Estimate, self.label, len(self.corpus) + 1, None, None)
+        ask_if_paid(self._retriever, confirm, estimate)
+        with plugin_errors(f"retriever {self.label}", "embed_corpus"):
+            self._retriever.embed_corpus(self.corpus.handed_out())
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        corpus: str | Path | Dataset | Corpus,
+        retriever: RetrieverLike | str = "bm25",
+        *,
+        split: str | None = None,
+        data_dir: str | Path | None = None,
+    ) -> Self:
+        """Return a search whose index is read from a folder; nothing is indexed.
+
+        Args:
+            folder: where ``save`` wrote the index.
+            corpus: the same tables.
+            retriever: the same retriever with the same settings.
+            split: as for ``TableSearch``.
+            data_dir: as for ``TableSearch``.
+
+        Raises:
+            ConfigError: as for ``TableSearch``; or the retriever cannot load an index.
+            DataError: there is no index, it is damaged, or it is of something else.
+            PluginError: the retriever failed to load it.
+        """
+        search = cls.__new__(cls)
+        search._prepare(corpus, retriever, split, data_dir)
+        index_store.load_index(search._retriever, search.corpus, folder)
+        return search
+
+    def save(self, folder: str | Path) -> None:
+        """Write the index into a folder, from which ``TableSearch.load`` reads it.
+
+        Args:
+            folder: where to; made if it is not there. An index of the same is replaced.
+
+        Raises:
+            ConfigError: the retriever cannot save its index, or cannot be identified.
+            DataError: the folder holds something else.
+            PluginError: the retriever failed to save it.
+            StoreError: the folder cannot be written.
+        """
+        with self._lock:
+            index_store.save_index(self._retriever, self.corpus, folder)
+
+    def _prepare(
+        self,
+        corpus: str | Path | Dataset | Corpus,
+        retriever: RetrieverLike | str,
+        split: str | None,
+        data_dir: str | Path | None,
+    ) -> None:
+        """Load the tables and make the retriever."""
         if isinstance(corpus, str | Path):
             corpus = load(corpus, split, data_dir=data_dir)
         self._file_of = partial(file_of, corpus) if isinstance(corpus, Dataset) else _no_file
@@ -157,21 +216,6 @@ class TableSearch:
         self._retriever = contract.check_methods(adapted("retriever", retriever))
         check_scope(self._retriever, self.label, "a search")
         self._lock = Lock()
-        estimate = partial(Estimate, self.label, len(self.corpus) + 1, None, None)
-        ask_if_paid(self._retriever, confirm, estimate)
-        with plugin_errors(f"retriever {self.label}", "embed_corpus"):
-            if indexes is None:
-                self._retriever.embed_corpus(self.corpus.handed_out())
-            else:
-                self._read_or_build(Path(indexes))
-
-    def _read_or_build(self, indexes: Path) -> None:
-        from target_bench.harness.stages import index, retrieve
-
-        observer = Observer()
-        identity = retrieve.retriever_spec(self._retriever, observer).identity
-        saved = index.folder(indexes, [self.label], identity, self.corpus.fingerprint)
-        index.read_or_build(self._retriever, self.corpus, saved, observer)
 
     def search(self, question: str, k: int = 10) -> list[Hit]:
         """Return the tables for a question, best first.

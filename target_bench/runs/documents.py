@@ -55,7 +55,7 @@ def _line(run: Result) -> dict[str, Any]:
 
 
 _OPTIONAL = {
-    *("error", "problems", "times_left_out", "latency_ms", "index_bytes"),
+    *("error", "problems", "times_left_out", "latency_ms"),
     *("distractors", "data_notes", "notes"),
 }
 
@@ -83,7 +83,6 @@ def described(run: Result) -> dict[str, Any]:
         "seconds": dict(times.seconds),
         "times_left_out": dict(times.left_out),
         "latency_ms": dict(flat(times.latency or {})),
-        "index_bytes": manifest.index_bytes,
         "data": {"source": manifest.data, "files": len(manifest.files)},
         "distractors": {mixed.spec: mixed.n for mixed in manifest.distractors},
         "data_notes": _numbered(manifest.data_notes),

@@ -208,7 +208,6 @@ class Manifest(Entries):
         timed_answers: how many answers ``seconds["generate"]`` covers; None likewise.
         from_caches: stage -> the caches that something in its time came out of.
         latency_ms: milliseconds of single queries, where measured.
-        index_bytes: the size of the index as it is saved; None where it cannot be, or is not known.
         notes: what the retriever has to say about its work.
         tables: SHA-256 of the Parquet files, by name.
         values: SHA-256 of the columns that they were made of, by name.
@@ -234,7 +233,6 @@ class Manifest(Entries):
     timed_answers: Count | None = None
     from_caches: dict[str, list[str]] = {}
     latency_ms: dict[str, Any] | None = None
-    index_bytes: Count | None = None
     notes: tuple[str, ...] = ()
     tables: dict[str, str] = {}
     values: dict[str, str] = {}

@@ -620,11 +620,6 @@ class Result:
         """Milliseconds of single queries (``p50``, ``p95``, ``p99``), where measured and cold."""
         return self.times.latency
 
-    @property
-    def index_bytes(self) -> int | None:
-        """The size of the index as the retriever saves it; None where that is not known."""
-        return self.retrieval.manifest.index_bytes
-
     # The state of the folder
 
     @cached_property
@@ -704,7 +699,6 @@ class Result:
             **({"by": slices_to_json(self.by)} if self.by else {}),
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
-            "index_bytes": self.index_bytes,
             "times_left_out": dict(self.times.left_out),
             "folder": str(self.folder),
             "data": self.data,

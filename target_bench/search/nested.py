@@ -147,7 +147,7 @@ class InnerRetriever:
         except NotImplementedError as error:
             raise ConfigError(
                 f"{self.label} cannot save or load its index: give it the methods save(folder) "
-                "and load(folder, corpus), or leave --indexes out (indexes=None)"
+                "and load(folder, corpus)"
             ) from error
 
 

@@ -34,7 +34,7 @@ class Mine:
 
 PRINTED = {"corpus", "split", "task", "retriever", "generator", "n_queries", "scores", "seconds"}
 """The entries that every printed result has, now and in later stages."""
-MORE = {"answers", "counts", "data", "folder", "index_bytes", "latency_ms", "names"}
+MORE = {"answers", "counts", "data", "folder", "latency_ms", "names"}
 MORE |= {"times_left_out"}
 
 

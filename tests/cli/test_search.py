@@ -29,15 +29,6 @@ def test_in_the_terminal(inside: Inside) -> None:
     assert "--skip-bad is for files of your own" in skipping
 
 
-def test_an_index_is_saved_and_read(inside: Inside, tmp_path: Path) -> None:
-    ask = ("search", "mini", "Olympics in 1964", "--indexes", "saved", "--json")
-    first = inside.good(*ask)
-    (index,) = (tmp_path / "saved").glob("bm25-*/index.json")
-    assert inside.good(*ask) == first
-    index.write_text("{", encoding="utf-8")
-    assert "index.json" in inside.bad(2, *ask)
-
-
 def test_a_folder_of_messy_files_needs_no_questions(tmp_path: Path, inside: Inside) -> None:
     pytest.importorskip("odf")
     pytest.importorskip("xlwt")

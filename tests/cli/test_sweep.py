@@ -131,8 +131,8 @@ def test_seconds_are_cold_or_a_dash() -> None:
         return CellOutcome(SweepCell(number, "retrieval", "mini", "bm25"), 20.0, result)
 
     stages = {"load": 7.0, "embed_corpus": 1.0, "retrieve": 2.5, "score": 9.0}
-    cached = {"embed_corpus": "from a cache (saved index)"}
+    cached = {"embed_corpus": "from a cache (recorded answers)"}
     warm = outcome(2, seconds={"load": 7.0, "retrieve": 2.5}, left_out=cached)
     (table,) = outcome_tables([outcome(1, seconds=stages), warm, outcome(3)])
     assert [row[-1] for row in table.rows] == ["3.5", "–", ""]
-    assert table.note == "– is a time that is not shown: from a cache (saved index)."
+    assert table.note == "– is a time that is not shown: from a cache (recorded answers)."

@@ -49,4 +49,3 @@ def test_an_application() -> None:
         best, *others = application[framework](question)
         assert best.startswith("1998 FIFA World Cup\n")
         assert len(others) == 2
-    assert Path("indexes").is_dir()

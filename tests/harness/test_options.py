@@ -60,7 +60,7 @@ def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
     runs = Path("runs").resolve()
     named = {each.name for axis in (True, False) for _, each in in_sweeps(axis)}
     assert named == (RUN_OPTIONS | PROMPT_OPTIONS) - {"distractors", "within_database"}
-    assert cell.options == Options(split="test", out=runs, indexes=runs / ".indexes")
+    assert cell.options == Options(split="test", out=runs)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,6 @@ def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
         ("top_k", "10, 1", (1, 10)),
         ("top_k", [5, np.int64(1), 5], (1, 5)),
         ("distractors", "ottqa:n=3", ("ottqa:n=3",)),
-        ("indexes", "saved", Path("saved")),
         ("limit", np.int32(4), 4),
     ],
 )

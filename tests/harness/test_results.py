@@ -12,7 +12,6 @@ from target_bench.data.load import load
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result, Results, read_run, read_runs
 from tests.builders import (
-    Counting,
     Record,
     Recorder,
     only,
@@ -111,23 +110,6 @@ def test_html_and_json(single: Results, pair: Results) -> None:
     assert first["n_queries"] == 2
     assert first["scores"]["recall@1"] == pair[0].scores["recall@1"].to_json()
     assert Path(first["folder"]).is_dir()
-
-
-def test_the_runs_of_a_call_share_an_index_in_memory(tmp_path: Path) -> None:
-    own, other = Counting(), Counting()
-    target = TARGET(("retrieval", "mini"), ("qa", "mini"), out=tmp_path, observer=Recorder())
-    first = target.run([own, "bm25", other])
-    assert (len(own.embedded), len(other.embedded)) == (1, 0), "the second is the same retriever"
-    assert [result.task for result in first] == ["retrieval"] * 2 + ["question_answering"] * 2
-    ranked, answered = (read_run(result.folder).retrieval for result in (first[0], first[2]))
-    assert ranked.manifest.from_caches["embed_corpus"] == []
-    assert answered.manifest.from_caches["embed_corpus"] == ["index in memory"]
-    assert "embed_corpus" not in answered.times.seconds
-    assert "retrieve" in answered.times.seconds
-    alone = TARGET(("qa", "mini"), out=tmp_path / "alone", observer=Recorder()).run("bm25")
-    assert alone[0].scores == first[3].scores
-    target.run(own, limit=4)
-    assert len(own.embedded) == 2, "a later call may come after changes of the retriever"
 
 
 TABLES = [ottqa_table(f"Cup_{i}") for i in range(5)]

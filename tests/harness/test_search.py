@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from target_bench.core.contract import RetrieverLike, retrieve
-from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.core.errors import ConfigError, DataError, MissingExtraError, PluginError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Cell, Corpus, Query, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.harness.search import TableSearch
-from target_bench.harness.target import TARGET
 from target_bench.retrievers.bm25 import BM25
 
 QUESTIONS = [
@@ -55,23 +54,14 @@ def test_what_is_no_corpus() -> None:
         TableSearch({"prices": [["item"]]})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        *("bm25", "tfidf", "rows", "random", "chunks:rows=5", "joins:retriever=bm25"),
-        "hybrid:retrievers=[bm25,tfidf]",
-    ],
-)
-def test_every_run_leaves_the_index_of_a_search(spec: str, tmp_path: Path) -> None:
-    target = TARGET(("retrieval", "mini"), out=tmp_path / "runs")
-    target.run(spec, limit=1)
-    target.run(spec, limit=1, indexes=tmp_path / "indexes")
-    (left,) = (path for path in (tmp_path / "indexes").iterdir() if path.is_dir())
-    before = {path: path.stat().st_mtime_ns for path in left.rglob("*")}
-    hits = TableSearch("mini", spec, indexes=tmp_path / "indexes").search(QUESTIONS[0])
-    assert hits == TableSearch("mini", spec).search(QUESTIONS[0])
-    assert [path for path in (tmp_path / "indexes").iterdir() if path.is_dir()] == [left]
-    assert {path: path.stat().st_mtime_ns for path in left.rglob("*")} == before
+@pytest.mark.parametrize("spec", ["bm25", "bm25:b=0.5", "hybrid:retrievers=[bm25,bm25:b=0]"])
+def test_a_saved_search_answers_as_before(spec: str, tmp_path: Path) -> None:
+    search = TableSearch("mini", spec)
+    search.save(tmp_path / "index")
+    loaded = TableSearch.load(tmp_path / "index", "mini", spec)
+    assert loaded.search(QUESTIONS[0]) == search.search(QUESTIONS[0])
+    with pytest.raises(DataError, match=r"is of something else.*retriever"):
+        TableSearch.load(tmp_path / "index", "mini", "bm25:k1=0.3")
 
 
 class OneAtATime(BM25):

@@ -32,15 +32,15 @@ def _with(identity: dict[str, Any], **entries: Any) -> Manifest:
 
 def test_only_times_in_which_nothing_was_cached_are_shown() -> None:
     assert cold(_manifest(BM25)).seconds.keys() == {"load", "score"}  # it does not say
-    caches = {"embed_corpus": ["saved index"], "retrieve": [], "latency": ["a", "b"]}
+    caches = {"embed_corpus": ["embeddings"], "retrieve": [], "latency": ["a", "b"]}
     times = cold(_manifest(DENSE, from_caches=caches))
     assert (times.index, times.retrieve, times.latency) == (None, 10.0, None)
     assert times.left_out == {
-        "embed_corpus": "from a cache (saved index)",
+        "embed_corpus": "from a cache (embeddings)",
         "latency": "from a cache (a, b)",
     }
     note = left_out_note([times.left_out, {}])
-    assert note == "– is a time that is not shown: from a cache (saved index); from a cache (a, b)."
+    assert note == "– is a time that is not shown: from a cache (embeddings); from a cache (a, b)."
     assert left_out_note([times.left_out], ("retrieve",)) is None
 
 

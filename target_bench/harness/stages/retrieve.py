@@ -5,7 +5,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,6 @@ from target_bench.core.user_code import split_place
 from target_bench.data.load import Loaded
 from target_bench.data.tables import MemoryCorpus
 from target_bench.harness.options import Options
-from target_bench.harness.stages import index
 from target_bench.harness.stages.consent import Confirm, Estimate
 from target_bench.harness.stages.recorded import Stage
 from target_bench.models import original_classes
@@ -110,7 +108,6 @@ class Experiment:
         options: the cutoffs, and how the retriever is run.
         observer: gets progress and warnings.
         confirm: is asked before a retriever that may cost money goes to work, or None.
-        held: the index of the experiment before, shared by those of a call.
     """
 
     loaded: Loaded
@@ -118,7 +115,6 @@ class Experiment:
     options: Options
     observer: Observer
     confirm: Confirm | None = None
-    held: index.HeldIndex = field(default_factory=index.HeldIndex)
 
     @property
     def cutoffs(self) -> Sequence[int]:
@@ -156,21 +152,13 @@ class RetrieveStage(Stage):
         assert spec is not None
         super().__init__(store, dataset, experiment.observer, spec.label, spec.packages)
         self.spec, self.depth, self.options = spec, experiment.depth, experiment.options
-        self.confirm, self.held = experiment.confirm, experiment.held
+        self.confirm = experiment.confirm
         self.load_seconds = experiment.loaded.seconds
         self.where = f"{dataset.info.name} {dataset.split}"
-        # A bound has no index.
-        self.indexes = None if is_bound(spec.identity) else experiment.options.indexes
 
     def run(self) -> tuple[dict[str, Retrieval], bool]:
         """Return the retrievals of all queries, and whether all of them were there already."""
         rankings, reused = self._retrievals()
-        retriever = self.spec.retriever
-        if self.indexes is not None and retriever is not None:
-            for corpus, _ in self._parts(retriever, self.dataset.queries):
-                if len(corpus) and not self._index_folder(corpus).exists():
-                    self._consent(retriever, len(corpus))  # queries were ranked in an earlier run
-                    self._embed(retriever, corpus)
         return {query.id: rankings[query.id] for query in self.dataset.queries}, reused
 
     def _consent(self, retriever: RetrieverLike, n_texts: int) -> None:
@@ -238,7 +226,6 @@ class RetrieveStage(Stage):
         rankings: dict[str, Retrieval] = {}
         seconds, watch = 0.0, CacheWatch()
         caches, notes = set[str](), dict[str, None]()
-        sizes: list[int | None] = []
         try:
             for corpus, queries in parts:
                 if not len(corpus) and queries:
@@ -249,7 +236,6 @@ class RetrieveStage(Stage):
                     continue
                 try:
                     seconds += self._embed(retriever, corpus)
-                    sizes.append(self.held.n_bytes)
                     caches |= set(watch.used())
                     embed = Took(seconds, sorted(caches))
                     n = n_done + len(rankings)
@@ -259,9 +245,6 @@ class RetrieveStage(Stage):
         finally:
             since = f"from query {n_done + 1:,} on: " if n_done and parts[0][1] else ""
             self.report([since + note for note in notes])
-        of_whole_corpus = len(parts) == 1 or not n_done  # else other parts were indexed before
-        if sizes and of_whole_corpus and None not in sizes and not is_bound(self.spec.identity):
-            self.store.write_manifest(index_bytes=sum(filter(None, sizes)))
         return rankings
 
     def _notes_of(self, retriever: RetrieverLike) -> list[str]:
@@ -275,27 +258,12 @@ class RetrieveStage(Stage):
             return []
 
     def _embed(self, retriever: RetrieverLike, corpus: Corpus) -> float:
-        """Have the corpus embedded, or its index read; return the seconds that it took."""
-        if self.held.retriever is retriever and self.held.corpus is corpus:
-            cache_use.note("index in memory")
-            return 0.0
-        folder = None if self.indexes is None else self._index_folder(corpus)
+        """Have the corpus embedded; return the seconds that it took."""
         self.observer.stage(f"{self.spec.label}: embed {self.dataset.info.name}")
         where = f"embed_corpus on {self.where}"
         with plugin_errors(f"retriever {self.spec.label}", where), times.worked() as took:
-            self.held.retriever = self.held.corpus = None
-            if folder is None:
-                retriever.embed_corpus(corpus.handed_out())
-            else:
-                index.read_or_build(retriever, corpus, folder, self.observer)
-            self.held.retriever, self.held.corpus = retriever, corpus
-        self.held.n_bytes = index.size_of(retriever, folder)
+            retriever.embed_corpus(corpus.handed_out())
         return took[0]
-
-    def _index_folder(self, corpus: Corpus) -> Path:
-        assert self.indexes is not None
-        label = (self.dataset.info.name, self.dataset.split, self.spec.label)
-        return index.folder(self.indexes, label, self.spec.identity, corpus.fingerprint)
 
     def _asked(
         self,

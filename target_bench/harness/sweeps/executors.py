@@ -106,7 +106,7 @@ class Ray:
     """Runs cells as tasks of a Ray cluster, wherever it has room for them.
 
     A cell gets the cores and GPUs that it needs. Ray begins a cell once more whose worker or node
-    is lost. Every node has to see the working folder, the data and the folders of runs and indexes
+    is lost. Every node has to see the working folder, the data and the folder of runs
     under the paths that they have here: a shared file system.
 
     Args:
@@ -176,7 +176,7 @@ def _lost(error: Exception) -> str:
 class _Warnings(Observer):
     """Keeps what a cell warns of; a worker sends it home with the outcome.
 
-    That workers wait for each other, as they share rankings and indexes, is nothing to tell.
+    That workers wait for each other, as they share rankings, is nothing to tell.
     """
 
     def __init__(self) -> None:

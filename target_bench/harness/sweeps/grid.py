@@ -68,7 +68,7 @@ def cells(file: YamlFile, out: Path | None = None) -> list[SweepCell]:
     axes = {entry: _axis(entry, file) for entry in _LISTS}
     file.raise_problems()
     folder = (out or shared["out"]).resolve()
-    shared |= {"out": folder, "indexes": (shared["indexes"] or folder / ".indexes").resolve()}
+    shared |= {"out": folder}
     chosen = combined(axes, str(file.path))
     unique = dict.fromkeys(cell for each in chosen for cell in _cells(each, shared, file))
     return [replace(cell, number=n) for n, cell in enumerate(unique, 1)]

@@ -13,7 +13,6 @@ from typing import Any, Literal
 from target_bench.core.contract import is_paid
 from target_bench.core.errors import StoreError
 from target_bench.core.identity import is_no_context
-from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Query, TableId
 from target_bench.core.settings import named
@@ -124,8 +123,6 @@ class _Planner:
                 loaded = limited_to(loaded_split(cell.task, cell.corpus, options, loader), options)
         if task is None or loaded is None or len(self._file.problems) > n_problems:
             return None
-        if spec is None or spec.retriever is None or not can_save(spec.retriever):
-            cell = replace(cell, options=replace(options, indexes=None))
         experiment = Experiment(loaded, spec, cell.options, self._observer)
         if generator is not None:
             with collecting("prompts" if options.prompt else "tables"):

@@ -321,9 +321,6 @@ def queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     costs = [each.cost if each else None for each in answers]
     if any(costs):
         columns["cost"] = [score(cost or None, 4) for cost in costs]
-    sizes = [run.run.index_bytes for run in runs]
-    if any(sizes):
-        columns["index MB"] = [score(None if size is None else size / 1e6, 2) for size in sizes]
     times = [run.run.times for run in runs]
     latencies: list[Mapping[str, float]] = [each.latency or {} for each in times]
     for name, stage, spent in (

@@ -105,16 +105,6 @@ def test_times_hold_no_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "slow_index" in sys.modules
 
 
-def test_saved_index(tmp_path: Path) -> None:
-    """Built and saved it has a time, loaded none; queries are ranked in either case."""
-    built, loaded = (
-        _run(tmp_path / name, "bm25", indexes=tmp_path / "indexes") for name in ("a", "b")
-    )
-    assert built.times.left_out == {}
-    assert loaded.times.left_out == {"embed_corpus": "from a cache (saved index)"}
-    assert loaded.times.retrieve is not None
-
-
 def test_latency_encodes_every_query(tmp_path: Path) -> None:
     """Though all of them are recorded: nothing is read, and nothing is recorded."""
     _run(tmp_path / "a", Dense(Known()))
@@ -140,15 +130,3 @@ def test_answers(tmp_path: Path) -> None:
     scored = target.score(predictions=path)[0]
     assert "generate" not in scored.seconds
     assert scored.times.generate is None
-
-
-def test_the_size_of_an_index_is_that_of_its_files(tmp_path: Path) -> None:
-    """With or without a folder of saved indexes; a retriever without ``save`` has none."""
-    kept = _run(tmp_path / "a", "bm25", indexes=tmp_path / "indexes")
-    (data,) = (tmp_path / "indexes").glob("*/data")
-    files = [path for path in data.rglob("*") if path.is_file()]
-    assert kept.index_bytes == sum(path.stat().st_size for path in files) > 10_000
-    alone = _run(tmp_path / "b", "bm25")
-    assert alone.index_bytes == kept.index_bytes
-    assert _run(tmp_path / "b", "bm25").index_bytes == kept.index_bytes, "reused"
-    assert _run(tmp_path / "c", Counting()).index_bytes is None

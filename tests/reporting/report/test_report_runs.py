@@ -50,14 +50,14 @@ def test_times_from_a_cache_are_left_out(mini_runs: list[Path], tmp_path: Path) 
     run = Path(shutil.copytree(mini_runs[0], tmp_path / mini_runs[0].name))
     rewrite(
         run / "manifest.json",
-        lambda manifest: manifest["from_caches"].update(embed_corpus=["saved index"]),
+        lambda manifest: manifest["from_caches"].update(embed_corpus=["embeddings"]),
     )
     cells = summary.queries_and_times(_opened(run))
     assert (cells["index"], cells["asked"]) == (["–"], ["280"])
     assert cells["ranking"][0].endswith(" ms")
     assert "failed" not in cells
     page = write_report([run], tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "– is a time that is not shown: from a cache (saved index)." in page
+    assert "– is a time that is not shown: from a cache (embeddings)." in page
 
 
 def test_answers_without_rankings_have_no_recall(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ class MyRetriever(Retriever):
         return sorted(ranking, key=lambda pair: -pair[1])[:top_k]
 
     def save(self, folder: Path) -> None:
-        """Write the index; with ``--indexes FOLDER`` a corpus is indexed once."""
+        """Write the index, for ``TableSearch.save``."""
         (folder / "words.json").write_text(json.dumps([sorted(held) for held in self.words]))
 
     def load(self, folder: Path, corpus: Corpus) -> None:
