@@ -97,11 +97,6 @@ class Listwise(Wrapper):
         self._tables = corpus
         super().embed_corpus(corpus)
 
-    def load(self, folder: Any, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote."""
-        self._tables = corpus
-        super().load(folder, corpus)
-
     def notes(self) -> Sequence[str]:
         """Return the notes of the retriever, and how many answers were no ranking."""
         n, without = self._counts

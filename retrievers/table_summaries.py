@@ -10,10 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
 
 from target_bench import (
     ConfigError,
@@ -219,20 +216,6 @@ class TableSummaries(Retriever):
     def notes(self) -> Sequence[str]:
         """Return notes on tables without a summary, and those of generator and encoder."""
         return [*self._notes, *self._encoding.notes()]
-
-    def save(self, folder: Path) -> None:
-        """Write texts, vectors, notes, and what the encoder has learned."""
-        kept = {"texts": self._texts, "notes": self._notes}
-        (folder / "texts.json").write_text(json.dumps(kept), encoding="ascii")
-        np.save(folder / "vectors.npy", self._matrix)
-        self._encoding.save(folder)
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote; no request is sent."""
-        stored = json.loads((folder / "texts.json").read_bytes())
-        self._notes = stored["notes"]
-        self._encoding.load(folder)
-        self._build(corpus, stored["texts"], np.load(folder / "vectors.npy", allow_pickle=False))
 
 
 def _notes(replies: Sequence["_Summary | str"], unique: Sequence["_Summary | None"]) -> list[str]:

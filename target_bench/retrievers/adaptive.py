@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -62,11 +61,6 @@ class Adaptive(Wrapper):
         """Have the retriever index the tables."""
         self._ids = corpus.ids
         super().embed_corpus(corpus)
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote."""
-        self._ids = corpus.ids
-        super().load(folder, corpus)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the sets of several queries, each with its ``top_k`` best tables at most."""

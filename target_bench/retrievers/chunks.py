@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, RowLimit
@@ -76,20 +74,6 @@ class Chunks(BatchRetriever):
                 f"{self.limit} lets in: those behind are not searched",
             )
         return notes
-
-    def save(self, folder: Path) -> None:
-        """Write the retriever's index, and how many chunks each table has."""
-        write_json(folder / "chunks.json", {"cut": self._n_cut})
-        write_array(folder / "counts.npy", self._chunks.counts)
-        self._inner.save(folder / "retriever")
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote; no table is divided again."""
-        self._ids = corpus.ids
-        counts = np.array(read_array(folder / "counts.npy"))
-        self._chunks = RowChunks(corpus, self.rows, self.limit, counts)
-        self._n_cut = read_json(folder / "chunks.json")["cut"]
-        self._inner.load(folder / "retriever", self._chunks)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""

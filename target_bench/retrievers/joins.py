@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,11 +65,6 @@ class Joins(Wrapper):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the retriever index the tables, and find the joins."""
         super().embed_corpus(corpus)
-        self._prepare(corpus)
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote, and find the joins."""
-        super().load(folder, corpus)
         self._prepare(corpus)
 
     def _prepare(self, corpus: Corpus) -> None:

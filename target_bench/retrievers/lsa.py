@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.array_files import read_array, write_array
 from target_bench.core.ranking import DOUBLE, Ranked, Ranking, blocks, graded, stacked
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus
@@ -73,16 +71,3 @@ class LSA(TfIdf):
     ) -> tuple[NDArray[np.int64], Floats]:
         best, scores = best_columns(graded(points @ self._points.T, 1.0, DOUBLE), k)
         return np.where(known[:, None], best, -1), scores
-
-    def save(self, folder: Path) -> None:
-        """Write axes, points, the vocabulary and its weights."""
-        self._space.save(folder)
-        if self._space.has_words:
-            write_array(folder / "points.npy", self._points)
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote; axes and points stay on disk until they are used."""
-        self._start(corpus)
-        self._space.load(folder)
-        if self._space.has_words:
-            self._points = read_array(folder / "points.npy")

@@ -2,7 +2,6 @@
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -42,10 +41,3 @@ class Random(Retriever):
             drawn.append(self._ids[swapped.get(place, place)])
             swapped[place] = swapped.get(i, i)
         return drawn
-
-    def save(self, folder: Path) -> None:
-        """Write nothing: the corpus has the ids."""
-
-    def load(self, folder: Path, corpus: Corpus) -> None:  # noqa: ARG002 (there is nothing in it)
-        """Keep the ids."""
-        self.embed_corpus(corpus)

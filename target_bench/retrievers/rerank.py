@@ -3,7 +3,6 @@
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,16 +102,6 @@ class Rerank(BatchRetriever):
     def notes(self) -> Sequence[str]:
         """Return the notes of the retriever, and the number of cut pairs."""
         return [*self._inner.notes(), *self._scorer.notes()]
-
-    def save(self, folder: Path) -> None:
-        """Write the retriever's index into a folder of its own."""
-        self._inner.save(folder / "retriever")
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote, and load the model."""
-        self._scorer.load()
-        self._corpus = corpus
-        self._inner.load(folder / "retriever", corpus)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""

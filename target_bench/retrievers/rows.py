@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.array_files import read_array, write_array
 from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.ranking import (
     SINGLE,
@@ -93,17 +91,6 @@ class Rows(BatchRetriever):
         languages = languages_in(corpus, self.language)
         self._evidence = Evidence.build(corpus, self.rows, languages)
 
-    def save(self, folder: Path) -> None:
-        """Write the index."""
-        (folder / "evidence").mkdir()
-        self._evidence.save(folder / "evidence")
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
-        self._ids = corpus.ids
-        languages = languages_in(corpus, self.language)
-        self._evidence = Evidence.load(folder / "evidence", languages)
-
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""
         if not len(self._ids):
@@ -184,20 +171,6 @@ class Best(Rows):
         if texts:
             self._encoding.fit(texts)
         self._vectors = self._encoding.tables(texts)
-
-    def save(self, folder: Path) -> None:
-        """Write the index, the vectors, and what the encoder has learned."""
-        super().save(folder)
-        write_array(folder / "vectors.npy", self._vectors)
-        write_array(folder / "starts.npy", self._starts)
-        self._encoding.save(folder)
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote."""
-        super().load(folder, corpus)
-        self._vectors = read_array(folder / "vectors.npy")
-        self._starts = np.array(read_array(folder / "starts.npy"))
-        self._encoding.load(folder)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""

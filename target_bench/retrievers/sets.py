@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.array_files import read_array, write_array
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import SINGLE, Ranked, Ranking, blocks, graded, stacked, top_k
 from target_bench.core.schema import Corpus, RowLimit, Table
@@ -132,24 +130,6 @@ class Sets(BatchRetriever):
         values = learned_weights()["weights"][named]["minilm" if self._encoding else "none"]
         arrays = (np.array(values[name]) for name in Regressions._fields[1:])
         self.model = Regressions(values["share"], *arrays)
-
-    def save(self, folder: Path) -> None:
-        """Write the vectors, and what the encoder has learned; words are read again."""
-        if self._encoding is not None:
-            for name, array in zip(("tables", "columns", "starts"), self._index, strict=True):
-                write_array(folder / f"{name}.npy", array)
-            self._encoding.save(folder)
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the tables, and the files that ``save`` wrote."""
-        self._read(corpus)
-        if self._encoding is not None:
-            tables, columns, starts = (
-                np.array(read_array(folder / f"{name}.npy"))
-                for name in ("tables", "columns", "starts")
-            )
-            self._index = tables, columns, starts
-            self._encoding.load(folder)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the sets of several queries, each with its ``top_k`` best tables at most."""

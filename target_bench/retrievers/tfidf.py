@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from target_bench.core.array_files import read_json, read_sparse, write_json, write_sparse
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.languages import AnyLanguage, Language, Stemming, StopWords
@@ -73,21 +71,6 @@ class TfIdf(BatchRetriever):
     def _texts(self, corpus: Corpus) -> list[str]:
         write = Serializer(tuple(self.fields), self.format, self.rows)
         return [write(table) for table in corpus]
-
-    def save(self, folder: Path) -> None:
-        """Write the vectors, the vocabulary and its weights."""
-        write_json(folder / "tfidf.json", {"words": self._tables is not None})
-        if self._tables is not None:
-            self._ngrams.save(folder)
-            write_sparse(folder, "tables", self._tables)
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
-        self._start(corpus)
-        self._tables = None
-        if read_json(folder / "tfidf.json")["words"]:
-            self._ngrams.load(folder)
-            self._tables = read_sparse(folder, "tables")
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""

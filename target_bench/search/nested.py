@@ -183,14 +183,6 @@ class Wrapper(BatchRetriever):
         """Return the notes of the retriever."""
         return self._inner.notes()
 
-    def save(self, folder: Path) -> None:
-        """Write the retriever's index into a folder of its own."""
-        self._inner.save(folder / "retriever")
-
-    def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files that ``save`` wrote."""
-        self._inner.load(folder / "retriever", corpus)
-
 
 class _Answered:
     """Answers that were given already, for the contract to check."""

@@ -1,14 +1,12 @@
 """Tables found by what a model wrote about them: asked once, unique, failures said."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from target_bench.core import registry
 from target_bench.core.contract import Generator
-from target_bench.core.index_store import load_index, save_index
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.encoders import UnitWords
@@ -130,14 +128,3 @@ def test_failures_are_counted_and_embedded_by_schema(wrong: str, why: str) -> No
     assert failed.startswith("2 of 8 tables have no summary")
     assert f"{why} (2)" in failed
     assert any("got a number after a name" in note for note in retriever.notes())
-
-
-def test_saved_and_loaded(tmp_path: Path) -> None:
-    saved = _embedded(Writer(wrong="no idea"))
-    save_index(saved, corpus(), tmp_path / "index")
-    writer = Writer(wrong="no idea")
-    loaded = TableSummaries(writer, UnitWords())
-    load_index(loaded, corpus(), tmp_path / "index")
-    assert writer.requests == []
-    assert loaded.retrieve_batch(["river", "x"], 8) == saved.retrieve_batch(["river", "x"], 8)
-    assert loaded.notes() == saved.notes()

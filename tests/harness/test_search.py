@@ -64,6 +64,11 @@ def test_a_saved_search_answers_as_before(spec: str, tmp_path: Path) -> None:
         TableSearch.load(tmp_path / "index", "mini", "bm25:k1=0.3")
 
 
+def test_a_retriever_without_save_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="Random cannot save or load its index"):
+        TableSearch("mini", "random").save(tmp_path / "index")
+
+
 class OneAtATime(BM25):
     """Fails if a question comes while another one is answered, and on one question."""
 

@@ -1,7 +1,6 @@
 """Small corpora, and questions to put to retrievers."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from target_bench.core.contract import Retriever
@@ -80,13 +79,3 @@ def same_rankings(rankings: Sequence[Pairs], expected: Sequence[Pairs]) -> None:
         assert [t for t, _ in mine] == [t for t, _ in theirs]
         for (_, left), (_, right) in zip(mine, theirs, strict=True):
             assert abs(left - right) < 1e-6
-
-
-def reloaded(spec: str, folder: Path, tables: Corpus | None = None) -> tuple[Retriever, Retriever]:
-    """A retriever that has indexed a corpus, and one that has loaded what the first saved."""
-    folder.mkdir(exist_ok=True)
-    saved = built(spec, tables)
-    saved.save(folder)
-    loaded: Retriever = create("retriever", spec)
-    loaded.load(folder, corpus() if tables is None else tables)
-    return saved, loaded

@@ -1,11 +1,9 @@
 """Chunks of rows, against rankings of all chunks by hand."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from target_bench.core.index_store import load_index, save_index
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, TableId
 from target_bench.data.row_chunks import RowChunks
@@ -15,7 +13,6 @@ from tests.retrievers.tables import (
     TABLES,
     ask,
     built,
-    corpus,
     names,
     same_rankings,
     table,
@@ -79,16 +76,6 @@ def test_a_long_table_hides_no_other() -> None:
     assert depths == [8, 32, 55]
     assert list(retriever.retrieve("x", 1)) == [many.id]
     assert depths[3:] == [4]
-
-
-def test_a_saved_index_is_opened_without_reading_tables(tmp_path: Path) -> None:
-    saved = Chunks("bm25", rows=1, limit=1)
-    saved.embed_corpus(corpus())
-    save_index(saved, corpus(), tmp_path / "index")
-    loaded = Chunks("bm25", rows=1, limit=1)
-    load_index(loaded, corpus(), tmp_path / "index")
-    assert ask(loaded) == ask(saved)
-    assert loaded.notes() == saved.notes()
 
 
 def test_rows_left_out_are_reported() -> None:

@@ -1,7 +1,5 @@
 """Rankings that are completed along keys."""
 
-from pathlib import Path
-
 import pytest
 
 from target_bench.core.registry import create
@@ -68,13 +66,8 @@ def test_a_retriever_without_scores_counts_as_one_by_rank() -> None:
         ),
     ],
 )
-def test_no_join_is_noted(spec: str, note: str, tmp_path: Path) -> None:
-    """Of the tables last indexed, also where the index was read."""
+def test_no_join_is_noted(spec: str, note: str) -> None:
+    """Of the tables last indexed."""
     tables = MemoryCorpus([_table("staff", "wage"), _table("orders", "day", refers="staff.id")])
     retriever = built(spec, tables)
     assert list(retriever.notes()) == [note][: bool(note)]
-    retriever.save(tmp_path)
-    other = create("retriever", spec)
-    assert not other.notes()
-    other.load(tmp_path, tables)
-    assert other.notes() == retriever.notes()

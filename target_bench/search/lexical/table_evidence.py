@@ -10,20 +10,11 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.array_files import (
-    read_array,
-    read_json,
-    read_sparse,
-    write_array,
-    write_json,
-    write_sparse,
-)
 from target_bench.core.schema import Corpus, RowLimit, Table
 from target_bench.data.languages import Language, known_or_alike
 from target_bench.data.table_text import (
@@ -176,31 +167,6 @@ class Evidence:
         for table in corpus:
             collected.add(table, rows)
         return cls(texts, bm25, *collected.finished())
-
-    def save(self, folder: Path) -> None:
-        """Write everything into an empty folder."""
-        for number, postings in enumerate(self._bm25):
-            (folder / f"bm25-{number}").mkdir()
-            postings.save(folder / f"bm25-{number}")
-        write_json(folder / "vocabulary.json", list(self._vocabulary))
-        for name, matrix in zip(_MATRICES, self._matrices, strict=True):
-            write_sparse(folder, name, matrix)
-        write_sparse(folder, "rows", self._rows)
-        write_array(folder / "starts.npy", self._starts)
-        write_array(folder / "found_in.npy", self._found_in)
-
-    @classmethod
-    def load(cls, folder: Path, languages: Sequence[Language] = ("en",)) -> "Evidence":
-        """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
-        return cls(
-            Texts(languages),
-            [Postings.load(folder / f"bm25-{number}") for number in (0, 1)],
-            {term: n for n, term in enumerate(read_json(folder / "vocabulary.json"))},
-            [read_sparse(folder, name) for name in _MATRICES],
-            read_sparse(folder, "rows"),
-            np.array(read_array(folder / "starts.npy")),
-            np.array(read_array(folder / "found_in.npy")),
-        )
 
     def features(self, queries: Sequence[str]) -> list[Floats]:
         """Return the (queries, tables) evidence of each of ``KINDS``."""
