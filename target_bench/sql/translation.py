@@ -10,7 +10,7 @@ how many); gold over which the engines still differ is left out of the scores by
 """
 
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import sqlglot
 from sqlglot import exp
@@ -194,6 +194,8 @@ def _repaired(tree: Any, names: Names) -> Any:
                 kind = _kind(node, names)
                 new = rule(node, names)
                 new.meta["kind"] = kind
+                if isinstance(node, exp.Cast):
+                    new.unnest().meta["converts"] = True
                 if node is tree:
                     tree = new
                 elif new is not node:
@@ -203,9 +205,46 @@ def _repaired(tree: Any, names: Names) -> Any:
 
 
 def _like(node: Any, names: Names) -> Any:
-    """Translate LIKE, which ignores the case of letters in SQLite; ``negate`` is that of NOT."""
-    sides = {"this": _text(node.this, names), "expression": _text(node.expression, names)}
-    return exp.ILike(**{**node.args, **sides})
+    """Translate LIKE, which in SQLite ignores the case of ASCII letters alone."""
+    text, pattern = _text(node.this, names), _text(node.expression, names)
+    if isinstance(pattern, exp.Literal) and pattern.this.isascii():
+        return exp.ILike(**{**node.args, "this": text, "expression": pattern})
+    text, pattern = (_snippet(_LOWER, side) for side in (text, pattern))
+    return exp.Like(**{**node.args, "this": text, "expression": pattern})
+
+
+def _letter_case(node: Any, names: Names) -> Any:
+    """Translate ``upper`` and ``lower``, which SQLite does to ASCII letters alone."""
+    letters = _UPPER if isinstance(node, exp.Upper) else _LOWER
+    return _snippet(letters, _text(node.this, names))
+
+
+def _cast(node: Any, names: Names) -> Any:
+    """Translate CAST: to numbers SQLite cuts fractions off, and texts behind their first number."""
+    affinity, kind = _affinity(node.to), _kind(node.this, names)
+    if affinity == "int":
+        if kind == "text":
+            return _snippet(_TO_INTEGER, node.this)
+        node.set("to", exp.DataType.build("bigint"))
+        if kind == "real":
+            node.set("this", exp.Trunc(this=node.this))
+    elif affinity == "number":
+        return _number(node.this, names) if kind != "any" else exp.cast(node.this, "double")
+    elif kind == "bool" or (affinity == "real" and kind == "text"):
+        node.set("this", _number(node.this, names))
+    return node
+
+
+def _affinity(to: Any) -> Kind | Literal["number"]:
+    """Return the affinity of a type (sqlite.org/datatype3.html, section 3.1)."""
+    name = to.sql().upper()
+    words: tuple[tuple[Kind, tuple[str, ...]], ...] = (
+        ("int", ("INT",)),
+        ("text", ("CHAR", "CLOB", "TEXT")),
+        ("any", ("BLOB", "BINARY")),
+        ("real", ("REAL", "FLOA", "DOUB")),
+    )
+    return next((kind for kind, parts in words if any(part in name for part in parts)), "number")
 
 
 def _comparison(node: Any, names: Names) -> Any:
@@ -272,6 +311,8 @@ def _numeric(node: Any, names: Names) -> Any:
 
 RULES: dict[tuple[type, ...], Any] = {
     (exp.Like,): _like,
+    (exp.Upper, exp.Lower): _letter_case,
+    (exp.Cast,): _cast,
     (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is): _comparison,
     (exp.NullSafeEQ, exp.NullSafeNEQ): _comparison,
     (exp.In,): _in,
@@ -311,6 +352,13 @@ def _compared(text: Any, converted: bool) -> Any:
     return _snippet(f"COALESCE(TRY_CAST(:x AS DOUBLE), {beyond})", text)
 
 
+_LETTERS = ("'ABCDEFGHIJKLMNOPQRSTUVWXYZ'", "'abcdefghijklmnopqrstuvwxyz'")
+_LOWER = f"TRANSLATE(:x, {_LETTERS[0]}, {_LETTERS[1]})"
+_UPPER = f"TRANSLATE(:x, {_LETTERS[1]}, {_LETTERS[0]})"
+_TO_INTEGER = (
+    r"CASE WHEN NOT :x IS NULL THEN "
+    r"COALESCE(TRY_CAST(REGEXP_EXTRACT(:x, '^\s*[+-]?\d+') AS BIGINT), 0) END"
+)
 _LEADING = r"REGEXP_EXTRACT(:x, '^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?')"
 _TO_NUMBER = f"CAST(CASE WHEN {_LEADING} = '' THEN '0' ELSE {_LEADING} END AS DOUBLE)"
 
@@ -352,7 +400,10 @@ def _found_kind(node: Any, names: Names) -> Kind:
     if isinstance(node, exp.Literal):
         return "text" if node.is_string else "int" if node.is_int else "real"
     if isinstance(node, exp.Cast):
-        return type_kind(node.to.sql("sqlite"))
+        affinity = _affinity(node.to)
+        if affinity == "number":
+            return "int" if _kind(node.this, names) in ("int", "bool") else "real"
+        return affinity
     if isinstance(node, exp.Query) and not isinstance(node, exp.Subquery):
         items = node.selects
         return _kind(items[0], names) if len(items) == 1 and not items[0].is_star else "any"
