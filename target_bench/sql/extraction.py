@@ -3,13 +3,13 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-import sqlglot
 from sqlglot import exp
 
 from target_bench.core.reasoning import without_reasoning
-from target_bench.sql.names import parsed, quietly
+from target_bench.sql.names import parse_statements, parsed
 from target_bench.sql.normalisation import LONGEST
 
 _KEYS = {
@@ -349,11 +349,8 @@ def _begins_as_no_query(text: str, place: int = 0) -> bool:
 def _parsed_statements(text: str) -> Iterator[list[Any]]:
     """Yield the statements of a text in each dialect in which all of it parses."""
     for dialect in _DIALECTS:
-        with quietly():
-            try:
-                yield [part for part in sqlglot.parse(text, read=dialect) if part is not None]
-            except Exception:  # noqa: S112 (any text comes here, sqlglot has errors of many types)
-                continue
+        with suppress(ValueError):
+            yield parse_statements(text, dialect)
 
 
 def _are_code(word: str, statements: list[Any]) -> bool:

@@ -206,11 +206,7 @@ def parsed(sql: str, dialect: str = "sqlite") -> Any:
     Raises:
         ValueError: it cannot be parsed, is several statements or none, or no query.
     """
-    try:
-        with quietly():
-            statements = [part for part in sqlglot.parse(sql, read=dialect) if part is not None]
-    except Exception as error:  # any text may come here, and sqlglot has errors of many types
-        raise ValueError(f"it cannot be parsed: {error}") from error
+    statements = parse_statements(sql, dialect)
     if len(statements) != 1:
         raise ValueError(f"it is {len(statements)} statements, not one: {sql[:200]}")
     if not isinstance(statements[0], exp.Query):
@@ -218,6 +214,20 @@ def parsed(sql: str, dialect: str = "sqlite") -> Any:
     if any(not select.expressions for select in statements[0].find_all(exp.Select)):
         raise ValueError(f"a SELECT of it selects nothing: {sql[:200]}")
     return statements[0]
+
+
+def parse_statements(sql: str, dialect: str = "sqlite") -> list[Any]:
+    """Parse a text as statements; comments behind the last semicolon are none.
+
+    Raises:
+        ValueError: it cannot be parsed.
+    """
+    try:
+        with quietly():
+            parts = sqlglot.parse(sql, read=dialect)
+    except Exception as error:  # any text may come here, and sqlglot has errors of many types
+        raise ValueError(f"it cannot be parsed: {error}") from error
+    return [part for part in parts if part is not None and not isinstance(part, exp.Semicolon)]
 
 
 @contextmanager

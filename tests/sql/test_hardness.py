@@ -7,6 +7,7 @@ from target_bench.sql.hardness import HARDNESS, Hardness, hardness
 EASY = [
     "SELECT a FROM t",
     "SELECT count(*) FROM t;",
+    "SELECT count(*) FROM t; -- of all",
     "SELECT a FROM t WHERE b = 1",
     "SELECT a FROM t ORDER BY count(*)",
     "SELECT a FROM (SELECT a FROM t WHERE b = 1 OR c = 2)",

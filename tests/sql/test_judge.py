@@ -50,6 +50,8 @@ GOLD = "SELECT name FROM city WHERE people > 500"
 def test_outcomes(file: Path, pool: Pool, tmp_path: Path, engine: str) -> None:
     expected = {
         "SELECT name FROM city WHERE people >= 700": "correct",
+        "SELECT name FROM city WHERE people >= 700; -- all": "correct",
+        "SELECT name FROM city WHERE people >= 700 -- all; of them": "correct",
         "SELECT name FROM city": "wrong_result",
         "SELECT name FROM town": "no_such_table",
         "SELECT title FROM city": "no_such_column",
@@ -57,6 +59,8 @@ def test_outcomes(file: Path, pool: Pool, tmp_path: Path, engine: str) -> None:
         ENDLESS: "timeout",
     }
     cases = [Case(sql, GOLD, file, sql, file) for sql in expected]
+    cases.append(Case("comment", f"{GOLD}; /* of 2020 */", file, GOLD, file))
+    expected["comment"] = "correct"
     cases.append(Case("bad gold", "SELECT x FROM city", file, "SELECT 1", file))
     answers = {j.query_id: j for j in judged(pool, tmp_path, cases, engine=engine)}
     assert {sql: answers[sql].query.verdict for sql in expected} == expected

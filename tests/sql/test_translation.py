@@ -150,6 +150,8 @@ def test_expressions(engines: Engines, expression: str) -> None:
         "SELECT i, (SELECT count(*) FROM t AS o WHERE o.i < t.i) FROM t",
         "SELECT i FROM t WHERE i",
         "SELECT T.I, T.R FROM T;",
+        "SELECT i FROM t; -- all of them",
+        "SELECT i FROM t /* a; b */; /* c */ -- d",
     ],
 )
 def test_queries(engines: Engines, sql: str) -> None:
