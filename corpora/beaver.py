@@ -20,9 +20,8 @@ class Beaver(CorpusLoader):
     The release has schemas and no rows, so retrieval is all that can be asked. Gold tables are
     found in any case of their names, which differs from that of the schemas for 88 questions.
     A question's id is its source and its place in that file, from 0; its answer is the gold SQL,
-    its metadata are ``source``, ``join_keys`` and, for ``dw``, ``mapping`` (phrase -> columns) and
-    ``gold_columns``, those columns that are in the schemas. The keys of ``dw_join_keys.json`` are
-    not read: they were collected from the gold SQL.
+    its metadata are ``source``, ``join_keys`` and, for ``dw``, ``mapping`` (phrase -> columns).
+    The keys of ``dw_join_keys.json`` are not read: they were collected from the gold SQL.
     """
 
     info = CorpusInfo(
@@ -55,16 +54,11 @@ class Beaver(CorpusLoader):
         """Yield the questions of ``dw``, then those of ``nw``."""
         schemas = _schemas(release)
         there = {key.lower(): _split(key, place) for key, (place, _) in schemas.items()}
-        columns = {
-            (there[key.lower()], name.lower()): name
-            for key, (place, record) in schemas.items()
-            for name in texts(record, "column_names_original", place)
-        }
         for source in _SOURCES:
             path = release.require(f"dev_{source}.json")
             for number, record in enumerate(_list(release.json(path), str(path))):
                 place = f"{path}, question {number + 1}"
-                yield _query(release, place, f"{source}-{number}", record, there, columns)
+                yield _query(release, place, f"{source}-{number}", record, there)
 
 
 def _query(
@@ -73,7 +67,6 @@ def _query(
     query_id: str,
     record: Any,
     there: Mapping[str, TableId],
-    columns: Mapping[tuple[TableId, str], str],
 ) -> Query:
     named = texts(record, "gold_tables", place)
     for name in named:
@@ -82,7 +75,6 @@ def _query(
     metadata = {"source": query_id.partition("-")[0], "join_keys": record.get("join_keys")}
     if "mapping" in record:
         metadata["mapping"] = field(record, "mapping", dict, place)
-        metadata["gold_columns"] = _gold_columns(release, place, record, there, columns)
     return Query(
         id=query_id,
         text=field(record, "question", str, place),
@@ -91,28 +83,6 @@ def _query(
         database_id=field(record, "db_id", str, place),
         metadata=metadata,
     )
-
-
-def _gold_columns(
-    release: Release,
-    place: str,
-    record: Any,
-    there: Mapping[str, TableId],
-    columns: Mapping[tuple[TableId, str], str],
-) -> list[list[str]]:
-    """Return (table, column) of the columns in the mapping; count those that are not there."""
-    gold_columns: dict[tuple[str, str], None] = {}
-    database = field(record, "db_id", str, place)
-    mapping, inside = record["mapping"], f"{place}, mapping"
-    for name in (name for phrase in mapping for name in texts(mapping, phrase, inside)):
-        table, _, column = name.partition(".")
-        table_id = there.get(f"{database}{_BETWEEN}{table}".lower())
-        known = columns.get((table_id, column.lower())) if table_id else None
-        if table_id is None or known is None:
-            release.remark("columns of the mapping are not in the schemas, and left out", place)
-        else:
-            gold_columns[table_id.table_id, known] = None
-    return [list(pair) for pair in gold_columns]
 
 
 def _schemas(release: Release) -> dict[str, tuple[str, Any]]:

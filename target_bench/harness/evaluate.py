@@ -345,7 +345,7 @@ def _write(
 ) -> None:
     """Write the tables of values, then the scores that they belong to."""
     dataset = experiment.dataset
-    warnings = [*run_warnings.about_labels(dataset, task, scored, run.folder)]
+    warnings = [*run_warnings.about_labels(dataset, task, scored)]
     damaged = run.damaged()
     if damaged:
         source = "rankings" if task.answer == "ranking" else "answers"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.metric import Counts, split
+from target_bench.core.metric import Counts
 from target_bench.core.schema import Dataset, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.text_tables import counted
@@ -20,22 +20,10 @@ def too_deep(dataset: Dataset, depth: int) -> str:
     )
 
 
-def about_labels(
-    dataset: Dataset, task: Task[Any], scored: Scored[Any], folder: Path
-) -> Iterator[str]:
-    """Write the warnings about queries without a reference, and about tables without a label."""
-    if not scored.counts.unlabelled and not any(n.startswith("bpref") for n in scored.scores):
-        return
+def about_labels(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> Iterator[str]:
+    """Write the warning about queries without a reference."""
     if scored.counts.unlabelled:
         yield _unlabelled(dataset, task, scored)
-    judged = [name for name in scored.scores if name.startswith("judged@")]
-    if judged and scored.scores[judged[-1]].value < 1:
-        _, k = split(judged[-1])
-        share = 1 - scored.scores[judged[-1]].value
-        yield (
-            f"{folder.name}: {share:.1%} of the first {k} tables of labelled queries were never "
-            "judged; they count as not relevant"
-        )
 
 
 def _unlabelled(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> str:

@@ -1076,8 +1076,8 @@ def shown_metrics(results: Sequence[Result]) -> list[str]:
     """Return the metrics worth a column.
 
     About answers: the deepest recall and the first two of the main figures. About rankings: recall
-    at the smallest and the largest cutoff, and the metrics of sets, columns and judgements, which
-    are there where they were asked for. The user's own metrics stand after them.
+    at the smallest and the largest cutoff, and the metrics of sets, which are there where they were
+    asked for. The user's own metrics stand after them.
     """
     retrieved = any(r.retriever is not None and not r.is_no_context for r in results)
     scores = [result.all_scores for result in results]
@@ -1108,11 +1108,8 @@ def metrics_worth_a_column(
         of_people = [name for name in recalls if not name.endswith(SYNTHETIC)]
         synthetic = [name for name in recalls if name.endswith(SYNTHETIC)]
         ends = [*of_people[:1], *of_people[1:][-1:], *synthetic[:1], *synthetic[1:][-1:]]
-        at_k = [n for n in names if n.startswith(("column_recall@", "judged@"))]
-        sets = [n for n in names if n in _OF_SETS or (n in at_k and not n.endswith(CORRECTED))]
-        sets += [n for n in names if n.startswith("recall[both]@") and not _is_deeper(n, names)]
         twice = ends or ranked[:_IN_A_TABLE]
-        main = [*twice, *sets]
+        main = [*twice, *(name for name in names if name in _OF_SETS)]
     main = [*main, *(f"{name}{CORRECTED}" for name in twice if f"{name}{CORRECTED}" in scores)]
     return [*main, *(name for name in own if name not in main)]
 

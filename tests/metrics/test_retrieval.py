@@ -1,22 +1,21 @@
 """Retrieval metrics, worked out by hand."""
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Query, TableId
 from target_bench.metrics.retrieval import (
     DEFINITIONS,
-    GROUPS,
     JudgedRankings,
     judge,
     metrics_at,
     parse,
-    with_databases,
-    with_passages,
+    rank_databases,
 )
+from target_bench.tasks.retrieval import TableRetrieval
 
 RANKINGS = ["abcd", "xaby", "", "a", "xyzw", "aab"]
 GOLD = ["a", "ab", "a", "abc", "a", "ab"]
@@ -82,51 +81,19 @@ def test_of_all_queries(name: str, expected: float) -> None:
         ("recall[db]@1", [1, 0, 0, 0]),
         ("recall[db]@2", [1, 0, 0, 0]),
         ("recall[db]@3", [1, 1, 0, 0]),
-        ("mrr[db]", [1, 1 / 2, 0, 0]),
     ],
 )
 def test_databases_by_hand(name: str, expected: list[float]) -> None:
-    """The first table of the database counts; others of one database before it count as one."""
+    """The first table of the database counts."""
     rankings = [["x", "x", "y"], ["y", "y", "x", "x"], ["y", "z"], []]
-    judged = judge(["abcd"] * 4, ["a"] * 4, 4)
-    assert _ratios(name, with_databases(judged, rankings, ["x"] * 4)) == expected
+    ranks = rank_databases(rankings, ["x"] * 4)
+    judged = replace(judge(["abcd"] * 4, ["a"] * 4, 4), database_ranks=ranks)
+    assert _ratios(name, judged) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "of_all"),
-    [
-        ("recall[tables]@1", [1, 0, 0, 1, 1 / 2, 0], 2.5 / 6),
-        ("recall[tables]@2", [1, 1, 0, 1, 1, 0], 4 / 6),
-        ("recall[passages]@1", [0, 1, 1, np.nan, 0, 0], 2 / 5),
-        ("recall[passages]@4", [1, 1, 1, np.nan, 1, 0], 4 / 5),
-        ("recall[both]@1", [0, 0, 0, 1, 0, 0], 1 / 6),
-        ("recall[both]@2", [0, 1, 0, 1, 0, 0], 2 / 6),
-        ("recall[both]@4", [1, 1, 0, 1, 1, 0], 4 / 6),
-    ],
-)
-def test_tables_and_their_passages_by_hand(name: str, values: list[float], of_all: float) -> None:
-    """Any one of the passages P and Q completes the gold tables a, b; one query needs none."""
-    rankings = ["axQP", "Pabc", "PxQz", "ab", "abPx", ""]
-    golds = ["aPQ", "aPQ", "aPQ", "a", "abP", "aP"]
-    ids = [[TableId("0", name) for name in names] for names in [*rankings, *golds]]
-    queries = [
-        Query(names, "?", tuple(gold), metadata={"passages": [n for n in names if n in "PQ"]})
-        for names, gold in zip(golds, ids[6:], strict=True)
-    ]
-    judged = with_passages(judge(ids[:6], ids[6:], 4), ids[:6], queries)
-    metric = parse(name)
-    each = metric.per_query(metric.statistics(judged))
-    np.testing.assert_allclose(each, values)
-    assert _corpus(name, judged) == pytest.approx(of_all)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("recall[db]@1", "in no databases"), ("recall[both]@1", "name their passages")],
-)
-def test_what_was_not_judged_is_said(name: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        _ratios(name, _judged())
+def test_databases_that_are_not_there_are_said() -> None:
+    with pytest.raises(ConfigError, match="in no databases"):
+        _ratios("recall[db]@1", _judged())
 
 
 @pytest.mark.parametrize(
@@ -182,5 +149,14 @@ def test_cutoffs() -> None:
     assert [m.k for m in metrics if m.spec.name == "recall"] == [1, 10]
     assert {m.depth for m in metrics if m.k is None} == {10}
     assert {m.spec.name for m in metrics} == {n for n, d in DEFINITIONS.items() if not d.spec.needs}
-    every = metrics_at([1], GROUPS)
+    every = metrics_at([1], databases=True, sets=True)
     assert {m.spec.name for m in every} == set(DEFINITIONS)
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_signature_of_ndcg_says_which_gains_are_summed(graded: bool) -> None:
+    """Scores of graded and of binary gains are not comparable."""
+    queries = (Query("q", "?", (TableId("d", "a"),), metadata={"grades": [2]} if graded else {}),)
+    signatures = {m.name: m.signature for m in TableRetrieval().metrics(queries, [10])}
+    assert f"|mean nDCG, {'graded' if graded else 'binary'} gain, " in signatures["ndcg@10"]
+    assert not any("gain" in text for name, text in signatures.items() if name != "ndcg@10")

@@ -27,7 +27,6 @@ MEASURES = {
     "success": "Success",
     "mrr": "RR",
     "map": "AP",
-    "r_precision": "Rprec",
 }
 
 

@@ -34,14 +34,14 @@ QUERIES = [
         (TableId("d", "t"),),
         "True",
         "d",
-        {"values": ["True"], "format": name, "not_relevant": [], "passages": []},
+        {"values": ["True"], "format": name},
     )
     for name in FORMATS
 ]
 
 EVERYTHING: dict[str, dict[str, Any]] = {
     "text_to_sql": {"repeats": 3},
-    "retrieval": {"sets": True, "columns": True},
+    "retrieval": {"sets": True},
 }
 """Task -> the settings with which it has all of its metrics."""
 

@@ -1,25 +1,18 @@
-"""Metrics of sets of tables and of columns, by hand."""
+"""Metrics of sets of tables, by hand."""
 
 import numpy as np
 import pytest
 
-from target_bench.core.errors import ConfigError
-from target_bench.core.schema import TableId
 from target_bench.metrics.retrieval import (
     JudgedRankings,
     RetrievalMetric,
     judge,
     metrics_at,
-    with_columns,
 )
 
 
 def set_metrics(depth: int) -> list[RetrievalMetric]:
-    return [m for m in metrics_at([depth], ["sets"]) if "sets" in "".join(m.spec.needs)]
-
-
-def column_metrics(cutoffs: list[int]) -> list[RetrievalMetric]:
-    return [m for m in metrics_at(cutoffs, ["columns"]) if m.spec.name == "column_recall"]
+    return [m for m in metrics_at([depth], sets=True) if "sets" in "".join(m.spec.needs)]
 
 
 RANKINGS = ["abcd", "a", "", "xy", "dcba"]
@@ -60,23 +53,3 @@ def test_a_retriever_that_fails_has_no_set_size() -> None:
     assert (float(size.value(some.sum(axis=0))), size.counted(some)) == (3.0, 1)
     assert np.isnan(size.value(none.sum(axis=0)))
     assert size.counted(none) == 0
-
-
-A, B = TableId("d", "a"), TableId("d", "b")
-
-
-def test_columns_by_hand() -> None:
-    rankings = [[A, B], [B, A], [A]]
-    gold = [{(A, "x"), (A, "y"), (B, "x")}, {(A, "x")}, set()]
-    judged = with_columns(judge(rankings, [[A], [A], [A]], 2), rankings, gold)
-    first, second = column_metrics([1, 2])
-    assert first.name == "column_recall@1"
-    np.testing.assert_allclose(first.per_query(first.statistics(judged)), [2 / 3, 0, np.nan])
-    np.testing.assert_allclose(second.per_query(second.statistics(judged)), [1, 1, np.nan])
-    assert first.counted(first.statistics(judged)) == 2
-    assert float(first.value(first.statistics(judged).sum(axis=0))) == pytest.approx(1 / 3)
-
-
-def test_columns_that_were_not_judged() -> None:
-    with pytest.raises(ConfigError, match="use --task retrieval:columns=true"):
-        column_metrics([1])[0].statistics(judge(["a"], ["a"], 1))

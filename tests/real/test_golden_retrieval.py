@@ -29,12 +29,11 @@ NAMES = {
     "map": "map",
     "map_cut": "map",
     "AP": "map",
-    "Rprec": "r_precision",
 }
 """What others call our families, the cutoff left off (``ndcg_cut_10``, ``AP@5``)."""
 
-NO_NAME = {"bpref", "num_rel", "num_rel_ret", "num_ret", "set_F", "set_P", "set_recall"}
-"""trec_eval's counts, its measures of sets, and bpref, which needs tables judged irrelevant."""
+NO_NAME = {"Rprec", "bpref", "num_rel", "num_rel_ret", "num_ret", "set_F", "set_P", "set_recall"}
+"""trec_eval's measures that the package does not have."""
 
 Graded = Mapping[str, Mapping[str, int]]
 Run = Mapping[str, Mapping[str, float]]

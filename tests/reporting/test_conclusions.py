@@ -104,7 +104,7 @@ def test_queries_and_tables_apart(tmp_path: Path) -> None:
 
 
 def test_a_metric_over_other_queries_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As ``judged@k``, which is over the queries for which a table was found."""
+    """As ``set_size``, which is over the queries for which a table was found."""
     whole = Result.measured
 
     def measured(run: Result, metric: str) -> Measured:

@@ -13,7 +13,7 @@ from target_bench.runs.trec import word
 
 AT_K = {"recall": ("R", "recall"), "success": ("Success", "success"), "precision": ("P", "P")}
 AT_K["ndcg"] = ("nDCG", "ndcg_cut")
-WHOLE = {"mrr": ("RR", "recip_rank"), "map": ("AP", "map"), "r_precision": ("Rprec", "Rprec")}
+WHOLE = {"mrr": ("RR", "recip_rank"), "map": ("AP", "map")}
 
 
 def check_figures(result: Result, paths: tuple[Path, Path], cutoffs: Sequence[int]) -> None:

@@ -12,7 +12,6 @@ from target_bench.metrics.sql import JudgedQuery, Rule
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.extraction import extract
 from target_bench.sql.judge import SQLAnswer
-from target_bench.sql.linking import usage
 from target_bench.sql.worker import CHARACTERS, COLUMNS
 from target_bench.sql.workers import Pool, StoppedError, Worker
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
@@ -231,9 +230,3 @@ def _in_proportion(work: Callable[[str], object], text: Callable[[int], str], n:
 @pytest.mark.parametrize("name", LENGTHENED)
 def test_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
     assert _in_proportion(extract, LENGTHENED[name], 1_500)
-
-
-@pytest.mark.parametrize("name", ["froms", "tables", "columns", "hints", "one hint"])
-def test_linking_takes_time_in_proportion_to_the_text(name: str) -> None:
-    schema = {"a": {f"c{i}": "" for i in range(50)}, "hut": {"a": ""}}
-    assert _in_proportion(lambda text: usage(text, schema), LENGTHENED[name], 300)

@@ -32,7 +32,7 @@ LEVEL = 0.05
 FIRST_DATABASE = "recall[db]@1"
 """The share of queries whose first table is of the gold database: the one cutoff that is shown."""
 
-RECALLS = ("recall[both]", "recall")
+RECALLS = ("recall",)
 """Metrics of which the page shows one cutoff at a time."""
 
 OF_SETS = ("complete_recall", "set_precision", "set_f1", "set_size")
