@@ -122,7 +122,10 @@ def all_cases() -> Iterator[tuple[str, Case]]:
                 *("--split", "mini_dev"),
             ),
         )
-    yield "predictions/rotowire/gpt", _rotowire
+    for model in ("gpt", "gemini"):
+        yield f"predictions/rotowire/{model}", _rotowire(model)
+    for corpus in ("mini", "tabxbench"):
+        yield f"comparison/{corpus}", _ranked_tables(corpus)
     yield "gold/spider/sqlite", _gold("spider", "sqlite")
     yield "gold/spider/duckdb", _gold("spider", "duckdb")
     yield "gold/bird/sqlite", _gold("bird", "sqlite")
@@ -160,18 +163,44 @@ def _predictions(corpus: str, task: str, file: str, *more: str) -> Case:
     return case
 
 
-def _rotowire(folder: Path) -> Values:
-    """Score GPT's tables of RotoWire, which lie by the text that they were made from."""
-    raw = DATA / "rotowire/model_outputs/gpt.rotowire.raw.json.gz"
-    answers = json.loads(gzip.decompress(raw.read_bytes()))
-    texts = gzip.decompress((DATA / "rotowire/rotowire.test.text.gz").read_bytes()).decode()
-    rows = [
-        json.dumps({"query_id": str(number), "answer": answers[text]})
-        for number, text in enumerate(texts.split("\n"))
-        if text in answers
-    ]
-    (folder / "answers.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    return _predictions("rotowire", "text-to-table", str(folder / "answers.jsonl"))(folder)
+def _rotowire(model: str) -> Case:
+    """Score a model's tables of RotoWire; GPT's lie by the text that they were made from."""
+
+    def case(folder: Path) -> Values:
+        outputs = DATA / "rotowire/model_outputs"
+        if model == "gpt":
+            raw = gzip.decompress((outputs / "gpt.rotowire.raw.json.gz").read_bytes())
+            by_text = json.loads(raw)
+            texts = gzip.decompress((DATA / "rotowire/rotowire.test.text.gz").read_bytes()).decode()
+            answers = {i: by_text[t] for i, t in enumerate(texts.split("\n")) if t in by_text}
+        else:
+            raw = gzip.decompress((outputs / f"{model}.rotowire.raw.jsonl.gz").read_bytes())
+            records = [json.loads(line) for line in raw.decode().splitlines()]
+            answers = {record["key"]: record["result"] for record in records}
+        rows = [json.dumps({"query_id": str(i), "answer": text}) for i, text in answers.items()]
+        (folder / "answers.jsonl").write_text("\n".join(rows), encoding="utf-8")
+        return _predictions("rotowire", "text-to-table", str(folder / "answers.jsonl"))(folder)
+
+    return case
+
+
+def _ranked_tables(corpus: str) -> Case:
+    """Score each table of a corpus whose tables people ranked beside their reference."""
+
+    def case(_: Path) -> Values:
+        from target_bench.data.load import load
+        from target_bench.tables.compared_tables import ComparedTables
+
+        ranked = [q for q in load(corpus).queries if "rank" in q.metadata]
+        pairs = {
+            query.id: ComparedTables(query.text, query.references[0], "text") for query in ranked
+        }
+        return {
+            name: float(pair.comparisons[0].score()) if pair.answer.tables else 0.0
+            for name, pair in pairs.items()
+        }
+
+    return case
 
 
 def _gold(corpus: str, engine: str) -> Case:
@@ -180,7 +209,7 @@ def _gold(corpus: str, engine: str) -> Case:
     def case(folder: Path) -> Values:
         from target_bench.data.load import load
 
-        queries = load(corpus, data_dir=DATA).queries
+        queries = load(corpus).queries
         lines = [json.dumps({"query_id": q.id, "sql": q.references[0]}) for q in queries]
         (folder / "gold.jsonl").write_text("\n".join(lines), encoding="utf-8")
         task = f"text-to-sql:engine={engine},timeout=20"
