@@ -205,6 +205,8 @@ def _others(
 def notes_on(result: "Result") -> Iterator[str]:
     """Yield what is to know about the rankings and answers of a run, beside their scores."""
     counts, answers = result.counts, result.answer_counts
+    if result.asked.limit:
+        yield f"--limit {result.asked.limit} asks a fixed sample, spread over the databases"
     if result.corrections:
         have = f"have other gold in {result.corrections}, which [corrected] goes by"
         yield _share_text(result.n_contested, result.n_scored, have)
@@ -213,7 +215,7 @@ def notes_on(result: "Result") -> Iterator[str]:
         short = 0 if result.is_bound else counts.short
         for n, what in (
             (short, f"have fewer tables than asked for{none}"),
-            (counts.tied, "have tables of equal score"),
+            (counts.cut, "have tables of equal score on both sides of a cutoff"),
             (counts.unlabelled, "have no gold table"),
             (counts.empty_queries, "have no text"),
         ):

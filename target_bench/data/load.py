@@ -5,10 +5,11 @@ how a corpus and its folder are located, how tables and queries are read (``read
 dataset sound (``make_dataset``), and which task queries are about (``of_task``).
 """
 
+import hashlib
 import inspect
 import os
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -206,8 +207,8 @@ class Loaded:
     only_about: str | None = None
 
     def limited(self, n: int | None) -> "Loaded":
-        """Return the data with the first n queries only."""
-        return self if n is None else self._with(self.dataset.queries[:n], limit=n)
+        """Return the data with a sample of n queries, the same in every run."""
+        return self if n is None else self._with(sample_queries(self.dataset.queries, n), limit=n)
 
     def of_database(self, name: str | None) -> "Loaded":
         """Return the data with the queries of one database only, in any case of its name.
@@ -245,6 +246,32 @@ class Loaded:
     def _with(self, queries: tuple[Query, ...], **chosen: Any) -> "Loaded":
         dataset = replace(self.dataset, queries=queries)
         return replace(self, dataset=dataset, words={**self.words, **chosen})
+
+
+def sample_queries(queries: Sequence[Query], n: int) -> tuple[Query, ...]:
+    """Sample n queries, from each database its share; the same ones in every run, in their order.
+
+    The first n would be those of a few databases, as releases list queries database by database.
+    """
+    if n >= len(queries):
+        return tuple(queries)
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for i, query in enumerate(queries):
+        numbers[query.database_id].append(i)
+
+    def draw(i: int) -> bytes:
+        return hashlib.sha256(queries[i].id.encode("utf-8", "surrogatepass")).digest()
+
+    # The largest remainders get the queries that shares rounded down leave over.
+    shares = {name: divmod(n * len(those), len(queries)) for name, those in numbers.items()}
+    left = n - sum(share for share, _ in shares.values())
+    more = sorted(shares, key=lambda name: (-shares[name][1], name))[:left]
+    chosen = [
+        i
+        for name, those in numbers.items()
+        for i in sorted(those, key=draw)[: shares[name][0] + (name in more)]
+    ]
+    return tuple(queries[i] for i in sorted(chosen))
 
 
 class Loader:

@@ -49,7 +49,7 @@ class Options(PromptOptions):
         generators: what answers, with its settings; empty for the default one.
         split: the split; None for the corpus's own.
         top_k: the cutoffs, ascending. Retrieval runs once, at the largest.
-        limit: how many queries are asked, from the first; None for all.
+        limit: how many queries are asked, a fixed sample spread over the databases; None for all.
         database: the only database whose queries are asked; None for all.
         distractors: what is mixed in, each as ``ottqa:split=train,n=1000,seed=7``.
         gold_corrections: a file of corrections of gold tables, by which rankings are scored beside
@@ -113,7 +113,9 @@ class Options(PromptOptions):
         shown=False,
     )
     top_k: tuple[int, ...] = option((1, 5, 10), "Cutoffs, as in 1,5,10,50.", cutoffs, sweep="top_k")
-    limit: int | None = option(None, "Only the first N queries.", whole(1), sweep="limit")
+    limit: int | None = option(
+        None, "Only N queries, a fixed sample spread over the databases.", whole(1), sweep="limit"
+    )
     database: str | None = option(
         None,
         "Only the queries of this database; upper and lower case are the same.",
