@@ -395,7 +395,7 @@ def retrieve(
         retriever: any object with the two methods.
         queries: the batch.
         top_k: the most tables a ranking may hold.
-        corpus: the tables.
+        corpus: the tables, in the order that the retriever got them (``Corpus.shuffled``).
         stop: ask no query after a fault; the retrievals end with it.
         reads_gold: give it whole queries, as its identity says that it is a bound.
     """
@@ -437,7 +437,7 @@ def retrieval_of(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Ret
     Raises:
         DataError: it names a table that is not in the corpus, or one twice, or is not a ranking.
     """
-    whole = _read(query_id, lambda: ranking, len(corpus), corpus)
+    whole = _read(query_id, lambda: ranking, len(corpus), corpus.shuffled)
     if whole.error is not None:
         fault = whole.error.replace("returned", "holds", 1)
         raise DataError(f"query {query_id!r}: its ranking {fault}")

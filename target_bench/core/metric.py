@@ -461,7 +461,8 @@ class Counts(_Denominators):
         short: answered with fewer tables than asked for (the empty ones included).
         resorted: scored rankings that came in another order than their scores say.
         empty_queries: queries whose text is empty.
-        tied: scored rankings in which tables of equal score were put in the order of the corpus.
+        tied: scored rankings in which tables of equal score were put in the order that breaks ties.
+        cut: scored rankings in which a cutoff divides tables of equal score.
         unlabelled: queries without gold tables, which are in no score.
     """
 
@@ -473,6 +474,7 @@ class Counts(_Denominators):
     resorted: int
     empty_queries: int
     tied: int = 0
+    cut: int = 0
     unlabelled: int = 0
 
 

@@ -1,4 +1,4 @@
-"""Scores -> rankings: higher is better, equal scores keep corpus order.
+"""Scores -> rankings: higher is better; equal scores rank in an order that no question knows.
 
 Who adds up scores knows how far their last bits can be off, and rounds there: ``significant`` for
 sums of what is not negative, ``graded`` for sums in which terms cancel. Both round to a share of
@@ -6,8 +6,12 @@ the scores themselves, so a ranking depends neither on their scale nor on batche
 
 What a retriever returns is ranked as it is (``settled``): two scores tie where they are equal. So
 any strictly increasing function of the scores ranks alike, as long as floats tell its values apart.
+
+Releases list tables in the order of their questions, so their order would give answers away.
+Retrievers therefore get the tables in the order of ``tie_order``, which also decides ties.
 """
 
+import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from target_bench.core.schema import TableId
 
-RULE = "as-given"
+RULE = "as-given|ties:sha256"
 """Names the rule by which scores rank; part of the identity of a run."""
 
 SINGLE = 20
@@ -47,7 +51,7 @@ Places = NDArray[np.int64]
 Ranking = Sequence[TableId] | Sequence[tuple[TableId, float]]
 """Tables best first, each alone or with its score. Fewer than asked is fine.
 
-Higher is better, on any scale; equal scores leave the order to the corpus.
+Higher is better, on any scale; equal scores leave the order to ``tie_order``.
 """
 
 
@@ -59,7 +63,7 @@ class Ranked(Sequence[Ranking]):
     """Rankings of a batch as arrays, straight from an index; reads as a list of scored rankings.
 
     Args:
-        ids: the tables' ids, in corpus order.
+        ids: the tables' ids, in the order of the corpus that was embedded.
         rows: (n, k) places in the corpus, best first; -1 after the last table of a ranking.
         scores: (n, k) scores, higher is better.
 
@@ -88,6 +92,16 @@ class Ranked(Sequence[Ranking]):
             return Ranked(self.ids, self.rows[index], self.scores[index])
         pairs = zip(self.rows[index].tolist(), self.scores[index].tolist(), strict=True)
         return [(self.ids[row], score) for row, score in pairs if row >= 0]
+
+
+def tie_order(ids: Sequence[TableId]) -> Places:
+    """Return the places of tables in the order that breaks ties: by the SHA-256 of their ids."""
+    whole = b"".join(
+        hashlib.sha256("\0".join(table_id).encode("utf-8", "surrogatepass")).digest()[:16]
+        for table_id in ids
+    )
+    halves = np.frombuffer(whole, dtype=">u8").reshape(-1, 2)  # 128 bits: no two are equal
+    return np.lexsort((halves[:, 1], halves[:, 0])).astype(np.int64)
 
 
 def significant(scores: NDArray[np.floating]) -> Floats:
@@ -189,7 +203,7 @@ class Settled:
         rows: (n, w) places in the corpus, best first; -1 after the last table of a ranking.
         scores: (n, w) scores.
         moved: (n,) whether the ranking came in another order than its scores say.
-        tied: (n,) whether tables with the same score were put in the order of the corpus.
+        tied: (n,) whether tables with the same score were put in the order of their rows.
     """
 
     rows: NDArray[np.int64]
@@ -199,10 +213,10 @@ class Settled:
 
 
 def settled(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> Settled:
-    """Rank tables by the scores that a retriever gave them, equal ones in the order of the corpus.
+    """Rank tables by the scores that a retriever gave them, equal ones in the order of their rows.
 
     Args:
-        rows: (n, w) places in the corpus, -1 after the last table of a ranking.
+        rows: (n, w) places in ``Corpus.shuffled``, -1 after the last table of a ranking.
         scores: (n, w) scores, finite where there is a table.
     """
     filled = rows >= 0

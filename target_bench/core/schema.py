@@ -170,7 +170,7 @@ class Retrieval:
         scores: one per table where the retriever gave scores, else empty.
         error: what went wrong, if the query failed; then ``tables`` is empty.
         resorted: whether the retriever gave the tables in another order than their scores say.
-        tied: whether tables of equal score were put in the order of the corpus.
+        tied: whether tables of equal score were put in the order that breaks ties.
         traceback: of what the retriever raised, where that is what went wrong.
     """
 
@@ -349,7 +349,7 @@ class Corpus(Collection[Any], ABC):
     @property
     @abstractmethod
     def ids(self) -> Sequence[TableId]:
-        """The ids of all tables, in corpus order: the order that breaks ties."""
+        """The ids of all tables, in corpus order."""
 
     @property
     @abstractmethod
@@ -369,9 +369,19 @@ class Corpus(Collection[Any], ABC):
     def __contains__(self, table_id: object) -> bool:
         return table_id in self.positions
 
+    @property
+    def shuffled(self) -> "Corpus":
+        """The same tables in the order that breaks ties (``ranking.tie_order``)."""
+        return self
+
     def handed_out(self) -> "Corpus":
-        """Return a copy with the same tables; attributes that are set on it are set on it alone."""
-        return copy(self)
+        """Return the tables as a retriever gets them: shuffled, as an object of its own."""
+        return copy(self.shuffled)
+
+    def at(self, place: int) -> Table:
+        """Return the table at a place of the corpus."""
+        table: Table = self[self.ids[place]]
+        return table
 
     def batches(self, n: int) -> Iterator[list[Table]]:
         """Yield the tables in corpus order, ``n`` at a time (the last batch may be shorter)."""

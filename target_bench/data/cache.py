@@ -310,7 +310,10 @@ class ArrowCorpus(HashedCorpus):
         return map(_table, self._ids, bodies, contexts)
 
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        place = self.positions[table_id]
+        return self.at(self.positions[table_id])
+
+    def at(self, place: int) -> Table:
+        """Return the table at a place of the corpus."""
         number = bisect_right(self._starts, place) - 1
         batch, row = self._batches[number], place - self._starts[number]
         return _table(self._ids[place], batch.column(3)[row], batch.column(4)[row])

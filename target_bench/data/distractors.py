@@ -136,7 +136,7 @@ class MixedCorpus(CorpusView):
                 f"are {len(candidates)}{f' ({reasons})' if reasons else ''}"
             )
         hashes = {i: _hash(spec.seed, source.ids[i]) for i in candidates}
-        drawn = sorted(candidates, key=lambda i: hashes[i][0])[:n]
+        drawn = sorted(candidates, key=hashes.__getitem__)[:n]
         near: dict[int, tuple[TableId, float]] = {}
         if spec.near_copies:
             gold_tables = GoldTables(base[table_id] for table_id in base.ids if table_id in gold)
@@ -148,12 +148,10 @@ class MixedCorpus(CorpusView):
         )
         if spec.near_copies == "out":
             drawn = [i for i in drawn if i not in near]
-        own = [((i + 0.5) / len(base), 0, i, t) for i, t in enumerate(base.ids)]
-        others = [(hashes[i][1] / 2**64, 1, i, new_ids[i]) for i in drawn]
-        merged = sorted(own + others)
-        places = [(part, i) for _, part, i, _ in merged]
-        super().__init__((base, source), places, [table_id for *_, table_id in merged])
-        self.drawn_ids = [table_id for _, part, _, table_id in merged if part]
+        drawn.sort(key=hashes.__getitem__)
+        self.drawn_ids = [new_ids[i] for i in drawn]
+        places = [*((0, i) for i in range(len(base))), *((1, i) for i in drawn)]
+        super().__init__((base, source), places, [*base.ids, *self.drawn_ids])
         self.drawn_databases = {
             source.ids[i].database_id: new_ids[i].database_id for i in sorted(drawn)
         }
@@ -200,8 +198,7 @@ def _tag(digests: Iterable[Digest]) -> str:
     return hashlib.blake2b(whole, digest_size=4).hexdigest()
 
 
-def _hash(seed: int, table_id: TableId) -> tuple[int, int]:
-    """Return a hash that decides whether a table is drawn, and at which place."""
+def _hash(seed: int, table_id: TableId) -> bytes:
+    """Return a hash that decides whether a table is drawn."""
     text = f"{seed}\0{table_id.database_id}\0{table_id.table_id}"
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    return int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:], "big")
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

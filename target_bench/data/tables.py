@@ -46,9 +46,14 @@ class HashedCorpus(Corpus):
     def __len__(self) -> int:
         return len(self.ids)
 
+    @cached_property
+    def shuffled(self) -> Corpus:
+        """The same tables in the order that breaks ties (``ranking.tie_order``)."""
+        return ShuffledCorpus(self)
+
     def handed_out(self) -> Corpus:
-        """Return the same tables as an object of its own: what is set on it reaches no other."""
-        corpus = copy(self)
+        """Return the tables as a retriever gets them; the object is its own, to set things on."""
+        corpus = copy(self.shuffled)
         vars(corpus).pop("positions", None)  # a dict; made again if it is asked for
         return corpus
 
@@ -88,7 +93,11 @@ class MemoryCorpus(HashedCorpus):
         return map(_own_table, self._tables)
 
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        return _own_table(self._tables[self.positions[table_id]])
+        return self.at(self.positions[table_id])
+
+    def at(self, place: int) -> Table:
+        """Return the table at a place of the corpus."""
+        return _own_table(self._tables[place])
 
     @property
     def ids(self) -> Sequence[TableId]:
@@ -121,14 +130,15 @@ class CorpusView(HashedCorpus):
         self._ids = tuple(ids)
 
     def __iter__(self) -> Iterator[Table]:
-        return map(self._at, range(len(self._ids)))
+        return map(self.at, range(len(self._ids)))
 
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        return self._at(self.positions[table_id])
+        return self.at(self.positions[table_id])
 
-    def _at(self, place: int) -> Table:
+    def at(self, place: int) -> Table:
+        """Return the table at a place of the corpus."""
         part, i = self._places[place]
-        table = self._parts[part][self._parts[part].ids[i]]
+        table = self._parts[part].at(i)
         own = self._ids[place]
         return table if own == table.id else replace(table, id=own)
 
@@ -142,6 +152,46 @@ class CorpusView(HashedCorpus):
         """One a table, in corpus order."""
         digests = [digests_of(part) for part in self._parts]
         return [digests[part][i] for part, i in self._places]
+
+
+class ShuffledCorpus(HashedCorpus):
+    """The tables of a corpus in the order that breaks ties.
+
+    Args:
+        base: the corpus.
+    """
+
+    def __init__(self, base: HashedCorpus) -> None:
+        from target_bench.core.ranking import tie_order
+
+        self._base = base
+        self._order = tie_order(base.ids).tolist()
+        self._ids = tuple(map(base.ids.__getitem__, self._order))
+
+    def __iter__(self) -> Iterator[Table]:
+        return map(self._base.at, self._order)
+
+    def __getitem__(self, table_id: tuple[str, str]) -> Table:
+        return self.at(self.positions[table_id])
+
+    def at(self, place: int) -> Table:
+        """Return the table at a place of the corpus."""
+        return self._base.at(self._order[place])
+
+    @property
+    def shuffled(self) -> Corpus:  # type: ignore[override]  # not cached: it is the object itself
+        """The corpus itself."""
+        return self
+
+    @property
+    def ids(self) -> Sequence[TableId]:
+        """The ids of all tables, in the order that breaks ties."""
+        return self._ids
+
+    @cached_property
+    def digests(self) -> Sequence[Digest]:
+        """One a table, in the order that breaks ties."""
+        return list(map(self._base.digests.__getitem__, self._order))
 
 
 def _own_table(table: Table) -> Table:

@@ -236,8 +236,9 @@ def rank(
             metrics = _metrics(experiment, task)
             scored = score_rankings(dataset, rankings, experiment.cutoffs, task, metrics)
             _write(experiment, task, run, scored, counts=scored.counts.to_json())
-    for warning in run_warnings.about_scores(spec.label, scored.counts, rankings.values()):
-        observer.warning(warning)
+    if spec.retriever is None or not is_own_code(type(spec.retriever)):
+        for warning in run_warnings.about_scores(spec.label, scored.counts, rankings.values()):
+            observer.warning(warning)
     return Result(run.folder, asked=command, queries=dataset.queries, reused=reused), rankings
 
 

@@ -50,13 +50,6 @@ def repaired(folder: Path, damaged: Sequence[str], source: str) -> str:
     )
 
 
-_TIED_FIRST = 0.1
-"""Share of rankings whose first two tables have equal scores above which a warning says so."""
-
-_FEWEST_FOR_A_SHARE = 100
-"""Scored rankings below which ties are counted, but no share of them is warned of."""
-
-
 def about_scores(label: str, counts: Counts, rankings: Iterable[Retrieval]) -> Iterator[str]:
     """Write the warnings about scores that do not give the order of a ranking."""
     if counts.resorted:
@@ -65,12 +58,11 @@ def about_scores(label: str, counts: Counts, rankings: Iterable[Retrieval]) -> I
             "order than their scores; they were sorted by score, higher first. Return "
             "similarities rather than distances, or ids without scores."
         )
-    scored = [ranking.scores for ranking in rankings if ranking.scores]
-    tied = sum(1 for scores in scored if len(scores) > 1 and scores[0] == scores[1])
-    if len(scored) >= _FEWEST_FOR_A_SHARE and tied > _TIED_FIRST * len(scored):
+    scored = sum(1 for ranking in rankings if ranking.scores)
+    if counts.cut > scored / 2:
         yield (
-            f"{label}: {tied} of {len(scored)} scored rankings begin with tables of equal score. "
-            "Such tables come in the order of the corpus. A retriever of your own should return "
-            "scores that tell tables apart: as they are before any sigmoid, in double precision, "
-            "not rounded; or ids without scores, best first."
+            f"{label}: in {counts.cut} of {scored} scored rankings a cutoff divides tables of "
+            "equal score. Which of them count is decided by a hash of their ids. A retriever of "
+            "your own should return scores that tell tables apart: as they are before any "
+            "sigmoid, in double precision, not rounded; or ids without scores, best first."
         )

@@ -235,7 +235,9 @@ class TableSearch:
         _check(k)
         query = Query(id="question", text=question, gold=())
         with self._lock:
-            (hits,) = contract.retrieve(self._retriever, [query], k, self.corpus, stop=False)
+            (hits,) = contract.retrieve(
+                self._retriever, [query], k, self.corpus.shuffled, stop=False
+            )
         if hits.error is not None:
             fault = PluginError(f"retriever {self.label}: {hits.error}")
             if hits.traceback:

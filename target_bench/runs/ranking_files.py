@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from target_bench.core.contract import retrieval_of
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Dataset, Query, Retrieval, TableId
@@ -48,10 +49,10 @@ def read(path: Path, dataset: Dataset) -> RunFile:
     """Read a run file, plain or gzipped.
 
     In a TREC run a table is its id, or ``database/table`` where there are databases, with white
-    space percent-encoded (``export --format trec`` writes it so). Tables are ordered by score;
-    equal scores keep the order of the rank column. JSON lines are read as the log of a run: a
-    ranking replaces a recorded error of the same query, half a last line is left out, and what the
-    line says of its order (``tied``, ``resorted``) is not read: the order of a file is its own.
+    space percent-encoded (``export --format trec`` writes it so). JSON lines are
+    read as the log of a run: a ranking replaces a recorded error of the same query, and half a
+    last line is left out. In both, tables are ordered by their scores, as those of a retriever
+    (``ranking.settled``): the rank column and the order of lines do not break ties.
 
     Raises:
         DataError: the file cannot be read, a line is none of its format, a table or query is not
@@ -86,7 +87,7 @@ class _Names:
     """
 
     def __init__(self, dataset: Dataset, encoded: bool) -> None:
-        self._corpus, ids = dataset.corpus, dataset.corpus.ids
+        self.corpus, ids = dataset.corpus, dataset.corpus.ids
         self._where = f"{dataset.info.name} {dataset.split}"
         self._queries = {query.id: query.id for query in dataset.queries}
         self._tables = {t.table_id: t for t in ids if t.database_id == "0"}
@@ -109,29 +110,29 @@ class _Names:
             return self._tables[name]
         names = name.partition("__")[::2] if isinstance(name, str) else name  # as others write it
         pair = tuple(map(str, names)) if isinstance(names, list | tuple) else ()
-        if len(pair) == 2 and pair in self._corpus.positions:
-            return self._corpus.ids[self._corpus.positions[pair]]
-        known = next(iter(self._tables), None) or list(self._corpus.ids[0])
+        if len(pair) == 2 and pair in self.corpus.positions:
+            return self.corpus.ids[self.corpus.positions[pair]]
+        known = next(iter(self._tables), None) or list(self.corpus.ids[0])
         raise DataError(
             f"{place}: table {name!r} is not in {self._where}; its tables are called like {known!r}"
         )
 
 
 def _from_trec(release: Release, path: Path, names: _Names) -> Iterator[tuple[str, Retrieval]]:
-    rows: dict[str, dict[TableId, tuple[float, int]]] = {}
+    rows: dict[str, dict[TableId, tuple[int, float]]] = {}
     for number, line in enumerate(release.text(path).split("\n"), start=1):
         if not (words := line.split()):
             continue
         place = f"{path}, line {number}"
         try:
             query, _, name, rank, score, _ = words
-            row = -float(score), int(rank)
+            row = int(rank), float(score)
         except ValueError as error:
             raise DataError(
                 f"{place}: expected 'query Q0 table rank score tag', found "
                 f"{' '.join(words)[:120]!r}"
             ) from error
-        if not math.isfinite(row[0]):
+        if not math.isfinite(row[1]):
             raise DataError(f"{place}: the score is {score}")
         query_id, table = names.query(query, place), names.table(name, place)
         ranking = rows.setdefault(query_id, {})
@@ -139,13 +140,9 @@ def _from_trec(release: Release, path: Path, names: _Names) -> Iterator[tuple[st
             raise DataError(f"{place}: query {query_id!r} has table {table} a second time")
         ranking[table] = row
     for query_id, ranking in rows.items():
-        tables = sorted(ranking, key=lambda table: ranking[table])
-        ranks = [ranking[table][1] for table in tables]
-        scores = tuple(-ranking[table][0] for table in tables)
-        yield (
-            str(path),
-            Retrieval(query_id, tuple(tables), scores, resorted=ranks != sorted(ranks)),
-        )
+        given = sorted(ranking, key=ranking.__getitem__)
+        scored = [(table, ranking[table][1]) for table in given]
+        yield str(path), retrieval_of(query_id, scored, len(scored), names.corpus)
 
 
 def _from_json_lines(
@@ -161,7 +158,11 @@ def _from_json_lines(
             yield place, Retrieval(query_id, (), error=str(error))
             continue
         scores = _scores(record.get("scores") or [], len(tables), place)
-        yield place, Retrieval(query_id, tables, scores)
+        if not scores:
+            yield place, Retrieval(query_id, tables)
+            continue
+        scored = list(zip(tables, scores, strict=True))
+        yield place, retrieval_of(query_id, scored, len(scored), names.corpus)
 
 
 def _scores(written: Any, n_tables: int, place: str) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from tests.cli.inside import Inside
 def test_the_first_screen(inside: Inside) -> None:
     lines = inside.good("run", "mini").splitlines()
     assert lines[0].startswith("On average over 280 questions, bm25 finds 80% of the right tables")
-    assert lines[5].startswith(" bm25       .797 [.751, .837]  .988 [.968, .995]")
+    assert lines[5].startswith(" bm25       .804 [.759, .843]  .982 [.961, .992]")
     assert len(lines) <= 15
     assert max(map(len, lines[2:-1])) < 60
     command = lines[-1].rpartition("target-bench ")[2]

@@ -24,7 +24,7 @@ from tests.builders import Counting, Recorder
 def test_a_name_an_object_and_a_list_of_them(tmp_path: Path) -> None:
     results = evaluate(["bm25", Counting()], "mini", top_k=[1, 10], out=tmp_path, limit=20)
     assert [result.label for result in results] == ["bm25", "Counting"]
-    assert 0 < results["Counting"]["recall@10"].value < results["bm25"]["recall@10"].value <= 1
+    assert 0 <= results["Counting"]["recall@10"].value < results["bm25"]["recall@10"].value <= 1
     assert {run.folder for run in read_runs(tmp_path)} == {result.folder for result in results}
 
 

@@ -17,11 +17,11 @@ from tests.builders import Recorder
 from tests.data.written import asked, write_own
 
 KEYS = {
-    "retrieval": "e18c6e6c4565",
-    "question_answering": "ba0c9391b121",
-    "fact_verification": "77a9d9aba742",
-    "text_to_sql": "b404e683c4e4",
-    "text_to_sql:engine=duckdb": "9ad064aac1a1",
+    "retrieval": "fe9640220522",
+    "question_answering": "b53fe11bc004",
+    "fact_verification": "b48667ec75d0",
+    "text_to_sql": "d6a67468686c",
+    "text_to_sql:engine=duckdb": "f185bc7464f4",
 }
 
 

@@ -61,7 +61,7 @@ def test_a_line_each(single: Results) -> None:
     (result,) = single
     score = result.scores["recall@10"]
     assert repr(result).startswith("Result(bm25 on mini test, retrieval: recall@1 .")
-    assert repr(score) == "Score(.988 [.968, .995], n=280)"
+    assert repr(score) == "Score(.982 [.961, .992], n=280)"
     assert float(score) == score.value
     assert f"{score:.2f}" == f"{score.value:.2f}"
     assert str(score) == repr(score)[len("Score(") : -len(", n=280)")]

@@ -99,7 +99,7 @@ def test_forms(runs: Runs) -> None:
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 2
     assert r"95\% of the score & difference & 95\% of the difference & p & d\_z" in latex
     assert "& $-$.076*" in latex
-    assert "| bm25 | .797 |" in layout.markdown(comparison)
+    assert "| bm25 | .804 |" in layout.markdown(comparison)
     for row, record in zip(comparison.rows, comparison.to_records(), strict=True):
         assert (record["score"], record["low"], record["high"]) == (row.score, row.low, row.high)
         d = row.difference

@@ -285,7 +285,12 @@ class RetrieveStage(Stage):
                 batch = todo[start : start + size]
                 with times.worked() as took:
                     retrievals = contract.retrieve(
-                        retriever, batch, self.depth, corpus, stop, self.spec.reads_gold
+                        retriever,
+                        batch,
+                        self.depth,
+                        corpus.shuffled,
+                        stop,
+                        self.spec.reads_gold,
                     )
                 seconds += took[0]
                 failures = (i for i, r in enumerate(retrievals) if r.error is not None)

@@ -127,7 +127,7 @@ def score_rankings(
     by_query = {retrieval.query_id: retrieval for retrieval in retrievals}
     scored = scorable(task, dataset)
     ids = [query.id for query in scored.queries]
-    counts = _counts(queries, retrievals, min(depth, len(dataset.corpus)), scored.queries)
+    counts = _counts(queries, retrievals, ks, len(dataset.corpus), scored.queries)
     if not ids:
         return Scored((), {}, {}, {}, counts)
     outputs = Outputs(scored, Predictions(by_query, depth=depth))
@@ -383,9 +383,15 @@ def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
 
 
 def _counts(
-    queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int, scored: Sequence[Query]
+    queries: Sequence[Query],
+    retrievals: Sequence[Retrieval],
+    ks: Sequence[int],
+    n_tables: int,
+    scored: Sequence[Query],
 ) -> Counts:
-    """Return the denominators of rankings that may hold ``k`` tables."""
+    """Return the denominators of rankings, as deep as the last cutoff where there are so many."""
+    k = min(ks[-1], n_tables)
+    cutoffs = [k for k in ks if k < n_tables]
     answered = [retrieval for retrieval in retrievals if retrieval.error is None]
     return Counts(
         asked=len(queries),
@@ -396,8 +402,19 @@ def _counts(
         resorted=sum(1 for retrieval in answered if retrieval.resorted),
         empty_queries=sum(1 for query in queries if not query.text.strip()),
         tied=sum(1 for retrieval in answered if retrieval.tied),
+        cut=sum(any(_divides_ties(k, r.scores) for k in cutoffs) for r in answered),
         unlabelled=len(queries) - len(scored),
     )
+
+
+def _divides_ties(k: int, scores: Sequence[float]) -> bool:
+    """Return whether a cutoff divides tables of equal score.
+
+    The table after the last of a full ranking is not known: equal ones before it stand for it.
+    """
+    if len(scores) > k:
+        return scores[k - 1] == scores[k]
+    return len(scores) == k > 1 and scores[k - 2] == scores[k - 1]
 
 
 def _answer_counts(

@@ -259,12 +259,12 @@ def _hard_queries(dataset: Dataset) -> set[str]:
     if not hard:
         return hard
     retriever = registry.create("retriever", BASELINE)
-    retriever.embed_corpus(dataset.corpus)
+    retriever.embed_corpus(dataset.corpus.handed_out())
     size = contract.batch_size(retriever)
     for start in range(0, len(dataset.queries), size):
         batch = dataset.queries[start : start + size]
         gold = {query.id: query.gold for query in batch}
-        for top in contract.retrieve(retriever, batch, 1, dataset.corpus, stop=False):
+        for top in contract.retrieve(retriever, batch, 1, dataset.corpus.shuffled, stop=False):
             if top.tables and top.tables[0] in gold[top.query_id]:
                 hard.discard(top.query_id)
     return hard

@@ -177,23 +177,25 @@ class Scoring(Fragile):
 
 
 @pytest.mark.parametrize(
-    ("scores", "tied", "warned"),
+    ("scores", "top_k", "tied", "cut"),
     [
-        ((3e-9, 2e-9, 1e-9), 0, False),
-        ((0.7, 0.7 - 2**-53, 0.2), 0, False),
-        ((0.7, 0.2, 0.2), 280, False),
-        ((0.7, 0.7, 0.2), 280, True),
+        ((3e-9, 2e-9, 1e-9), (1, 3), 0, 0),
+        ((0.7, 0.7 - 2**-53, 0.2), (1, 3), 0, 0),
+        ((0.7, 0.7, 0.2), (2, 3), 280, 0),
+        ((0.7, 0.7, 0.2), (1, 3), 280, 280),
+        ((0.7, 0.2, 0.2), (1, 3), 280, 280),
     ],
 )
 def test_ties_are_counted_and_reported_where_many(
-    tmp_path: Path, scores: tuple[float, ...], tied: int, warned: bool
+    tmp_path: Path, scores: tuple[float, ...], top_k: tuple[int, ...], tied: int, cut: int
 ) -> None:
     """Also when the run is there already."""
     for _ in range(2):
         observer = Recorder()
-        assert _run(tmp_path, Scoring(scores), observer, top_k=3).counts.tied == tied
-        warning = "280 of 280 scored rankings begin with tables of equal score"
-        assert any(warning in text for text in observer.warnings) == warned
+        counts = _run(tmp_path, Scoring(scores), observer, top_k=top_k).counts
+        assert (counts.tied, counts.cut) == (tied, cut)
+        warning = "in 280 of 280 scored rankings a cutoff divides tables of equal score"
+        assert any(warning in text for text in observer.warnings) == (cut > 0)
 
 
 class Interrupted(Fragile):

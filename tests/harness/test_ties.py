@@ -1,0 +1,112 @@
+"""Equal scores tell nothing: neither the order of a release nor that of a file breaks ties."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import Corpus, evaluate, load
+from target_bench.core.ranking import tie_order
+from target_bench.core.schema import Query, TableId
+from target_bench.data.load import Loader, make_dataset, sample_queries
+from target_bench.data.tables import MemoryCorpus
+from target_bench.harness.options import Options
+from target_bench.harness.score_given import score_given
+from tests.builders import Recorder
+from tests.data.written import table
+
+NAMES = [f"t{number}" for number in range(400)]
+
+
+class Alike:
+    """Scores all tables alike, in the order of the corpus or in the reverse one."""
+
+    def __init__(self, step: int = 1) -> None:
+        self.step = step
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.ids = list(corpus.ids)
+
+    def retrieve(self, query: str, top_k: int) -> list[tuple[TableId, float]]:
+        return [(table_id, 1.0) for table_id in self.ids[:: self.step][:top_k]]
+
+
+def test_the_order_is_that_of_hashes_of_ids() -> None:
+    """On every machine, whatever the order of the tables."""
+    ids = [TableId("0", name) for name in ("a", "b", "c", "d")]
+    assert [ids[i].table_id for i in tie_order(ids)] == ["d", "c", "a", "b"]
+    assert [ids[::-1][i] for i in tie_order(ids[::-1])] == [ids[i] for i in tie_order(ids)]
+    assert tie_order([]).tolist() == []
+
+
+def test_equal_scores_find_what_chance_finds(tmp_path: Path) -> None:
+    """Of 400 tables the first ten, though the release lists them in the order of its questions."""
+    info = load("mini").info
+    queries = [Query(f"q{name}", f"question {name}", (TableId("0", name),)) for name in NAMES[:100]]
+    dataset = make_dataset(info, "test", [table(name) for name in NAMES], queries)
+    for out, retriever in (("a", Alike()), ("b", Alike(-1))):
+        observer = Recorder()
+        (result,) = evaluate(
+            retriever, dataset, top_k=[10, 50], out=tmp_path / out, observer=observer
+        )
+        assert result.scores["recall@10"].value <= 0.06, "10 of 400 tables for 100 questions"
+        assert result.counts.cut == 100
+        assert any("a cutoff divides tables of equal score" in text for text in observer.warnings)
+
+
+@pytest.mark.parametrize("names", [NAMES[:6], NAMES[5::-1]])
+@pytest.mark.parametrize("kind", ["trec", "jsonl"])
+def test_a_run_file_is_ranked_by_the_same_rule(tmp_path: Path, names: list[str], kind: str) -> None:
+    queries = "query_id,query,table_id\nq,which,t1\n"
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    for name in names:
+        (folder / f"{name}.csv").write_text("a,b\n1,2\n")
+    (folder / "queries.csv").write_text(queries)
+    ids = [f"{name}.csv" for name in names]
+    file = tmp_path / f"run.{kind}"
+    if kind == "trec":
+        lines = [f"q Q0 {name} {rank} 0.5 x" for rank, name in enumerate(names, start=1)]
+        file.write_text("\n".join(lines).replace(".csv", "") + "\n")
+    else:
+        shown = ", ".join(f'["0", "{name}"]' for name in names)
+        scores = ", ".join("0.5" for _ in ids)
+        file.write_text(f'{{"query_id": "q", "tables": [{shown}], "scores": [{scores}]}}\n')
+    observer = Recorder()
+    (result,) = score_given(
+        [("retrieval", str(folder))],
+        Options(top_k=(1, 10), out=tmp_path / "runs"),
+        run_file=file,
+        loader=Loader(None, observer),
+        observer=observer,
+    )
+    expected = MemoryCorpus(table(name) for name in NAMES[:6]).shuffled.ids
+    assert result.rankings["q"].tables == tuple(expected)
+
+
+def _queries(**n_of: int) -> list[Query]:
+    return [
+        Query(f"{name}-{i}", "", (), database_id=name) for name, n in n_of.items() for i in range(n)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "n", "expected"),
+    [
+        (_queries(a=60, b=30, c=10), 10, {"a": 6, "b": 3, "c": 1}),
+        (_queries(a=1, b=1, c=1), 2, {"a": 1, "b": 1}),
+        (_queries(a=5), 9, {"a": 5}),
+    ],
+)
+def test_a_limit_asks_a_sample_of_every_database(
+    given: list[Query], n: int, expected: dict[str, int]
+) -> None:
+    sample = sample_queries(given, n)
+    counts: dict[Any, int] = {}
+    for query in sample:
+        counts[query.database_id] = counts.get(query.database_id, 0) + 1
+    assert counts == expected
+    assert [query for query in given if query in sample] == list(sample), "in their order"
+    assert {query.id for query in sample_queries(given[::-1], n)} == {q.id for q in sample}
+    if n == 10:
+        assert sample[:6] != tuple(given[:6]), "not the first ones"
