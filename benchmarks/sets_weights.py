@@ -27,11 +27,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 
+from retrievers import sets
 from target_bench.core.registry import create
 from target_bench.core.schema import Corpus, Dataset
 from target_bench.data.load import load
-from target_bench.retrievers import sets
-from target_bench.search.lexical.schema_evidence import TablesByDatabase
 
 TITLES = {"spider": "Spider validation", "bird": "BIRD validation"}
 FIRST_RIDGE, DATABASE_RIDGE, TABLE_RIDGE = 1e-4, 1e-4, 1e-2
@@ -136,7 +135,7 @@ def learned_from(read: Sequence["Examples"]) -> dict[str, object]:
     first = logistic([each.first() for each in read], FIRST_RIDGE)
     database = softmax([each.database(first) for each in read], DATABASE_RIDGE)
     table = logistic([each.table(first) for each in read], TABLE_RIDGE, GOLD_WEIGHT)
-    model = sets.Regressions(0.0, first, database, table)
+    model = sets._Regressions(0.0, first, database, table)
     f_scores = np.mean([each.f_scores(model) for each in read], axis=0)
     share = float(SHARES[np.argmax(f_scores)])
     rounded = {
@@ -148,9 +147,9 @@ def learned_from(read: Sequence["Examples"]) -> dict[str, object]:
 class Examples(NamedTuple):
     """The evidence of the questions of a data set, and (queries, tables) which tables are gold."""
 
-    evidence: sets.QueryEvidence
-    databases: TablesByDatabase
-    joined: sets.Joined
+    evidence: sets._QueryEvidence
+    databases: sets._TablesByDatabase
+    joined: sets._Joined
     gold: NDArray[np.bool_]
 
     @classmethod
@@ -163,7 +162,7 @@ class Examples(NamedTuple):
             {kind: np.concatenate([part[i][kind] for part in parts]) for kind in parts[0][i]}
             for i in (0, 1)
         )
-        return cls(sets.QueryEvidence(*both), learner.databases, learner.joined, gold_of(dataset))
+        return cls(sets._QueryEvidence(*both), learner.databases, learner.joined, gold_of(dataset))
 
     def first(self) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the inputs of all tables, and which are gold."""
@@ -191,7 +190,7 @@ class Examples(NamedTuple):
         inside = self.databases.of_tables == self.right()[:, None]
         return inputs[inside], self.gold[inside]
 
-    def f_scores(self, model: sets.Regressions) -> Floats:
+    def f_scores(self, model: sets._Regressions) -> Floats:
         """Return the mean F score of the sets of each of ``SHARES``."""
         logs = model.log_probabilities(self.evidence, self.databases, self.joined)
         of_first, means = np.exp(logs - logs.max(axis=1, keepdims=True)), []

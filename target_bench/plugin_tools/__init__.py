@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from target_bench.core.cache_use import note as note_cached
     from target_bench.core.contract import check_generator
     from target_bench.core.credentials import looks_secret, without_secrets
     from target_bench.core.identity import plugin_identity
@@ -16,39 +15,34 @@ if TYPE_CHECKING:
     from target_bench.core.release import decode, field, texts
     from target_bench.core.schema import Field, Format, RowLimit
     from target_bench.data.formats.csv_files import csv_grid
-    from target_bench.data.table_text import cell_text, first_rows
-    from target_bench.data.tables import MemoryCorpus
-    from target_bench.models.encoders.encoder_checks import readable
+    from target_bench.data.table_text import WORDS, Analyzer, first_rows, stop_words
     from target_bench.models.encoders.retriever_encoding import Encoding
-    from target_bench.models.encoders.sentence_transformers import minilm_model
-    from target_bench.models.encoders.weights import LocalModel, quietly
-    from target_bench.models.encoders.weights import module_types as saved_modules
     from target_bench.models.generator_calls import ask_generator
     from target_bench.models.prompts.schema_prompting import create_statement
     from target_bench.models.query_expansion import QueryExpansion
     from target_bench.models.vector_database import VectorDatabase
-    from target_bench.search.fusion import Fusion, Method, Scale
-    from target_bench.search.nested import Candidates, InnerRetriever, Wrapper
+    from target_bench.search.fusion import Method, Scale
+    from target_bench.search.lexical.postings import Formula, Postings
+    from target_bench.search.nested import InnerRetriever, Wrapper
 
 _HOME = {
-    "Candidates": "search.nested",
+    "Analyzer": "data.table_text",
     "Encoding": "models.encoders.retriever_encoding",
     "Field": "core.schema",
     "Format": "core.schema",
-    "Fusion": "search.fusion",
+    "Formula": "search.lexical.postings",
     "InnerRetriever": "search.nested",
-    "LocalModel": "models.encoders.weights",
-    "MemoryCorpus": "data.tables",
     "Method": "search.fusion",
+    "Postings": "search.lexical.postings",
     "QueryExpansion": "models.query_expansion",
     "Ranking": "core.ranking",
     "RowLimit": "core.schema",
     "Scale": "search.fusion",
     "VectorDatabase": "models.vector_database",
+    "WORDS": "data.table_text",
     "Wrapper": "search.nested",
     "ask_generator": "models.generator_calls",
     "best_cosines": "core.ranking",
-    "cell_text": "data.table_text",
     "check_generator": "core.contract",
     "create_statement": "models.prompts.schema_prompting",
     "csv_grid": "data.formats.csv_files",
@@ -56,28 +50,24 @@ _HOME = {
     "field": "core.release",
     "first_rows": "data.table_text",
     "looks_secret": "core.credentials",
-    "minilm_model": "models.encoders.sentence_transformers",
-    "note_cached": "core.cache_use:note",
     "part": "core.registry",
     "plugin_identity": "core.identity",
-    "quietly": "models.encoders.weights",
-    "readable": "models.encoders.encoder_checks",
-    "saved_modules": "models.encoders.weights:module_types",
+    "stop_words": "data.table_text",
     "texts": "core.release",
     "without_secrets": "core.credentials",
 }
-"""Name -> its module, and what it is called there if that is another name."""
+"""Name -> its module."""
 
 __all__ = [
-    "Candidates",
+    "WORDS",
+    "Analyzer",
     "Encoding",
     "Field",
     "Format",
-    "Fusion",
+    "Formula",
     "InnerRetriever",
-    "LocalModel",
-    "MemoryCorpus",
     "Method",
+    "Postings",
     "QueryExpansion",
     "Ranking",
     "RowLimit",
@@ -86,7 +76,6 @@ __all__ = [
     "Wrapper",
     "ask_generator",
     "best_cosines",
-    "cell_text",
     "check_generator",
     "create_statement",
     "csv_grid",
@@ -94,13 +83,9 @@ __all__ = [
     "field",
     "first_rows",
     "looks_secret",
-    "minilm_model",
-    "note_cached",
     "part",
     "plugin_identity",
-    "quietly",
-    "readable",
-    "saved_modules",
+    "stop_words",
     "texts",
     "without_secrets",
 ]
@@ -109,5 +94,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, there = _HOME[name].partition(":")
-    return getattr(import_module(f"target_bench.{module}"), there or name)
+    return getattr(import_module(f"target_bench.{_HOME[name]}"), name)

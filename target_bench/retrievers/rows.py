@@ -1,7 +1,7 @@
 """Retrieval by everything that a table and its best row say, without and with an encoder."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,9 @@ from target_bench.core.ranking import (
     stacked,
 )
 from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.schema import Corpus, RowLimit
+from target_bench.core.schema import Corpus, RowLimit, Table
 from target_bench.data.languages import AnyLanguage
-from target_bench.data.row_chunks import RowChunks
-from target_bench.data.table_text import Serializer, languages_in
+from target_bench.data.table_text import Serializer, first_rows, languages_in
 from target_bench.models.encoders.retriever_encoding import Encoding
 from target_bench.search.lexical.table_evidence import KINDS, Evidence
 from target_bench.search.nested import BatchRetriever
@@ -165,12 +164,24 @@ class Best(Rows):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index all tables and their rows, and encode the tables."""
         super().embed_corpus(corpus)
-        parts = corpus if self.chunk is None else RowChunks(corpus, self.chunk, self.rows)
-        self._starts = _starts(parts)
-        texts = [self._write(table) for table in parts]
+        texts: list[str] = []
+        starts: list[int] = []
+        for table in corpus:
+            starts.append(len(texts))
+            texts += map(self._write, self._chunks(table))
+        self._starts = np.array(starts, dtype=np.int64)
         if texts:
             self._encoding.fit(texts)
         self._vectors = self._encoding.tables(texts)
+
+    def _chunks(self, table: Table) -> Iterator[Table]:
+        """Yield a table, or the tables of ``chunk`` rows each that it is divided into."""
+        if self.chunk is None:
+            yield table
+            return
+        rows = first_rows(table, self.rows)
+        for start in range(0, max(1, len(rows)), self.chunk):
+            yield replace(table, rows=rows[start : start + self.chunk], grid=None)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""
@@ -198,10 +209,3 @@ class Best(Rows):
                 scores = graded(scores, self.cosine, SINGLE)
             parts.append(best_columns(scores, k))
         return parts
-
-
-def _starts(parts: Corpus) -> NDArray[np.int64]:
-    """Return the place of the first part of each table."""
-    if isinstance(parts, RowChunks):
-        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(parts.counts)[:-1]])
-    return np.arange(len(parts), dtype=np.int64)

@@ -114,7 +114,7 @@ def test_debug_shows_the_traceback(inside: Inside, mine: str) -> None:
 
 def test_hash_seed_and_threads_change_nothing(tmp_path: Path, inside: Inside) -> None:
     """Neither rankings nor answers nor scores, of any task; this process has another hash seed."""
-    parts = ("lsa", "chunks", "hybrid:retrievers=[bm25,tfidf]")
+    parts = ("lsa", "rows", "hybrid:retrievers=[bm25,tfidf]")
     retrievers = [word for part in parts for word in ("--retriever", part)]
     run = ["run", "mini", "--task", "all", "--limit", "8", *retrievers, "--out"]
     inside.good(*run, "inside")

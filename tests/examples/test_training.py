@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from examples.training import set_size, train
+from examples.training import train
 from examples.training.pairs import training_pairs
 from target_bench import ConfigError, Serializer, evaluate
 from tests.examples.shops import FRUITS, shops
@@ -74,24 +74,3 @@ def _in_16_bits(model: Path) -> Path:
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps({**config, "dtype": "float16"}))
     return model
-
-
-def test_the_size_of_sets_is_learned(capsys: pytest.CaptureFixture[str]) -> None:
-    shop = shops(Path("shops").absolute())
-    words = ["--corpus", str(shop), "--split", "train", "--depth", "5"]
-    set_size.main([*words, "--keep-out", f"{shop}:test", "--retriever", "tfidf"])
-    assert "adaptive:retriever='tfidf',rule=share,share=" in capsys.readouterr().out
-    with pytest.raises(ConfigError, match="no question is left: 24 overlap"):
-        set_size.main([*words, "--keep-out", f"{shop}:validation"])
-
-
-def test_the_best_share_by_hand() -> None:
-    scores = np.array([[10.0, 8, 4, 1], [5, 4.5, 1, 0]])
-    filled = np.array([[True] * 4, [True, True, True, False]])
-    hits = np.array([[True, True, False, False], [True, True, False, False]])
-    share, f_score, size = set_size.best_share(scores, filled, hits, np.array([2, 2]))
-    assert (share, f_score, size) == (0.8, 1.0, 2.0)
-    hits = np.array([[True, False, False, False], [True, False, False, False]])
-    assert set_size.best_share(scores, filled, hits, np.array([4, 4]))[2] == 1.0
-    recall = set_size.best_share(scores, filled, hits[:, ::-1], np.array([1, 1]), beta=10)
-    assert recall[2] > 3, "recall counts more"

@@ -13,13 +13,6 @@ SAYING = "generator=tests.contrib.test_hyse:Saying"
 
 SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
     "retriever": {
-        "adaptive": {
-            "share=1.5": "share=1.5: a share of the first score",
-            "least=0": "least=0: at least 1",
-            "rule=guess": "rule",
-            "share=0.3": "share=0.3: rule=gap reads no share; write rule=share",
-            "least=60": "least=60: only depth=50 tables are looked at",
-        },
         "bm25": {
             "weights=[1.0]": r"weights=\[1\.0\]: 2 fields need 2 weights",
             "fields=[]": r"fields=\[\]: expected one or more",
@@ -35,11 +28,6 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
         "best": {
             f"{WORDS},cosine=.inf": "cosine=inf",
             f"{WORDS},chunk=0": "chunk=0: at least 1",
-        },
-        "chunks": {
-            "rows=0": "rows=0: at least 1",
-            "limit=0": "limit=0: at least 1",
-            "retriever=bm52": "unknown retriever 'bm52'",
         },
         "dense": {
             "encoder=lsaa": r"unknown encoder 'lsaa'\. Did you mean lsa",
@@ -57,11 +45,6 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
             f"{SAYING},weight=2": "weight=2",
             f"{SAYING},prompt='what?'": "it has no field {{ query }}",
             "generator=opnai,retriever=bm25": "unknown generator 'opnai'",
-        },
-        "joins": {
-            "weight=-1": "weight=-1",
-            "seeds=0": "seeds=0: at least 1",
-            "keys=some": "keys",
         },
         "listwise": {
             f"{SAYING},window=1": "window",

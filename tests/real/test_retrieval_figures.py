@@ -6,17 +6,16 @@ from typing import Any
 import pytest
 
 from benchmarks.sets_weights import measured
+from retrievers.sets import learned_weights, schema_digest
 from target_bench import read_run
 from target_bench.data.load import load
 from target_bench.harness.target import TARGET
-from target_bench.retrievers.sets import learned_weights, schema_digest
 from target_bench.runs.result import Result
 from tests.builders import Recorder
 from tests.real.data import DATA, needs_data
 
 pytestmark = needs_data
 
-SCHEMA_FIELDS = "bm25:fields=[[title],[header],[database]],weights=[3,1,1]"
 """Titles, names of columns and databases as fields of their own."""
 
 
@@ -82,11 +81,7 @@ def test_hard_corpora(out: Path, corpus: str, values: tuple[float, ...]) -> None
     ("corpus", "retriever", "recall", "complete"),
     [
         ("beaver", "bm25", 0.718, 0.364),
-        ("beaver", "joins", 0.792, 0.522),
-        ("beaver", f"joins:retriever='{SCHEMA_FIELDS}'", 0.834, 0.617),
-        ("spider2-lite", f"joins:retriever='{SCHEMA_FIELDS}'", 0.612, 0.489),
         ("spider2-lite", "within-database:retriever=bm25", 0.840, 0.755),
-        ("spider2-lite", "within-database:retriever=joins", 0.867, 0.815),
     ],
 )
 def test_sets_of_tables(

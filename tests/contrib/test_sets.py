@@ -1,17 +1,22 @@
 """Sets of tables by learned probabilities."""
 
+import sys
+from typing import Any
+
 import numpy as np
 import pytest
 
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Table, TableId
 from target_bench.data.tables import MemoryCorpus
-from target_bench.retrievers import sets
-from target_bench.search.lexical.schema_evidence import phrases_of, readable
 from tests.retrievers.tables import (
     ask,
     built,
 )
+
+Sets = registry.resolve("retriever", "sets")
+sets: Any = sys.modules[Sets.__module__]
 
 ENCODER = "tests.retrievers.encoders:UnitWords"
 
@@ -36,11 +41,11 @@ def shop() -> Corpus:
 
 
 def test_words_of_names_and_questions() -> None:
-    assert readable("FCLT_BuildingIDs HTTPServer") == "fclt building i ds http server"
-    assert phrases_of("The price of the product?") == [
+    assert sets.readable("FCLT_BuildingIDs HTTPServer") == "fclt building i ds http server"
+    assert sets.phrases_of("The price of the product?") == [
         "price", "product",
     ]  # fmt: skip
-    assert "number of sales" in phrases_of("Number of sales in Graz")
+    assert "number of sales" in sets.phrases_of("Number of sales in Graz")
 
 
 def test_the_set_of_a_question() -> None:
@@ -109,3 +114,59 @@ def test_the_file_of_weights_fits() -> None:
             assert {name: len(values[name]) for name in sizes} == sizes
             assert 0 < values["share"] < 1
             assert np.isfinite(values["first"]).all()
+
+
+def _named(name: str, *header: str, database: str = "d", **context: Any) -> Table:
+    return Table(TableId(database, name), header, (), {"title": name, **context})
+
+
+def _joins(*tables: Table) -> dict[tuple[str, str], float]:
+    corpus = MemoryCorpus(tables)
+    weights = sets.join_weights(corpus).tocoo()
+    pairs = {
+        (corpus.ids[a].table_id, corpus.ids[b].table_id): float(weight)
+        for a, b, weight in zip(weights.row, weights.col, weights.data, strict=True)
+    }
+    assert all(pairs[b, a] == weight for (a, b), weight in pairs.items())
+    return {pair: weight for pair, weight in pairs.items() if pair[0] < pair[1]}
+
+
+ROOMS = _named("rooms", "id", "building_id", foreign_keys=[["building_id", "Buildings.id"]])
+BUILDINGS = _named("buildings", "id", "name")
+CITIES = _named("cities", "id", "name")
+
+
+def test_declared_keys_in_any_case() -> None:
+    assert _joins(ROOMS, BUILDINGS, CITIES) == {("buildings", "rooms"): 1}
+    alone = _named("rooms", "b", foreign_keys=[["b", "buildings"]])
+    assert _joins(alone, BUILDINGS) == {("buildings", "rooms"): 1}
+
+
+def test_a_column_named_like_a_named() -> None:
+    for column in ("building_id", "BuildingID", "Building Key", "buildings_code"):
+        assert _joins(_named("rooms", column), _named("Buildings", "pk")) == {
+            ("Buildings", "rooms"): 1
+        }
+    for title in ("cities", "CITY"):
+        joins = _joins(_named("a", "city_id"), _named("b", "pk", title=title))
+        assert joins == {("a", "b"): 1}
+    assert _joins(_named("rooms", "building"), _named("buildings", "pk")) == {}
+
+
+def test_columns_of_one_name_weigh_by_how_few_tables_have_them() -> None:
+    tables = [_named(name, "load_date", *("term",) * (name < "c")) for name in "abcd"]
+    assert _joins(*tables) == {
+        ("a", "b"): 1,
+        **dict.fromkeys([("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")], 1 / 3),
+    }
+
+
+def test_inferred_keys_where_a_database_declares_none() -> None:
+    """Databases are apart, and tables in no database join nothing."""
+    other = [_named(name, "term", database="e") for name in "xy"]
+    web = [_named(name, "term", database="0") for name in "vw"]
+    tables = (ROOMS, BUILDINGS, CITIES, *other, *web)
+    assert _joins(*tables) == {("buildings", "rooms"): 1, ("x", "y"): 1}
+    undeclared = _joins(_named("rooms", "id", "building_id"), BUILDINGS, CITIES)
+    assert undeclared[("buildings", "cities")] == 1  # name, in two tables
+    assert undeclared[("cities", "rooms")] == 0.5  # id, in three
