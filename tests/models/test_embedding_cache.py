@@ -27,7 +27,7 @@ from target_bench.models.embedding_cache import FOLDER, EmbeddingStore, encoded,
 def count_rows(root: Path) -> dict[Path, int]:
     """Return how many vectors each file of a cache folder holds."""
     rows = {}
-    for path in (root / FOLDER).glob("*"):
+    for path in (root / FOLDER).glob("*.sqlite"):
         rows[path] = 0
         with (
             closing(sqlite3.connect(path)) as database,
