@@ -17,7 +17,7 @@ from target_bench.cli.command_line import (
     argument,
     option,
 )
-from target_bench.cli.output import print_json, say_notes
+from target_bench.cli.output import exit_if_incomplete, print_json, say_notes
 from target_bench.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -96,8 +96,9 @@ def ask(
         repeated = len(written.queries) - write_questions(written.queries, path)
     if as_json:
         print_json(_record(written, path, repeated, scores))
-        return
-    _print(written, path, repeated, str(out) if out else corpus, scores)
+    else:
+        _print(written, path, repeated, str(out) if out else corpus, scores)
+    exit_if_incomplete(dataset.notes)
 
 
 def _record(

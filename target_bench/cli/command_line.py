@@ -162,8 +162,6 @@ By = Annotated[
         metavar="NAME",
     ),
 ]
-_SKIP_BAD = "In a folder of your own, leave out files that cannot be read; a note names them."
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help=_SKIP_BAD)]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print all metrics, and the task's summary.")
 ]
@@ -223,7 +221,7 @@ class TerminalObserver(Observer):
         self._progress = _bars() if sys.stderr.isatty() else None
         self._task: TaskID | None = None
         self._name = ""
-        self._warned: set[str] = set()
+        self.warned: set[str] = set()
 
     def __enter__(self) -> "TerminalObserver":
         if self._progress is not None:
@@ -304,8 +302,8 @@ class TerminalObserver(Observer):
     def warning(self, message: str, heading: str = "Warning: ") -> None:
         """Print a warning that was not printed before."""
         message = visible(without_secrets(message))
-        if message not in self._warned:
-            self._warned.add(message)
+        if message not in self.warned:
+            self.warned.add(message)
             self._say(message, heading)
 
     def note(self, message: str) -> None:

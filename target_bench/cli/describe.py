@@ -25,15 +25,15 @@ from target_bench.cli.command_line import (
     Notes,
     Offline,
     PrintedAs,
-    SkipBad,
     Split,
     argument,
 )
-from target_bench.cli.output import print_as
+from target_bench.cli.output import exit_if_incomplete, print_as
 from target_bench.cli.plugins import bounds_of
 from target_bench.cli.samples import sample_rows
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, unknown_name
+from target_bench.core.schema import LEFT_OUT
 from target_bench.core.text_tables import (
     Column,
     TextTable,
@@ -98,7 +98,6 @@ def describe(
     split: Split = None,
     data_dir: DataDir = None,
     offline: Offline = False,
-    skip_bad: SkipBad = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Of a folder, name every file that is not read.")
     ] = False,
@@ -110,9 +109,6 @@ def describe(
     if kind != "corpus" and verbose:
         raise ConfigError(f"--verbose is for a corpus, not for a {kind}")
     if kind == "corpus":
-        from target_bench.data.own_data import skipping_bad
-
-        name = skipping_bad(name) if skip_bad else name
         description = _corpus(name, split, data_dir, verbose)
     elif kind == "task":
         description = _task(name)
@@ -123,6 +119,7 @@ def describe(
     form = "json" if as_json else printed_as
     if form == "text":
         _print(description, notes)
+        exit_if_incomplete(description.notes)
         return
     document: dict[str, Any] = dict(description.facts)
     if kind == "corpus":
@@ -137,6 +134,7 @@ def describe(
     columns = [Column(name) for name in (records[0] if records else ())]
     rows = [list(map(_value_text, record.values())) for record in records]
     print_as(form, document, records, [TextTable(columns, rows)])
+    exit_if_incomplete(description.notes)
 
 
 def _known_facts(description: Description) -> Iterator[tuple[str, str]]:
@@ -168,10 +166,10 @@ def _print(description: Description, notes: bool) -> None:
     if description.print_more is not None:
         say("")
         description.print_more()
-    if notes:
-        for note in description.notes:
-            say_wrapped(f"note: {note}", "  ")
-    elif n := len(description.notes):
+    shown = [note for note in description.notes if notes or LEFT_OUT in note]
+    for note in shown:
+        say_wrapped(f"note: {note}", "  ")
+    if n := len(description.notes) - len(shown):
         say_wrapped(f"{counted(n, 'note')}: --notes shows {'it' if n == 1 else 'them'}")
 
 

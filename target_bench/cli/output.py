@@ -16,6 +16,7 @@ from target_bench.cli.command_line import PrintedForm, TerminalObserver, paused
 from target_bench.cli.results import print_results, records_of
 from target_bench.core.errors import ConfigError, PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
+from target_bench.core.schema import LEFT_OUT
 from target_bench.core.text_tables import (
     TextTable,
     csv_text,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from target_bench.runs.result import Result, Results
 
 INTERRUPTED = 130
+INCOMPLETE = 3
 
 Noted = TypeVar("Noted", bound="Comparison | PaperTable | Gate")
 
@@ -75,22 +77,31 @@ def printed(
 
         print_as(printed_as, ordered.to_json(), records_of(ordered), score_tables(ordered, every))
     _fail_if_queries_failed(ordered)
+    exit_if_incomplete(observer.warned)
 
 
 def say_notes(notes: Sequence[str], every: bool, corpus: str) -> None:
-    """Print notes on data to standard error: all, or a line that counts them.
+    """Print notes on data to standard error: all, or files left out and a line that counts others.
 
     Args:
         notes: the notes.
         every: print all.
         corpus: its name or path, for the command that shows them.
     """
-    shown = [f"Note: {note}" for note in notes]
-    if len(notes) > 1 and not every:
+    important = [note for note in notes if every or LEFT_OUT in note]
+    others = [note for note in notes if note not in important]
+    shown = [f"Note: {note}" for note in (important if len(others) > 1 else notes)]
+    if len(others) > 1:
         command = f"target-bench describe corpus {shlex.quote(corpus)} --notes"
-        shown = [f"{len(notes)} notes on these tables: {command}"]
+        shown.append(f"{len(others)} notes on these tables: {command}")
     for line in shown:
         typer.echo(visible(line), err=True)
+
+
+def exit_if_incomplete(notes: Iterable[str]) -> None:
+    """Exit with 3 if notes on data name files that could not be read."""
+    if any(LEFT_OUT in note for note in notes):
+        raise typer.Exit(INCOMPLETE)
 
 
 def folded(result: Noted, every: bool) -> tuple[Noted, str]:

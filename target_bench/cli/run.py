@@ -34,7 +34,6 @@ from target_bench.cli.command_line import (
     Retrievers,
     RetryFailed,
     Scope,
-    SkipBad,
     Split,
     Structured,
     TablesShown,
@@ -115,7 +114,6 @@ def run(
             "the command line override those of the file."
         ),
     ] = None,
-    skip_bad: SkipBad = False,
     yes: Yes = False,
     verbose: Verbose = False,
     notes: Notes = False,
@@ -130,10 +128,6 @@ def run(
 
     options, written = _with_config(given_options(context), config)
     names = _corpora(corpus, options.corpora)
-    if skip_bad:
-        from target_bench.data.own_data import skipping_bad
-
-        names = [skipping_bad(name) for name in names]
     pairs = _pairs(options, names)
     _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)

@@ -13,15 +13,15 @@ from target_bench.cli.command_line import (
     Notes,
     Offline,
     PrintedAs,
-    SkipBad,
     Split,
     TerminalObserver,
     Yes,
     argument,
     option,
 )
-from target_bench.cli.output import print_as, say_notes
+from target_bench.cli.output import exit_if_incomplete, print_as, say_notes
 from target_bench.cli.samples import LONGEST_CELL, cut_text, sample_rows
+from target_bench.core.schema import LEFT_OUT
 from target_bench.core.text_tables import (
     Column,
     TextTable,
@@ -55,7 +55,6 @@ def search(
     split: Split = None,
     data_dir: DataDir = None,
     offline: Offline = False,
-    skip_bad: SkipBad = False,
     yes: Yes = False,
     notes: Notes = False,
     full: Annotated[
@@ -67,33 +66,38 @@ def search(
     """Print the tables that retrievers find for a question."""
     from target_bench.cli.output import agreed, announced
     from target_bench.data.load import load
-    from target_bench.data.own_data import skipping_bad
     from target_bench.data.table_text import languages_in
     from target_bench.harness.search import TableSearch, matching_rows
 
     named = dict.fromkeys(retrievers or ["bm25"])
-    dataset = load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir=data_dir)
+    dataset = load(corpus, split, data_dir=data_dir)
+    as_text = not as_json and printed_as == "text"
     confirm = announced if yes else agreed
     with TerminalObserver():  # prints warnings
         rankings = {
             name: TableSearch(dataset, name, confirm=confirm).search(question, k) for name in named
         }
+    say_notes(
+        dataset.notes if as_text else [n for n in dataset.notes if LEFT_OUT in n], notes, corpus
+    )
     match = partial(matching_rows, question=question, languages=languages_in(dataset.corpus))
-    if as_json or printed_as != "text":
+    if not as_text:
         document = {name: [_record(hit, match) for hit in hits] for name, hits in rankings.items()}
         records = [{"retriever": name, **hit} for name, hits in document.items() for hit in hits]
         tables = [_ranking(name, hits, match, full) for name, hits in rankings.items()]
         print_as("json" if as_json else printed_as, document, records, tables)
+        exit_if_incomplete(dataset.notes)
         return
-    say_notes(dataset.notes, notes, corpus)
     if not any(rankings.values()):
         say("No table was found.")
+        exit_if_incomplete(dataset.notes)
         return
     (first, *others) = rankings.items()
     print_tables(_side_by_side(rankings) if others else _ranking(*first, match, full))
     best = next(hits[0] for hits in rankings.values() if hits)
     say("")
     print_tables(_sample(best, match, full))
+    exit_if_incomplete(dataset.notes)
 
 
 def _record(hit: "Hit", match: "Callable[[Table], list[Match]]") -> Mapping[str, object]:

@@ -464,6 +464,10 @@ class MissingGold:
         return {"tables": tables, "dropped": self.dropped, "mapped": self.mapped}
 
 
+LEFT_OUT = "files that cannot be read, and were left out:"
+"""How the note begins that names files of a user's own which lack in a corpus."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """One split of a corpus plug-in, loaded.

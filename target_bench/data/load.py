@@ -31,6 +31,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.registry import is_own_code
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import (
+    LEFT_OUT,
     Corpus,
     CorpusInfo,
     Dataset,
@@ -318,7 +319,7 @@ class Loader:
             self._loaded[key] = Loaded(dataset, seconds, words)
             of_files = not (isinstance(corpus, Dataset) or dataset.databases) and is_path(corpus)
             for note in dataset.notes:
-                is_note = of_files or is_peculiarity(note)
+                is_note = LEFT_OUT not in note and (of_files or is_peculiarity(note))
                 say = self._observer.note if is_note else self._observer.warning
                 say(f"{dataset.info.name} {dataset.split}: {note}")
         return self._loaded[key]
@@ -337,7 +338,7 @@ def loader(name: str | Path) -> CorpusLoader:
     Args:
         name: a registered name, ``module:Class`` or ``path/file.py:Class``; or the path of a
             folder or database file of your own, written with a separator, as in ``./tables``; a
-            folder may have settings, as in ``./tables:skip_bad=true``. Questions that are left
+            folder may have settings, as in ``./tables:encoding=cp1252``. Questions that are left
             without an answer (``data.unanswerable``) are drawn by ``load``.
 
     Raises:

@@ -26,7 +26,7 @@ from target_bench.data.formats.cells import arrow_grid, arrow_values, without_in
 from target_bench.data.formats.database_files import Databases
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.table_files import suffix_of
-from target_bench.data.load import folder_of, is_path, loader, make_dataset, read, split_of
+from target_bench.data.load import folder_of, loader, make_dataset, read, split_of
 from target_bench.data.table_text import with_languages
 
 
@@ -111,7 +111,7 @@ def _arrow(frame: Any, place: str) -> Any:
         ) from error
 
 
-def from_folder(folder: str | Path, split: str | None = None, *, skip_bad: bool = False) -> Dataset:
+def from_folder(folder: str | Path, split: str | None = None) -> Dataset:
     """Load tables and queries of your own.
 
     Args:
@@ -119,17 +119,16 @@ def from_folder(folder: str | Path, split: str | None = None, *, skip_bad: bool 
             JSON-lines file a table, and ``queries.jsonl``. TARGET's: ``corpus`` and ``queries`` as
             Parquet or JSON lines. BEIR's: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
         split: one of the splits of its queries; default: ``test`` where there is one.
-        skip_bad: whether files of your own layout that cannot be read are left out, with the
-            queries about them, and named in the notes.
 
     Raises:
-        ConfigError: the split does not exist, or ``skip_bad`` is given for another layout.
-        DataError: files are missing or broken.
+        ConfigError: the split does not exist.
+        DataError: files are missing or broken. (Of files of tables, those that cannot be read are
+            named in the notes, and left out with the queries about them.)
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"{folder}: there is no such folder")
-    plugin = detect.of_path(folder, {"skip_bad": True} if skip_bad else None)
+    plugin = detect.of_path(folder)
     return read(plugin, folder_of(plugin, None), split_of(plugin, split))
 
 
@@ -150,18 +149,6 @@ def from_database(
     """
     plugin = Databases(Path(file), Path(queries) if queries else None)
     return read(plugin, folder_of(plugin, None), split_of(plugin, split))
-
-
-def skipping_bad(name: str) -> str:
-    """Return the path of a corpus with the setting ``skip_bad``.
-
-    Raises:
-        ConfigError: the corpus is not the path of a user's own data.
-    """
-    if not is_path(name):
-        raise ConfigError(f"--skip-bad is for files of your own; {name} is not a path")
-    _, settings = detect.path_and_settings(name)
-    return f"{name}{',' if settings else ':'}skip_bad=true"
 
 
 def file_of(dataset: Dataset, table_id: TableId) -> str | None:

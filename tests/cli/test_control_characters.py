@@ -57,14 +57,14 @@ def test_names_headers_and_cells_of_tables(inside: Inside) -> None:
     Path("own/rivers\x1b[2J.csv").write_text(table, encoding="utf-8")
     Path("own/bad\x1b]0;x\x07.csv").write_text("", encoding="utf-8")
     for command in (
-        ("describe", "corpus", "./own", "--skip-bad"),
         ("describe", "corpus", "./own"),
-        ("search", "./own", "Oslo", "--skip-bad"),
-        ("run", "./own", "--retriever", "bm25", "--skip-bad"),
+        ("describe", "corpus", "./own"),
+        ("search", "./own", "Oslo"),
+        ("run", "./own", "--retriever", "bm25"),
         ("search", f"./own{HOSTILE}", "Oslo"),
         ("run", "mini", "--retriever", f"bm25{HOSTILE}"),
     ):
         done = inside(*command)
         assert _raw(done.out + done.err) == set(), command
-    ranking = json.loads(inside("search", "./own", "Oslo", "--skip-bad", "--json").out)
+    ranking = json.loads(inside("search", "./own", "Oslo", "--json").out)
     assert ranking["bm25"][0]["table_id"] == "rivers\x1b[2J", "JSON keeps them"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from target_bench.core.schema import LEFT_OUT
 from tests.builders import json_lines
 from tests.cli.inside import Inside
 from tests.data.messy_folder import write_messy_folder
@@ -25,28 +26,48 @@ def test_in_the_terminal(inside: Inside) -> None:
     rows = list(csv.DictReader(io.StringIO(inside.good(*ask, "--format", "csv"))))
     assert [(row["retriever"], row["rank"]) for row in rows] == [("bm25", "1"), ("bm25", "2")]
     assert f"| {rows[0]['table_id']} |" in inside.good(*ask, "--format", "markdown")
-    skipping = inside.bad(2, "search", "mini", "x", "--skip-bad")
-    assert "--skip-bad is for files of your own" in skipping
 
 
 def test_a_folder_of_messy_files_needs_no_questions(tmp_path: Path, inside: Inside) -> None:
     pytest.importorskip("odf")
     pytest.importorskip("xlwt")
     messy = write_messy_folder(tmp_path)
-    search = ("search", tmp_path, "visitors 37 of cities", "--skip-bad", "-k", "3")
+    search = ("search", tmp_path, "visitors 37 of cities", "-k", "3")
     assert " notes on these tables: target-bench describe" in inside(*search).err
-    shown = inside(*search, "--notes")
-    assert shown.code == 0
-    assert "plain/p37" in shown.out.splitlines()[4]
-    assert f"{len(messy.bad)} files left out (skip_bad)" in shown.err
-    described = inside.good("describe", "corpus", str(tmp_path), "--skip-bad")
+    for more in ([], ["--notes"], ["--json"]):
+        shown = inside(*search, *more)
+        assert shown.code == 3
+        assert "plain/p37" in shown.out
+        assert f"Note: {LEFT_OUT} {len(messy.bad)}\n" in shown.err
+    described = inside("describe", "corpus", str(tmp_path)).out
     assert f"tables: {len(messy.tables)}\n" in described
     assert "queries: 0\n" in described
     assert "First table" in described
     assert "--notes shows them" in described
-    assert f"{len(messy.bad)} files cannot be read" in inside.bad(
-        2, "search", str(tmp_path), "visitors"
+    assert f"note: {LEFT_OUT} {len(messy.bad)}\n" in described
+
+
+def test_a_byte_that_cannot_be_decoded_stops_no_other_file(tmp_path: Path, inside: Inside) -> None:
+    """Of 40 files one is in Mac Roman; every command reads the others, and says so by its code."""
+    for i in range(40):
+        rows = "".join(f"Town{i} {name},{i}0{n}\n" for n, name in enumerate("abcdefgh"))
+        (tmp_path / f"city{i}.csv").write_text(f"city,people\n{rows}")
+    (tmp_path / "city7.csv").write_bytes(b"city,people\nTown7 \x8f\x81,700\n")
+    (tmp_path / "queries.csv").write_text(
+        "query,table_id\nhow many people has Town3,city3\nhow many people has Town7,city7\n"
     )
+    for command in (
+        ("run", tmp_path, "--retriever", "bm25", "--top-k", "1"),
+        ("run", tmp_path, "--retriever", "bm25", "--top-k", "1", "--json"),
+        ("search", tmp_path, "Town3"),
+        ("describe", "corpus", tmp_path),
+        ("ask", tmp_path, "--n", "2", "-o", "asked"),
+    ):
+        done = inside(*command)
+        assert done.code == 3, done.err
+        assert "city7.csv: not valid cp1252" in done.out + done.err
+        if "--json" in command:
+            assert json.loads(done.out)["results"][0]["scores"]["recall@1"]["n"] == 1
 
 
 def test_every_file_that_is_not_read_is_listed(tmp_path: Path, inside: Inside) -> None:

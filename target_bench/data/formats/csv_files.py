@@ -68,8 +68,7 @@ class FileSettings:
         for name, value in settings.items():
             if name not in _MEANINGS:
                 raise ConfigError(
-                    f"{place}: there is no setting {name!r}; there are {', '.join(_MEANINGS)}, and "
-                    "skip_bad for a whole folder"
+                    f"{place}: there is no setting {name!r}; there are {', '.join(_MEANINGS)}"
                 )
             meaning, is_valid = _MEANINGS[name]
             if value is not None and not is_valid(value):

@@ -15,7 +15,7 @@ from target_bench.data.formats.target_layout import TargetDatabases, TargetLayou
 
 
 def path_and_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
-    """Return the path of a corpus, and the settings after it, as in ``./tables:skip_bad=true``.
+    """Return the path of a corpus, and the settings after it, as in ``./tables:encoding=cp1252``.
 
     Raises:
         ConfigError: the settings are not ``key=value`` pairs.

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
-from target_bench.core.schema import Corpus, CorpusInfo, Query, Table, TableId
-from target_bench.core.text_tables import counted, first_of
+from target_bench.core.schema import LEFT_OUT, Corpus, CorpusInfo, Query, Table, TableId
+from target_bench.core.text_tables import first_of
 from target_bench.data.formats import records
 from target_bench.data.formats.csv_files import FileSettings, FileTable
 from target_bench.data.formats.records import identifier
@@ -32,9 +32,7 @@ class TableFolder(CorpusLoader):
     Args:
         folder: the folder.
         info: the corpus it is known to be; default: one named after the folder.
-        settings: what is known of all files, by the names of ``FileSettings``; and with
-            ``skip_bad`` true, files that cannot be read are left out and noted, where else an
-            error names all of them.
+        settings: what is known of all files, by the names of ``FileSettings``.
 
     Raises:
         ConfigError: a setting is unknown or invalid.
@@ -53,9 +51,6 @@ class TableFolder(CorpusLoader):
         splits = records.splits_of(release, queries) if queries else []
         self.info = info or records.info(folder, splits)
         self._settings = dict(settings or {})
-        self._skip_bad = self._settings.pop("skip_bad", False)
-        if not isinstance(self._skip_bad, bool):
-            raise ConfigError(f"{folder}: skip_bad should be true or false, not {self._skip_bad!r}")
         FileSettings.of(self._settings, str(folder))
 
     @classmethod
@@ -71,10 +66,11 @@ class TableFolder(CorpusLoader):
         return bool(_survey(Release(folder, ""))[0])
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """Yield the tables, the same ones for every split.
+        """Yield the tables, the same ones for every split; a note names files without any.
 
         Raises:
-            DataError: files cannot be read; the message names all of them.
+            DataError: no file can be read, or ``tables.jsonl`` names one that is not here; the
+                message names all faults.
         """
         files, bad, unread = _survey(release)
         records_of = dict(_records(release))
@@ -102,23 +98,16 @@ class TableFolder(CorpusLoader):
                 else:
                     first = places[table_id]
                     bad.append(f"{place}: {first} has the same id, {table_id!r}. Rename one.")
-        bad += [
-            f"{place}: table_id {table_id!r} has no file in tables/"
-            for table_id, (place, _) in records_of.items()
-            if table_id in unused
-        ]
+        for table_id, (place, _) in records_of.items():
+            if table_id in unused:
+                bad.append(f"{place}: table_id {table_id!r} has no file in tables/")
+                raise DataError("\n".join(bad))
         lines = "\n  ".join(bad)
-        if bad and not self._skip_bad:
-            path = str(self.embedded)
-            path = path if "/" in path else f"./{path}"  # as it is named on the command line
+        if bad and not places:
             what = lines if len(bad) == 1 else f"{len(bad)} files cannot be read:\n  {lines}"
-            raise DataError(
-                f"{what}\nTo go on without such files, write {path}:skip_bad=true; run, search, "
-                "ask, describe and labels also take --skip-bad, and corpora.from_folder "
-                "skip_bad=True."
-            )
+            raise DataError(what)
         if bad:
-            release.notes.append(f"{counted(len(bad), 'file')} left out (skip_bad):\n  {lines}")
+            release.notes.append(f"{LEFT_OUT} {len(bad):,}\n  {lines}")
         for kind, names in unread.items():
             named = first_of(names, _MOST_NAMED)
             release.notes.append(f"{kind} are not read: {len(names):,} ({named})")
@@ -148,15 +137,20 @@ class TableFolder(CorpusLoader):
     def answerable(
         self, queries: Sequence[Query], tables: Corpus
     ) -> tuple[Sequence[Query], Sequence[str]]:
-        """With ``skip_bad``, leave out the queries about tables that are not here, with a note."""
-        missing = {gold for query in queries for gold in query.gold} - tables.positions.keys()
-        if not (self._skip_bad and missing):
+        """Leave out the queries about tables whose file cannot be read, with a note."""
+        files, _, _ = _survey(Release(self.embedded or Path(), ""))
+        missing = {
+            gold
+            for gold in {gold for query in queries for gold in query.gold} - tables.positions.keys()
+            if any(name in files for name in _file_names(gold.table_id))
+        }
+        if not missing:
             return queries, []
         kept = [query for query in queries if missing.isdisjoint(query.gold)]
         if not kept:
             raise DataError(
-                f"{self.embedded}: all {len(queries)} queries ask about tables that are not here "
-                "(skip_bad). Repair their files."
+                f"{self.embedded}: all {len(queries)} queries ask about tables whose files cannot "
+                "be read. Repair them; target-bench describe corpus names them."
             )
         named = [
             f"\n  {query.id}: {', '.join(i.table_id for i in query.gold if i in missing)}"
@@ -164,8 +158,8 @@ class TableFolder(CorpusLoader):
             if not missing.isdisjoint(query.gold)
         ]
         note = (
-            f"{len(named)} of {len(queries)} queries were left out, because their tables are not "
-            f"here (skip_bad):{''.join(named)}"
+            f"queries left out, because the files of their tables cannot be read: {len(named)} "
+            f"of {len(queries)}{''.join(named)}"
         )
         return kept, [note]
 

@@ -90,8 +90,8 @@ def test_splits(tmp_path: Path) -> None:
     _write(tmp_path, split="validation")
     with pytest.raises(DataError, match=r"validation\.tsv: dev\.tsv is the same split"):
         corpora.load(tmp_path)
-    with pytest.raises(ConfigError, match="skip_bad is for a folder with one file per table"):
-        corpora.load(f"{tmp_path}:skip_bad=true")
+    with pytest.raises(ConfigError, match="delimiter is for a folder with one file per table"):
+        corpora.load(f"{tmp_path}:delimiter=;")
 
 
 FORM = "line 2: expected query-id, corpus-id and a number as score"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.errors import DataError
+from target_bench.core.schema import LEFT_OUT
 from target_bench.data.load import load
 from tests.data.messy_folder import write_messy_folder
 
@@ -14,13 +14,7 @@ pytest.importorskip("xlwt")
 
 def test_every_file_is_read_as_it_was_meant_or_named(tmp_path: Path) -> None:
     messy = write_messy_folder(tmp_path)
-    with pytest.raises(DataError) as caught:
-        load(tmp_path)
-    message = str(caught.value)
-    assert message.startswith(f"{len(messy.bad)} files cannot be read:\n")
-    assert [name for name in messy.bad if f"{tmp_path / name}" not in message] == []
-    assert f"write {tmp_path}:skip_bad=true; run, search, ask, describe and labels also" in message
-    dataset = load(f"{tmp_path}:skip_bad=true")
+    dataset = load(tmp_path)
     grids = {
         table.id.table_id: [list(table.header), *(list(map(str, row)) for row in table.rows)]
         for table in dataset.corpus
@@ -28,8 +22,8 @@ def test_every_file_is_read_as_it_was_meant_or_named(tmp_path: Path) -> None:
     assert grids == messy.tables
     table = dataset.corpus["0", "a/export00/data"]
     assert table.context["title"] == "a / export00 / data", "which tells files of one name apart"
-    (left_out,) = (note for note in dataset.notes if "skip_bad" in note)
-    assert left_out.startswith(f"{len(messy.bad)} files left out (skip_bad):\n")
+    (left_out,) = (note for note in dataset.notes if note.startswith(LEFT_OUT))
+    assert left_out.startswith(f"{LEFT_OUT} {len(messy.bad)}\n")
     assert all(str(tmp_path / name) in left_out for name in messy.bad)
     assert [note for note in dataset.notes if " are not read: " in note] == [
         ".pdf files are not read: 1 (scan.pdf)",

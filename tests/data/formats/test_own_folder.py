@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from pyarrow import parquet
 
 from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.schema import Table, TableId
+from target_bench.core.schema import LEFT_OUT, Table, TableId
 from target_bench.data.formats.own_folder import TableFolder
 from tests.builders import Record, json_lines
 from tests.data.strategies import exact
@@ -206,15 +207,14 @@ def test_links(tmp_path: Path) -> None:
     assert _ids(folder) == ["a"]
     (folder / "tables" / "b").symlink_to(tmp_path / "more")
     (folder / "tables" / "c.csv").symlink_to("gone.csv")
-    with pytest.raises(DataError, match=r"c\.csv: a link to gone\.csv, which is not there"):
-        corpora.load(folder)
     for _ in range(2):  # read, and from the cache
-        dataset = corpora.from_folder(folder, skip_bad=True)
+        dataset = corpora.from_folder(folder)
         assert [i.table_id for i in dataset.corpus.ids] == ["a"]
-        assert dataset.notes[0].startswith("1 file left out (skip_bad)")
+        assert dataset.notes[0].startswith(f"{LEFT_OUT} 1\n")
+        assert "c.csv: a link to gone.csv, which is not there" in dataset.notes[0]
         assert "links to folders are not read: 1 (tables/b)" in dataset.notes
     (folder / "tables" / "gone.csv").write_text(CSV)
-    assert _ids(folder, skip_bad=True) == ["a", "c", "gone"]
+    assert _ids(folder) == ["a", "c", "gone"]
 
 
 @pytest.mark.parametrize("fill", [[], ["tables/.keep"], ["readme.txt", "data.json"]])
@@ -287,25 +287,20 @@ def test_settings_of_one_file_and_of_all(tmp_path: Path) -> None:
     dataset = corpora.load(f"{tmp_path}:preamble=0,delimiter=;")
     assert [list(table.header) for table in dataset.corpus] == [["x", "y"], ["x", "y"]]
     assert dict(dataset.corpus["0", "a"].context) == {"title": "a", "preamble": "T"}
-    for setting, fault in [
-        ("skip_bad=1", "skip_bad should be true"),
-        ("sep=1", "no setting 'sep'; .*, and skip_bad for a whole folder"),
-    ]:
-        with pytest.raises(ConfigError, match=fault):
-            corpora.load(f"{tmp_path}:{setting}")
+    with pytest.raises(ConfigError, match="no setting 'sep'; there are encoding, "):
+        corpora.load(f"{tmp_path}:sep=1")
 
 
 def test_a_sheet_and_a_file_of_one_id(tmp_path: Path) -> None:
-    """The error names both and every other fault; ``skip_bad`` leaves out one of them."""
+    """The note names both and every other fault; one of them is left out."""
     pytest.importorskip("openpyxl")
     write_own(tmp_path, {"z.csv": "\n", "a.csv": "x\n1\n"}, [asked("a")])
     sheets: dict[str, Rows] = {"y": [["x"], [1]], "z": [["x"], [2]]}
     write_workbook(tmp_path / "tables" / "b.xlsx", sheets)
     _write_files(tmp_path / "tables", "b/y.csv")
-    fault = r"2 files cannot.*\n.*y\.csv: .*b\.xlsx, sheet 'y' has the same id, 'b/y'.*\n.*z\.csv"
-    with pytest.raises(DataError, match=fault):
-        corpora.load(tmp_path)
-    assert _ids(tmp_path, skip_bad=True) == ["a", "b/y", "b/z"]
+    assert _ids(tmp_path) == ["a", "b/y", "b/z"]
+    fault = r" 2\n.*y\.csv: .*b\.xlsx, sheet 'y' has the same id, 'b/y'.*\n.*z\.csv"
+    assert re.search(fault, corpora.load(tmp_path).notes[0])
 
 
 def test_questions_about_files_that_were_left_out(tmp_path: Path) -> None:
@@ -314,15 +309,18 @@ def test_questions_about_files_that_were_left_out(tmp_path: Path) -> None:
     (tmp_path / "tables" / "us").mkdir(parents=True)
     files = {"a.csv": "x\n1\n", "us/nul.csv": "x\n\0\n"}
     write_own(tmp_path, files, [asked(gold, query_id=i) for i, gold in enumerate(golds)])
-    dataset = corpora.from_folder(tmp_path, skip_bad=True)
+    dataset = corpora.from_folder(tmp_path)
     assert [query.id for query in dataset.queries] == ["0"]
     assert dataset.notes[1] == (
-        "2 of 3 queries were left out, because their tables are not here (skip_bad):"
+        "queries left out, because the files of their tables cannot be read: 2 of 3"
         "\n  1: us/nul\n  2: us/nul"
     )
     write_queries(tmp_path / "queries.jsonl", [asked("us/nul")])
-    with pytest.raises(DataError, match=r"all 1 queries ask about tables that are not here"):
-        corpora.from_folder(tmp_path, skip_bad=True)
+    with pytest.raises(DataError, match=r"all 1 queries ask about tables whose files cannot be"):
+        corpora.from_folder(tmp_path)
+    (tmp_path / "tables" / "a.csv").write_bytes(b"x\n\0\n")
+    with pytest.raises(DataError, match=r"^2 files cannot be read:\n.*a\.csv.*\n.*nul\.csv"):
+        corpora.from_folder(tmp_path)
 
 
 # queries
