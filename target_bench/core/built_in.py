@@ -87,7 +87,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     },
     "generator": {
         "extractive": "target_bench.generators.extractive:Extractive",
-        "template": "target_bench.generators.template:Template",
         "replay": "target_bench.generators.replay:Replay",
         "openai": "target_bench.generators.openai:OpenAI",
         "langchain": "target_bench.generators.langchain:LangChain",
@@ -115,7 +114,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "fact_verification": "target_bench.tasks.fact_verification:FactVerification",
         SQL_TASK: "target_bench.tasks.text_to_sql:TextToSQL",
         "text_to_table": "target_bench.tasks.text_to_table:TextToTable",
-        "table_answering": "target_bench.tasks.text_to_table:TableAnswering",
         "table_to_text": "target_bench.tasks.table_to_text:TableToText",
     },
 }

@@ -67,17 +67,14 @@ class SummaryBlock:
         label: what it is about; may be empty.
         counts: name -> number, or a number as it is to be shown.
         text: a sentence; shown in place of, or before, the counts.
-        profile: name -> a share between 0 and 1, where several shares are seen together.
     """
 
     label: str
     counts: Mapping[str, int | str] = field(default_factory=dict)
     text: str = ""
-    profile: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        shown = {**self.counts, **{name: f"{share:.2f}" for name, share in self.profile.items()}}
-        listed = ", ".join(f"{name} {value}" for name, value in shown.items())
+        listed = ", ".join(f"{name} {value}" for name, value in self.counts.items())
         details = "; ".join(part for part in (self.text, listed) if part)
         return f"{self.label}: {details}" if self.label else details
 

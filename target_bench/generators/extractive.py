@@ -11,12 +11,9 @@ from math import log
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.schema import GenerationRequest, Table
-from target_bench.data.highlights import HIGHLIGHTED
+from target_bench.data.highlights import HIGHLIGHTED, in_words
 from target_bench.data.languages import AnyLanguage, Language, language_of
 from target_bench.data.table_text import Analyzer, Serializer, cell_text
-from target_bench.models.cell_sentences import sentence
-from target_bench.models.sentence_tables import rows_of
-from target_bench.models.written_tables import written
 
 NOT_ENOUGH = "Not Enough Information"
 
@@ -35,20 +32,17 @@ class Extractive(Generator):
     when the best row holds all its numbers, and all of its words that any row of the table holds;
     else it is False: it speaks of another row. Where next to nothing matches, the answer is "Not
     Enough Information". A question to a database is answered with SQL that selects what it names
-    from one table. Highlighted cells are put into a sentence. Where the answer is a table, it holds
-    the rows of the best row's table that share as much with the question, under the columns that
-    the question names and whose cells it does not hold already; without any table it is made of
-    the sentences of the text.
+    from one table. Highlighted cells are listed with their names. No table is written.
 
     Args:
         tables: how many of the retrieved tables to look at.
         coverage: the share of a statement's weight that a row, its header and its title have to
             hold for a verdict.
         language: whose stop words and stemmer are used; ``auto`` tells it for each question, from
-            the question and its tables. Labels, templates and tables made of a text are English.
+            the question and its tables. Labels are English.
     """
 
-    VERSION = "3"
+    VERSION = "4"
     packages = ("PyStemmer",)
 
     tables: int = 3
@@ -67,16 +61,11 @@ class Extractive(Generator):
 
             return compose(request.query, request.tables) or ""
         if request.tables and request.tables[0].context.get(HIGHLIGHTED):
-            return sentence(request.tables[0])
-        if request.answer == "tables" and not request.tables:
-            rows = rows_of(request.query)
-            return written(rows, request.written_as) if rows else NOT_ENOUGH
+            return in_words(request.tables[0])
         words = _words_of(self._language(request))
         best = _best_row(words, request.query, request.tables[: self.tables])
         if best is None:
             return NOT_ENOUGH
-        if request.answer == "tables":
-            return written(_table(words, request.query, best), request.written_as)
         if request.answer == "label":
             return self._verdict(words, request.query, best)
         return _answer(words, request.query, best)
@@ -156,24 +145,6 @@ def _answer(words_of: "_Words", question: str, best: _Row) -> str:
     if most == 0:
         return candidates[0][1] if candidates else NOT_ENOUGH
     return next(cell for n, cell in candidates if n == most)
-
-
-def _table(words_of: "_Words", question: str, best: _Row) -> list[list[str]]:
-    """Return the columns that a question asks for, of the rows it is about, the header first."""
-    question_words = set(words_of(question))
-    cell_words = [set(words_of(cell)) for cell in best.cells]
-    columns = [
-        place
-        for place, (name, words) in enumerate(zip(best.table.header, cell_words, strict=True))
-        if name.strip()
-        and question_words.issuperset(words_of(name))
-        and (not words or words - question_words)
-    ] or range(len(cell_words))
-    rows = [cells for _, cells in _rows(best.table)]
-    shared = [question_words.intersection(words_of(" ".join(cells))) for cells in rows]
-    matched_words = question_words & set().union(*cell_words)
-    kept = [cells for cells, words in zip(rows, shared, strict=True) if words == matched_words]
-    return [[row[place] for place in columns] for row in (best.table.header, *kept)]
 
 
 class _Words:

@@ -59,7 +59,7 @@ _ENDING = ("[bertscore]", " (BERTScore)", "rescaled BERTScore of the most simila
 
 def _cell_spec(part: Part) -> MetricSpec:
     needs = ("the extra bertscore", "--task text-to-table:cell_bertscore=MODEL")
-    return part_spec(part, "f1", _ENDING, needs=needs)
+    return part_spec(part, _ENDING, needs=needs)
 
 
 class CellBERTScore:

@@ -22,11 +22,9 @@ from target_bench.tables.answer_tables import (
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.h_score import (
     HScore,
-    HScoreV2,
     h_score_html,
     h_score_latex,
     h_score_text,
-    h_score_v2,
     has_both_tables,
 )
 from target_bench.tables.header_cell_scores import (
@@ -133,11 +131,6 @@ class ComparedTables:
         if self.table_format == "html":
             return h_score_html(text, self.gold, self.parser)
         return h_score_latex(text, self.gold) if self.table_format == "latex" else None
-
-    @cached_property
-    def h_score_v2(self) -> HScoreV2:
-        """The repaired H-Score."""
-        return h_score_v2(*self._with_headers)
 
     def pairs(self, similarity: Similarity | Similar) -> list[tuple[str, PairScores]]:
         """Return name and scores of each table of the reference that is not empty.

@@ -124,45 +124,45 @@ class ParentMetric(RatioMetric[JudgedDescriptions]):
 
 
 class DescriptionBLEU(SacreBLEU):
-    """Corpus BLEU by sacreBLEU, of the text as ToTTo's script prepares it or as it is.
+    """Corpus BLEU by sacreBLEU, of the text as ToTTo's script prepares it.
 
     The script lower-cases and detokenises; missing references of up to three are the text
     ``<null>`` there, which takes part, unless every query has one. So is an empty prediction.
 
     Args:
         spec: the declaration.
-        official: whether the text is prepared as by the script.
         n_references: how many references a query has, or ``var``.
         reading: how the answers were read, for the signature; empty if they are taken whole.
     """
 
-    def __init__(
-        self, spec: MetricSpec, official: bool, n_references: str = _VARIES, reading: str = ""
-    ) -> None:
-        if official and n_references not in ("1", _VARIES):
+    def __init__(self, spec: MetricSpec, n_references: str = _VARIES, reading: str = "") -> None:
+        if n_references not in ("1", _VARIES):
             n_references = str(max(totto_text.ANNOTATORS, int(n_references)))
         super().__init__("sacrebleu", n_references, reading)
         self.spec = spec
-        self._official = official
 
     @property
     def signature(self) -> str:
         """SacreBLEU's own signature, what is done to the text before, and how it was read."""
-        before = "pre:lc,moses-en,null" if self._official else "pre:none"
-        parts = (self.name, before, str(self._scorer.get_signature()), self._reading)
+        parts = (
+            self.name,
+            "pre:lc,moses-en,null",
+            str(self._scorer.get_signature()),
+            self._reading,
+        )
         return "|".join(part for part in parts if part)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, m) counts of sacreBLEU for each sentence."""
-        if self._official and isinstance(examples, JudgedDescriptions):
+        if isinstance(examples, JudgedDescriptions):
             examples = examples.compared
         return super().statistics(examples)
 
 
 def _define(
-    name: str, label: str, description: str, kind: Any, setting: int, rank: int | None = None
+    name: str, label: str, description: str, kind: Any, *settings: int, rank: int | None = None
 ) -> MetricDefinition:
-    """Define a metric that ``kind(spec, setting, n_references, reading)`` makes."""
+    """Define a metric that ``kind(spec, *settings, n_references, reading)`` makes."""
     is_parent = kind is ParentMetric
     official = "Dhingra et al. 2019; ToTTo's totto_parent_eval.py"
     spec = MetricSpec(
@@ -177,7 +177,7 @@ def _define(
         rank=rank,
         tolerance=0.01,
     )
-    return MetricDefinition(spec, partial(kind, spec, setting))
+    return MetricDefinition(spec, partial(kind, spec, *settings))
 
 
 DEFINITIONS = by_name(
@@ -188,7 +188,7 @@ DEFINITIONS = by_name(
             f"mean PARENT {part} of sentences, 0-100",
             ParentMetric,
             column,
-            _RANK if part == "F" else None,
+            rank=_RANK if part == "F" else None,
         )
         for ending, label, part, column in (
             ("", "PARENT", "F", 2),
@@ -201,23 +201,14 @@ DEFINITIONS = by_name(
         "BLEU",
         "corpus BLEU of ToTTo's script: lower-cased, detokenised text, 0-100",
         DescriptionBLEU,
-        True,
-        _RANK + 1,
-    ),
-    _define(
-        "bleu[cased]",
-        "BLEU (cased)",
-        "corpus BLEU of the text as it is, 0-100",
-        DescriptionBLEU,
-        False,
-        _RANK + 2,
+        rank=_RANK + 1,
     ),
 )
 """Every metric of descriptions, in the order in which scores are recorded."""
 
 
 def description_metrics(n_references: str, reading: str = "") -> list[Metric[JudgedDescriptions]]:
-    """Make PARENT, ToTTo's BLEU, and BLEU of the text as it is.
+    """Make PARENT and ToTTo's BLEU.
 
     Args:
         n_references: how many references a query has, or ``var``.

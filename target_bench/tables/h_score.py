@@ -1,7 +1,5 @@
-"""H-Score: content and structure of tables (Struc-Bench, Tang et al. 2023), official and repaired.
+"""H-Score: content and structure of tables, by the official scripts (Tang et al. 2023).
 
-``h_score_text``, ``h_score_html`` and ``h_score_latex`` give the sums of the official scripts,
-``h_score_v2`` a score from 0 to 1 that is the same in both directions, for tables of any format.
 rapidfuzz counts edits; cydifflib is difflib's algorithm in C++, which the official score takes most
 of its time for.
 """
@@ -10,17 +8,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from cydifflib import SequenceMatcher
-from rapidfuzz.distance import LCSseq, Levenshtein
+from rapidfuzz.distance import Levenshtein
 
-from target_bench.tables.answer_tables import (
-    AnswerTable,
-    ReadAnswer,
-    UnreadableTableError,
-    matched,
-)
+from target_bench.tables.answer_tables import UnreadableTableError
 from target_bench.tables.markup import (
     HTML_PARSER,
     all_nodes,
@@ -325,57 +318,3 @@ def _written(nodes: Iterable[Any]) -> Iterator[str]:
         else:
             yield str(getattr(node, "chars", "") or getattr(node, "specials_chars", ""))
             yield from _written(nodes_inside(node))
-
-
-# The repaired score.
-
-
-class HScoreV2(NamedTuple):
-    """Content and structure, each from 0 to 1, 1 for equal tables."""
-
-    content: float
-    structure: float
-
-
-def h_score_v2(answer: ReadAnswer, reference: ReadAnswer) -> HScoreV2:
-    """Compare tables as they were read, in any format.
-
-    Tables are paired by name, then by order; one without a counterpart scores 0. Content is the
-    similarity of the cells below the header, row by row, rows filled to one length. Structure is
-    the mean of the similarity of the header, of the number of rows and of columns (the
-    smaller divided by the larger).
-    """
-    pairs = matched(answer, reference)
-    if not pairs:
-        return HScoreV2(1.0, 1.0)
-    scored = [
-        (0.0, 0.0) if i is None or j is None else _of_pair(answer.tables[i], reference.tables[j])
-        for i, j in pairs
-    ]
-    content, structure = (sum(values) / len(scored) for values in zip(*scored, strict=True))
-    return HScoreV2(content, structure)
-
-
-def similarity(first: Items, second: Items) -> float:
-    """Return the mean of two symmetric similarities from 0 to 1; 1 for two empty sequences.
-
-    1 - edit distance / longer length, and 2 * longest common subsequence / sum of the lengths. They
-    take the place of a distance over twice the gold's length, which has no lower bound, and of
-    difflib's ratio, which depends on the order and, from 200 items on, on how often they occur.
-    """
-    if not first and not second:
-        return 1.0
-    edits = 1 - Levenshtein.distance(first, second) / max(len(first), len(second))
-    return (edits + 2 * LCSseq.similarity(first, second) / (len(first) + len(second))) / 2
-
-
-def _of_pair(first: AnswerTable, second: AnswerTable) -> tuple[float, float]:
-    left, right = first.padded(), second.padded()
-    content = similarity(list(chain.from_iterable(left[1:])), list(chain.from_iterable(right[1:])))
-    header = similarity(left[0], right[0])
-    sizes = [_ratio(len(left), len(right)), _ratio(first.width, second.width)]
-    return content, (header + sum(sizes)) / 3
-
-
-def _ratio(first: int, second: int) -> float:
-    return min(first, second) / max(first, second) if first or second else 1.0

@@ -112,14 +112,13 @@ _SIMILARITIES: dict[Similarity, tuple[str, str, str]] = {
 """Similarity -> how metrics and labels end, and what it is called."""
 
 
-def part_spec(part: Part, field: str, ending: tuple[str, str, str], **fields: Any) -> MetricSpec:
-    """Declare the f1, precision or recall of a part of tables; ``ending`` is of a similarity."""
+def part_spec(part: Part, ending: tuple[str, str, str], **fields: Any) -> MetricSpec:
+    """Declare the F1 of a part of tables; ``ending`` is of a similarity."""
     (name, what), (suffix, in_label, how) = _PARTS[part], ending
-    letter = field[0].upper() if field != "f1" else "F1"
     return MetricSpec(
-        f"{name}_{field}{suffix}",
-        f"{name.replace('_', ' ')} {letter}{in_label}",
-        f"mean {field} of {what} over tables, {how}",
+        f"{name}_f1{suffix}",
+        f"{name.replace('_', ' ')} F1{in_label}",
+        f"mean f1 of {what} over tables, {how}",
         "Wu et al. 2022",
         scores=OF,
         **fields,
@@ -127,28 +126,24 @@ def part_spec(part: Part, field: str, ending: tuple[str, str, str], **fields: An
 
 
 def _headers_and_cells() -> Iterator[MetricDefinition]:
-    """Yield precision, recall and F1 of cells and of both kinds of headers, exact and by chrF."""
+    """Yield F1 of cells and of both kinds of headers, exact and by chrF."""
     for similarity, ending in _SIMILARITIES.items():
         for part in _PARTS:
-            for field in ("f1", "precision", "recall"):
-                spec = part_spec(part, field, ending)
-                leads = part == "cells" and field == "f1"
-                yield _define(
-                    spec.name,
-                    spec.label,
-                    spec.description,
-                    partial(_part_values, similarity, part, field),
-                    spec.source,
-                    rank=(15 + (similarity == "chrf")) if leads else None,
-                    decides=leads and similarity == "exact",
-                )
+            spec = part_spec(part, ending)
+            leads = part == "cells"
+            yield _define(
+                spec.name,
+                spec.label,
+                spec.description,
+                partial(_part_values, similarity, part),
+                spec.source,
+                rank=(15 + (similarity == "chrf")) if leads else None,
+                decides=leads and similarity == "exact",
+            )
 
 
-def _part_values(
-    similarity: Similarity, part: Part, field: str, compared: ComparedTables
-) -> list[float]:
-    pairs = compared.pairs(similarity)
-    return [getattr(scores[part], field) for _, scores in pairs if part in scores]
+def _part_values(similarity: Similarity, part: Part, compared: ComparedTables) -> list[float]:
+    return [scores[part].f1 for _, scores in compared.pairs(similarity) if part in scores]
 
 
 _OFFICIAL: dict[TableFormat, tuple[str, float, float]] = {
@@ -182,19 +177,8 @@ def _official(table_format: TableFormat, field: str, compared: ComparedTables) -
     return [] if score is None else [getattr(score, field)]
 
 
-_COUNTS = {
-    "missing_rows": "rows missing",
-    "missing_columns": "columns missing",
-    "missing_cells": "cells empty in matched rows",
-    "extra_rows": "rows too many",
-    "extra_columns": "columns too many",
-    "extra_cells": "cells filled that are empty",
-    "partial_cells": "matched cells that differ",
-}
-
-
 def _rubric() -> Iterator[MetricDefinition]:
-    """Yield the score of the rubric, and what it counts by table."""
+    """Yield the score of the rubric, ours and the paper's."""
 
     def define(
         name: str, label: str, what: str, read: Callable[[TableComparison], float], **fields: Any
@@ -218,27 +202,12 @@ def _rubric() -> Iterator[MetricDefinition]:
         "shares of the rows, columns and cells of the reference, none for names of columns",
         methodcaller("paper_score"),
     )
-    for name, what in _COUNTS.items():
-        yield define(
-            name,
-            name.replace("_", " "),
-            f"mean number of {what} by table",
-            _partial_cells if name == "partial_cells" else attrgetter(f"structure.{name}"),
-            scale="unbounded",
-            highest=0.0,
-            digits=2,
-            higher_is_better=False,
-        )
 
 
 def _comparison_values(
     read: Callable[[TableComparison], float], compared: ComparedTables
 ) -> Iterable[float]:
     return map(read, compared.comparisons)
-
-
-def _partial_cells(comparison: TableComparison) -> int:
-    return sum(cell.outcome == "partial" for cell in comparison.cells)
 
 
 def _p_scores() -> Iterator[MetricDefinition]:
@@ -350,20 +319,6 @@ DEFINITIONS = by_name(
         higher_is_better=False,
     ),
     _define(
-        "h_content[v2]",
-        "H content (v2)",
-        "mean similarity of cells, symmetric, 0-1: edit distance and common subsequence",
-        lambda compared: [compared.h_score_v2.content],
-        rank=17,
-    ),
-    _define(
-        "h_structure[v2]",
-        "H structure (v2)",
-        "mean similarity of header, numbers of rows and columns, symmetric, 0-1",
-        lambda compared: [compared.h_score_v2.structure],
-        rank=18,
-    ),
-    _define(
         "valid[strict]",
         "valid (strict)",
         "share of answers that are the tables asked for and nothing else, without a fault",
@@ -398,7 +353,7 @@ DEFINITIONS = by_name(
 
 
 def findings(compared: Compared, judged: bool) -> dict[str, Any]:
-    """Return formats, faults, errors, scores by table and abilities, as JSON.
+    """Return formats, faults, errors and scores by table, as JSON.
 
     Where there is no reference, formats and faults alone.
 
@@ -427,7 +382,6 @@ def findings(compared: Compared, judged: bool) -> dict[str, Any]:
         },
         "types": summed_types(types),
         "by_table": _by_table(compared),
-        "abilities": abilities(compared),
     }
     if judged:
         read = sum(answer.p_score is not None for answer in compared)
@@ -454,33 +408,3 @@ def _by_table(compared: Compared) -> dict[str, Any]:
         for name, scores in frequent
         if len(scores) > len(compared) / 2 and len(scores) > 1
     }
-
-
-def abilities(compared: Compared) -> dict[str, float]:
-    """Return the six dimensions of Struc-Bench's ability map, from 0 to 1, from our scores.
-
-    The paper has people and a model rate them; here each is a score that is computed:
-    ``coverage``: recall of cells (chrF); ``hallucination``: their precision (higher: less is made
-    up); ``formatting``: answers without a fault; ``comprehension``: F1 of row and column headers
-    (chrF); ``pragmatics``: structure; ``reasoning``: content in its place (both of ``v2``).
-    """
-    soft = [scores for answer in compared for _, scores in answer.pairs("chrf")]
-    headers = [
-        scores[part].f1
-        for scores in soft
-        for part in ("row_header", "col_header")
-        if part in scores
-    ]
-    return {
-        "coverage": _mean(scores["cells"].recall for scores in soft),
-        "formatting": _mean(float(answer.answer.strict_error is None) for answer in compared),
-        "reasoning": _mean(answer.h_score_v2.content for answer in compared),
-        "comprehension": _mean(headers),
-        "pragmatics": _mean(answer.h_score_v2.structure for answer in compared),
-        "hallucination": _mean(scores["cells"].precision for scores in soft),
-    }
-
-
-def _mean(values: Iterable[float]) -> float:
-    listed = list(values)
-    return round(fmean(listed), 6) if listed else 0.0

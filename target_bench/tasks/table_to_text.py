@@ -110,7 +110,7 @@ class TableToText(Task[JudgedSentences]):
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedSentences]]:
-        """Return PARENT, ToTTo's BLEU and sacreBLEU of the text as it is."""
+        """Return PARENT and ToTTo's BLEU."""
         number = number_of_references(self._references(queries))
         metrics = description_metrics(number, READING)
         if self.bertscore is not None:

@@ -1,7 +1,6 @@
 """Text to table: are the tables that an answer holds those of the reference?"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -24,7 +23,6 @@ from target_bench.core.task import (
     SummaryBlock,
     TableSource,
     View,
-    has_gold_table,
     has_reference,
 )
 from target_bench.models.judges import JudgedTask, failures, text_of
@@ -227,38 +225,12 @@ class TextToTable(JudgedTask[Compared]):
         return [comparison.answer.tables or None for comparison in examples]
 
     def report(self, _dataset: Dataset, examples: Compared) -> dict[str, Any]:
-        """Return faults; where there are references, errors, scores by table and abilities too."""
+        """Return faults; where there are references, errors and scores by table too."""
         return findings(examples, self._pair_judge is not None)
 
 
-class TableAnswering(TextToTable):
-    """Questions that are answered with a table, from tables that were retrieved.
-
-    Args:
-        table_format: as for ``text_to_table``.
-        html_parser: as for ``text_to_table``.
-        judged_by: as for ``text_to_table``.
-    """
-
-    name = "table_answering"
-    title = "Answers as Tables"
-    aliases = ("table_answers",)
-    leaks = LeakRules(lambda answer, _judgement, query: _is_copied(answer, query), has_gold_table)
-    view = replace(TextToTable.view, takes="tables that were retrieved for a question")
-    source: ClassVar[TableSource] = "retrieved"
-    scores_unlabelled = False
-
-    def __init__(
-        self,
-        table_format: TableFormat = "text",
-        html_parser: Literal["html.parser", "lxml"] = "html.parser",
-        judged_by: Any = None,
-    ) -> None:
-        super().__init__(table_format, html_parser, judged_by)
-
-
 def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
-    """Sum up faults, types of errors and abilities, a line each."""
+    """Sum up faults and types of errors, a line each."""
     faults = report["faults"]
     blocks = [
         SummaryBlock("answers by fault", faults, "" if faults else "none"),
@@ -266,12 +238,10 @@ def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
     ]
     if "errors" in report:
         errors = {kind: counts["answers"] for kind, counts in report["errors"].items()}
-        note = "1 is best, of hallucination too"
         blocks.append(SummaryBlock("answers by type of error", errors))
         for part in ("missing", "extra", "partial"):
             cells = {kind: counts[part] for kind, counts in report.get("types", {}).items()}
             blocks.append(SummaryBlock(f"{part} cells by data type", cells))
-        blocks.append(SummaryBlock("abilities", text=note, profile=report["abilities"]))
     if "p_score" in report:
         blocks.append(SummaryBlock("P-Score", report["p_score"]))
     return blocks

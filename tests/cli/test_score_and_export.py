@@ -39,7 +39,7 @@ def test_there_and_back(inside: Inside) -> None:
 
 def test_export_of_answers(inside: Inside) -> None:
     """An answer a line in the order of the corpus, which are scored to the same figures."""
-    run = ("run", "mini", "--task", "table-to-text", "--generator", "template", "--json")
+    run = ("run", "mini", "--task", "table-to-text", "--generator", "extractive", "--json")
     first = _result(inside.good(*run))
     log = Path(first["folder"]) / "generations.jsonl"
     assert inside.good("runs", "export", first["folder"], "--format", "lines", "-o", "a") == (

@@ -80,27 +80,6 @@ def test_statements(statement: str, label: str) -> None:
     assert _check(statement, MEDALS, CUP) == label
 
 
-@pytest.mark.parametrize(
-    ("question", "table"),
-    [
-        (
-            "List Nation and Silver of all whose Gold is 12.",
-            "Nation,Silver\nGermany,10\nSoviet Union,",
-        ),
-        ("Which Nation has 16?", "Nation\nNorway"),
-        ("Norway", 'Nation,Gold,Silver,Points\nNorway,16,8,"1,200.50"'),
-    ],
-)
-def test_questions_for_a_table(question: str, table: str) -> None:
-    assert _ask(question, MEDALS, CUP, answer="tables", written_as="csv") == table
-
-
-def test_a_table_of_a_text() -> None:
-    text = "Norway won 16 gold medals. Germany won 12 gold medals."
-    written = _ask(text, answer="tables", written_as="json")
-    assert written == '[{"Name": "Norway", "Gold": "16"}, {"Name": "Germany", "Gold": "12"}]'
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("query", "tables"),

@@ -1,4 +1,4 @@
-"""Answers beside their references: official and repaired scores, headers and cells, errors."""
+"""Answers beside their references: official scores, headers and cells, errors."""
 
 from difflib import SequenceMatcher
 from time import process_time
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from target_bench.tables.answer_tables import AnswerTable, ReadAnswer, TableFormat
 from target_bench.tables.compared_tables import ComparedTables
-from target_bench.tables.h_score import difflib_ratio, h_score_v2
+from target_bench.tables.h_score import difflib_ratio
 from target_bench.tables.header_cell_scores import character_f, character_f_of_all
 
 GOLD: dict[TableFormat, str] = {
@@ -149,24 +149,6 @@ def _markdown(answer: ReadAnswer) -> str:
 def test_each_type(answer: ReadAnswer, errors: dict[str, int]) -> None:
     counts = ComparedTables(_markdown(answer), _markdown(_read(*WINS)), "text").errors
     assert {kind: n for kind, n in counts.items() if n} == errors
-
-
-ROWS = st.lists(
-    st.lists(st.sampled_from(["", "a", "b", "12"]), min_size=1, max_size=4).map(tuple),
-    min_size=1,
-    max_size=5,
-)
-ANSWERS = st.lists(ROWS.map(lambda rows: AnswerTable("", tuple(rows))), max_size=3).map(
-    lambda tables: ReadAnswer(tuple(tables))
-)
-
-
-@given(ANSWERS, ANSWERS)
-def test_h_score_v2_is_bounded_and_symmetric(left: ReadAnswer, right: ReadAnswer) -> None:
-    scores, reverse = h_score_v2(left, right), h_score_v2(right, left)
-    assert all(0 <= value <= 1 for value in scores)
-    assert scores == pytest.approx(reverse)
-    assert tuple(h_score_v2(left, left)) == (1, 1)
 
 
 TEXTS = st.lists(st.text(alphabet="aab é1", max_size=9), min_size=1, max_size=6)

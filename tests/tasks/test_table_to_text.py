@@ -9,16 +9,14 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.schema import GenerationRequest, Table, TableId
+from target_bench.core.schema import GenerationRequest
 from target_bench.corpora import load
-from target_bench.data.highlights import HIGHLIGHTED, highlighted
+from target_bench.data.highlights import highlighted
 from target_bench.data.load import Loaded, of_task
 from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
-from target_bench.generators.template import Template
 from target_bench.harness.stages.score import score_answers
 from target_bench.harness.target import TARGET
-from target_bench.models.cell_sentences import sentence
 from target_bench.reporting.report import write_report
 from target_bench.runs.result import Result, read_run
 from target_bench.tasks.table_to_text import TableToText
@@ -34,7 +32,9 @@ def _writer(task: TableToText, options: PromptOptions, *more: Any) -> Any:
     return task.prompt.writer(options, *more)
 
 
-def _run(folder: Path, corpus: str = "mini", generator: str = "template", **options: Any) -> Result:
+def _run(
+    folder: Path, corpus: str = "mini", generator: str = "extractive", **options: Any
+) -> Result:
     target = TARGET(("t2t", corpus), data_dir=folder, out=folder / "runs", observer=Recorder())
     return only(target.run(generator=generator, **options))
 
@@ -95,42 +95,11 @@ def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
     assert writer.identity != _writer(task, given, {}, False).identity
 
 
-def test_templates() -> None:
+def test_extractive_lists_the_highlighted_cells() -> None:
     query = MINI.queries[0]
     table = highlighted(query, MINI.corpus[query.gold[0]])
-    expected = (
-        "In Ten leading nations, 1992 Summer Olympics medal table had nation Unified Team, gold 45 "
-        "and total 112."
-    )
     request = GenerationRequest("q", "table_to_text", (), "cells", (table,))
-    assert sentence(table) == expected
-    assert Template().generate(request) == Extractive().generate(request) == expected
-    bare = Table(TableId("0", "a"), ("A",), (("x",),))
-    assert Template().generate(GenerationRequest("q", "t", (), "cells", (bare,))) == "cells"
-    assert Template().generate(GenerationRequest("q", "t", (), "cells")) == "cells"
-    titled = Table(TableId("0", "a"), ("A",), (("x",),), {"title": "T"})
-    assert sentence(titled) == "T."
-
-
-def test_templates_of_several_rows() -> None:
-    header = ("Year", "UK Rank", "Title")
-    rows = (("2009", "1", "A"), ("2009", "2", "B"), ("2010", "1", "C"))
-
-    def written(*places: tuple[int, int], **context: str) -> str:
-        told = {"title": "Ann", "section_title": "Songs", **context}
-        table = Table(
-            TableId("0", "a"), header, rows, told | {HIGHLIGHTED: list(map(list, places))}
-        )
-        return sentence(table)
-
-    everything = [(row, column) for column in range(3) for row in range(1, 4)]
-    expected = "year 2009, UK Rank 1, title A; 2, B; 2010, C"
-    assert written(*everything) == f"In Songs, Ann had {expected}."
-    assert written((1, 0), (3, 0)) == "In Songs, Ann had year 2009 and 2010."
-    assert written((1, 2), (2, 0)) == "In Songs, Ann had title A and year 2009."
-    assert written((0, 0), (1, 0)) == "In Songs, Ann had year 2009."
-    assert written((1, 0), section_title="ann") == "Ann had year 2009."
-    assert written((1, 0), title="") == "Songs had year 2009."
+    assert Extractive().generate(request) == "Nation: Unified Team; Gold: 45; Total: 112"
 
 
 def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:

@@ -161,12 +161,12 @@ ELSEWHERE = {
 
 
 def test_none_is_left_out() -> None:
-    assert {"extractive", "template", "replay", *ELSEWHERE} == set(registry.BUILT_IN["generator"])
+    assert {"extractive", "replay", *ELSEWHERE} == set(registry.BUILT_IN["generator"])
     for file in ELSEWHERE.values():
         assert "check_generator(" in (ROOT / file).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("spec", ["extractive", "template", "replay:file={file}"])
+@pytest.mark.parametrize("spec", ["extractive", "replay:file={file}"])
 def test_built_ins_keep_the_contract(spec: str, tmp_path: Path) -> None:
     lines = [json.dumps({"query_id": r.query_id, "text": "five"}) for r in samples.requests()]
     file = tmp_path / "answers.jsonl"

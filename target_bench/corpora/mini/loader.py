@@ -31,7 +31,6 @@ class Mini(CorpusLoader):
             "fact_verification",
             "text_to_sql",
             "text_to_table",
-            "table_answering",
             "table_to_text",
         ),
         splits=("test", "validation"),

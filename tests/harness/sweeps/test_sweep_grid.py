@@ -123,9 +123,9 @@ def test_tasks(tmp_path: Path) -> None:
     """Without generators retrieval, with them what the corpus has answers for."""
     assert [(c.task_name, c.generator) for c in _cells(tmp_path, PLAIN)] == [("retrieval", None)]
     answered = _cells(tmp_path, PLAIN + "generators: [gold, empty]\ntables: [1, 10]\n")
-    assert len(answered) == 4 * 2 * 2 + 2 * 2  # two tasks do not read how many tables
+    assert len(answered) == 3 * 2 * 2 + 2 * 2  # two tasks do not read how many tables
     names = {"question_answering", "fact_verification", "text_to_sql", "text_to_table"}
-    names |= {"table_to_text", "table_answering"}
+    names |= {"table_to_text"}
     assert {cell.task_name for cell in answered} == names
     both = _cells(tmp_path, PLAIN + "tasks: [Table Retrieval, qa]\ngenerators: [gold, empty]\n")
     assert [(c.task_name, c.generator) for c in both] == [

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.models.written_tables import written
 from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.reading import read_tables
+from tests.tables.written import written
 
 CELLS = st.text(alphabet="aB1é|&%#_${}~^*[]\\<>\",:'", min_size=1, max_size=6).filter(
     lambda cell: not cell.startswith("~~~")  # at the start of a line it begins a code block

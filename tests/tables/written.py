@@ -1,4 +1,4 @@
-"""Tables as answers hold them: what ``metrics.tables.reading`` reads, written."""
+"""Tables as answers hold them: what ``tables.reading`` reads, written."""
 
 import csv
 import io
