@@ -260,7 +260,7 @@ def _populations(folder: Path) -> Iterator[Population]:
         )[0].folder
         for size in ("base", "small")
     ]
-    pairs.append(("fetaqa", ("token_f1", "rougeL", "exact_match", "sacrebleu", "chrf"), scored))
+    pairs.append(("fetaqa", ("token_f1", "rougeL", "exact_match", "sacrebleu"), scored))
     for corpus, wanted, folders in pairs:
         first, second = map(read_run, folders)
         for name in wanted:
@@ -322,7 +322,7 @@ def _close() -> Iterator[Population]:
         yield Population(f"1 ({shares[0]}), {nearly} ({shares[1]}), 0 ({shares[2]})", metric, rows)
 
 
-CORPUS_LEVEL = ("sacrebleu", "chrf")
+CORPUS_LEVEL = ("sacrebleu",)
 
 
 def _scores(populations: list[Population], trials: int) -> None:

@@ -106,7 +106,7 @@ def values(name: str, pairs: Sequence[ComparedTables]) -> tuple[Floats, float]:
 
     Args:
         name: one of ``METRICS``, or a metric of the package as written on its command line, as in
-            ``chrf``, ``bertscore:model=MODEL``, ``bleurt``.
+            ``bertscore:model=MODEL``, ``bleurt``.
         pairs: answers and references.
 
     Returns:

@@ -3,7 +3,7 @@
     TARGET_BENCH_DATA=... python -m benchmarks.table_metrics.table2
     python -m benchmarks.table_metrics.table2 --corpus mini
     python -m benchmarks.table_metrics.table2 --corpus written
-    python -m benchmarks.table_metrics.table2 --metric chrf --metric bleurt \\
+    python -m benchmarks.table_metrics.table2 --metric bleurt \\
         --metric bertscore:model=MODEL --judge openai:model=NAME --entailment MODEL
 
 Each set has one reference and a ranking of its tables: by people in TabXBench and mini, by a rule

@@ -259,6 +259,11 @@ class Metric(ABC, Generic[ExamplesT]):
         return self.spec.top
 
     @property
+    def context(self) -> Mapping[str, Any]:
+        """Settings that follow from the data, for the same metric with others. Default: none."""
+        return {}
+
+    @property
     @abstractmethod
     def signature(self) -> str:
         """Everything that changes the value, in one string (after sacreBLEU's signatures).

@@ -287,6 +287,22 @@ def added_metrics(
     return [metric for name, metric in added.items() if name not in known]
 
 
+def with_asked_settings(
+    own: Sequence[Metric[Any]], asked: Iterable[MetricLike]
+) -> list[Metric[Any]]:
+    """Return the metrics of a task, each with the settings that text such as ``name:a=b`` gives."""
+    settings = {}
+    for text in (like for like in asked if isinstance(like, str)):
+        spec = registry.parse("metric", text)
+        settings[spec.target] = spec.settings
+    return [
+        registry.build("metric", metric.name, {**metric.context, **settings[metric.name]})
+        if settings.get(metric.name)
+        else metric
+        for metric in own
+    ]
+
+
 def check_read(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
     """See that every metric that was asked for is one of some task.
 

@@ -1,4 +1,4 @@
-"""Metrics of generated text against reference texts: BLEU, chrF, ROUGE, exact match, token F1.
+"""Metrics of generated text against reference texts: BLEU, ROUGE-L, exact match, token F1.
 
 sacreBLEU (Post 2018) and rouge-score do the counting; here the counts of each answer are kept, so
 that corpus values, values of single answers and intervals come from the same rows.
@@ -9,12 +9,13 @@ import string
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.metrics.means import Floats, RatioMetric
 from target_bench.metrics.ngrams import matched
@@ -48,32 +49,49 @@ def number_of_references(references: Sequence[tuple[str, ...]]) -> str:
 
 
 class SacreBLEU(Metric[JudgedAnswers]):
-    """A metric of sacreBLEU over a corpus, from 0 to 100 as sacreBLEU prints it.
+    """BLEU of sacreBLEU over a corpus, from 0 to 100 as sacreBLEU prints it.
 
-    A single answer's value is its sentence score; for BLEU that is with effective order, as
-    sacreBLEU has it for sentences.
+    A single answer's value is its sentence score, with effective order as sacreBLEU has it.
 
     Args:
-        name: ``sacrebleu`` or ``chrf``.
         n_references: how many references a query has, for the signature.
         reading: how the answers were read, for the signature; empty if they are taken whole.
-        settings: settings of sacreBLEU's own metric.
+        tokenize: how texts are divided into tokens: ``zh``, ``ja-mecab``, ``char``, ``intl``, ...
+        settings: other settings of sacreBLEU's own metric.
+
+    Raises:
+        ConfigError: there is no such tokenizer, or its package is not installed.
     """
 
     def __init__(
-        self, name: str, n_references: str = "1", reading: str = "", **settings: Any
+        self,
+        n_references: str = "1",
+        reading: str = "",
+        tokenize: str | None = None,
+        **settings: Any,
     ) -> None:
         from sacrebleu.metrics.bleu import BLEU
-        from sacrebleu.metrics.chrf import CHRF
 
-        self.spec = _SPECS[name]
+        self.spec = _SPECS["sacrebleu"]
+        self._n_references = n_references
         self._reading = reading
-        self._is_bleu = name == "sacrebleu"
-        self._scorer: Any = BLEU(**settings) if self._is_bleu else CHRF(**settings)
+        if tokenize is not None:
+            settings["tokenize"] = tokenize
+        try:
+            self._scorer: Any = BLEU(**settings)
+            self._sentence: Any = BLEU(**{"effective_order": True, **settings})
+        except (KeyError, RuntimeError) as error:  # unknown; its package is not installed
+            known = ", ".join(sorted(set(BLEU.TOKENIZERS)))
+            raise ConfigError(
+                f"metric sacrebleu: tokenize={tokenize!r}: expected one of {known}; those of "
+                "Japanese and Korean need pip install 'sacrebleu[ja]' or 'sacrebleu[ko]'"
+            ) from error
         self._scorer.num_refs = -1 if n_references == "var" else int(n_references)
-        self._sentence = self._scorer
-        if self._is_bleu and "effective_order" not in settings:
-            self._sentence = BLEU(effective_order=True, **settings)
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What follows from answers and references, for the same metric with other settings."""
+        return {"n_references": self._n_references, "reading": self._reading}
 
     @property
     def signature(self) -> str:
@@ -88,12 +106,8 @@ class SacreBLEU(Metric[JudgedAnswers]):
 
     def _counts(self, text: str, references: tuple[str, ...]) -> list[float]:
         prepare = self._scorer._preprocess_segment
-        if self._is_bleu:
-            tokens, *accepted = (prepare(whole).split() for whole in (text, *references))
-            return _bleu_counts(tokens, accepted, self._scorer.max_ngram_order)
-        known = self._scorer._extract_reference_info([prepare(r) for r in references])
-        counts: list[float] = self._scorer._compute_segment_statistics(prepare(text), known)
-        return counts
+        tokens, *accepted = (prepare(whole).split() for whole in (text, *references))
+        return _bleu_counts(tokens, accepted, self._scorer.max_ngram_order)
 
     def value(self, totals: Floats) -> Floats:
         """Return the corpus score of summed counts."""
@@ -169,47 +183,20 @@ def _signature(*parts: str) -> str:
     return "|".join(part for part in parts if part)
 
 
-def rouge(kind: str, reading: str = "") -> MeanOverAnswers:
-    """Return ROUGE (Lin 2004) as rouge-score computes it: the F measure, from 0 to 1.
+def rouge_l_f(text: str, reference: str) -> float:
+    """Return ROUGE-L's F measure as rouge-score has it.
 
-    Args:
-        kind: ``rouge1``, ``rouge2`` or ``rougeL``.
-        reading: how the answers were read; empty if they are taken whole.
+    Its own scorer imports nltk and is slow.
     """
-    description = f"F measure, best reference|stemmer:none|rouge-score=={version('rouge-score')}"
-    return MeanOverAnswers(_SPECS[kind], description, partial(rouge_f, kind), reading)
-
-
-def rouge_f(kind: str, text: str, reference: str) -> float:
-    """Return rouge-score's F measure without its scorer, which imports nltk and is slow.
-
-    Args:
-        kind: ``rouge1``, ``rouge2`` or ``rougeL``.
-        text: the answer.
-        reference: what it is compared with.
-    """
+    from rapidfuzz.distance import LCSseq
     from rouge_score.tokenize import tokenize
 
-    return n_gram_f(kind, tokenize(text, None), tokenize(reference, None))
-
-
-def n_gram_f(kind: str, mine: Sequence[Any], theirs: Sequence[Any]) -> float:
-    """Return the F measure of the tokens of a text and its reference, as ``rouge_f`` says."""
-    if kind == "rougeL":
-        from rapidfuzz.distance import LCSseq
-
-        shared = LCSseq.similarity(mine, theirs)
-    else:
-        mine, theirs = (_n_grams(tokens, int(kind[-1])) for tokens in (mine, theirs))
-        shared = (Counter(mine) & Counter(theirs)).total()
+    mine, theirs = tokenize(text, None), tokenize(reference, None)
+    shared = LCSseq.similarity(mine, theirs)
     if not shared:
         return 0.0
     precision, recall = shared / len(mine), shared / len(theirs)
     return float(2 * precision * recall / (precision + recall))
-
-
-def _n_grams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
-    return list(zip(*(tokens[start:] for start in range(n)), strict=False))
 
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -228,11 +215,7 @@ def exact_match(text: str, reference: str) -> float:
 
 def token_f1(text: str, reference: str) -> float:
     """Return F1 of the words of the normal forms, as multisets; 1 if neither has any."""
-    return shared_words(normalised(text).split(), normalised(reference).split())
-
-
-def shared_words(mine: Sequence[str], theirs: Sequence[str]) -> float:
-    """Return F1 of words as multisets; 1 if neither text has any."""
+    mine, theirs = normalised(text).split(), normalised(reference).split()
     if not mine or not theirs:
         return float(not mine and not theirs)
     shared = (Counter(mine) & Counter(theirs)).total()
@@ -263,9 +246,6 @@ _SPECS = {
             **_LONG,
             **_PERCENT,
         ),
-        _spec("chrf", "chrF", "corpus chrF, 0-100 (Popović 2015)", "Popović 2015", **_PERCENT),
-        _spec("rouge1", "ROUGE-1", "mean ROUGE-1 F (Lin 2004)", "Lin 2004"),
-        _spec("rouge2", "ROUGE-2", "mean ROUGE-2 F (Lin 2004)", "Lin 2004"),
         _spec("rougeL", "ROUGE-L", "mean ROUGE-L F (Lin 2004)", "Lin 2004", rank=2, **_LONG),
         _spec(
             "exact_match",
@@ -288,18 +268,31 @@ _SPECS = {
 }
 
 
-def _made(name: str, n_references: str = "var", reading: str = "") -> Metric[JudgedAnswers]:
-    if name in ("sacrebleu", "chrf"):
-        return SacreBLEU(name, n_references, reading)
-    if name.startswith("rouge"):
-        return rouge(name, reading)
-    measure = exact_match if name == "exact_match" else token_f1
-    return MeanOverAnswers(_SPECS[name], "OTT-QA's normal form, best reference", measure, reading)
+_FORM = "OTT-QA's normal form, best reference"
+_ROUGE = f"F measure, best reference|stemmer:none|rouge-score=={version('rouge-score')}"
 
 
-DEFINITIONS = by_name(
-    *(MetricDefinition(spec, partial(_made, name)) for name, spec in _SPECS.items())
-)
+def _mean(
+    name: str, description: str, measure: Callable[[str, str], float]
+) -> Callable[..., Metric[JudgedAnswers]]:
+    def make(n_references: str = "var", reading: str = "") -> MeanOverAnswers:  # noqa: ARG001 (of all texts)
+        return MeanOverAnswers(_SPECS[name], description, measure, reading)
+
+    return make
+
+
+def _bleu(n_references: str = "var", reading: str = "", tokenize: str | None = None) -> SacreBLEU:
+    return SacreBLEU(n_references, reading, tokenize)
+
+
+_MAKERS: dict[str, Callable[..., Metric[JudgedAnswers]]] = {
+    "sacrebleu": _bleu,
+    "rougeL": _mean("rougeL", _ROUGE, rouge_l_f),
+    "exact_match": _mean("exact_match", _FORM, exact_match),
+    "token_f1": _mean("token_f1", _FORM, token_f1),
+}
+
+DEFINITIONS = by_name(*(MetricDefinition(spec, _MAKERS[name]) for name, spec in _SPECS.items()))
 """Every metric of generated text, in the order in which scores are recorded."""
 
 

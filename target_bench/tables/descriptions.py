@@ -138,7 +138,7 @@ class DescriptionBLEU(SacreBLEU):
     def __init__(self, spec: MetricSpec, n_references: str = _VARIES, reading: str = "") -> None:
         if n_references not in ("1", _VARIES):
             n_references = str(max(totto_text.ANNOTATORS, int(n_references)))
-        super().__init__("sacrebleu", n_references, reading)
+        super().__init__(n_references, reading)
         self.spec = spec
 
     @property

@@ -8,10 +8,8 @@ from target_bench.core.reasoning import READING
 from target_bench.core.schema import AnswerKind, Corpus, Dataset, Query, TableId
 from target_bench.core.task import LeakRules, Predictions, Task, View
 from target_bench.data.answer_words import is_copied, table_words, words
-from target_bench.data.languages import text_language_of
-from target_bench.metrics import text_languages
 from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
-from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
+from target_bench.metrics.text import VERSION, number_of_references, text_metrics
 from target_bench.models.answer_reading import AnswerReader, answer_alone
 
 
@@ -24,12 +22,6 @@ class QuestionAnswering(Task[JudgedValues]):
     Args:
         bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
             ``folder@6``, which names a layer (extra bertscore); None for none.
-        language: of answers and references, by its code (``zh``, ``de``, ...): how the metrics
-            divide texts into words, and which articles do not count. ``auto`` tells it from the
-            first references, or the first questions where the references fit no language.
-
-    Raises:
-        ConfigError: sacreBLEU lacks the package that divides texts of the language.
     """
 
     name = "question_answering"
@@ -46,11 +38,8 @@ class QuestionAnswering(Task[JudgedValues]):
     )
     view = View("tables that were retrieved for a question", "text")
 
-    def __init__(self, bertscore: str | None = None, language: str = "en") -> None:
+    def __init__(self, bertscore: str | None = None) -> None:
         self.bertscore = bertscore
-        self.language: str = language
-        if language not in ("en", "auto"):
-            text_languages.check(language)
         self._reading = AnswerReader(answer_alone)
 
     def metrics(
@@ -59,7 +48,7 @@ class QuestionAnswering(Task[JudgedValues]):
         """Return every metric of generated text; denotation where all references are values."""
         metrics: list[Metric[JudgedValues]] = []
         number = number_of_references([query.references for query in queries])
-        metrics += self._text_metrics(number, queries)
+        metrics += text_metrics(number, READING)
         if queries and all("values" in query.metadata for query in queries):
             known = {"canonical_values" in query.metadata for query in queries}
             metrics.append(
@@ -70,27 +59,6 @@ class QuestionAnswering(Task[JudgedValues]):
 
             metrics.append(BERTScore(self.bertscore, READING))
         return metrics
-
-    def _text_metrics(
-        self, n_references: str, queries: Sequence[Query]
-    ) -> list[Metric[JudgedAnswers]]:
-        language = self._language_of(queries)
-        if language == "en":
-            return text_metrics(n_references, READING)
-        return text_languages.text_metrics_of(language, n_references, READING)
-
-    def _language_of(self, queries: Sequence[Query]) -> str:
-        if self.language != "auto":
-            return self.language
-        references = [text for query in queries for text in query.references]
-        language = text_language_of(references)
-        language = language or text_language_of((query.text for query in queries), sure=0.9)
-        return language or "en"
-
-    def check(self, dataset: Dataset) -> None:
-        """Check that the texts of the language can be divided, before anything is asked."""
-        if self.language == "auto" and (language := self._language_of(dataset.queries)) != "en":
-            text_languages.check(language)
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
         """Return the answers without their reasoning blocks; a failed or unfinished one as None.
@@ -111,7 +79,7 @@ class QuestionAnswering(Task[JudgedValues]):
 
     def settings(self) -> list[str]:
         """Return the version of the metrics' rules, which changes scores."""
-        return [VERSION] if self.language == "en" else [VERSION, text_languages.VERSION]
+        return [VERSION]
 
     def parse(self, text: str) -> str | None:
         """Return the answer without its reasoning blocks; None if it holds nothing else.

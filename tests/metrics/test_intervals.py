@@ -113,7 +113,7 @@ def _populations() -> dict[str, tuple[Metric[Any], Floats]]:
     texts = [" ".join(rng.choice(words, 12)) for _ in range(400)]
     noisy = [" ".join(w if rng.random() < 0.7 else "other" for w in text.split()) for text in texts]
     answers = JudgedAnswers(noisy, [(text,) for text in texts])
-    bleu = SacreBLEU("sacrebleu")
+    bleu = SacreBLEU()
     mrr, f1_of_words = _known("mrr"), _known("token_f1")
     return {
         "reciprocal ranks": (mrr, _rows(1 / ranks)),

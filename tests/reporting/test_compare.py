@@ -54,7 +54,6 @@ def test_a_mean_is_compared_by_its_per_query_values(runs: Runs) -> None:
     ("baseline", "run", "metric"),
     [
         ("answers", "other", "sacrebleu"),
-        ("answers", "other", "chrf"),
         ("labels", "other_labels", "f1_macro"),
         ("labels", "other_labels", "accuracy[answered]"),
         ("bm25", "tfidf", "recall_micro@1"),

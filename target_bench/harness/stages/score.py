@@ -27,7 +27,12 @@ from target_bench.core.metric import (
     of_mean,
     score_of,
 )
-from target_bench.core.metric_function import MetricLike, added_metrics, metric_of
+from target_bench.core.metric_function import (
+    MetricLike,
+    added_metrics,
+    metric_of,
+    with_asked_settings,
+)
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.settings import cutoffs
@@ -229,7 +234,7 @@ def metrics_of(
     check_names(more)
     metrics = [metric_of(each) for each in task.metrics(queries, ks)] if queries else []
     if more and queries:
-        metrics = [*metrics, *added_metrics(more, task, metrics, ks)]
+        metrics = [*with_asked_settings(metrics, more), *added_metrics(more, task, metrics, ks)]
     return of_each_origin(metrics, queries) if any(q.synthetic for q in queries) else metrics
 
 
