@@ -3,7 +3,7 @@
 Everything is a function of the confusion counts, so a query's row is its cell of that table.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_na
 from target_bench.core.schema import LabelMode
 from target_bench.metrics.means import Floats, ratio
 
-VERSION = "classification:1"
+VERSION = "classification:2"
 """The version of these metrics, for identities of runs: raise it if values can change."""
 
 TRUE, FALSE, NOT_ENOUGH = "True", "False", "Not Enough Information"
@@ -61,9 +61,8 @@ class LabelMetric(Metric[JudgedLabels]):
 
     Args:
         spec: the declaration.
-        measure: (..., 3, 4) counts -> (...) values; with ``per_label`` also the counts whose
+        measure: (..., 3, 4) counts -> (...) values; with ``per_label`` also the counts whose gold
             labels it averages over.
-        answered: leave out the queries whose answer is Not Enough Information or none.
         per_label: whether every label weighs the same, however often it occurs.
         mode: how the labels were read.
     """
@@ -72,13 +71,11 @@ class LabelMetric(Metric[JudgedLabels]):
         self,
         spec: MetricSpec,
         measure: Callable[..., Floats],
-        answered: bool = False,
         per_label: bool = False,
         mode: LabelMode = "strict",
     ) -> None:
         self.spec = spec
         self._measure = measure
-        self._answered = answered
         self._mode = mode
         self._per_label = per_label
 
@@ -93,47 +90,34 @@ class LabelMetric(Metric[JudgedLabels]):
 
     def value(self, totals: Floats) -> Floats:
         """Return the metric of summed cells; NaN of none."""
-        counts = self._cells(totals)
+        counts = _table(totals)
         return np.where(counts.any(axis=(-2, -1)), self._measure(counts), np.nan)
-
-    def _cells(self, totals: Floats) -> Floats:
-        """Return (..., 3, 4): the cells that count."""
-        counts = totals.reshape(*totals.shape[:-1], len(LABELS), len(LABELS) + 1)
-        return np.where(np.arange(len(LABELS) + 1) < 2, counts, 0.0) if self._answered else counts
-
-    def counted(self, statistics: Floats) -> int:
-        """Return the number of queries that the metric is over."""
-        cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
-        return int(cells[..., :2].sum()) if self._answered else len(cells)
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:  # noqa: ARG002 (the contract's)
         """Return 0 and 1."""
         return 0.0, self.highest
 
     def weights(self, statistics: Floats) -> Floats:
-        """Return 0 for a query that is left out; else 1, or 1 / how often its gold label occurs."""
-        cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
-        gold = (cells[..., :2] if self._answered else cells).sum(axis=-1)
+        """Return 1 for each query, or 1 / how often its gold label occurs."""
+        gold = _table(statistics).sum(axis=-1)
         each = ratio(np.ones(len(LABELS)), gold.sum(axis=0)) if self._per_label else 1.0
         weights: Floats = (gold * each).sum(axis=-1)
         return weights
 
     def without(self, total: Floats, rows: Floats) -> Floats:
-        """Return the values without each row, over the labels that occur with all of them."""
+        """Return the values without each row, over the gold labels of all of them."""
         if not self._per_label:
             return self.value(total - rows)
-        return self._measure(self._cells(total - rows), self._cells(total))
+        return self._measure(_table(total - rows), _table(total))
 
     def per_query(self, statistics: Floats) -> Floats:
-        """Return whether each answer is right: the figures of one answer alone mean nothing else.
+        """Return whether each answer is right: of one answer alone nothing else means anything."""
+        return _accuracy(_table(statistics))
 
-        NaN for a query that is left out.
-        """
-        cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
-        right = _accuracy(cells)
-        return (
-            np.where(cells[..., :2].any(axis=(-2, -1)), right, np.nan) if self._answered else right
-        )
+
+def _table(totals: Floats) -> Floats:
+    """Return (..., 3, 4) counts from (..., 12) cells."""
+    return totals.reshape(*totals.shape[:-1], len(LABELS), len(LABELS) + 1)
 
 
 def _accuracy(counts: Floats) -> Floats:
@@ -161,54 +145,43 @@ def _weighted(part: int) -> Callable[[Floats], Floats]:
 
 
 def _macro(part: int) -> Callable[[Floats], Floats]:
-    """Return the mean over the labels that occur, among the right ones or the predicted ones.
+    """Return the mean over the labels of the gold.
 
-    Answers without a label are wrong, and no label of their own.
+    scikit-learn's default averages over those of the predictions too, so that one answer "Not
+    Enough Information" to 10,000 statements of which none has that label takes a third off.
     """
 
     def measure(counts: Floats, among: Floats | None = None) -> Floats:
-        *parts, _ = _per_label(counts)
-        seen = counts if among is None else among
-        occurs = (seen.sum(axis=-1) > 0) | (seen[..., : len(LABELS)].sum(axis=-2) > 0)
+        *parts, support = _per_label(counts)
+        occurs = (support if among is None else among.sum(axis=-1)) > 0
         return ratio((parts[part] * occurs).sum(axis=-1), occurs.sum(axis=-1))
 
     return measure
 
 
-def _both(
+def _define(
     name: str,
     label: str,
     description: str,
     measure: Callable[..., Floats],
     per_label: bool = False,
     **more: Any,
-) -> Iterator[MetricDefinition]:
-    """Define the metric over all queries, and over those that got True or False as answer."""
-    common: dict[str, Any] = {"scores": "labels", "needs": ("labels",)}
-    for spec in (
-        MetricSpec(name, label, description, **common, **more),
-        MetricSpec(
-            f"{name}[answered]",
-            f"{label} (answered)",
-            f"{description}, over queries answered True or False",
-            **common,
-        ),
-    ):
-        answered = spec.name != name
-        yield MetricDefinition(spec, partial(LabelMetric, spec, measure, answered, per_label))
+) -> MetricDefinition:
+    spec = MetricSpec(name, label, description, scores="labels", needs=("labels",), **more)
+    return MetricDefinition(spec, partial(LabelMetric, spec, measure, per_label))
 
 
 _WEIGHTED = "mean over labels, weighted by gold frequency"
-_MACRO = "mean over the labels that occur"
+_MACRO = "mean over the labels of the gold"
 
 DEFINITIONS = by_name(
-    *_both("accuracy", "accuracy", "share of right labels", _accuracy, rank=7, decides=True),
-    *_both("precision_weighted", "P (weighted)", f"precision, {_WEIGHTED}", _weighted(0)),
-    *_both("recall_weighted", "R (weighted)", f"recall, {_WEIGHTED}", _weighted(1)),
-    *_both("f1_weighted", "F1 (weighted)", f"f1, {_WEIGHTED}", _weighted(2), rank=8),
-    *_both("precision_macro", "P (macro)", f"precision, {_MACRO}", _macro(0), per_label=True),
-    *_both("recall_macro", "R (macro)", f"recall, {_MACRO}", _macro(1), per_label=True),
-    *_both("f1_macro", "F1 (macro)", f"f1, {_MACRO}", _macro(2), per_label=True, rank=9),
+    _define("accuracy", "accuracy", "share of right labels", _accuracy, rank=7, decides=True),
+    _define("precision_weighted", "P (weighted)", f"precision, {_WEIGHTED}", _weighted(0)),
+    _define("recall_weighted", "R (weighted)", f"recall, {_WEIGHTED}", _weighted(1)),
+    _define("f1_weighted", "F1 (weighted)", f"f1, {_WEIGHTED}", _weighted(2), rank=8),
+    _define("precision_macro", "P (macro)", f"precision, {_MACRO}", _macro(0), per_label=True),
+    _define("recall_macro", "R (macro)", f"recall, {_MACRO}", _macro(1), per_label=True),
+    _define("f1_macro", "F1 (macro)", f"f1, {_MACRO}", _macro(2), per_label=True, rank=9),
 )
 """Every metric of labels, in the order in which scores are recorded."""
 

@@ -1,7 +1,5 @@
 """Metrics of labels: equal to scikit-learn's."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +13,7 @@ from target_bench.metrics.classification import (
     JudgedLabels,
     confusion,
 )
+from target_bench.metrics.stats import compare, interval, interval_of_difference
 
 pairs = st.lists(
     st.tuples(st.sampled_from([*LABELS, None]), st.sampled_from(LABELS)), min_size=1, max_size=30
@@ -45,25 +44,14 @@ def test_weighted_is_scikit_learns(labels: list[tuple[str | None, str]]) -> None
 @settings(deadline=None)
 @given(pairs)
 def test_macro_is_scikit_learns(labels: list[tuple[str | None, str]]) -> None:
-    """Over the labels that occur; an answer without one adds no label of its own."""
+    """Over the labels of the gold, which scikit-learn has to be told."""
     examples = _examples(labels)
     gold, given_ = list(examples.gold), [p or "none" for p in examples.predicted]
-    occur = sorted({*gold, *given_} - {"none"})
     expected = precision_recall_fscore_support(
-        gold, given_, labels=occur, average="macro", zero_division=0
+        gold, given_, labels=sorted(set(gold)), average="macro", zero_division=0
     )
     for name, value in zip(("precision", "recall", "f1"), expected, strict=False):
         assert _value(f"{name}_macro", examples) == pytest.approx(value, abs=1e-12)
-
-
-@settings(deadline=None)
-@given(pairs)
-def test_answered_only(labels: list[tuple[str | None, str]]) -> None:
-    """The same metrics of the queries that got True or False."""
-    answered = [pair for pair in labels if pair[0] in ("True", "False")]
-    for name in ("accuracy", "f1_weighted", "f1_macro"):
-        alone = _value(name, _examples(answered)) if answered else math.nan
-        assert _value(f"{name}[answered]", _examples(labels)) == pytest.approx(alone, nan_ok=True)
 
 
 @settings(deadline=None)
@@ -76,12 +64,20 @@ def test_confusion_counts_every_query(labels: list[tuple[str | None, str]]) -> N
     assert np.trace(counts[:, :3]) == right
 
 
-def test_answered_only_counts_what_it_is_over() -> None:
-    examples = _examples(
-        [("True", "True"), (NOT_ENOUGH, "True"), (None, "False"), ("False", "True")]
-    )
-    metric = DEFINITIONS["accuracy[answered]"].make("strict")
-    rows = metric.statistics(examples)
-    assert metric.counted(rows) == 2
-    assert metric.per_query(rows).tolist() == pytest.approx([1, np.nan, np.nan, 0], nan_ok=True)
-    assert DEFINITIONS["accuracy"].make("strict").counted(rows) == 4
+def test_label_of_no_statement_does_not_count_in_macro_averages() -> None:
+    """One "Not Enough Information" among 10,000 answers costs as much as one wrong answer.
+
+    And the test says so too: it has no smaller p than a difference of one answer can have.
+    """
+    gold = ["True", "False"] * 5000
+    one = JudgedLabels([NOT_ENOUGH, *gold[1:]], gold)
+    for name in ("precision_macro", "recall_macro", "f1_macro"):
+        metric = DEFINITIONS[name].make()
+        right, wrong = (metric.statistics(e) for e in (JudgedLabels(gold, gold), one))
+        value = float(metric.value(wrong.sum(axis=0)))
+        assert value > 0.9998
+        low, high = interval(metric, wrong)
+        assert low <= value <= high
+        low, high = interval_of_difference(metric, right, wrong)
+        assert low < 0 < high < 0.01
+        assert compare(right, wrong, metric.value, 200).p == 1
