@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from target_bench.cli.command_line import (
     AsJson,
-    DataDir,
-    Offline,
     PrintedAs,
     TerminalObserver,
     Yes,
@@ -164,12 +162,11 @@ def bounds_of(kind: str) -> Mapping[str, str]:
     return {}
 
 
-CHECK_HELP = """Check whether a plug-in keeps the contract; exit code 3 if it does not.
+CHECK_HELP = """Check whether a retriever or generator keeps its contract; exit code 3 if not.
 
 `target-bench check my_file.py:MyRetriever:size=3` runs the same checks on a retriever as
-target_bench.testing.check_retriever; `--corpus`, `--generator`, `--task` and `--metric` those of
-another kind. The kind need not be said of a class in a file, where a function is a metric, nor of a
-name that no retriever has, nor of a folder.
+target_bench.testing.check_retriever; `--generator` those of a generator, which a class with
+`generate` and a name that no retriever has need not say.
 """
 
 
@@ -177,20 +174,10 @@ def check(
     plugin: Annotated[
         str | None,
         argument(
-            "A retriever: a name with settings, module:Class or file.py:Class; also a plug-in of "
-            "another kind."
-        ),
-    ] = None,
-    corpus: Annotated[
-        str | None,
-        option(
-            "A corpus, written like that, or a folder or database of your own. With --task: the "
-            "data to check it on. Default: mini."
+            "A retriever, or a generator: a name with settings, module:Class or file.py:Class."
         ),
     ] = None,
     generator: Annotated[str | None, option("A generator, written like that.")] = None,
-    task: Annotated[str | None, option("A task, written like that.")] = None,
-    metric: Annotated[str | None, option("A metric: my_file.py:function or Class.")] = None,
     skip: Annotated[
         list[str] | None, option("A check to leave out, as NAME or NAME=REASON.")
     ] = None,
@@ -201,9 +188,6 @@ def check(
             min=0,
         ),
     ] = None,
-    split: Annotated[str | None, option("The split to check. Default: the first.")] = None,
-    data_dir: DataDir = None,
-    offline: Offline = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
@@ -212,36 +196,20 @@ def check(
 
     # Work on a few tables is short; threads that wait for more would take most of the time.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    data = None
-    if task or _kind_of(plugin) == "task":
-        data, corpus = corpus, None
-    kinds = {"corpus": corpus, "generator": generator, "task": task, "metric": metric}
-    named = [(kind, text) for kind, text in kinds.items() if text]
-    if plugin:
-        named.append((_kind_of(plugin), plugin))
-    if len(named) != 1:
+    if (plugin is None) == (generator is None):
         raise ConfigError(
-            "name one plug-in: target-bench check RETRIEVER, --corpus NAME, --generator NAME, "
-            "--task NAME or --metric NAME"
+            "name one plug-in: target-bench check RETRIEVER or target-bench check --generator NAME"
         )
-    ((kind, name),) = named
+    kind, name = ("generator", generator) if generator else (_kind_of(str(plugin)), str(plugin))
     if tolerance is not None and kind != "retriever":
         raise ConfigError("--tolerance is for retrievers")
-    if (split or data_dir) and kind not in ("corpus", "task"):
-        raise ConfigError("--split and --data-dir are for a --corpus")
     left_out = [item.partition("=") for item in skip or ()]
     options: dict[str, Any] = {
         "skip": {n: reason or "left out with --skip" for n, _, reason in left_out}
     }
     if tolerance is not None:
         options["tolerance"] = tolerance
-    if kind == "corpus":
-        options |= {"data_dir": data_dir, "split": split}
     with TerminalObserver() as observer, redirect_stdout(sys.stderr):
-        if kind == "task":
-            from target_bench.data.load import load
-
-            options["dataset"] = load(data or "mini", split, data_dir=data_dir)
         contract = CONTRACTS[kind]
         checks = contract.checks(name, **options)
         _agree_to_checks(kind, name, contract.most_sent, yes)
@@ -257,42 +225,23 @@ def check(
         raise PluginError(f"{report.plugin} does not keep the contract: {names}")
 
 
-def _kind_of(plugin: str | None) -> registry.Kind:
-    """Return what kind of plug-in text names; a retriever, where there is one of the name."""
-    from target_bench.data.load import is_path
-
-    if plugin and is_path(plugin):
-        return "corpus"
-    target = registry.parse("retriever", plugin).target if plugin else ""
+def _kind_of(plugin: str) -> registry.Kind:
+    """Return "generator" for a class that only generates and a name that no retriever has."""
+    target = registry.parse("retriever", plugin).target
     if ":" not in target:
-        checked: tuple[registry.Kind, ...] = ("retriever", "generator", "task", "corpus")
-        return next((kind for kind in checked if registry.is_known(kind, target)), "retriever")
-    from target_bench.core.contract import Generator
-    from target_bench.core.metric import Metric
-    from target_bench.core.release import CorpusLoader
-    from target_bench.core.task import Task
-
+        is_generator = not registry.is_known("retriever", target) and registry.is_known(
+            "generator", target
+        )
+        return "generator" if is_generator else "retriever"
     named = registry.resolve("retriever", target)
-    if not isinstance(named, type):  # an object, or a function, which only a metric can be
-        return "metric"
-    kinds: dict[registry.Kind, type] = {
-        "generator": Generator,
-        "task": Task,
-        "metric": Metric,
-        "corpus": CorpusLoader,
-    }
-    matching = (kind for kind, base in kinds.items() if issubclass(named, base))
     only_generates = hasattr(named, "generate") and not hasattr(named, "retrieve")
-    return next(matching, "generator" if only_generates else "retriever")
+    return "generator" if only_generates else "retriever"
 
 
 def _agree_to_checks(kind: str, name: str, n: int, yes: bool) -> None:
     """Ask before the checks send up to ``n`` texts to what may cost money."""
-    from target_bench.core.task_names import make_task
     from target_bench.harness.stages.consent import Estimate
 
-    label = masked_settings(name)
-    if kind == "task":
-        ask_for_consent(make_task(name), Estimate(f"{label}: judge", n, None, None, "answers"), yes)
     if kind == "generator":
-        ask_for_consent(registry.create("generator", name), Estimate(label, n, None, None), yes)
+        estimate = Estimate(masked_settings(name), n, None, None)
+        ask_for_consent(registry.create("generator", name), estimate, yes)

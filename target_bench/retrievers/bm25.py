@@ -48,6 +48,9 @@ TITLE_AND_ALL: Fields = (("title", "section", "header"), ("title", "section", "h
 """The default fields: what the table is called, and everything in it."""
 
 
+_PACKAGES: tuple[str, ...] = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
+
+
 @dataclass(eq=False, repr=False)
 class BM25(BatchRetriever):
     """Weighted sum of BM25 scores over one or several fields of a table.
@@ -78,7 +81,7 @@ class BM25(BatchRetriever):
             does not fit the backend.
     """
 
-    packages: tuple[str, ...] = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
+    packages = _PACKAGES  # without an annotation, so that it is no setting
 
     fields: Fields = TITLE_AND_ALL
     weights: Sequence[float] | None = None

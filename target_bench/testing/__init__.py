@@ -1,4 +1,4 @@
-"""The contracts of plug-ins as checks that the author of one runs on a class.
+"""The contracts of retrievers and generators as checks that their authors run on a class.
 
 ``check_retriever(MyRetriever)`` returns a report, or raises one error that lists every broken
 promise. ``retriever_checks(MyRetriever)`` gives the checks one by one, for pytest::
@@ -7,18 +7,15 @@ promise. ``retriever_checks(MyRetriever)`` gives the checks one by one, for pyte
     def test_contract(check):
         check()
 
-So do the others. From the command line: ``target-bench check my_file.py:MyRetriever``.
+``check_generator`` does the same for a generator. From the command line:
+``target-bench check my_file.py:MyRetriever``.
 """
 
-from target_bench.testing.benchmarks import CorpusContract, MetricContract, TaskContract
 from target_bench.testing.checks import Check, CheckError, Contract, Report, run
 from target_bench.testing.systems import GeneratorContract, RetrieverContract
 
 check_retriever, retriever_checks = RetrieverContract.check, RetrieverContract.checks
 check_generator, generator_checks = GeneratorContract.check, GeneratorContract.checks
-check_corpus, corpus_checks = CorpusContract.check, CorpusContract.checks
-check_task, task_checks = TaskContract.check, TaskContract.checks
-check_metric, metric_checks = MetricContract.check, MetricContract.checks
 
 CONTRACTS: dict[str, type[Contract]] = {c.kind: c for c in Contract.__subclasses__()}
 """Kind of plug-in -> its contract."""

@@ -9,13 +9,12 @@ from target_bench.core.errors import ConfigError, PluginError
 from target_bench.testing import (
     Check,
     CheckError,
-    check_corpus,
     check_generator,
     check_retriever,
     retriever_checks,
     run,
 )
-from tests.testing import test_corpora, test_generators
+from tests.testing import test_generators
 from tests.testing.test_retrievers import Sound
 
 
@@ -86,9 +85,6 @@ class NoMethods:
         (check_retriever, Sound, {"skip": {"topk": "no"}}, "check 'topk'. Did you mean top"),
         (check_generator, test_generators.Sound(), {}, "Sound is an object"),
         (check_generator, "extractive:size=2", {}, "unknown setting 'size'"),
-        (check_corpus, test_corpora.Sound(), {}, "Sound is an object"),
-        (check_corpus, "mimi", {}, "Did you mean mini"),
-        (check_corpus, "mini:size=2", {}, "unknown setting 'size'"),
     ],
 )
 def test_mistakes_of_the_call(
