@@ -1,6 +1,7 @@
 """What several test modules share."""
 
 import gzip
+import hashlib
 import io
 import json
 import tarfile
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from target_bench.core.files import FIELD, sealed, sealed_line, unsealed_line
+from target_bench.core.files import FIELD, sealed
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, TableId
 from target_bench.core.user_code import split_place
@@ -181,9 +182,14 @@ def without(record: Record, *names: str) -> Record:
 
 def rewrite_lines(path: Path, change: Callable[[list[Record]], object]) -> list[Record]:
     """The same for the lines of a log, which ``change`` changes in place."""
-    records = [json.loads(unsealed_line(line)) for line in path.read_bytes().splitlines()]
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
     change(records)
-    path.write_bytes(b"".join(sealed_line(json.dumps(r).encode()) + b"\n" for r in records))
+    path.write_bytes(b"".join(json.dumps(r).encode() + b"\n" for r in records))
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    rewrite(
+        path.with_name("manifest.json"),
+        lambda manifest: manifest.get("logs", {}).update({path.name: sha256}),
+    )
     return records
 
 

@@ -13,7 +13,6 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.harness.target import TARGET
 from target_bench.reporting.leaderboard.documents import read_card
 from target_bench.reporting.leaderboard.pack import pack
-from target_bench.runs.integrity import check
 from target_bench.runs.result import Result, read_run
 from tests.builders import Recorder
 from tests.cli.inside import Inside
@@ -178,7 +177,7 @@ def test_a_run_without_a_retriever(files: Path) -> None:
     stored = read_run(result.folder)
     assert (stored.status, stored.asked.task) == ("finished", _task(files))
     assert (stored.n_queries, stored.n_unlabelled, list(stored.query_ids)) == (3, 1, ["a", "b"])
-    assert check(result.folder).problems == ()
+    assert read_run(result.folder).problem is None
     assert _run(files, f"{files}/teller.py:Teller").reused
 
 
@@ -242,7 +241,7 @@ def test_a_split_without_references_has_predictions_and_no_scores(
     assert result.scores == {}
     assert read_run(result.folder).status == "finished"
     assert set(read_run(result.folder).answers) == {"a", "b", "c"}
-    assert check(result.folder).problems == ()
+    assert read_run(result.folder).problem is None
     shown = target_bench("runs", "list", "--out", files / "runs")
     assert "row_to_text" in shown.out
     assert "no reference" in shown.out

@@ -1,6 +1,5 @@
-"""``target-bench runs``: what lies in a store of runs, whether it is whole, and its export."""
+"""``target-bench runs``: what lies in a store of runs, and its export."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +30,7 @@ from target_bench.core.text_tables import (
 )
 from target_bench.harness.options import RUNS
 
-HELP = "List, show, check, clean up and export stored runs."
+HELP = "List, show and export stored runs."
 
 app = group(HELP)
 
@@ -64,11 +63,8 @@ def list_(
         return
     say_wrapped(f"{counted(len(runs), 'run')} in {out}")
     for run in runs:
-        if run["state"] in ("failed", "interrupted"):
-            say_wrapped(f"{_id(run['folder'])} {run['state']}: {run['error']}", "  ")
-    damaged = sum(run["state"] in ("damaged", "unreadable") for run in runs)
-    if damaged:
-        say_wrapped(f"{damaged} damaged; target-bench runs fsck --out {out} says where")
+        if why := run["problem"] or run["error"]:
+            say_wrapped(f"{_id(run['folder'])} {run['state']}: {why}", "  ")
 
 
 _LISTED = ("id", "task", "corpus", "run", "queries", "score", "started")
@@ -131,15 +127,15 @@ def show(
         )
         return
     document = described(stored)
-    problems = document.get("problems")
-    slices = {} if problems else {name: stored.scores_by(name) for name in by or ()}
+    problem = document.get("problem")
+    slices = {} if problem else {name: stored.scores_by(name) for name in by or ()}
     if as_json:
         print_json(document | ({"by": slices_to_json(slices)} if slices else {}))
     else:
         _show(document, verbose)
         print_tables(*(slice_table(name, [(document["run"], slices)]) for name in slices))
-    if problems:
-        raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
+    if problem:
+        raise StoreError(f"{document['run']}: the run is damaged: {problem}")
 
 
 def _show(document: dict[str, Any], verbose: bool) -> None:
@@ -239,55 +235,3 @@ def export(
         return
     for path in export_trec(stored, dataset, folder):
         typer.echo(path)
-
-
-@app.command("fsck", help="Check every run folder; exit code 4 if one is damaged.")
-def fsck(
-    out: RunsIn = RUNS,
-    runs: Annotated[
-        list[str] | None, typer.Argument(metavar="[RUN]...", help="Default: all.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print damaged and unfinished runs and temporary files."""
-    from target_bench.runs.find import find, run_folders
-    from target_bench.runs.integrity import check
-
-    folders = [find(run, out) for run in runs] if runs else run_folders(out)
-    checks = [check(folder) for folder in folders]
-    count = Counter[str](checked.state for checked in checks)
-    if as_json:
-        print_json([{**each._asdict(), "folder": str(each.folder)} for each in checks])
-    else:
-        for checked in checks:
-            if checked.state == "unfinished":
-                n, done = checked.n_queries, checked.answered
-                total = "" if n is None else f" of {n}"
-                rest = "" if n is None else f", {n - done} missing"
-                say(f"{checked.folder}: unfinished, {done}{total} answered{rest}")
-            for line in (*(f"DAMAGED: {each}" for each in checked.problems), *checked.notes):
-                say(f"{checked.folder}: {line}")
-        states = ("finished", "unfinished", "damaged")
-        say(", ".join(f"{count[state]} {state}" for state in states))
-    if count["damaged"]:
-        raise StoreError(f"damaged in {out}: {count['damaged']} of {counted(len(checks), 'run')}")
-
-
-@app.command("gc", help="List runs that were never finished; --yes removes them.")
-def gc(
-    out: RunsIn = RUNS,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove the listed runs.")] = False,
-) -> None:
-    """List, and with ``--yes`` remove."""
-    from target_bench.runs.integrity import removable, remove
-
-    unfinished = removable(out)
-    for folder, state in unfinished.items():
-        n_bytes = sum(path.stat().st_size for path in folder.iterdir())
-        say(f"{folder}: {state}, {n_bytes / 1e6:.1f} MB")
-    if not unfinished:
-        say("nothing to remove")
-    elif not yes:
-        say(f"{len(unfinished)} to remove; their answers are lost. Add --yes to remove them.")
-    else:
-        say(f"removed {sum(map(remove, unfinished))} of {len(unfinished)}")

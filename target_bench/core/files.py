@@ -2,18 +2,15 @@
 
 Also where caches are kept.
 
-Seals are checksums that are taken when something is written, and checked before it is used. A file
-is known by its SHA-256, computed once per process and state of the file. A JSON document carries
-the SHA-256 of its content in a field of its own, and a line of a log its CRC-32 at its end: a line
-is short, and CRC-32 finds every error of up to 32 neighbouring bits.
+A checksum is taken when something is written, and checked before it is used. A file is known by its
+SHA-256, computed once per process and state of the file. A JSON document carries the SHA-256 of its
+content in a field of its own (its seal).
 """
 
-import errno
 import hashlib
 import json
 import os
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -26,11 +23,6 @@ CACHE_VARIABLE = "TARGET_BENCH_CACHE"
 
 FIELD = "seal"
 """The field of a document that holds the SHA-256 of the others."""
-
-LINE_FIELD = "crc32"
-"""The last field of a line, which holds the CRC-32 of what is before it, in hexadecimal."""
-
-_LINE_SEAL = b', "' + LINE_FIELD.encode() + b'": "%08x"}'
 
 
 def cache_root() -> Path:
@@ -169,34 +161,6 @@ def _is_locked_within(file: IO[bytes], seconds: float) -> bool:
         time.sleep(0.01)
 
 
-@contextmanager
-def free_lock(path: Path) -> Iterator[bool]:
-    """Hold a lock, if no other process does; whether it is free.
-
-    A file that is not there, or that lies where nothing can be written, is free.
-
-    Args:
-        path: the file that is locked; it is not made.
-    """
-    import portalocker
-
-    try:
-        file = path.open("rb+")
-    except FileNotFoundError:
-        yield True
-        return
-    except OSError as error:
-        yield error.errno == errno.EROFS
-        return
-    with file:
-        try:
-            portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
-        except portalocker.LockException:
-            yield False
-            return
-        yield True
-
-
 class DamageError(ValueError):
     """Content differs from what was written."""
 
@@ -286,28 +250,6 @@ def seal_of(value: Any) -> str:
     """
     as_read = json.loads(json.dumps(value))  # keys are text there, and sort as such
     return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
-
-
-def sealed_line(line: bytes) -> bytes:
-    """Return a JSON object in one line, with its seal as the last field.
-
-    Args:
-        line: the object, with at least one field and without a line break.
-    """
-    content = line[: -len(b"}")]
-    return content + _LINE_SEAL % zlib.crc32(content)
-
-
-def unsealed_line(line: bytes) -> bytes:
-    """Return the object of a line, as it was read without its line break, without the seal.
-
-    Raises:
-        DamageError: it is not what was written.
-    """
-    content = line[: -len(_LINE_SEAL % 0)] + b"}"
-    if sealed_line(content) != line:
-        raise DamageError("it is not what was written")
-    return content
 
 
 @dataclass(frozen=True, slots=True)

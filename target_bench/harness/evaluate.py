@@ -347,10 +347,6 @@ def _write(
     """Write the tables of values, then the scores that they belong to."""
     dataset = experiment.dataset
     warnings = [*run_warnings.about_labels(dataset, task, scored)]
-    damaged = run.damaged()
-    if damaged:
-        source = "rankings" if task.answer == "ranking" else "answers"
-        warnings.append(run_warnings.repaired(run.folder, damaged, source))
     for warning in warnings:
         experiment.observer.warning(warning)
     ids = set(scored.query_ids)

@@ -1,7 +1,6 @@
 """Warnings about the data of a run, its rankings and its files, as texts."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from target_bench.core.metric import Counts
@@ -39,15 +38,6 @@ def _unlabelled(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> str:
             so = f"only {', '.join(scored.scores)} are computed, which need none"
     how_many = f"{n:,} of {counted(n_queries, 'query')} {'has' if n == 1 else 'have'}"
     return f"{dataset.info.name} {dataset.split}: {how_many} no {what}: {so}"
-
-
-def repaired(folder: Path, damaged: Sequence[str], source: str) -> str:
-    """Return which files of scores are about to be written again from a stored source."""
-    was = "was" if len(damaged) == 1 else "were"
-    return (
-        f"{folder}: {' and '.join(damaged)} {was} damaged, and {was} written again from the stored "
-        f"{source}"
-    )
 
 
 def about_scores(label: str, counts: Counts, rankings: Iterable[Retrieval]) -> Iterator[str]:

@@ -5,7 +5,6 @@ from typing import Any
 
 from target_bench.core.errors import StoreError
 from target_bench.metrics.scores import spec_of
-from target_bench.runs.integrity import check
 from target_bench.runs.manifest import flat
 from target_bench.runs.result import Result
 from target_bench.runs.times import cold
@@ -55,7 +54,7 @@ def _line(run: Result) -> dict[str, Any]:
 
 
 _OPTIONAL = {
-    *("error", "problems", "times_left_out", "latency_ms"),
+    *("error", "problem", "times_left_out", "latency_ms"),
     *("distractors", "data_notes", "notes"),
 }
 
@@ -63,20 +62,19 @@ _OPTIONAL = {
 def described(run: Result) -> dict[str, Any]:
     """Return all of a run but its answers: part -> entry -> value; ``scores`` as stored.
 
-    ``problems`` is there if the run is damaged: what ``check`` found; ``error`` if the last work on
-    it ended with one.
+    ``problem`` is there if the run is damaged; ``error`` if the last work on it ended with one.
 
     Raises:
         StoreError: the manifest or the scores cannot be read.
     """
-    manifest, checked, times = run.manifest, check(run.folder), cold(run.manifest)
+    manifest, times = run.manifest, cold(run.manifest)
     scores = run.scores if run.is_scored else {}
     document: dict[str, Any] = {
         "run": str(run.folder),
-        "state": "damaged" if checked.problems else run.status,
+        "state": run.status,
         "started": manifest.started,
         "error": manifest.error,
-        "problems": _numbered(checked.problems),
+        "problem": run.problem,
         "asked": dict(flat(manifest.asked.to_json())),
         "identity": dict(flat(manifest.identity.content)),
         "environment": dict(flat(manifest.environment)),

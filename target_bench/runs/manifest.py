@@ -30,12 +30,8 @@ FORMAT: Literal[2] = 2
 LONGEST_ERROR = 2000
 """Characters of an error message that are recorded."""
 
-Status = Literal["running", "finished", "failed", "interrupted"]
-"""What a run recorded last.
-
-``running`` is written when work begins, ``finished`` with the scores, ``failed`` when an error ends
-the run, ``interrupted`` when the user does (Ctrl-C). A killed process leaves ``running``.
-"""
+Status = Literal["running", "finished"]
+"""What a run recorded last: ``running`` when work begins, ``finished`` with the scores."""
 
 Count = Annotated[int, Field(strict=True, ge=0)]
 Number = Annotated[float, Field(strict=True)]
@@ -191,8 +187,8 @@ class Manifest(Entries):
         identity: all that can change the result.
         asked: the words of the command.
         status: what was recorded last; None before any work.
-        error: the error that ended the last work on the run, its type first; credentials are
-            masked. None after work that did not fail.
+        error: what ended the last work on the run (also ``KeyboardInterrupt``), its type first;
+            credentials are masked. None after work that did not fail.
         queries: how many queries were asked.
         corpus_tables: how many tables the corpus had, distractors among them.
         environment: interpreter, host, packages, accelerators and commit of the first work.
@@ -211,6 +207,7 @@ class Manifest(Entries):
         notes: what the retriever has to say about its work.
         tables: SHA-256 of the Parquet files, by name.
         values: SHA-256 of the columns that they were made of, by name.
+        logs: SHA-256 of the files of lines, by name, of a finished run.
     """
 
     format: Literal[2] = FORMAT
@@ -236,6 +233,7 @@ class Manifest(Entries):
     notes: tuple[str, ...] = ()
     tables: dict[str, str] = {}
     values: dict[str, str] = {}
+    logs: dict[str, str] = {}
 
     def to_json(self) -> dict[str, Any]:
         """Return the document without its seal; an entry of ours that says nothing is left out."""

@@ -67,7 +67,7 @@ def newest_runs(
         systems, left_out = _beside(newest, scored, shared)
         if {run.label for run in systems}.issuperset(names):
             if len(scored) < len(finished):
-                left_out["that cannot be read (runs fsck)"] = len(finished) - len(scored)
+                left_out["that cannot be read (runs list)"] = len(finished) - len(scored)
             first = min(systems, key=_merit_as_baseline)
             systems.sort(key=lambda run: run is not first)
             return [run.folder for run in systems], _sentence(left_out, root)

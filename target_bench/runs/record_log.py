@@ -1,13 +1,15 @@
 """The append-only files of a run: one line per query, and what a killed process leaves of them.
 
-Every line ends with a seal of its own (``core.files``), so that a damaged character is found
-wherever it is. ``RANKINGS``, ``ANSWERS`` and ``JUDGEMENTS`` are the three kinds of lines.
+``RANKINGS``, ``ANSWERS`` and ``JUDGEMENTS`` are the three kinds of lines. The manifest of a
+finished run has the SHA-256 of each file, which is checked when the file is read.
 """
 
 import errno
+import hashlib
 import json
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
@@ -20,12 +22,9 @@ from pydantic_core import from_json
 from target_bench.core.contract import generation_fault
 from target_bench.core.errors import StoreError
 from target_bench.core.files import (
-    DamageError,
     atomic_write,
     parse_json,
-    sealed_line,
     sync_one,
-    unsealed_line,
 )
 from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, TableId
 
@@ -120,60 +119,62 @@ class LogFile(Generic[T]):
         """
         write_file(folder / self.file, b"".join(encoded_line(self.line(v)) for v in values))
 
-    def read(self, folder: Path) -> dict[str, T]:
-        """Query id -> its last value; empty without the file.
+    def read(self, folder: Path, sha256: str | None = None) -> dict[str, T]:
+        """Return query id -> its last value; nothing without the file.
+
+        Args:
+            folder: the run folder.
+            sha256: of the file, where the run is finished.
+
+        Raises:
+            StoreError: the file is damaged, or cannot be read.
+        """
+        return {self.query_id(value): value for value in self.lines(folder, sha256)}
+
+    def lines(self, folder: Path, sha256: str | None = None) -> Iterator[T]:
+        """Yield the value of every line; arguments and errors as for ``read``.
 
         A last line without its end is what another process is writing, or was when it was killed:
         it is left out, and left alone.
-
-        Raises:
-            StoreError: another line is not what was appended.
         """
-        values = {}
-        for value in self.lines(folder):
-            if isinstance(value, StoreError):
-                raise value
-            values[self.query_id(value)] = value
-        return values
-
-    def lines(self, folder: Path) -> Iterator[T | StoreError]:
-        """Yield the value of every line, as ``read`` does, with an error for each damaged one.
-
-        Raises:
-            StoreError: the file cannot be read at all.
-        """
-        path = folder / self.file
-        for number, line in enumerate(_whole_lines(path), start=1):
+        for number, line in enumerate(self._whole_lines(folder, sha256), start=1):
             try:
-                yield self.parse(_parsed(unsealed_line(line)))
+                yield self.parse(_parsed(line))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                yield _damaged(path, number, error)
+                raise StoreError(
+                    f"{folder / self.file}, line {number}: damaged ({error}); remove the line and "
+                    "run the same command again"
+                ) from error
 
-    def check_seals(self, folder: Path) -> None:
-        """See that no line is damaged, by their seals alone: nothing is parsed.
+    def check(self, folder: Path, sha256: str | None) -> None:
+        """Check that a file is not damaged: by its SHA-256, else by reading all lines."""
+        if sha256 is not None:
+            self._whole_lines(folder, sha256)
+        else:
+            deque(self.lines(folder), maxlen=0)
 
-        Raises:
-            StoreError: one is, or the file cannot be read.
-        """
+    def _whole_lines(self, folder: Path, sha256: str | None) -> list[bytes]:
         path = folder / self.file
-        for number, line in enumerate(_whole_lines(path), start=1):
-            try:
-                unsealed_line(line)
-            except DamageError as error:
-                raise _damaged(path, number, error) from error
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError as error:
+            if sha256 is None:
+                return []
+            raise StoreError(f"{path}: missing; run the same command again") from error
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+        if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+            raise StoreError(
+                f"{path}: damaged (not what was written when the run finished); remove it "
+                "and run the same command again"
+            )
+        return content.split(b"\n")[:-1]  # the last one is torn, or nothing
 
 
 def encoded_line(text: str) -> bytes:
-    """Return the JSON object as a line of a file, with its seal and its end."""
+    """Return the JSON object as a line of a file, with its end."""
     # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
-    return sealed_line(text.encode("utf-8", "backslashreplace")) + b"\n"
-
-
-def is_torn(path: Path) -> bool:
-    """Return whether the last line of a file lacks its end."""
-    with suppress(OSError):
-        return path.read_bytes()[-1:] not in (b"", b"\n")
-    return False
+    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 @contextmanager
@@ -203,27 +204,11 @@ def write_file(path: Path, content: bytes | Iterable[bytes], option: str = "--ou
         atomic_write(path, content)
 
 
-def _whole_lines(path: Path) -> list[bytes]:
-    try:
-        return path.read_bytes().split(b"\n")[:-1]  # the last one is torn, or nothing
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
-
-
 def _parsed(line: bytes) -> Any:
     try:
         return from_json(line)  # in half the time of json.loads
     except ValueError:  # lone surrogates, which it does not read
         return parse_json(line)
-
-
-def _damaged(path: Path, number: int, error: Exception) -> StoreError:
-    advice = "remove the line to have the query answered again"
-    if path.name == JUDGEMENTS.file:
-        advice = f"target-bench score {path.parent} judges the answer again"
-    return StoreError(f"{path}, line {number}: damaged ({error}); {advice}")
 
 
 def _cut_torn_line(path: Path) -> None:

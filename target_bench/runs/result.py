@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from target_bench.core.errors import (
     StoreError,
     did_you_mean,
 )
-from target_bench.core.files import free_lock
 from target_bench.core.identity import is_bound, is_no_context, reads_gold
 from target_bench.core.metric import (
     CORRECTED,
@@ -53,7 +52,7 @@ from target_bench.metrics.scores import (
 )
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import Command, Identity, Manifest, key_of, read_manifest
-from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, LOGS, RANKINGS, Answered
+from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, LOGS, RANKINGS, Answered, LogFile
 from target_bench.runs.score_files import StoredScores, check_tables, read_scores, read_table
 from target_bench.runs.slicing import (
     SLICE_PREFIX,
@@ -70,15 +69,13 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-RunStatus = Literal[
-    "finished", "running", "unfinished", "failed", "interrupted", "damaged", "unreadable"
-]
+T = TypeVar("T")
+
+RunStatus = Literal["finished", "unfinished", "damaged"]
 """How a stored run stands.
 
-``finished``: it has scores. ``running``: a process works on it. ``unfinished``: none does, and the
-same command goes on with it. ``failed``, ``interrupted``: an error or the user (Ctrl-C) ended the
-last work on it; the same command goes on with it. ``damaged``: a file is not what was written.
-``unreadable``: its manifest or its scores cannot be read.
+``finished``: it has scores. ``unfinished``: the same command goes on with it; ``Result.error`` says
+what ended the last work on it. ``damaged``: a file is not what was written, or cannot be read.
 """
 
 CONTESTED = f"{SLICE_PREFIX}contested"
@@ -523,20 +520,23 @@ class Result:
     @cached_property
     def rankings(self) -> Mapping[str, Retrieval]:
         """Query id -> what was retrieved, by the run that answers are built on."""
-        return RANKINGS.read(self.retrieval.folder)
+        return self.retrieval._logged(RANKINGS)
 
     @cached_property
     def answers(self) -> Mapping[str, Answered]:
         """Query id -> what was answered; empty for a run of rankings."""
-        return ANSWERS.read(self.folder)
+        return self._logged(ANSWERS)
 
     @cached_property
     def judgements(self) -> Mapping[str, Mapping[str, Any]]:
         """Query id -> how its answer was judged; empty where nothing was."""
         return {
             query_id: {"query_id": query_id, **judged.record, "fingerprint": judged.fingerprint}
-            for query_id, judged in JUDGEMENTS.read(self.folder).items()
+            for query_id, judged in self._logged(JUDGEMENTS).items()
         }
+
+    def _logged(self, records: LogFile[T]) -> dict[str, T]:
+        return records.read(self.folder, self.manifest.logs.get(records.file))
 
     @cached_property
     def errors(self) -> Mapping[str, str]:
@@ -625,21 +625,11 @@ class Result:
     @cached_property
     def status(self) -> RunStatus:
         """How it stands; every byte of its files is read for this, once."""
-        try:
-            recorded = self.manifest.status
-            if self.is_scored:
-                self._scored  # noqa: B018 (whether it can be read)
-        except StoreError:
-            begun = (self.folder / "manifest.json").exists()
-            return "unreadable" if begun else "unfinished"
         if self.problem is not None:
             return "damaged"
-        if recorded == "running":
-            with free_lock(self.folder / "lock") as free:
-                return "unfinished" if free else "running"
-        if recorded in ("failed", "interrupted"):
-            return recorded
-        return "finished" if self.is_scored else "unfinished"
+        begun = (self.folder / "manifest.json").exists()
+        works = not begun or self.manifest.status == "running"
+        return "finished" if self.is_scored and not works else "unfinished"
 
     @property
     def error(self) -> str | None:
@@ -648,12 +638,7 @@ class Result:
 
     @cached_property
     def problem(self) -> str | None:
-        """The first damage that its name and its seals show, or None.
-
-        Every byte is read but no line is parsed, so it takes a fraction of the time of
-        ``target-bench runs fsck``, which looks for missing lines and for scores of other answers
-        as well.
-        """
+        """The first damage that its name and its checksums show, or None."""
         if not (self.folder / "manifest.json").exists():
             return None
         try:
@@ -664,7 +649,7 @@ class Result:
                 self._scored  # noqa: B018 (whether it can be read)
                 check_tables(self.folder, self.manifest.tables)
             for records in LOGS:
-                records.check_seals(self.folder)
+                records.check(self.folder, self.manifest.logs.get(records.file))
         except StoreError as error:
             return str(error)
         return None
@@ -906,8 +891,8 @@ def read_runs(root: str | Path = "runs") -> Results:
 def list_runs(root: str | Path = "runs") -> list[Result]:
     """Return all runs of a folder by task, corpus and name, those with unreadable manifests first.
 
-    A run that cannot be read is listed too: its ``status`` is ``unreadable``, and its ``problem``
-    says why.
+    A run that cannot be read is listed too: its ``status`` is ``damaged``, and its ``problem`` says
+    why.
 
     Args:
         root: the folder of all runs.

@@ -1,8 +1,8 @@
 """One run on disk: ``manifest.json``, ``retrieval.jsonl``, ``scores.json`` and tables of values.
 
 Retrievals are appended one line per query and found again by query id; the other files are replaced
-as a whole, so a reader sees the old or the new content and never half of one. All of it is sealed
-(``core.files``): manifest, scores and every line by itself, the tables of values in the manifest.
+as a whole, so a reader sees the old or the new content and never half of one. Manifest and scores
+carry a checksum; those of the other files of a finished run are in the manifest.
 """
 
 import hashlib
@@ -13,16 +13,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from target_bench.core.errors import StoreError
 from target_bench.core.files import (
     DamageError,
     check_file,
+    digest,
     exclusive_lock,
-    parse_json,
     sealed,
-    unsealed,
 )
 from target_bench.runs.manifest import (
     Command,
@@ -32,8 +31,10 @@ from target_bench.runs.manifest import (
     read_manifest,
     run_key,
 )
-from target_bench.runs.record_log import refused, write_file
+from target_bench.runs.record_log import LOGS, LogFile, refused, write_file
 from target_bench.runs.score_files import encoded_table, hash_of_columns
+
+T = TypeVar("T")
 
 _SILENT_SECONDS = 0.5
 """A process that reads a finished run holds its lock for moments: no message for a shorter wait."""
@@ -102,7 +103,7 @@ class Run:
             tell(f"{self.folder} cannot be locked ({error}); let one process at a time run there")
 
         with ExitStack() as stack:
-            # A folder that ``runs gc`` has removed meanwhile is made again.
+            # A folder that was removed meanwhile is made again.
             lock = exclusive_lock(self.folder / "lock", waits, unlocked, _SILENT_SECONDS)
             try:
                 file = stack.enter_context(lock)
@@ -126,9 +127,8 @@ class Run:
         """Record what ended the work; where nothing can be written, the error alone says it."""
         if self._manifest is None or self._manifest.status == "finished":
             return
-        status = "failed" if isinstance(error, Exception) else "interrupted"
         with suppress(StoreError):
-            self.write_manifest(status=status, error=described_error(error))
+            self.write_manifest(error=described_error(error))
 
     def begin(self, command: Command, queries: int, tables: int | None = None) -> None:
         """Record what is run, if nothing is recorded yet.
@@ -156,7 +156,7 @@ class Run:
 
     def work_begins(self, **entries: Any) -> None:
         """Record that a stage works on the run, and entries of the manifest."""
-        self.write_manifest(status="running", error=None, **entries)
+        self.write_manifest(status="running", error=None, logs={}, **entries)
 
     def scored(self, command: Command) -> None:
         """Record what a command that has scored the run calls it and scores it by.
@@ -169,7 +169,18 @@ class Run:
 
     def finish(self, **entries: Any) -> None:
         """Record that the scores are those of all answers, and entries of the manifest."""
-        self.write_manifest(status="finished", error=None, **entries)
+        paths = (self.folder / records.file for records in LOGS)
+        with refused("be read", self.folder):
+            logs = {path.name: digest(path) for path in paths if path.exists()}
+        self.write_manifest(status="finished", error=None, logs=logs, **entries)
+
+    def read(self, records: LogFile[T]) -> dict[str, T]:
+        """Return query id -> value of a log, checked where the run is finished.
+
+        A log that was removed is read as an empty one, so that its queries are asked again.
+        """
+        is_there = (self.folder / records.file).exists()
+        return records.read(self.folder, self.manifest.logs.get(records.file) if is_there else None)
 
     def write_manifest(self, **entries: Any) -> None:
         """Replace entries of the manifest, by the names of its fields, and write it."""
@@ -178,22 +189,6 @@ class Run:
     def _write(self, manifest: Manifest) -> None:
         self._replace("manifest.json", manifest.to_json())
         self._manifest = manifest
-
-    def damaged(self) -> list[str]:
-        """Return the files of scores and values that are there and are not what was written."""
-        names = []
-        with suppress(FileNotFoundError):
-            try:
-                unsealed(parse_json((self.folder / "scores.json").read_bytes()))
-            except ValueError:
-                names.append("scores.json")
-        for name, sha256 in self.manifest.tables.items():
-            with suppress(FileNotFoundError):
-                try:
-                    check_file(self.folder / Path(name).name, sha256)
-                except DamageError:
-                    names.append(name)
-        return names
 
     def write_scores(
         self, scores: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]] | None = None

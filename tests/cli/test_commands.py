@@ -14,7 +14,7 @@ from tests.cli.inside import Inside
 
 TOP = ("run", "score", "generate", "sweep", "compare", "gate", "report", "plot")
 GROUPS = {
-    "runs": "list show fsck gc export",
+    "runs": "list show export",
     "leaderboard": "build submit verify",
     "data": "pull",
     "tables": "compare",

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from target_bench.data.load import load, of_task
 from tests.builders import json_lines, rewrite
 from tests.cli.inside import Inside
@@ -90,27 +88,6 @@ def test_export_of_scores_that_are_older_than_the_rankings(inside: Inside) -> No
     folder = Path(_result(inside.good(*RUN))["folder"])
     rewrite(folder / "scores.json", lambda scores: scores["counts"].update(failed=1))
     assert "not finished; run the same command again" in inside.bad(4, "runs", "export", folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new"),
-    [
-        ("retrieval.jsonl", b'"crc32"', b'"crx32"'),
-        ("scores.json", b'"seal"', b'"seel"'),
-        ("manifest.json", b'"seal"', b'"seel"'),
-    ],
-)
-def test_a_missing_seal_is_damage(inside: Inside, name: str, old: bytes, new: bytes) -> None:
-    """In a run that was sealed from its first line on; fsck, report and compare find it."""
-    folder = Path(_result(inside.good(*RUN))["folder"])
-    path = folder / name
-    path.write_bytes(path.read_bytes().replace(old, new, 1))
-    for command in (("runs", "fsck"), ("report", folder, "-o", "r.html")):
-        done = inside(*command)
-        assert done.code != 0
-        assert "it is not what was written" in " ".join((done.out + done.err).split())
-    (listed,) = json.loads(inside("runs", "list", "--json").out)
-    assert listed["state"] in ("damaged", "unreadable")
 
 
 def test_a_misspelled_run_is_told_as_one(inside: Inside) -> None:

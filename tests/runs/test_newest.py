@@ -101,7 +101,7 @@ def test_a_run_that_cannot_be_read_is_left_out(tmp_path: Path, file: str) -> Non
     (damaged / file).write_text("{", encoding="utf-8")
     folders, left_out = newest_runs(tmp_path)
     assert folders == [whole]
-    assert "Left out: 1 run that cannot be read (runs fsck)." in str(left_out)
+    assert "Left out: 1 run that cannot be read (runs list)." in str(left_out)
 
 
 def test_a_folder_without_a_finished_run(tmp_path: Path) -> None:

@@ -2,10 +2,9 @@
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import portalocker
 import pytest
 
 from target_bench import TARGET, StoreError, evaluate, list_runs, read_run
@@ -13,7 +12,7 @@ from target_bench.core.errors import PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.runs.result import Result, Results
 from target_bench.runs.times import cold
-from tests.builders import Recorder, only, rewrite, same_scores
+from tests.builders import Record, Recorder, only, rewrite, same_scores
 from tests.runs.stored import Runs, copied
 
 
@@ -101,29 +100,29 @@ def test_every_run_is_listed(runs: Runs) -> None:
     assert len(listed) == len(list(runs.root.iterdir()))
     assert next(iter(listed)) == runs.tfidf  # what cannot be read comes first
     assert listed[runs.bm25].status == "unfinished"
-    assert listed[runs.tfidf].status == listed[runs.mixed].status == "unreadable"
+    assert listed[runs.tfidf].status == listed[runs.mixed].status == "damaged"
     assert "manifest.json: cannot be read" in str(listed[runs.tfidf].problem)
     assert listed[runs.answers].status == "damaged"
-    assert "line 1: damaged" in str(listed[runs.answers].problem)
+    assert "generations.jsonl: damaged" in str(listed[runs.answers].problem)
     assert listed[runs.other].status == "finished"
     with pytest.raises(StoreError, match="there is no such folder"):
         list_runs(runs.root / "none")
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "recorded"),
+    ("error", "recorded"),
     [
-        (RuntimeError("sk-abcdefghijklmnop"), "failed", "PluginError: retriever .*: \\*\\*\\*"),
-        (KeyboardInterrupt(), "interrupted", "KeyboardInterrupt"),
+        (RuntimeError("sk-abcdefghijklmnop"), "PluginError: retriever .*: \\*\\*\\*"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
     ],
 )
 def test_what_ended_a_run_is_recorded_until_it_goes_on(
-    tmp_path: Path, error: BaseException, status: str, recorded: str
+    tmp_path: Path, error: BaseException, recorded: str
 ) -> None:
     with pytest.raises((KeyboardInterrupt, PluginError)):
         _run(tmp_path, error)
     (run,) = list_runs(tmp_path)
-    assert run.status == status
+    assert run.status == "unfinished"
     assert re.match(recorded, str(run.error))
     assert len(run.rankings) < 20
     whole = _run(tmp_path)
@@ -144,13 +143,60 @@ def test_a_metric_that_raises_leaves_a_finished_run_as_it_is(runs: Runs) -> None
     assert (run.status, run.error) == ("finished", None)
 
 
-def test_running_is_what_a_process_works_on(runs: Runs) -> None:
-    """Where none does, as after it was killed, the run is unfinished."""
-    rewrite(runs.bm25 / "manifest.json", lambda manifest: manifest.update(status="running"))
-    assert read_run(runs.bm25).status == "unfinished"
-    with (runs.bm25 / "lock").open("rb+") as file:
-        portalocker.lock(file, portalocker.LOCK_EX)
-        assert read_run(runs.bm25).status == "running"
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("manifest.json", lambda text: text[:-40], "cannot be read"),
+        ("manifest.json", lambda text: text.replace('"mini"', '"maxi"'), "not what was written"),
+        ("manifest.json", lambda text: text.replace('"seal"', '"seel"'), "not what was written"),
+        (
+            "retrieval.jsonl",
+            lambda text: text.replace("\n", "\n{\n", 1),
+            "retrieval.jsonl: damaged",
+        ),
+        ("retrieval.jsonl", lambda text: text.split("\n", 1)[1], "retrieval.jsonl: damaged"),
+        ("scores.json", lambda text: text[:-40], "scores.json: cannot be read"),
+        (
+            "scores.json",
+            lambda text: re.sub(r'"value": [\d.]+', '"value": 0.9', text, count=1),
+            r"scores.json: cannot be read \(it is not what was written\); remove it and run",
+        ),
+        ("per_query.parquet", lambda _: "x", "per_query.parquet: damaged, or not of these scores"),
+        ("statistics.parquet", lambda _: "x", "statistics.parquet: damaged, or not of these"),
+    ],
+)
+def test_a_damaged_or_edited_file_is_named_with_the_remedy(
+    runs: Runs, name: str, change: Callable[[str], str], message: str
+) -> None:
+    path = runs.bm25 / name
+    path.write_text(change(path.read_text("utf-8", errors="replace")), encoding="utf-8")
+    run = Result(runs.bm25)
+    assert run.status == "damaged"
+    assert re.search(message, str(run.problem)), run.problem
+
+
+def test_an_edited_score_with_a_new_checksum_is_found_when_it_is_compared(runs: Runs) -> None:
+    def change(scored: Record) -> None:
+        scored["scores"]["recall@1"]["value"] = 0.89
+
+    rewrite(runs.bm25 / "scores.json", change)
+    with pytest.raises(StoreError, match=r"recall@1 is 0.89.* in scores.json, but .* gives 0.80"):
+        read_run(runs.bm25).measured("recall@1")
+
+
+def test_a_damaged_log_is_removed_and_made_again(runs: Runs) -> None:
+    """The command that finds it names the remedy, and the remedy gives the same run."""
+    path = runs.bm25 / "retrieval.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"medal", b"metal", 1))
+    again = {"task": "retrieval", "top_k": [1, 10], "out": runs.root}
+    with pytest.raises(
+        StoreError, match=r"retrieval\.jsonl: damaged .*; remove it and run the same"
+    ):
+        evaluate("bm25", "mini", **again)
+    path.unlink()
+    (run,) = evaluate("bm25", "mini", **again)
+    assert (run.reused, path.read_bytes() == whole, run.status) == (False, True, "finished")
 
 
 def test_results_are_joined_each_run_once(runs: Runs) -> None:

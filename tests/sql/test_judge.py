@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core.files import unsealed_line
 from target_bench.core.schema import Executed, Judgement
 from target_bench.metrics.sql import JudgedQuery, Rule, Verdict
 from target_bench.runs.record_log import JUDGEMENTS, encoded_line
@@ -275,6 +274,6 @@ def test_a_record_comes_back_exactly(answer: JudgedAnswer, fingerprint: str) -> 
     judgement = Judgement(answer.query_id, fingerprint, answer.to_json())
     line = encoded_line(JUDGEMENTS.line(judgement))
     assert line.count(b"\n") == 1
-    back = JUDGEMENTS.parse(json.loads(unsealed_line(line.removesuffix(b"\n"))))
+    back = JUDGEMENTS.parse(json.loads(line))
     assert back == judgement
     assert repr(JudgedAnswer.from_json(back.query_id, back.record)) == repr(answer)  # NaN too

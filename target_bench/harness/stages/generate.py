@@ -150,7 +150,7 @@ class GenerateStage(Stage):
 
     def run(self) -> tuple[dict[str, Answered], bool]:
         """Return the answers to all queries, and whether all of them were there already."""
-        stored = ANSWERS.read(self.store.folder)
+        stored = self.store.read(ANSWERS)
         done = {
             query.id: stored[query.id]
             for query in self.dataset.queries

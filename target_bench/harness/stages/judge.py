@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Any
 
 from target_bench.core.contract import ask_if_paid
-from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Dataset, Generation, Judgement, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.load import of_task
@@ -43,18 +43,12 @@ def judge_stage(
     if judge is None or not dataset.queries:
         return {}, True
     generations = {query_id: answer.generation for query_id, answer in answers.items()}
-    lines = list(JUDGEMENTS.lines(store.folder))
-    stored = [line for line in lines if not isinstance(line, StoreError)]
-    known = {judgement.query_id: judgement for judgement in stored}
+    known = store.read(JUDGEMENTS)
     todo = judge.unjudged(dataset, generations, retrievals, known)
-    if n := len(lines) - len(stored):
-        observer.warning(
-            f"{store.folder / JUDGEMENTS.file}: {n} damaged {'line' if n == 1 else 'lines'}; their "
-            "queries are judged again"
-        )
     ask_if_paid(task, experiment.confirm, lambda: of_judge(task, label, len(todo)))
     new: dict[str, Judgement] = {}
     if todo:
+        store.work_begins()
         observer.stage(f"{label}: judge", total=len(todo))
         start = time.perf_counter()
         judging = judge.judged(todo, dataset, generations, retrievals)
@@ -70,7 +64,8 @@ def judge_stage(
             store.write_manifest(seconds={**seconds, "judge": took})
     both = {**known, **new}
     judgements = {query.id: both[query.id] for query in dataset.queries}
-    if new or list(known) != list(judgements) or len(lines) != len(judgements):
+    if new or list(known) != list(judgements):
+        store.work_begins()
         # in order, without what was replaced
         JUDGEMENTS.write(store.folder, judgements.values())
     return judgements, not todo

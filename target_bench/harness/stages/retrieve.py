@@ -166,7 +166,7 @@ class RetrieveStage(Stage):
 
     def _retrievals(self) -> tuple[dict[str, Retrieval], bool]:
         manifest, spec, dataset = self.store.manifest, self.spec, self.dataset
-        done = RANKINGS.read(self.store.folder)
+        done = self.store.read(RANKINGS)
         again = self.options.on_error == "stop" or self.options.retry_failed
         if again and spec.rank is None:
             done = {query_id: r for query_id, r in done.items() if r.error is None}

@@ -204,8 +204,7 @@ def _of_retriever(experiment: Experiment, n_recorded: int) -> Estimate | None:
 
 def _of_judge(experiment: Experiment, plan: AnswerPlan, answered: Path | None) -> Estimate | None:
     """Return the answers without a judgement, if judging them may cost money."""
-    lines = JUDGEMENTS.lines(answered) if answered else []
-    judged = {line.query_id for line in lines if not isinstance(line, StoreError)}
+    judged = JUDGEMENTS.read(answered) if answered else {}
     queries = scorable(plan.task, experiment.dataset).queries
     n_left = sum(query.id not in judged for query in queries)
     return consent.of_judge(plan.task, plan.generator.label, n_left)

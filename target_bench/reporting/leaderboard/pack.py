@@ -39,7 +39,6 @@ from target_bench.reporting.leaderboard.submission import (
     predictions_file,
     write,
 )
-from target_bench.runs.integrity import check
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.times import cold
 
@@ -150,11 +149,8 @@ def scrubbed(value: Any) -> Any:
 def _check(run: Result, is_basis: bool) -> None:
     """See that a run is whole, that others can check it, and that it is a result of a system."""
     command, identity, folder = run.asked, run.identity, run.folder
-    if damage := check(folder).problems:
-        raise StoreError(
-            f"{folder}: damaged, so it is not packed: {damage[0]}. See target-bench runs fsck "
-            f"{folder}"
-        )
+    if run.problem is not None:
+        raise StoreError(f"{folder}: damaged, so it is not packed: {run.problem}")
     registered = run.task in registry.names("task")
     judge = make_task(run.task).judge if registered else None
     for fault, message in (

@@ -190,7 +190,7 @@ def _opened(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportRun
             for query in dataset.queries
         }
     else:
-        tables = _ranked(rankings.folder, dataset, depth)
+        tables = _ranked(rankings, dataset, depth)
         _check_complete(rankings.folder / RANKINGS.file, ids, tables)
     values = aligned(ids, [(rankings.query_ids, rankings.per_query)]) if rankings.scores else {}
     if rankings is not stored:
@@ -209,13 +209,11 @@ def _opened(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportRun
     return ReportRun(stored, label, task, tables, values)
 
 
-def _ranked(folder: Path, dataset: Dataset, depth: int) -> dict[str, ShownTables]:
+def _ranked(rankings: Result, dataset: Dataset, depth: int) -> dict[str, ShownTables]:
     """Read rankings line by line, and keep no more of each than is shown."""
     gold = {query.id: query.gold for query in dataset.queries}
     shown = {}
-    for ranking in RANKINGS.lines(folder):
-        if isinstance(ranking, StoreError):
-            raise ranking
+    for ranking in RANKINGS.lines(rankings.folder, rankings.manifest.logs.get(RANKINGS.file)):
         if ranking.query_id in gold:
             own = (gold[ranking.query_id], ranking.tables, ranking.scores, ranking.error)
             shown[ranking.query_id] = shown_tables(*own, depth)

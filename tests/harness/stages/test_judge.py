@@ -8,17 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from target_bench import read_run
+from target_bench import StoreError, read_run
 from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
 from target_bench.data.load import load, of_task
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.stages.judge import judge_answers
 from target_bench.harness.target import TARGET
-from target_bench.runs.integrity import check
 from target_bench.runs.result import Result
 from target_bench.tasks.text_to_sql import TextToSQL
-from tests.builders import Recorder, json_lines, only
-from tests.harness.stages.judged import QUERIES, SPREAD, N, judged, parts, refuse
+from tests.builders import Record, Recorder, json_lines, only, rewrite
+from tests.harness.stages.judged import SPREAD, N, judged, parts, refuse
+
+
+def _unfinished(folder: Path) -> None:
+    """As a killed process leaves the manifest."""
+
+    def change(manifest: Record) -> None:
+        manifest.update(status="running")
+        manifest.pop("logs", None)
+
+    rewrite(folder / "manifest.json", change)
 
 
 def _cut(folder: Path, n: int) -> None:
@@ -26,6 +35,7 @@ def _cut(folder: Path, n: int) -> None:
     path = folder / "judgements.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:n]))
     (folder / "scores.json").unlink()
+    _unfinished(folder)
 
 
 @pytest.mark.parametrize("generator", ["gold", "extractive"])
@@ -110,28 +120,22 @@ def test_a_database_of_another_content_is_another_database(
     assert [query for query in unjudged if query.database_id == name] == queries
 
 
-def test_damaged_and_missing_lines_are_named_and_judged_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [-2, None])
+def test_damaged_judgements_are_refused_and_made_again_without_the_file(
+    tmp_path: Path, end: int | None
+) -> None:
+    """A changed verdict, or lines that are not there."""
     first = judged(tmp_path, "extractive")
     before = parts(first.folder)
     path = first.folder / "judgements.jsonl"
     whole = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([whole[0].replace(b"verdict", b"verdikt"), *whole[1:-2]]))
-    state = check(first.folder)
-    assert (state.state, state.problems[0]) == ("damaged", read_run(first.folder).problem)
-    assert f"{path}, line 1: damaged" in state.problems[0]
-    assert f"target-bench score {first.folder} judges the answer again" in state.problems[0]
+    path.write_bytes(b"".join([whole[0].replace(b"verdict", b"verdikt"), *whole[1:end]]))
+    with pytest.raises(StoreError, match=r"judgements\.jsonl: damaged .*; remove it and run"):
+        judged(tmp_path, "extractive")
+    path.unlink()
     observer = Recorder()
     judged(tmp_path, "extractive", observer)
-    assert observer.steps == 3
-    assert observer.warnings == [f"{path}: 1 damaged line; their queries are judged again"]
-    assert parts(first.folder) == before
-    path.write_bytes(b"".join(whole[:-2]))
-    (problem,) = check(first.folder).problems
-    assert f"2 of {N} answers have no line, the first is that to {QUERIES[-2].id!r}" in problem
-    path.write_bytes(b"".join(whole) + b'{"query_id"')
-    state = check(first.folder)
-    assert state.state == "finished"
-    assert any("judgements.jsonl: the last line is incomplete" in note for note in state.notes)
+    assert (observer.steps, parts(first.folder) == before) == (N, True)
 
 
 SCRIPT = """
