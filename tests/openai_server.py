@@ -60,7 +60,11 @@ class Reply:
 
 
 def answer(
-    text: str | None, finish_reason: str = "stop", refusal: str | None = None, **reply: Any
+    text: str | None,
+    finish_reason: str = "stop",
+    refusal: str | None = None,
+    model: str = "m",
+    **reply: Any,
 ) -> Reply:
     """An answer of a chat model."""
     message = {"role": "assistant", "content": text, "refusal": refusal}
@@ -70,7 +74,7 @@ def answer(
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1,
-        "model": "m",
+        "model": model,
         "choices": [choice],
         "usage": {"prompt_tokens": 10, "completion_tokens": tokens, "total_tokens": 10 + tokens},
     }
@@ -251,7 +255,7 @@ class OpenAIServer:
             text = "a brief answer" if self.brief else f"answer to {request.content}"
             if asked.get("type") == "json_schema":
                 text = json.dumps({"answer": text})
-            return answer(text, delay=self.delay)
+            return answer(text, model=str(request.body.get("model")), delay=self.delay)
         if request.path == "/v1/embeddings":
             return Reply(embeddings(request.body), delay=self.delay)
         if request.path == "/v1/models":

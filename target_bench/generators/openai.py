@@ -18,7 +18,16 @@ from target_bench.models.remote.openai_client import ModelServer
 from target_bench.models.remote.remote_generator import Ask, RemoteGenerator, with_text
 
 _OWN = ("model", "messages", "temperature", "max_tokens", "seed", "response_format", "stream", "n")
-_CHANGES_NO_ANSWER = ("api_key_env", "timeout", "concurrency", "max_retries", "prices", "cache")
+_CHANGES_NO_ANSWER = (
+    "api_key_env",
+    "timeout",
+    "total_timeout",
+    "max_reply_bytes",
+    "concurrency",
+    "max_retries",
+    "prices",
+    "cache",
+)
 _FENCE = re.compile(r"\A\s*```[A-Za-z]*\s*\n(?P<inner>.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 
@@ -43,6 +52,8 @@ class OpenAI(RemoteGenerator):
         max_tokens: of an answer; None to leave it to the server.
         seed: of the server's draws, where it has such; None to leave it out.
         timeout: seconds to wait for a connection, or for more of an answer.
+        total_timeout: seconds for a whole reply; raise it for a slow model on this machine.
+        max_reply_bytes: a longer reply is not read.
         concurrency: how many requests are under way at most.
         max_retries: how often a request is sent again at most, after a rate limit (as its
             ``Retry-After`` says), a timeout, a lost connection or an error of the server.
@@ -62,6 +73,8 @@ class OpenAI(RemoteGenerator):
     max_tokens: int | None = 512
     seed: int | None = 0
     timeout: float = 60.0
+    total_timeout: float = 600.0
+    max_reply_bytes: int = 16_000_000
     concurrency: int = 32
     max_retries: int = 8
     prices: Mapping[str, float] | None = None
@@ -134,7 +147,10 @@ class OpenAI(RemoteGenerator):
     ) -> Iterator[Generation]:
         """Yield the answers as they come, in any order; see ``Generator.generate_many``."""
         self._read_as_text.clear()
+        self._server.other_models.clear()
         yield from super().generate_many(requests, observer)
+        for note in self._server.notes_on_models():
+            observer.warning(note)
         if self._read_as_text:
             observer.warning(
                 f"{len(self._read_as_text)} answers were not the JSON that was asked for; they "

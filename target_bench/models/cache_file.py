@@ -1,7 +1,9 @@
 """An SQLite file of what was recorded once, for several threads and processes."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from math import inf
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar
@@ -9,6 +11,7 @@ from typing import TypeVar
 import portalocker
 
 from target_bench.core.errors import StoreError, reason
+from target_bench.core.files import exclusive_lock
 
 T = TypeVar("T")
 
@@ -64,6 +67,35 @@ class CacheFile:
         lock = self._path.with_name(f"{self._path.name}.lock")
         with portalocker.Lock(lock, timeout=BUSY, check_interval=0.01):
             return connected(self._path, self._version, self._tables)
+
+
+@contextmanager
+def claimed(path: Path, holds: str) -> Iterator[None]:
+    """Hold a claim, which threads and processes have one after the other.
+
+    The file is there while somebody holds or wants the claim, so that claims of many requests leave
+    nothing behind. The system releases what a killed process held.
+
+    Args:
+        path: the file of the claim.
+        holds: what the cache holds, for messages.
+
+    Raises:
+        StoreError: the file cannot be made.
+    """
+    with ExitStack() as stack:
+        try:  # polled, as a wait of the system ends after ten seconds on Windows
+            file = stack.enter_context(exclusive_lock(path, patience=inf))
+        except OSError as error:
+            problem = f"no claim on {holds} can be made at {path} ({reason(error)})"
+            raise StoreError(problem) from error
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows removes no open file
+                path.unlink()
+            with suppress(OSError, portalocker.LockException):
+                portalocker.unlock(file)  # a forked process may have the file open, too
 
 
 def connected(path: Path, version: int, tables: str | None = None) -> sqlite3.Connection:

@@ -12,7 +12,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from target_bench.core.errors import PluginError
 from target_bench.core.files import cache_root
 from target_bench.core.identity import plugin_identity
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.cache_file import CacheFile
+from target_bench.models.cache_file import CacheFile, claimed
 
 CHUNK = 1024
 """Default number of texts that are encoded before they are recorded."""
@@ -80,7 +80,11 @@ def encoded(
     keys = [text_key(text) for text in texts]
     distinct = dict(zip(keys, texts, strict=True))
     store = _store(encoder, kind) if cache and not cache_use.is_off() else None
-    vectors, n_cut = _vectors_of(distinct, encoder, kind, store)
+    claim: AbstractContextManager[None] = nullcontext()
+    if store is not None and getattr(type(encoder), "paid", False) and not store.has(keys):
+        claim = claimed(store.path.with_suffix(".lock"), "embeddings")
+    with claim:  # no text is sent by two processes at a time
+        vectors, n_cut = _vectors_of(distinct, encoder, kind, store)
     if len(distinct) == len(keys):
         return vectors, n_cut
     places = dict(zip(distinct, range(len(distinct)), strict=True))
@@ -259,6 +263,10 @@ class EmbeddingStore:
 
         self._do(gather)
         return known, vectors, n_cut
+
+    def has(self, keys: Sequence[bytes]) -> bool:
+        """Return whether the vectors of all texts are recorded."""
+        return bool(self.read(list(dict.fromkeys(keys)))[0].all())
 
     def append(
         self, keys: Sequence[bytes], vectors: Vectors, cut: Sequence[bool] | None = None

@@ -26,6 +26,8 @@ _CHANGES_NO_VECTOR = (
     "batch_tokens",
     "concurrency",
     "timeout",
+    "total_timeout",
+    "max_reply_bytes",
     "max_retries",
     "prices",
 )
@@ -58,6 +60,8 @@ class OpenAIEmbeddings(Encoder):
             included; None to send them whole.
         concurrency: how many requests are under way at most.
         timeout: seconds to wait for a connection, or for more of an answer.
+        total_timeout: seconds for a whole reply; raise it for a slow model on this machine.
+        max_reply_bytes: a longer reply is not read.
         max_retries: how often a request is sent again at most, after a rate limit (as its
             ``Retry-After`` says), a timeout, a lost connection or an error of the server.
         prices: of ``input``, per million tokens. Without them a server on this machine (localhost)
@@ -79,6 +83,8 @@ class OpenAIEmbeddings(Encoder):
     max_tokens: int | None = None
     concurrency: int = 16
     timeout: float = 60.0
+    total_timeout: float = 600.0
+    max_reply_bytes: int = 16_000_000
     max_retries: int = 8
     prices: Mapping[str, float] | None = None
     extra: Mapping[str, Any] | None = None
@@ -96,6 +102,7 @@ class OpenAIEmbeddings(Encoder):
 
     def _reset(self) -> None:
         self._n_embedded = self._n_requests = self._n_tokens = 0
+        self._server.other_models.clear()
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings that can change a vector; where requests really go is one of them."""
@@ -117,13 +124,15 @@ class OpenAIEmbeddings(Encoder):
 
     def notes(self) -> Sequence[str]:
         """Return a note on requests and their cost."""
+        notes = self._server.notes_on_models()
         if not self._n_embedded:
-            return []
+            return notes
         price = self.prices and self._n_tokens * self.prices["input"] / 1e6
         cost = "" if price is None else f", for {price:.4g}"
         return [
+            *notes,
             f"{self.model}: {self._n_embedded:,} texts embedded in {self._n_requests:,} requests, "
-            f"{self._n_tokens:,} tokens{cost}"
+            f"{self._n_tokens:,} tokens{cost}",
         ]
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:

@@ -10,14 +10,14 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from target_bench.core import cache_use
 from target_bench.core.files import cache_root, seal_of
-from target_bench.models.cache_file import CacheFile
+from target_bench.models.cache_file import CacheFile, claimed
 
 T = TypeVar("T")
 
@@ -105,6 +105,7 @@ class AnswerCache:
 
     def __init__(self, path: Path) -> None:
         self._file = CacheFile(path, _TABLE, FORMAT, "answers")
+        self._claims = path.with_suffix(".claims")
         self.look_up("")
 
     def get(self, key: str) -> ModelReply | None:
@@ -148,6 +149,18 @@ class AnswerCache:
         insert = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)"
         cache_use.record_computed(cache_use.ANSWERS, [key])
         self._file.do(lambda database: database.execute(insert, row))
+
+    @contextmanager
+    def claim(self, key: str) -> Iterator[None]:
+        """Hold the right to send a request; who else wants to send it waits, in any process.
+
+        The system releases the claim of a process that is killed.
+
+        Raises:
+            StoreError: the claim cannot be made.
+        """
+        with claimed(self._claims / f"{key}.lock", "answers"):
+            yield
 
     def close(self) -> None:
         """Close the file."""

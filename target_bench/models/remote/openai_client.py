@@ -4,12 +4,13 @@ import importlib.util
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from math import inf, isfinite
-from threading import Lock
+from threading import Event, Lock, Thread, local
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.files import parse_json
 from target_bench.models.remote.failures import (
     Failure,
+    Kind,
     error_with_status_200,
     failure_of,
     refused,
@@ -32,6 +34,7 @@ LONGEST_WAIT = 60.0
 """Seconds that the package waits for a server at most; more end the run, to be continued later."""
 
 _NO_KEY = "no-key"
+_LONGEST_NAME = 100  # characters of a model that a server names
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Send = Callable[..., tuple[dict[str, Any], float]]
@@ -52,6 +55,8 @@ class ServerSettings(Protocol):
     base_url: str | None  # None for $OPENAI_BASE_URL, else OpenAI's own
     api_key_env: str  # the name of the variable that holds the key
     timeout: float  # seconds to wait for a connection, or for more of an answer
+    total_timeout: float  # seconds for a whole reply
+    max_reply_bytes: int
     max_retries: int
     concurrency: int
     prices: Mapping[str, float] | None  # per million tokens
@@ -91,15 +96,22 @@ class ModelServer:
             )
         if not settings.timeout > 0:
             raise ConfigError(f"timeout={settings.timeout}: expected a number of seconds above 0")
+        if not settings.total_timeout > 0:
+            raise ConfigError(
+                f"total_timeout={settings.total_timeout}: expected a number of seconds above 0"
+            )
         if settings.max_retries < 0:
             raise ConfigError(f"max_retries={settings.max_retries}: at least 0 is needed")
-        check_at_least_one(concurrency=settings.concurrency)
+        check_at_least_one(
+            concurrency=settings.concurrency, max_reply_bytes=settings.max_reply_bytes
+        )
         self.settings = settings
         _check_address(settings.base_url, self.address)
         _check_prices(settings.prices, priced)
         _check_extra(settings.extra, own)
         self.paid = settings.prices is not None or not is_local(self.address)
         self._reached = False  # whether it has ever accepted a request
+        self.other_models: Counter[str] = Counter()  # that replies name
 
     @property
     def address(self) -> str:
@@ -108,6 +120,14 @@ class ModelServer:
             "OPENAI_BASE_URL", ""
         ).strip()
         return (address or HOME).rstrip("/")
+
+    def notes_on_models(self) -> list[str]:
+        """Return which other models the replies named."""
+        return [
+            f"{self.address} names the model {name!r} in its replies ({n:,}), and "
+            f"{self.settings.model!r} was asked"
+            for name, n in self.other_models.most_common()
+        ]
 
     @contextmanager
     def connected(self, path: str) -> Iterator[Send]:
@@ -118,8 +138,6 @@ class ModelServer:
         Args:
             path: as in ``/embeddings``.
         """
-        import httpx
-
         clients: list[OpenAI] = []
         lock = Lock()
 
@@ -128,9 +146,7 @@ class ModelServer:
                 if not clients:
                     clients.append(self._client())
             try:
-                # the typed methods walk through the whole body and every answer, which takes as
-                # long as all the rest; and they make text of an answer that is not JSON
-                response = clients[0].post(path, cast_to=httpx.Response, body=dict(body))
+                response = self._post(clients[0], path, dict(body))
                 answer = _object(response)
                 failure = error_with_status_200(answer)
                 if failure is not None:
@@ -138,6 +154,9 @@ class ModelServer:
             except Exception as error:
                 raise self._final(error, schema) from None
             self._reached = True
+            named = answer.get("model")
+            if isinstance(named, str) and not _is_same_model(named, self.settings.model):
+                self.other_models[without_secrets(named)[:_LONGEST_NAME]] += 1
             return answer, round(response.elapsed.total_seconds(), 6)
 
         try:
@@ -146,8 +165,77 @@ class ModelServer:
             for client in clients:
                 client.close()
 
+    def _post(self, client: "OpenAI", path: str, body: dict[str, Any]) -> "httpx.Response":
+        """Send a request, in a thread that is given up when one reply takes too long.
+
+        A read timeout alone does not end a reply that comes a byte at a time.
+        """
+        import httpx
+
+        attempt = _Attempt(self.settings.total_timeout)
+
+        def post() -> None:
+            _here.attempt = attempt
+            try:
+                # the typed methods walk through the whole body and every answer, which takes as
+                # long as all the rest; and they make text of an answer that is not JSON
+                attempt.response = client.post(path, cast_to=httpx.Response, body=body)
+            except BaseException as error:
+                attempt.error = error
+            finally:
+                attempt.done.set()
+
+        Thread(target=post, name="target-bench-reply", daemon=True).start()
+        while not attempt.done.wait(attempt.seconds_left()):
+            if attempt.is_overdue():
+                raise Failure("timeout", f"no whole reply within {attempt.total:g} s")
+        if isinstance(attempt.error, _RefusedReply):
+            raise attempt.error.failure
+        if attempt.error is not None:
+            raise attempt.error
+        assert attempt.response is not None
+        return attempt.response
+
     def _client(self) -> "OpenAI":
+        import httpx
         import openai
+
+        class Client(openai.DefaultHttpxClient):
+            """Tells the waiting thread when a request is sent and when its reply is read."""
+
+            def send(self, request: httpx.Request, **settings: Any) -> httpx.Response:
+                attempt: _Attempt = _here.attempt
+                attempt.begin()
+                try:
+                    return super().send(request, **settings)
+                finally:
+                    attempt.end()
+
+        class LimitedStream(httpx.SyncByteStream):
+            """A body that is read up to a number of bytes."""
+
+            def __init__(self, stream: Any, most: int) -> None:
+                self._stream, self._most = stream, most
+
+            def __iter__(self) -> Iterator[bytes]:
+                n = 0
+                for part in self._stream:
+                    n += len(part)
+                    if n > self._most:
+                        raise _RefusedReply(
+                            "server_error",
+                            f"the reply is longer than max_reply_bytes={self._most:,}",
+                        )
+                    yield part
+
+            def close(self) -> None:
+                self._stream.close()
+
+        def limit(response: httpx.Response) -> None:
+            # A few compressed bytes may stand for gigabytes.
+            if response.headers.get("content-encoding", "identity").lower() != "identity":
+                raise _RefusedReply("server_error", "the reply is compressed, unasked")
+            response.stream = LimitedStream(response.stream, self.settings.max_reply_bytes)
 
         key, timeout = self._key(), self.settings.timeout
         if key != _NO_KEY:
@@ -157,9 +245,12 @@ class ModelServer:
             base_url=self.address,
             timeout=timeout,
             max_retries=self.settings.max_retries,
-            http_client=openai.DefaultHttpxClient(
-                timeout=timeout, event_hooks={"response": [_keep_from_trying_in_vain]}
+            http_client=Client(
+                timeout=timeout,
+                headers={"accept-encoding": "identity"},
+                event_hooks={"response": [_refuse_redirect, limit, _keep_from_trying_in_vain]},
             ),
+            default_headers={"accept-encoding": "identity"},
         )
 
     def _key(self) -> str:
@@ -187,7 +278,8 @@ class ModelServer:
         failure = failure_of(error, schema)
         if failure is None:
             failure = Failure("bad_request", f"{type(error).__name__}: {error}")
-        if failure.kind == "timeout" and getattr(error, "status_code", None) is None:
+        has_words = isinstance(error, Failure) or getattr(error, "status_code", None) is not None
+        if failure.kind == "timeout" and not has_words:
             failure = Failure("timeout", f"no answer within {self.settings.timeout:g} s")
         response = getattr(error, "response", None)
         seconds = None if response is None else retry_after(response.headers)
@@ -222,6 +314,76 @@ class ModelServer:
         return (
             f"{asked} with the key in ${variable} (which is {key}); change model, base_url or "
             "api_key_env, or fix the key."
+        )
+
+
+def _is_same_model(named: str, asked: str) -> bool:
+    """Return whether names may be of one model: ``gpt-4o`` is ``gpt-4o-2024-08-06``."""
+    short = [name.rpartition("/")[2].lower() for name in (named, asked)]
+    return not named or short[0].startswith(short[1]) or short[1].startswith(short[0])
+
+
+_here = local()
+"""``attempt``: the one that the thread makes."""
+
+
+class _Attempt:
+    """A request with its retries, and by when the reply under way has to be read."""
+
+    def __init__(self, total: float) -> None:
+        self.total = total
+        self.done = Event()
+        self.response: httpx.Response | None = None
+        self.error: BaseException | None = None
+        self._deadline = inf
+
+    def begin(self) -> None:
+        self._deadline = time.monotonic() + self.total
+
+    def end(self) -> None:
+        self._deadline = inf
+
+    def seconds_left(self) -> float:
+        """Return how long to wait, a second at most: another reply may be under way then."""
+        return min(1.0, max(0.0, self._deadline - time.monotonic()))
+
+    def is_overdue(self) -> bool:
+        return time.monotonic() >= self._deadline
+
+
+class _RefusedReply(BaseException):  # the package tries again after any Exception
+    """A reply that is not read, and that no further request would make better."""
+
+    def __init__(self, kind: Kind, message: str, hopeless: bool = False) -> None:
+        super().__init__(message)
+        self.failure = Failure(kind, message, hopeless=hopeless)
+
+
+def _refuse_redirect(response: "httpx.Response") -> None:
+    """Refuse redirects to another host, which would get the prompt; and those that drop it."""
+    if not response.has_redirect_location:
+        return
+    asked = response.request.url
+    place = asked.join(response.headers["location"])
+    secure = asked.scheme == "http" and (place.scheme, place.port, asked.port) == (
+        "https",
+        None,
+        None,
+    )
+    is_same = (asked.scheme, asked.port) == (place.scheme, place.port) or secure
+    if asked.host != place.host or not is_same:
+        raise _RefusedReply(
+            "server_error",
+            f"the server redirects to {place.scheme}://{place.netloc.decode('ascii', 'replace')}, "
+            "another host, to which nothing was sent; if it is the right one, name it as base_url",
+            hopeless=True,
+        )
+    if response.status_code in (301, 302, 303):  # followed without the request's body
+        raise _RefusedReply(
+            "server_error",
+            f"the server redirects to {place.path} with HTTP {response.status_code}, which drops "
+            "the request; name the address that it redirects to as base_url",
+            hopeless=True,
         )
 
 

@@ -5,7 +5,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
-from threading import Lock
 from typing import Any, ClassVar
 
 from target_bench.core.contract import Generator
@@ -31,6 +30,7 @@ Ask = Callable[[GenerationRequest], tuple[ModelReply, float]]
 """Asks the model, in any thread: its answer and the seconds it took. May raise ``Failure``."""
 
 _LONGEST = 500  # characters of an error's own words
+_LONGEST_END = 100  # characters of a finish_reason
 _ADDRESSES = ("base_url", "openai_api_base", "api_base")
 """Where models of LangChain and LlamaIndex keep the address of their server."""
 
@@ -39,7 +39,8 @@ class RemoteGenerator(Generator):
     """A generator that asks several requests at a time, and each of them once.
 
     Answers are recorded by what determines them; a failed one is not. One that was recorded is not
-    asked for again, in this run or any other, and equal requests of one time are sent once.
+    asked for again, in this run or any other, and equal requests of one time are sent once, by
+    whatever process.
 
     Attributes:
         concurrency: how many requests are under way at most.
@@ -88,11 +89,13 @@ class RemoteGenerator(Generator):
                 yield from in_threads(lambda r: self._answered(r, ask), requests, self.concurrency)
                 return
             cache = stack.enter_context(closing(AnswerCache(file())))
-            locks: dict[str, Lock] = {}
 
             def answered(request: GenerationRequest) -> Generation:
                 name = key(request)
-                with locks.setdefault(name, Lock()):  # equal requests wait for one answer
+                recorded = cache.get(name)
+                if recorded is not None:
+                    return self._generation(request, recorded, None)
+                with cache.claim(name):  # equal requests wait for one answer
                     recorded = cache.get(name)
                     if recorded is not None:
                         return self._generation(request, recorded, None)
@@ -110,7 +113,12 @@ class RemoteGenerator(Generator):
             raise
         except Exception as error:
             return self._failed(request, error)
-        answer = replace(answer, text=answer_without_secrets(answer.text))
+        end = answer.finish_reason
+        answer = replace(
+            answer,
+            text=answer_without_secrets(answer.text),
+            finish_reason=end and answer_without_secrets(end)[:_LONGEST_END],
+        )
         keep(answer)
         return self._generation(request, answer, seconds)
 
