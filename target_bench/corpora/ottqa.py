@@ -79,9 +79,10 @@ class OTTQA(CorpusLoader):
                 yield Table(TableId("0", path), [PASSAGE], [[text]], context)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Yield the questions of the split."""
+        """Yield the questions of the split; answers are compared as by the authors' script."""
         traced = ".traced" if self.passages else ""
         path = release.require(f"{_FILE_NAME[split]}{traced}.json")
+        form = {"normal_form": "ottqa"}
         for place, record in release.json_list(path, "question"):
             passages = _answer_passages(record, place) if self.passages else []
             gold = (field(record, "table_id", str, place), *passages)
@@ -90,7 +91,7 @@ class OTTQA(CorpusLoader):
                 text=field(record, "question", str, place),
                 gold=tuple(TableId("0", name) for name in gold),
                 answer=field(record, "answer-text", str, place),
-                metadata={"passages": passages} if self.passages else {},
+                metadata=form | {"passages": passages} if self.passages else form,
             )
 
 

@@ -6,22 +6,31 @@ that corpus values, values of single answers and intervals come from the same ro
 
 import re
 import string
+import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.core.schema import Query
 from target_bench.metrics.means import Floats, RatioMetric
 from target_bench.metrics.ngrams import matched
 
-VERSION = "text:1"
+VERSION = "text:2"
 """The version of these metrics and of BERTScore, for identities: raise it if values can change."""
+
+
+MOST_CHARACTERS = 100_000
+"""Of an answer that is scored; a longer one counts as one that failed."""
+
+NORMAL_FORM = "normal_form"
+"""The entry of a query's metadata with the normal form of its answers: ``ottqa`` or ``plain``."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +40,17 @@ class JudgedAnswers:
     Attributes:
         texts: the answers; None for one that failed, which is 0 for any reference.
         references: the accepted texts of each query, at least one.
+        forms: the normal form of each query, one of ``FORMS``. Default: all are ``plain``.
     """
 
     texts: Sequence[str | None]
     references: Sequence[tuple[str, ...]]
+    forms: Sequence[str] = field(default=(), kw_only=True)
+
+    @cached_property
+    def readable(self) -> Sequence[str | None]:
+        """The answers; None for one that failed or is longer than ``MOST_CHARACTERS``."""
+        return [None if t is None or len(t) > MOST_CHARACTERS else t for t in self.texts]
 
     @cached_property
     def n_references(self) -> str:
@@ -100,7 +116,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, m) counts of sacreBLEU for each answer."""
-        pairs = zip(examples.texts, examples.references, strict=True)
+        pairs = zip(examples.readable, examples.references, strict=True)
         rows = [self._counts(text or "", references) for text, references in pairs]
         return np.array(rows, dtype=np.float64)
 
@@ -171,7 +187,7 @@ class MeanOverAnswers(RatioMetric[JudgedAnswers]):
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, 2): the value of each answer, and 1."""
-        pairs = zip(examples.texts, examples.references, strict=True)
+        pairs = zip(examples.readable, examples.references, strict=True)
         best = [
             0.0 if text is None else max(self._measure(text, r) for r in references)
             for text, references in pairs
@@ -201,25 +217,88 @@ def rouge_l_f(text: str, reference: str) -> float:
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
+_ARTICLES_OF_WORDS = re.compile(r"\b(?:a|an|the)\s+(?=\S)")
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
+_NUMBER = re.compile(r"((?<![^\W_])(?<![)\]])-[$€£¥]?)?(?<!\d)(\d+(?:[.,]\d+)*|\.\d+)")
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_MINUS, _POINT = "\ue000", "\ue001"  # of numbers, while punctuation is dropped
 
 
-def normalised(text: str) -> str:
-    """Return OTT-QA's normal form (after SQuAD's): lower case, no ASCII punctuation or articles."""
+def ottqa_form(text: str) -> str:
+    """Return OTT-QA's normal form (after SQuAD's): lower case, no ASCII punctuation or articles.
+
+    It takes 15.72 for 1572, and nothing is left of "A" or "the".
+    """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(text: str, reference: str) -> float:
+def plain_form(text: str) -> str:
+    """Return lower case without punctuation and articles, in which numbers are still numbers.
+
+    A number keeps its sign and its decimal point, and 13.00 and 1,572 are 13 and 1572; what stands
+    between two digits divides them, as in 2:1. An article is dropped before a word. Where nothing
+    would be left, as of "!", the text stays. Letters are in Unicode's composed form.
+    """
+    whole = unicodedata.normalize("NFC", text).lower()
+    kept = _NUMBER.sub(_plain_number, whole.translate(_DASHES))
+    words = "".join(_kept(kept, i, c) for i, c in enumerate(kept)).split()
+    form = _ARTICLES_OF_WORDS.sub("", " ".join(words))
+    return form.replace(_MINUS, "-").replace(_POINT, ".") or " ".join(whole.split())
+
+
+def _plain_number(match: re.Match[str]) -> str:
+    sign, digits = match[1], match[2]
+    if _GROUPED.fullmatch(digits):
+        digits = digits.replace(",", "")
+    if digits.count(".") == 1 and "," not in digits:
+        whole, _, decimals = digits.partition(".")
+        digits = f"{whole or '0'}.{decimals}".rstrip("0").rstrip(".")
+    return _MINUS * (bool(sign) and digits != "0") + digits.replace(".", _POINT)
+
+
+def _kept(text: str, i: int, character: str) -> str:
+    """Return a character; of punctuation and signs of currency a space between digits, or none."""
+    if character.isalnum() or character.isspace() or character in (_MINUS, _POINT):
+        return character
+    if character not in string.punctuation and unicodedata.category(character) not in _DROPPED:
+        return character
+    return " " if text[i - 1 : i].isdigit() and text[i + 1 : i + 2].isdigit() else ""
+
+
+_DROPPED = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sc"})
+
+FORMS: Mapping[str, Callable[[str], str]] = {"plain": plain_form, "ottqa": ottqa_form}
+"""Normal form -> how a text is brought into it."""
+
+
+def exact_match(text: str, reference: str, form: str = "plain") -> float:
     """Return 1 if the normal forms are equal, else 0."""
-    return float(normalised(text) == normalised(reference))
+    return float(FORMS[form](text) == FORMS[form](reference))
 
 
-def token_f1(text: str, reference: str) -> float:
+def token_f1(text: str, reference: str, form: str = "plain") -> float:
     """Return F1 of the words of the normal forms, as multisets; 1 if neither has any."""
-    mine, theirs = normalised(text).split(), normalised(reference).split()
+    mine, theirs = (FORMS[form](each).split() for each in (text, reference))
     if not mine or not theirs:
         return float(not mine and not theirs)
     shared = (Counter(mine) & Counter(theirs)).total()
     return 2 * shared / (len(mine) + len(theirs))
+
+
+def forms_of(queries: Sequence[Query]) -> list[str]:
+    """Return the normal form of the answers to each query.
+
+    Raises:
+        DataError: one of them is not known.
+    """
+    forms = [str(query.metadata.get(NORMAL_FORM, "plain")) for query in queries]
+    for query, form in zip(queries, forms, strict=True):
+        if form not in FORMS:
+            raise DataError(
+                f"query {query.id!r:.60}: normal_form should be {' or '.join(FORMS)}, but is "
+                f"{form!r:.40}"
+            )
+    return forms
 
 
 def _spec(name: str, label: str, description: str, source: str, **more: Any) -> MetricSpec:
@@ -230,7 +309,7 @@ def _spec(name: str, label: str, description: str, source: str, **more: Any) -> 
 
 _PERCENT: dict[str, Any] = {"scale": "percent", "digits": 2, "tolerance": 0.01}
 _PAPERS = "Papineni et al. 2002; Post 2018"
-_OTTQA = "Rajpurkar et al. 2016; OTT-QA's evaluate_script.py"
+_SQUAD = "Rajpurkar et al. 2016; for the corpus ottqa its evaluate_script.py"
 _LONG: dict[str, Any] = {"references": "long"}
 _SHORT: dict[str, Any] = {"references": "short"}
 
@@ -250,16 +329,16 @@ _SPECS = {
         _spec(
             "exact_match",
             "EM",
-            "share of answers that are a reference, in OTT-QA's normal form",
-            _OTTQA,
+            "share of answers that are a reference, in normal form",
+            _SQUAD,
             rank=4,
             **_SHORT,
         ),
         _spec(
             "token_f1",
             "F1",
-            "mean F1 of words, in OTT-QA's normal form",
-            _OTTQA,
+            "mean F1 of words, in normal form",
+            _SQUAD,
             rank=5,
             decides=True,
             **_SHORT,
@@ -268,17 +347,58 @@ _SPECS = {
 }
 
 
-_FORM = "OTT-QA's normal form, best reference"
+_NAMES = {"plain": "plain normal form", "ottqa": "OTT-QA's normal form"}
 _ROUGE = f"F measure, best reference|stemmer:none|rouge-score=={version('rouge-score')}"
 
 
-def _mean(
-    name: str, description: str, measure: Callable[[str, str], float]
-) -> Callable[..., Metric[JudgedAnswers]]:
-    def make(n_references: str = "var", reading: str = "") -> MeanOverAnswers:  # noqa: ARG001 (of all texts)
-        return MeanOverAnswers(_SPECS[name], description, measure, reading)
+class MeanInNormalForm(MeanOverAnswers):
+    """The mean of a comparison of normal forms, of which each query has its own.
+
+    Args:
+        spec: the declaration.
+        compare: (answer, reference, form) -> its value.
+        reading: how the answers were read; empty if they are taken whole.
+        forms: those that the queries have.
+    """
+
+    def __init__(
+        self,
+        spec: MetricSpec,
+        compare: Callable[[str, str, str], float],
+        reading: str = "",
+        forms: Collection[str] = ("plain",),
+    ) -> None:
+        named = " or ".join(name for form, name in _NAMES.items() if form in forms)
+        super().__init__(spec, f"{named}, best reference", compare, reading)
+        self._compare = compare
+
+    def statistics(self, examples: JudgedAnswers) -> Floats:
+        """Return (n, 2): the value of each answer, and 1."""
+        forms = examples.forms or ["plain"] * len(examples.texts)
+        best = [
+            0.0 if text is None else max(self._compare(text, r, form) for r in references)
+            for text, references, form in zip(
+                examples.readable, examples.references, forms, strict=True
+            )
+        ]
+        return np.column_stack([np.array(best, dtype=np.float64), np.ones(len(best))])
+
+
+def _in_form(
+    name: str, compare: Callable[[str, str, str], float]
+) -> Callable[..., MeanOverAnswers]:
+    def make(
+        n_references: str = "var",  # noqa: ARG001 (of all metrics of text)
+        reading: str = "",
+        forms: Collection[str] = ("plain",),
+    ) -> MeanOverAnswers:
+        return MeanInNormalForm(_SPECS[name], compare, reading, forms)
 
     return make
+
+
+def _rouge_l(n_references: str = "var", reading: str = "") -> MeanOverAnswers:  # noqa: ARG001 (of all)
+    return MeanOverAnswers(_SPECS["rougeL"], _ROUGE, rouge_l_f, reading)
 
 
 def _bleu(n_references: str = "var", reading: str = "", tokenize: str | None = None) -> SacreBLEU:
@@ -287,20 +407,24 @@ def _bleu(n_references: str = "var", reading: str = "", tokenize: str | None = N
 
 _MAKERS: dict[str, Callable[..., Metric[JudgedAnswers]]] = {
     "sacrebleu": _bleu,
-    "rougeL": _mean("rougeL", _ROUGE, rouge_l_f),
-    "exact_match": _mean("exact_match", _FORM, exact_match),
-    "token_f1": _mean("token_f1", _FORM, token_f1),
+    "rougeL": _rouge_l,
+    "exact_match": _in_form("exact_match", exact_match),
+    "token_f1": _in_form("token_f1", token_f1),
 }
 
 DEFINITIONS = by_name(*(MetricDefinition(spec, _MAKERS[name]) for name, spec in _SPECS.items()))
 """Every metric of generated text, in the order in which scores are recorded."""
 
 
-def text_metrics(n_references: str, reading: str = "") -> list[Metric[JudgedAnswers]]:
+def text_metrics(
+    n_references: str, reading: str = "", forms: Collection[str] = ("plain",)
+) -> list[Metric[JudgedAnswers]]:
     """Make every metric of generated text.
 
     Args:
         n_references: how many references a query has, or ``var``.
         reading: how the answers were read, for the signatures; empty if they are taken whole.
+        forms: the normal forms of the queries.
     """
-    return [definition.make(n_references, reading) for definition in DEFINITIONS.values()]
+    in_form = {"exact_match": {"forms": forms}, "token_f1": {"forms": forms}}
+    return [d.make(n_references, reading, **in_form.get(n, {})) for n, d in DEFINITIONS.items()]

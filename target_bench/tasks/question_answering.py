@@ -9,7 +9,13 @@ from target_bench.core.schema import AnswerKind, Corpus, Dataset, Query, TableId
 from target_bench.core.task import LeakRules, Predictions, Task, View
 from target_bench.data.answer_words import is_copied, table_words, words
 from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
-from target_bench.metrics.text import VERSION, number_of_references, text_metrics
+from target_bench.metrics.text import (
+    MOST_CHARACTERS,
+    VERSION,
+    forms_of,
+    number_of_references,
+    text_metrics,
+)
 from target_bench.models.answer_reading import AnswerReader, answer_alone
 
 
@@ -17,7 +23,8 @@ class QuestionAnswering(Task[JudgedValues]):
     """Free-form and short answers, compared with the reference answers of each question.
 
     A question whose answer is a list of values has them in its metadata as ``values``, and what
-    they stand for as numbers and dates, where that is known, as ``canonical_values``.
+    they stand for as numbers and dates, where that is known, as ``canonical_values``. Answers of
+    over 100,000 characters are counted as unreadable, and wrong.
 
     Args:
         bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
@@ -40,7 +47,7 @@ class QuestionAnswering(Task[JudgedValues]):
 
     def __init__(self, bertscore: str | None = None) -> None:
         self.bertscore = bertscore
-        self._reading = AnswerReader(answer_alone)
+        self._reading = AnswerReader(_read_answer)
 
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
@@ -48,7 +55,7 @@ class QuestionAnswering(Task[JudgedValues]):
         """Return every metric of generated text; denotation where all references are values."""
         metrics: list[Metric[JudgedValues]] = []
         number = number_of_references([query.references for query in queries])
-        metrics += text_metrics(number, READING)
+        metrics += text_metrics(number, READING, set(forms_of(queries)))
         if queries and all("values" in query.metadata for query in queries):
             known = {"canonical_values" in query.metadata for query in queries}
             metrics.append(
@@ -71,6 +78,7 @@ class QuestionAnswering(Task[JudgedValues]):
             [None if g.error is not None else self.parse(g.text) for g in answers],
             [query.references for query in dataset.queries],
             [_values(query) for query in dataset.queries],
+            forms=forms_of(dataset.queries),
         )
 
     def parsed(self, examples: JudgedValues) -> Sequence[str | None]:
@@ -82,12 +90,18 @@ class QuestionAnswering(Task[JudgedValues]):
         return [VERSION]
 
     def parse(self, text: str) -> str | None:
-        """Return the answer without its reasoning blocks; None if it holds nothing else.
+        """Return the answer without its reasoning blocks; None if it is none or too long.
 
         Raises:
             BudgetError: the budget is spent.
         """
         return self._reading(text)
+
+
+def _read_answer(text: str) -> str | None:
+    """Return an answer without its blocks of reasoning; None if there is none or it is too long."""
+    answer = answer_alone(text)
+    return None if answer is None or len(answer) > MOST_CHARACTERS else answer
 
 
 def _holds_answer(query: Query, tables: Sequence[TableId], corpus: Corpus) -> bool:

@@ -51,6 +51,7 @@ def test_every_field(tmp_path: Path, how: How) -> None:
     first, second = dataset.queries
     assert (first.id, first.text) == ("q1", "Who won Cup_0 in 2001 ?")
     assert (first.gold, first.answer) == ((TableId("0", "Cup_0"),), "Ann Cup_0")
+    assert first.metadata == {"normal_form": "ottqa"}
     assert (second.id, second.text) == ("q2", " ")
     assert len(dataset.files) == 2
 
@@ -111,7 +112,7 @@ def test_passages_are_in_the_corpus(tmp_path: Path, how: How) -> None:
     assert dataset.corpus["0", "Cup_0"].context["links"] == [paths]
     first, second = dataset.queries
     assert [table.table_id for table in first.gold] == ["Cup_0", *paths[::-1]]
-    assert (first.metadata, second.metadata) == ({"passages": paths[::-1]}, {"passages": []})
+    assert [query.metadata["passages"] for query in (first, second)] == [paths[::-1], []]
     assert second.gold == (TableId("0", "Cup_1"),)
     records = [{"table_id": "Cup_0", "passages": PASSAGES}]
     write_release(tmp_path / "a", "dev_request_passages.jsonl", json_lines(records), how)

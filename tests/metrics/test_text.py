@@ -1,5 +1,8 @@
 """Metrics of generated text: equal to their libraries, bounded, never helped by an empty answer."""
 
+from dataclasses import replace
+from time import process_time
+
 import pytest
 import sacrebleu
 from hypothesis import given, settings
@@ -7,8 +10,15 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from target_bench import load, score_answers
-from target_bench.core.errors import ConfigError
-from target_bench.metrics.text import DEFINITIONS, JudgedAnswers, exact_match, rouge_l_f, token_f1
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.metrics.text import (
+    DEFINITIONS,
+    JudgedAnswers,
+    exact_match,
+    plain_form,
+    rouge_l_f,
+    token_f1,
+)
 
 words = st.lists(st.sampled_from(["the", "cat", "sat", "on", "a", "mat", ".", "2,014"]), max_size=8)
 texts = words.map(" ".join)
@@ -73,29 +83,88 @@ def test_rouge_is_that_of_its_library(text: str, reference: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "reference", "exact", "f1"),
+    ("text", "reference", "ottqa", "plain"),
     [
-        ("The Beatles!", "beatles", 1, 1),
-        ("", "", 1, 1),
-        ("", "cat", 0, 0),
-        ("the", "a", 1, 1),
-        ("a cat sat", "cat", 0, 2 / 3),
-        ("1990–1991", "1990 1991", 0, 0),  # an en dash is no ASCII punctuation
-        ("U.S.A", "usa", 1, 1),
-        ("cat cat", "cat", 0, 2 / 3),
+        ("The Beatles!", "beatles", (1, 1), (1, 1)),
+        ("", "", (1, 1), (1, 1)),
+        ("", "cat", (0, 0), (0, 0)),
+        ("a cat sat", "cat", (0, 2 / 3), (0, 2 / 3)),
+        ("U.S.A", "usa", (1, 1), (1, 1)),
+        ("cat cat", "cat", (0, 2 / 3), (0, 2 / 3)),
+        ("$1,200", "1200", (1, 1), (1, 1)),
+        ("1572", "15.72", (1, 1), (0, 0)),
+        ("6176", "-6176", (1, 1), (0, 0)),
+        ("−6176", "-6176.0", (0, 0), (1, 1)),
+        ("-$5", "-5", (1, 1), (1, 1)),
+        ("13", "13.00", (0, 0), (1, 1)),
+        (".50", "0.5", (0, 0), (1, 1)),
+        ("0", "-0.0", (0, 0), (1, 1)),
+        ("about 13.0.", "about 13", (0, 1 / 2), (1, 1)),
+        ("1,572.50", "1572.5", (0, 0), (1, 1)),
+        ("15,72", "1572", (1, 1), (0, 0)),
+        ("007", "7", (0, 0), (0, 0)),
+        ("21", "2:1", (1, 1), (0, 0)),
+        ("1011", "10/11", (1, 1), (0, 0)),
+        ("1990–1991", "1990-1991", (0, 0), (1, 1)),
+        ("covid-19", "Covid19", (1, 1), (1, 1)),
+        ("the", "a", (1, 1), (0, 0)),
+        ("Vitamin A", "vitamin", (1, 1), (0, 2 / 3)),
+        ("?", "!", (1, 1), (0, 0)),
+        ("“Rome”", "Rome", (0, 0), (1, 1)),
+        ("Zu\u0308rich", "Z\u00fcrich", (0, 0), (1, 1)),
+        ("हिन्दी", "हनद", (0, 0), (0, 0)),
     ],
 )
-def test_normal_form(text: str, reference: str, exact: float, f1: float) -> None:
-    assert exact_match(text, reference) == exact
-    assert token_f1(text, reference) == pytest.approx(f1)
+def test_normal_forms(
+    text: str, reference: str, ottqa: tuple[float, float], plain: tuple[float, float]
+) -> None:
+    """By OTT-QA's script a point and a minus are punctuation; elsewhere they are of the number."""
+    for form, expected in (("ottqa", ottqa), ("plain", plain)):
+        both = exact_match(text, reference, form), token_f1(text, reference, form)
+        assert both == pytest.approx(expected), form
+
+
+@given(st.text(max_size=20) | _TEXTS)
+def test_plain_form_of_a_text_with_any_sign_is_not_empty(text: str) -> None:
+    assert bool(plain_form(text)) == bool(text.strip())
 
 
 def test_a_failed_answer_is_wrong_for_any_reference() -> None:
-    """OTT-QA has the answer "A", of which no word is left; the missing answer is not it."""
-    examples = JudgedAnswers([None, ""], [("A",), ("A",)])
+    """OTT-QA has the answer "A", of which its script leaves no word: a failed one is not it."""
+    examples = JudgedAnswers([None, ""], [("A",), ("A",)], forms=["ottqa", "ottqa"])
     for name in ("exact_match", "token_f1"):
         metric = DEFINITIONS[name].make("1")
         assert metric.per_query(metric.statistics(examples)).tolist() == [0, 1]
+
+
+def test_form_of_a_corpus_decides_and_stands_in_the_signature() -> None:
+    dataset = load("mini")
+    queries = tuple(q for q in dataset.queries if q.metadata.get("task") == "question_answering")
+    number = replace(queries[0], answer="15.72", metadata={})
+    ottqa = replace(number, metadata={"normal_form": "ottqa"})
+    for query, value, form in (
+        (number, 0, "plain normal form"),
+        (ottqa, 1, "OTT-QA's normal form"),
+    ):
+        scored = score_answers(replace(dataset, queries=(query,)), {query.id: "1572"}, "qa")
+        score = scored.scores["exact_match"]
+        assert (score.value, score.signature.split("|")[1]) == (value, f"{form}, best reference")
+    wrong = replace(number, metadata={"normal_form": "squad"})
+    with pytest.raises(DataError, match="normal_form should be plain or ottqa, but is 'squad'"):
+        score_answers(replace(dataset, queries=(wrong,)), {number.id: "1"}, "qa")
+
+
+@pytest.mark.parametrize("unit", ["1 ", "word ", "[", "1,", "(", "a-", "<think>", "the "])
+def test_answers_of_10_mb_are_unreadable_and_end(unit: str) -> None:
+    dataset = load("mini")
+    queries = tuple(q for q in dataset.queries if q.metadata.get("task") == "question_answering")
+    answers = {q.id: unit * (10_000_000 // len(unit)) for q in queries[:3]}
+    answers |= {q.id: unit * (99_000 // len(unit)) for q in queries[3:6]}
+    started = process_time()
+    scored = score_answers(replace(dataset, queries=queries[:6]), answers, "qa")
+    assert process_time() - started < 20
+    assert scored.counts.unparsed >= 3
+    assert scored.scores["exact_match"].value == 0
 
 
 def test_tokens_of_bleu_are_a_setting() -> None:
