@@ -108,6 +108,12 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
         if result.answer_counts and result.answer_counts.unparsed:
             unread = f"{result.answer_counts.unparsed:,} of {counted(result.n_queries, 'question')}"
             yield f"{result.label} gave answers that cannot be read to {unread}, which score 0."
+        if differing := result.report.get("outcomes", {}).get("translation_differs"):
+            counted_sql = counted(differing, "prediction")
+            yield (
+                f"{result.label}: {counted_sql} gave other rows in DuckDB than in SQLite "
+                "(translation_differs), and scored by SQLite's."
+            )
     others = [result for result in known if result is not best]
     if others:
         yield from _others(best, others, metric, why)

@@ -26,6 +26,7 @@ Rule = Literal["bird", "spider"]
 Verdict = Literal[
     "correct",
     "wrong_result",
+    "translation_differs",
     "syntax_error",
     "no_such_table",
     "no_such_column",
@@ -39,6 +40,8 @@ Verdict = Literal[
 ]
 """The outcome of a prediction.
 
+``translation_differs``: translated to the engine that judges it gives other rows than in SQLite, by
+whose rows it is scored.
 ``not_runnable``: its database is missing or cannot be read, or the engine that judges has no result
 of the gold that it can be compared with, so it is not scored.
 """

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, repeat
-from math import copysign, nan
+from math import copysign, isclose, nan
 from operator import ne
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ Column = tuple[bytes, ...]
 """The encoded values of a column."""
 
 _FEW_PAIRS = 400  # pairs of values of two rows that are compared one by one
+_CLOSE = 1e-9  # largest difference of two engines' floats, relative to the larger one
 _FORM = 2  # of marshal: the last one that writes equal values as equal bytes, shared or not
 
 
@@ -90,6 +91,38 @@ def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
     else:
         matched = same_multiset(gold, predicted) or _columns_match(gold, predicted)
     return matched and _passes_quick_reject(gold, predicted, ordered)
+
+
+def same_rows(here: Rows, there: Rows, repeated: bool = False) -> bool:
+    """Return whether results of two engines have the same rows, floats up to rounding.
+
+    Args:
+        here: the rows that one engine gave.
+        there: the rows that the other one gave, in any order.
+        repeated: whether it matters how often a row is there.
+    """
+    rows = [sorted(rows if repeated else distinct(rows), key=_rounded) for rows in (here, there)]
+    return len(rows[0]) == len(rows[1]) and all(map(_same_row, *rows))
+
+
+def _rounded(row: Row) -> list[tuple[str, object]]:
+    """Return a key by which rows that are the same up to rounding stand at the same place."""
+    return [
+        ("number", float(f"{cell:.6g}"))
+        if isinstance(cell, int | float)
+        else (type(cell).__name__, cell if cell is not None else 0)
+        for cell in row
+    ]
+
+
+def _same_row(here: Row, there: Row) -> bool:
+    return len(here) == len(there) and all(map(_same_cell, here, there))
+
+
+def _same_cell(here: Cell, there: Cell) -> bool:
+    if isinstance(here, int | float) and isinstance(there, int | float):
+        return isclose(here, there, rel_tol=_CLOSE) or (here != here and there != there)
+    return here == there
 
 
 def distinct(rows: Rows) -> list[Row]:

@@ -8,19 +8,19 @@ kept in a ``JudgedAnswer``.
 
 import hashlib
 import json
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import digest
-from target_bench.core.schema import Cell, Executed
+from target_bench.core.schema import Executed
 from target_bench.metrics.sql import JudgedQuery, Rule, verdict
-from target_bench.metrics.sql_results import distinct
+from target_bench.metrics.sql_results import same_rows
 from target_bench.sql.databases import EngineName, database, engine_of
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.gold_results import GoldResults
@@ -29,7 +29,7 @@ from target_bench.sql.normalisation import LONGEST, for_test_suite
 from target_bench.sql.worker import preview
 from target_bench.sql.workers import Pool, Ran, StoppedError, Worker
 
-VERSION = "judging:5"
+VERSION = "judging:6"
 """The version of how SQL is read, run and compared: raise it if verdicts or scores can change."""
 
 FORMAT = 1
@@ -40,9 +40,8 @@ Databases = Mapping[str, Path]
 
 _LONGEST_SHOWN = 300  # characters of a statement in a reason
 _LIMITS = ("timeout", "memory")
-_CLOSE = 1e-9  # largest difference of two engines' floats, relative to the larger one
-
-Row = tuple[Cell, ...]
+_OWN_RULES = ("bird", "soft_f1")
+_SPIDERS_RULE = ("spider",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +118,27 @@ class _Prediction(NamedTuple):
     problem: Executed | str | None = None
 
 
+class _Gold(NamedTuple):
+    """What a gold statement gave, and then as Spider's rule runs it, if that is another text.
+
+    Attributes:
+        here: in the engine that judges.
+        in_sqlite: in SQLite, where the engine that judges has a copy; else the same.
+    """
+
+    here: tuple[Executed, ...]
+    in_sqlite: tuple[Executed, ...]
+
+    def results(self, ran: Ran | None) -> tuple[Executed, ...]:
+        """Return what a prediction is judged against, with the times of the engine that judges."""
+        if ran is None or not ran.in_sqlite:
+            return self.here
+        if ran.differs:
+            return self.in_sqlite
+        first, *others = self.in_sqlite
+        return (replace(first, seconds=self.here[0].seconds), *others)
+
+
 class Judge:
     """A judge of answers, in the processes of a pool.
 
@@ -127,6 +147,8 @@ class Judge:
         databases: the databases that may be asked.
         engine: ``sqlite`` runs every database in its own engine; ``duckdb`` runs SQLite databases
             as copies in DuckDB.
+        dialect: of predictions on such copies: ``sqlite`` translates them, and runs them in SQLite
+            too, by whose rows they are judged; ``duckdb`` runs them as they are.
         rule: which rule the verdicts follow.
         repeats: how often gold and prediction are run, for measures of efficiency; 1 for none.
         folder: where results of golds are kept; default: in the cache folder.
@@ -139,12 +161,14 @@ class Judge:
         engine: EngineName = "sqlite",
         rule: Rule = "bird",
         repeats: int = 1,
+        dialect: EngineName = "sqlite",
         folder: Path | None = None,
     ) -> None:
         self._pool = pool
         self._databases = databases
         self._rule: Rule = rule
         self._repeats = repeats
+        self._dialect: EngineName = dialect
         self._golds = GoldResults(pool.limits, folder)
         self._copies = Copies(engine)
         self._stopped: dict[tuple[Any, ...], Any] = {}
@@ -177,33 +201,40 @@ class Judge:
         )
         ran = Ran(prediction.problem) if isinstance(prediction.problem, Executed) else None
         try:
-            gold, spiders_gold = self._gold(worker, gold_file, answer.gold_sql)
+            gold = self._gold(worker, gold_file, answer.gold_sql)
             if file is not None:
-                ran = self._try(worker, file, prediction.texts, answer.gold_sql, gold, spiders_gold)
+                ran = self._try(worker, file, prediction.texts, answer.gold_sql, gold)
                 if ran.executed.outcome == "unusable" and file == gold_file:
-                    raise LeftOutError("unusable", ran.executed.message, gold)
+                    raise LeftOutError("unusable", ran.executed.message, gold.here[0])
         except LeftOutError as error:
             record = replace(record, reason=str(error), left_out=error.kind)
             return replace(record, notes=self._notes(gold_file), **_shown(error.gold))
+        golds = gold.results(ran)
         predicted, stopped = (ran.executed, ran.stopped) if ran else (None, {})
-        rewritten = (spiders_gold or gold, ran.spiders) if ran and ran.spiders else None
-        query = verdict(gold, predicted, ran.values if ran else {}, rewritten, self._rule, stopped)
-        sides = rewritten if rewritten and self._rule == "spider" else (gold, predicted)
+        rewritten = (golds[-1], ran.spiders) if ran and ran.spiders else None
+        values = ran.values if ran else {}
+        query = verdict(golds[0], predicted, values, rewritten, self._rule, stopped)
+        sides = rewritten if rewritten and self._rule == "spider" else (golds[0], predicted)
         if query.verdict == "gold_failed":
             reason = f"gold: {sides[0].outcome}: {sides[0].message}"
         elif isinstance(prediction.problem, str):
             reason = prediction.problem
         else:
             reason = _reason(prediction.sql, query, sides[1])
+        reason = reason or _stops(stopped, self._rule)
+        if ran and ran.differs:
+            by_sqlite = f"{query.verdict} by SQLite's rows"
+            reason = f"it {ran.differs}. {by_sqlite}{f': {reason}' if reason else ''}"
+            query = replace(query, verdict="translation_differs")
         return replace(
             record,
             query=query,
-            reason=reason or _stops(stopped, self._rule),
+            reason=reason,
             rows=ran.rows if ran else None,
             result=ran.preview if ran else None,
             outcome=predicted.outcome if predicted else None,
             notes=self._notes(gold_file, file),
-            **_shown(gold),
+            **_shown(golds[0]),
         )
 
     def _read(self, worker: Worker, answer: SQLAnswer) -> _Prediction:
@@ -230,10 +261,8 @@ class Judge:
             return _Prediction(sql, problem=Executed("error", message=problem))
         return _Prediction(sql, tuple(dict.fromkeys((sql, spiders))), database_id)
 
-    def _gold(
-        self, worker: Worker, file: Path | None, sql: str
-    ) -> tuple[Executed, Executed | None]:
-        """Return what the gold gives, and as Spider's rule runs it if that is another text.
+    def _gold(self, worker: Worker, file: Path | None, sql: str) -> _Gold:
+        """Run the gold, and as Spider's rule runs it if that is another text.
 
         Raises:
             LeftOutError: its database is missing or cannot be read, or the engines differ over it.
@@ -249,29 +278,26 @@ class Judge:
         except (ValueError, StoppedError) as error:
             raise LeftOutError("engines", f"the gold has no translation: {error}") from error
         repeats = (self._repeats, 1)
-        golds = [
-            self._golds.result(worker, *statement, repeat)
-            for statement, repeat in zip(statements, repeats, strict=False)
-        ]
-        there = [self._golds.result(worker, file, text) for text in texts] if copied else []
+        golds, there = (
+            tuple(
+                self._golds.result(worker, *statement, repeat)
+                for statement, repeat in zip(runs, repeats, strict=False)
+            )
+            for runs in (statements, [(file, text) for text in texts] if copied else [])
+        )
         for result in (*golds, *there):
             if result.outcome == "unusable":
                 raise LeftOutError("unusable", result.message, golds[0])
         names = ("the gold", "the gold as ex[spider] runs it, without DISTINCT,")
-        for i, (here, in_sqlite) in enumerate(zip(golds, there, strict=False)):
-            difference = differing(here, in_sqlite, repeated=i > 0)
+        for i, pair in enumerate(zip(golds, there, strict=False)):
+            rows = [result.rows for result in pair]
+            difference = differing(*pair, partial(same_rows, *rows, repeated=i > 0))
             if difference:
                 raise LeftOutError("engines", f"{names[i]} {difference}", golds[0])
-        return golds[0], golds[1] if len(golds) > 1 else None
+        return _Gold(golds, there or golds)
 
     def _try(
-        self,
-        worker: Worker,
-        file: Path,
-        texts: Sequence[str],
-        gold_sql: str,
-        gold: Executed,
-        spiders_gold: Executed | None,
+        self, worker: Worker, file: Path, texts: Sequence[str], gold_sql: str, gold: _Gold
     ) -> Ran:
         """Run a prediction and compare it with the gold.
 
@@ -281,38 +307,89 @@ class Judge:
             texts: the prediction, and as Spider's rule runs it where that is another text.
             gold_sql: the gold.
             gold: what the gold gave.
-            spiders_gold: the same of the gold as Spider's rule runs it, if that is another text.
         """
-        statements: list[tuple[Path, str] | Executed] = []
-        for text in texts:
-            key = ("translate", file, text)
-            try:
-                if key in self._stopped:
-                    return Ran(self._stopped[key])
-                statements.append(self._copies.statement(worker, file, text))
-            except DataError as error:
-                return Ran(Executed("unusable", message=str(error)))
-            except StoppedError as error:
-                self._stopped[key] = error.executed
-                return Ran(error.executed)
-            except ValueError as error:
-                reason = f"it has no translation: {error}"
-                statements.append(Executed("error", message=reason))
-        (first, *others) = statements
-        if isinstance(first, Executed):
-            return Ran(first)
-        own = (("bird", "soft_f1"), gold)
-        spiders = (("spider",), spiders_gold or gold)
+        try:
+            copy = self._copies.copy_of(file)
+        except DataError as error:
+            return Ran(Executed("unusable", message=str(error)))
+        is_translated = copy is not None and self._dialect == "sqlite"
+        path = copy.path if copy is not None and not is_translated else file
+        rules = [_OWN_RULES, _SPIDERS_RULE] if len(texts) > 1 else [(*_OWN_RULES, *_SPIDERS_RULE)]
+        ran: list[Ran] = []
+        for i, (text, own_rules) in enumerate(zip(texts, rules, strict=True)):
+            repeat = 1 if i else self._repeats
+            golds = gold.in_sqlite if is_translated else gold.here
+            against = _by_rule(own_rules, golds)
+            result = self._run(worker, (path, text), gold_sql, against, repeat)
+            if is_translated and result.executed.outcome != "unusable":
+                here = _by_rule(own_rules, gold.here)
+                result = self._checked(worker, (file, text), result, gold_sql, here, repeat, i > 0)
+            ran.append(result)
+        first, *others = ran
         if not others:
-            ran = self._run(worker, first, gold_sql, [own, spiders], self._repeats)
-            return ran._replace(spiders=ran.executed) if spiders_gold else ran
-        ran = self._run(worker, first, gold_sql, [own], self._repeats)
-        (other,) = others
-        if isinstance(other, Executed):
-            return ran._replace(spiders=other)
-        more = self._run(worker, other, gold_sql, [spiders])
-        values, stopped = {**ran.values, **more.values}, {**ran.stopped, **more.stopped}
-        return ran._replace(spiders=more.executed, values=values, stopped=stopped)
+            return first._replace(spiders=first.executed) if len(gold.here) > 1 else first
+        (more,) = others
+        return first._replace(
+            spiders=more.executed,
+            values={**first.values, **more.values},
+            stopped={**first.stopped, **more.stopped},
+            differs=first.differs or (more.differs and f"{more.differs} (as ex[spider] runs it)"),
+        )
+
+    def _checked(
+        self,
+        worker: Worker,
+        statement: tuple[Path, str],
+        ran: Ran,
+        gold_sql: str,
+        comparisons: Sequence[tuple[tuple[str, ...], Executed]],
+        repeat: int,
+        repeated: bool,
+    ) -> Ran:
+        """Run a prediction in DuckDB that was run in SQLite, and say whether they differ over it.
+
+        Args:
+            worker: where; it has the rows that SQLite gave.
+            statement: the prediction's database and text in SQLite.
+            ran: what SQLite gave.
+            gold_sql: the gold.
+            comparisons: rules, and what the gold gave in DuckDB.
+            repeat: how often it is run.
+            repeated: whether it matters how often a row is there.
+        """
+        key = ("translate", *statement)
+        try:
+            if ran.executed.outcome == "executed":
+                worker.ask("keep", what="keeping its result")
+            if key in self._stopped:
+                here = Ran(self._stopped[key])
+            else:
+                translated = self._copies.statement(worker, *statement)
+                if translated == statement:
+                    return ran._replace(in_sqlite=True)  # SQLite does not compile it
+                here = self._run(worker, translated, gold_sql, comparisons, repeat)
+        except StoppedError as error:
+            self._stopped[key] = error.executed
+            here = Ran(error.executed)
+        except ValueError as error:
+            here = Ran(Executed("error", message=f"it has no translation: {error}"))
+
+        def is_same() -> bool:
+            try:
+                return bool(worker.ask("agrees", repeated, what="comparing what both engines gave"))
+            except StoppedError:
+                return False
+
+        difference = differing(here.executed, ran.executed, is_same)
+        values = [
+            {name: side.values.get(name) for name in ("bird", "spider")} for side in (ran, here)
+        ]
+        if difference is None and values[0] != values[1]:
+            difference = "has the gold's rows in one engine alone"
+        if difference is not None or here.executed.outcome != "executed":
+            return ran._replace(differs=difference or "", in_sqlite=True)
+        executed = replace(ran.executed, seconds=here.executed.seconds)
+        return ran._replace(executed=executed, in_sqlite=True)
 
     def _run(
         self,
@@ -417,15 +494,15 @@ class Copies:
         return (copy.path if where == "copy" else file), text
 
 
-def differing(here: Executed, in_sqlite: Executed, repeated: bool = False) -> str | None:
+def differing(here: Executed, in_sqlite: Executed, same: Callable[[], bool]) -> str | None:
     """Return in words how two engines differ over a statement; None if they agree.
 
-    They agree over the same rows in any order, floats up to rounding, and where both fail.
+    They agree over the same rows, and where both fail.
 
     Args:
         here: what the engine that judges gave.
         in_sqlite: what SQLite gave.
-        repeated: whether it matters how often a row is there.
+        same: tells whether the rows are the same, where both have any.
     """
     if in_sqlite.outcome != "executed":
         if here.outcome != "executed":
@@ -433,38 +510,18 @@ def differing(here: Executed, in_sqlite: Executed, repeated: bool = False) -> st
         return f"fails in SQLite alone: {in_sqlite.outcome}: {in_sqlite.message}"
     if here.outcome != "executed":
         return f"fails in this engine alone: {here.outcome}: {here.message}"
-    if same_rows(here, in_sqlite, repeated):
+    if same():
         return None
     return "gives another result in this engine than in SQLite"
 
 
-def same_rows(here: Executed, there: Executed, repeated: bool = False) -> bool:
-    """Return whether results have the same rows in any order, floats up to rounding."""
-    rows = [
-        sorted(result.rows if repeated else distinct(result.rows), key=_order)
-        for result in (here, there)
-    ]
-    return len(rows[0]) == len(rows[1]) and all(map(_same_row, *rows))
-
-
-def _order(row: Row) -> list[tuple[str, object]]:
-    """Return a key by which rows that are the same up to rounding stand at the same place."""
-    return [
-        ("number", float(f"{cell:.6g}"))
-        if isinstance(cell, int | float)
-        else (type(cell).__name__, cell if cell is not None else 0)
-        for cell in row
-    ]
-
-
-def _same_row(here: Row, there: Row) -> bool:
-    return len(here) == len(there) and all(map(_same_cell, here, there))
-
-
-def _same_cell(here: Cell, there: Cell) -> bool:
-    if isinstance(here, int | float) and isinstance(there, int | float):
-        return math.isclose(here, there, rel_tol=_CLOSE) or (here != here and there != there)
-    return here == there
+def _by_rule(
+    rules: Sequence[str], golds: Sequence[Executed]
+) -> list[tuple[tuple[str, ...], Executed]]:
+    """Return rules with the gold's result that each compares with: Spider's has its own."""
+    own = tuple(rule for rule in rules if rule not in _SPIDERS_RULE)
+    spiders = [(_SPIDERS_RULE, golds[-1])] if len(own) < len(rules) else []
+    return [*([(own, golds[0])] if own else []), *spiders]
 
 
 def _known(databases: Databases, name: str) -> str | None:

@@ -126,6 +126,7 @@ class Jobs:
         self._limits = limits
         self._open: OrderedDict[Where, Engine] = OrderedDict()
         self._last = Executed("executed")
+        self._kept: Executed | None = None
 
     def open(self, where: Where) -> None:
         """Open a database if it is not open yet; the one used longest ago makes room."""
@@ -159,6 +160,23 @@ class Jobs:
         from target_bench.metrics.sql_results import compared
 
         return compared(rules, gold, self._last.rows, gold_sql)
+
+    def keep(self) -> None:
+        """Keep the last result, for ``agrees``."""
+        self._kept, self._last = self._last, Executed("executed")
+
+    def agrees(self, repeated: bool) -> bool:
+        """Return whether the result that was kept has the same rows as the last one.
+
+        They do not if it was lost with the process that had it.
+
+        Args:
+            repeated: whether it matters how often a row is there.
+        """
+        from target_bench.metrics.sql_results import same_rows
+
+        kept, self._kept = self._kept, None
+        return kept is not None and same_rows(self._last.rows, kept.rows, repeated)
 
     def read(self, text: str) -> tuple[str | None, str | None, str | None]:
         """Return the SQL of an answer, the same as Spider's rule runs it, and its database."""

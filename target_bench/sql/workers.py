@@ -70,6 +70,9 @@ class Ran(NamedTuple):
             or its own.
         values: the value of the comparison with the gold under each rule.
         stopped: what stopped a comparison, by rule.
+        differs: how the engine that judges differs from SQLite over it, in words; empty if it does
+            not, or did not run it.
+        in_sqlite: whether all this is what SQLite gave of it, while another engine judges.
     """
 
     executed: Executed
@@ -78,6 +81,8 @@ class Ran(NamedTuple):
     spiders: Executed | None = None
     values: Mapping[str, float] = {}
     stopped: Mapping[str, Executed] = {}
+    differs: str = ""
+    in_sqlite: bool = False
 
 
 class Worker:

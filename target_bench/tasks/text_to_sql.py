@@ -35,7 +35,11 @@ from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
 from target_bench.models.answer_reading import seconds_left
 from target_bench.models.prompts.prompting import prompt_of
-from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
+from target_bench.models.prompts.schema_prompting import (
+    ANSWER_SCHEMA,
+    DUCKDB_PROMPT,
+    SchemaPrompter,
+)
 from target_bench.sql.databases import joined
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import VERSION as JUDGING_VERSION
@@ -70,10 +74,12 @@ class JudgedStatements(JudgedSQL):
         ]
 
 
-_COMPARED = (
-    "the gold in DuckDB with the gold in SQLite: floats within 1e-9 of each other are equal; "
-    "predictions with the gold, both in DuckDB: exactly"
-)
+_COMPARED = {
+    "sqlite": "gold and predictions run in DuckDB and in SQLite, and are scored by SQLite's rows; "
+    "floats of both engines within 1e-9 of each other are equal",
+    "duckdb": "the gold in DuckDB with the gold in SQLite: floats within 1e-9 of each other are "
+    "equal; predictions with the gold, both in DuckDB: exactly",
+}
 
 
 class TextToSQL(Task[JudgedStatements], AnswerJudge):
@@ -93,10 +99,14 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         timeout: seconds that one statement may take.
         repeats: how often gold and prediction are run for R-VES; 1 for none.
         workers: how many processes run statements; None for one a core. It changes no score.
+        dialect: of predictions, with the engine ``duckdb``: ``sqlite`` runs them in SQLite and,
+            translated, in DuckDB, scores them by SQLite's rows, and counts those that give others
+            in DuckDB as ``translation_differs``; ``duckdb`` asks for SQL of DuckDB and runs it as
+            it is.
 
     Raises:
-        ConfigError: ``timeout`` is not a number above 0, or ``repeats`` or ``workers`` is less
-            than 1.
+        ConfigError: ``timeout`` is not a number above 0, ``repeats`` or ``workers`` is less than
+            1, or the dialect is DuckDB's and the engine is not.
     """
 
     name = "text_to_sql"
@@ -126,13 +136,17 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         timeout: float = 30.0,
         repeats: int = 1,
         workers: int | None = None,
+        dialect: Literal["sqlite", "duckdb"] = "sqlite",
     ) -> None:
         if not 0 < timeout < math.inf:
             raise ConfigError(f"timeout={timeout:g}: expected seconds above 0")
         for name, number in (("repeats", repeats), ("workers", workers)):
             if number is not None and number < 1:
                 raise ConfigError(f"{name}={number}: expected a number from 1")
+        if dialect == "duckdb" and engine == "sqlite":
+            raise ConfigError("dialect=duckdb: SQL of DuckDB runs in DuckDB; add engine=duckdb")
         self.engine = engine
+        self.dialect = dialect
         if engine == "duckdb":
             self.packages = ("duckdb", "sqlglot")
         self.rule: Rule = rule
@@ -144,6 +158,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
             writer=self._prompt_writer,
             schema=ANSWER_SCHEMA,
             reads_prose=True,  # SQL in a fence, say, of a server that ignores the schema
+            file=DUCKDB_PROMPT if dialect == "duckdb" else None,
         )
 
     def check(self, dataset: Dataset) -> None:
@@ -173,6 +188,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
             self.prompt.reads_prose,
             scope=options.schema_scope,
             databases=databases,
+            dialect=self.dialect,
         )
 
     def metrics(
@@ -229,7 +245,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         answers = _answers(queries, generations, retrievals)
         databases, settings = dataset.databases, self.settings()
         with Pool(self.workers, SQLLimits(seconds=self.timeout), seconds_left()) as pool:
-            judge = Judge(pool, databases, self.engine, self.rule, self.repeats)
+            judge = Judge(pool, databases, self.engine, self.rule, self.repeats, self.dialect)
             for judged_answer in judge.judged(answers.values()):
                 inputs = fingerprint(
                     answers[judged_answer.query_id], judged_answer.database, databases, settings
@@ -250,13 +266,15 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         """List the settings that change a score: versions of rules, the engine, the limit."""
         versions = [METRICS_VERSION, JUDGING_VERSION]
         chosen = [f"engine:{self.engine}", f"rule:{self.rule}", f"timeout:{self.timeout:g}"]
+        if self.dialect != "sqlite":
+            chosen.append(f"dialect:{self.dialect}")
         return [*chosen, f"repeats:{self.repeats}", *versions]
 
     def report(self, _dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
         """Return the outcomes, and notes on the databases."""
         more: dict[str, Any] = {"notes": examples.notes} if examples.notes else {}
         if self.engine == "duckdb":
-            more["compared"] = _COMPARED
+            more["compared"] = _COMPARED[self.dialect]
         return report(examples.judged, examples.engine) | more
 
 
@@ -271,6 +289,7 @@ _DETAIL: tuple[str, ...] = (
     "result",
     "gold_result",
 )
+DIFFER = "give other rows in DuckDB than in SQLite, and are scored by SQLite's"
 _LEFT_OUT = {
     "missing": "not runnable (their databases are missing)",
     "unusable": "not runnable (their databases cannot be read)",
@@ -295,6 +314,8 @@ def _judged(report: Mapping[str, Any]) -> SummaryBlock:
     reasons = [f"{n} {_LEFT_OUT[why]}" for why, n in left_out.items()]
     n_queries = report["judged"] + sum(left_out.values())
     counts = f"{report['judged']} of {n_queries} queries"
+    if differing := report["outcomes"].get("translation_differs"):
+        reasons.append(f"{differing} predictions {DIFFER}")
     return SummaryBlock(f"judged in {report['engine']}", text="; ".join([counts, *reasons]))
 
 

@@ -4,21 +4,23 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core.schema import Executed, Judgement
+from target_bench.core.schema import Cell, Executed, Judgement
 from target_bench.metrics.sql import JudgedQuery, Rule, Verdict
+from target_bench.metrics.sql_results import same_rows
 from target_bench.runs.record_log import JUDGEMENTS, encoded_line
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import SQLAnswer, differing
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.normalisation import LONGEST
-from target_bench.sql.workers import Pool
+from target_bench.sql.workers import Pool, Ran, Worker
 from tests.sql.judging import Case, judged, judged_answers
 from tests.sql.written import sqlite_file
 
@@ -171,17 +173,63 @@ NAMES = "SELECT DISTINCT name FROM People"
 
 
 def test_no_translation(longer: Pool, people: Path, tmp_path: Path) -> None:
-    """Of a prediction it is an error, of the gold a reason to leave the query out."""
+    """A prediction is judged by SQLite's rows and counted, gold is left out."""
     no_rowid = "SELECT rowid FROM People"
     cases = [
         Case("prediction", NAMES, people, no_rowid, people),
+        Case("right", "SELECT id FROM People", people, no_rowid, people),
         Case("gold", no_rowid, people, NAMES, people),
     ]
-    prediction, gold = judged(longer, tmp_path, cases, engine="duckdb")
-    assert prediction.query.verdict == "error"
-    assert "it has no translation" in prediction.reason
+    prediction, right, gold = judged(longer, tmp_path, cases, engine="duckdb")
+    for answer, (verdict, value) in zip(
+        (prediction, right), (("wrong_result", 0), ("correct", 1)), strict=True
+    ):
+        assert (answer.query.verdict, answer.query.bird) == ("translation_differs", value)
+        assert "it has no translation" in answer.reason
+        assert answer.reason.endswith(f"{verdict} by SQLite's rows")
     assert (gold.query.verdict, gold.left_out) == ("not_runnable", "engines")
     assert "the gold has no translation" in gold.reason
+
+
+@pytest.mark.parametrize(
+    ("gold", "sql", "by_sqlite", "in_duckdb"),
+    [
+        ("SELECT 'integer'", "SELECT typeof(people) FROM city WHERE area > 4", 1, 0),
+        ("SELECT 'BIGINT'", "SELECT typeof(people) FROM city WHERE area > 4", 0, 1),
+        ("SELECT '2021-02-03'", "SELECT date('2020-02-03', '+1 year')", 1, 0),
+        ("SELECT 'Bern'", "SELECT FIRST(name) FROM city WHERE area < 1", 0, 1),
+    ],
+)
+def test_predictions_over_which_engines_differ(
+    longer: Pool, file: Path, tmp_path: Path, gold: str, sql: str, by_sqlite: int, in_duckdb: int
+) -> None:
+    """SQLite's SQL is judged by SQLite's rows and counted; DuckDB's is run in DuckDB alone."""
+    case = Case("q", gold, file, sql, file)
+    (translated,) = judged(longer, tmp_path, [case], engine="duckdb")
+    (own,) = judged(longer, tmp_path, [case], engine="duckdb", dialect="duckdb")
+    (sqlite,) = judged(longer, tmp_path, [case])
+    assert translated.query == replace(sqlite.query, verdict=translated.query.verdict)
+    assert translated.query.bird == by_sqlite
+    compiles = sqlite.outcome == "executed"
+    assert (translated.query.verdict == "translation_differs") is compiles
+    assert (own.query.bird, own.query.spider) == (in_duckdb, in_duckdb)
+    assert own.query.verdict != "translation_differs"
+
+
+def test_a_result_that_was_lost_differs(
+    longer: Pool, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that held SQLite's rows ended before they were compared with DuckDB's."""
+
+    def run(self: Worker, path: Path, *more: Any) -> Ran:
+        if path != file:
+            self.kill()
+        return real(self, path, *more)
+
+    real = Worker.run
+    monkeypatch.setattr(Worker, "run", run)
+    (answer,) = judged(longer, tmp_path, [Case("q", GOLD, file, GOLD, file)], engine="duckdb")
+    assert (answer.query.verdict, answer.query.bird) == ("translation_differs", 1)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -204,10 +252,6 @@ def test_a_database_that_cannot_be_read(
     assert third.query.verdict == "error"
 
 
-def _rows(*rows: tuple[object, ...]) -> Executed:
-    return Executed("executed", ("a",), rows)  # type: ignore[arg-type]  # cells
-
-
 @pytest.mark.parametrize(
     ("first", "second", "same"),
     [
@@ -223,11 +267,14 @@ def _rows(*rows: tuple[object, ...]) -> Executed:
     ],
 )
 def test_agreement_of_engines(
-    first: list[tuple[object, ...]], second: list[tuple[object, ...]], same: bool
+    first: list[tuple[Cell, ...]], second: list[tuple[Cell, ...]], same: bool
 ) -> None:
-    assert (differing(_rows(*first), _rows(*second)) is None) is same
-    assert (differing(_rows(*second), _rows(*first)) is None) is same
-    assert "in SQLite alone" in (differing(_rows(*first), Executed("timeout")) or "")
+    assert same_rows(first, second) is same_rows(second, first) is same
+    rows, timeout = Executed("executed", ("a",)), Executed("timeout")
+    assert (differing(rows, rows, lambda: same) is None) is same
+    assert "in SQLite alone" in (differing(rows, timeout, lambda: same) or "")
+    assert "in this engine alone" in (differing(timeout, rows, lambda: same) or "")
+    assert differing(timeout, timeout, lambda: same) is None
 
 
 TEXT = st.text(st.characters())  # lone surrogates too

@@ -10,7 +10,8 @@ from target_bench.core.prompt_writer import Prompted, SchemaScope
 from target_bench.core.schema import Corpus, Generation, Message, Query, Table, TableId
 from target_bench.data.table_text import cell_text
 from target_bench.models.prompts.prompting import Prompter
-from target_bench.sql.databases import quoted
+from target_bench.sql.databases import EngineName, database, quoted
+from target_bench.sql.duckdb_copy import duckdb_copy
 
 if TYPE_CHECKING:
     from target_bench.sql.workers import Pool
@@ -29,6 +30,9 @@ ANSWER_SCHEMA: Mapping[str, Any] = {
 }
 """The structured answer: thoughts, one statement, and the database it is for."""
 
+DUCKDB_PROMPT = Path(__file__).with_name("text_to_sql_duckdb.yaml")
+"""The templates that ask for SQL of DuckDB."""
+
 _LONGEST_CELL = 80  # characters of a sample
 
 
@@ -39,15 +43,19 @@ class SchemaPrompter(Prompter):
     Attributes:
         scope: which tables a prompt shows.
         databases: database id -> file, by which an answer is checked before it is accepted.
+        dialect: what SQL is asked for; ``duckdb`` shows the types of the databases' copies in
+            DuckDB, and accepts every statement.
     """
 
     scope: SchemaScope = "database"
     databases: Mapping[str, Path] = field(default_factory=dict)
+    dialect: EngineName = "sqlite"
 
     @property
     def identity(self) -> dict[str, Any]:
         """All of it that changes a request."""
-        return super().identity | {"scope": self.scope, "rows": SAMPLE_ROWS}
+        dialect = {} if self.dialect == "sqlite" else {"dialect": self.dialect}
+        return super().identity | {"scope": self.scope, "rows": SAMPLE_ROWS} | dialect
 
     def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
         """Return the tables of the database that the first retrieved table is of."""
@@ -96,6 +104,8 @@ class SchemaPrompter(Prompter):
         file = self.databases.get(named or database_id)
         if file is None:
             return None if named is None else "there is no database of that name"
+        if self.dialect == "duckdb":
+            return None
         try:
             problem: str | None = _reader().ask("compile", sql, str(file), what="compiling it")
         except StoppedError as stopped:
@@ -103,6 +113,8 @@ class SchemaPrompter(Prompter):
         return problem
 
     def _written(self, number: int, table: Table, n_rows: int) -> str:
+        if self.dialect == "duckdb":
+            table = self._in_duckdb(table)
         lines = [f"-- table {number}, database {table.id.database_id}", create_statement(table)]
         described = table.context.get("column_descriptions") or {}
         lines += [f"-- {column}: {text}" for column, text in described.items()]
@@ -110,6 +122,17 @@ class SchemaPrompter(Prompter):
             lines.append(f"-- {n_rows} rows: " + " | ".join(map(str, table.header)))
             lines += ["-- " + _row(row) for row in table.rows[:n_rows]]
         return "\n".join(lines)
+
+    def _in_duckdb(self, table: Table) -> Table:
+        """Return a table with the types that its columns have in the copy of its database."""
+        file = self.databases.get(table.id.database_id)
+        if file is None or database(file).engine == "duckdb":
+            return table
+        types = list(duckdb_copy(file).columns.get(table.id.table_id, {}).values())
+        if len(types) != len(table.header):  # named otherwise there
+            return table
+        context = {name: value for name, value in table.context.items() if name != "schema"}
+        return replace(table, context=context | {"column_types": types})
 
 
 @cache

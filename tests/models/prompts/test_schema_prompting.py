@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from target_bench.core.errors import ConfigError
+from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Generation, Table, TableId
+from target_bench.core.task_names import make_task
 from target_bench.data.load import load
 from target_bench.models.prompts.prompting import Prompt
 from target_bench.models.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
@@ -50,6 +53,23 @@ def test_what_a_prompt_shows() -> None:
     assert prompted.request.answer_schema == ANSWER_SCHEMA
     assert prompted.request.tables == tuple(_tables()), "whole, for generators that read them"
     assert not prompted.truncated, "three rows are all that a prompt is to show"
+
+
+def test_sql_of_duckdb_is_asked_for() -> None:
+    """With the types of the copy; what SQLite cannot compile is not sent back."""
+    task = make_task("text-to-sql:engine=duckdb,dialect=duckdb")
+    assert task.prompt.writer is not None
+    writer = task.prompt.writer(PromptOptions(), MINI.databases, False)
+    prompted = writer.prompted(QUERY, _tables())
+    text = "".join(message.content for message in prompted.request.messages)
+    assert "one DuckDB query" in text
+    assert "SQLite" not in text
+    assert " BIGINT" in text
+    assert " INTEGER" not in text
+    answer = Generation(QUERY.id, "FROM nowhere SELECT * EXCLUDE (a)")
+    assert writer.repaired(prompted, answer) is None
+    with pytest.raises(ConfigError, match="add engine=duckdb"):
+        make_task("text-to-sql:dialect=duckdb")
 
 
 def test_a_statement_is_made_where_the_database_has_none() -> None:
