@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from target_bench.core.schema import Message as Message
     from target_bench.core.schema import Retrieval as Retrieval
     from target_bench.core.task import AnswerJudge as AnswerJudge
-    from target_bench.core.task import LeakRules as LeakRules
     from target_bench.core.task import Predictions as Predictions
     from target_bench.core.task import PromptStyle as PromptStyle
     from target_bench.core.task import SummaryBlock as SummaryBlock
@@ -116,7 +115,6 @@ _HOME = {
     "score_answers": "harness.stages.score",
     "score_rankings": "harness.stages.score",
     "AnswerJudge": "core.task",
-    "LeakRules": "core.task",
     "PromptStyle": "core.task",
     "View": "core.task",
     "Predictions": "core.task",

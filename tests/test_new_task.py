@@ -22,7 +22,7 @@ TASK = '''
 
 import numpy as np
 
-from target_bench import DataError, LeakRules, Metric, MetricSpec, SummaryBlock, Task, View
+from target_bench import DataError, Metric, MetricSpec, SummaryBlock, Task, View
 
 
 class WordRecall(Metric):
@@ -55,7 +55,6 @@ class RowToText(Task):
     title = "Row-to-Text"
     aliases = ("r2t",)
     source = "given"
-    leaks = LeakRules(lambda answer, judgement, query: answer in query.references, verbatim=0.5)
     view = View(
         slices=("sport",),
         summary=lambda report: [SummaryBlock("length", {"words": report["words"]})],
@@ -225,6 +224,7 @@ authors: [Ann Other]
 retriever_kind: other
 parameters: 0
 training_data: {cups: "no"}
+chosen_on: nothing
 hardware: 2 cores
 licence: MIT
 open_weights: true

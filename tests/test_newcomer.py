@@ -36,6 +36,7 @@ authors: [Ann Other]
 retriever_kind: other
 parameters: 0
 training_data: {tables: "no"}
+chosen_on: nothing
 hardware: 2 cores
 licence: MIT
 open_weights: true

@@ -1,15 +1,14 @@
-"""Systems of others on the board: their published predictions, scored and verified here.
+"""Systems of others on the board: their published predictions, scored here.
 
-    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs             # all of theirs.yaml
-    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs atr-uae     # one
-    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs --check     # write nothing
-    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs --missing   # print: how to fetch
+    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs --json        # scores of all
+    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs atr-uae --json
+    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs --out board/  # submissions
+    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.theirs --missing     # how to fetch files
 
-A file of predictions is scored as ``target-bench score`` does, packed with a card that names its
-source, and verified like a submission, which writes ``theirs/NAME.entry.json``. The predictions
-themselves are not kept: many have no licence. ``--missing | sh`` fetches those that are not below
-``TARGET_BENCH_DATA``, each from its repository at the commit that was scored. ``--check`` holds the
-entries that are there against the scores of the files, and ends with exit code 1 where they differ.
+A file of predictions is scored as ``target-bench score`` does, and packed with a card that names
+its source. The predictions themselves are not kept: many have no licence. ``--missing | sh``
+fetches those that are not below ``TARGET_BENCH_DATA``, each from its repository at the commit that
+was scored; without them their systems are left out of a board.
 """
 
 import argparse
@@ -19,13 +18,11 @@ import json
 import os
 import re
 import shlex
-import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from math import isnan, nan
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -35,53 +32,40 @@ import yaml
 from benchmarks.released_tables import answers_of
 from target_bench import TARGET, load
 from target_bench.core.errors import DataError
-from target_bench.reporting.leaderboard import entry
-from target_bench.reporting.leaderboard.board import for_boards
 from target_bench.reporting.leaderboard.documents import Card
-from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.pack import pack
-from target_bench.reporting.leaderboard.verify import verify
 from target_bench.runs.result import Result
 
 HERE = Path(__file__).parent
-FOLDER = HERE / "theirs"
 CUTOFFS = (1, 5, 10, 50)
 _OF_SOURCE: dict[str, Any] = {
     "parameters": None,
     "hardware": "not stated",
     "open_weights": False,
+    "chosen_on": "unknown",
     "trained": {},
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--check", action="store_true", help="compare with the entries, write none")
-    parser.add_argument("--missing", action="store_true", help="print commands that fetch files")
-    parser.add_argument("--json", action="store_true", help="print the scores, write no entry")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--missing", action="store_true", help="print commands that fetch files")
+    what.add_argument("--json", action="store_true", help="print the scores")
+    what.add_argument("--out", type=Path, help="write a submission of each into this folder")
     options = parser.parse_args(arguments)
     known = systems()
     names = options.names or list(known)
     if options.missing:
         runs = [known[name] | run for name in names for run in known[name]["runs"]]
         print(*(_fetch(run) for run in runs if not (_data() / run["file"]).exists()), sep="\n")
-        return 0
-    if options.json:
+    elif options.json:
         print(json.dumps({name: scores_of(name, known[name]) for name in names}))
-        return 0
-    if options.check:
-        differences = {name: list(differing(name, known[name])) for name in names}
-        for name, lines in differences.items():
-            print(f"{name}: {len(lines)} scores are others", *lines, sep="\n  ")
-        return int(any(differences.values()))
-    for name in names:
-        made = scored(name, known[name])
-        made.write(FOLDER / f"{name}{entry.SUFFIX}")
-        print(
-            f"{name}: {made.verdict}", *(f.message for f in made.findings), sep="\n  ", flush=True
-        )
-    return 0
+    else:
+        for name in names:
+            if all((_data() / run["file"]).exists() for run in known[name]["runs"]):
+                print(submit(name, known[name], options.out), flush=True)
 
 
 def systems() -> dict[str, dict[str, Any]]:
@@ -94,42 +78,20 @@ def systems() -> dict[str, dict[str, Any]]:
     }
 
 
-def scored(name: str, system: Mapping[str, Any]) -> Entry:
-    """Return the entry of a system, verified, with no more than the board needs.
+def submit(name: str, system: Mapping[str, Any], folder: Path) -> Path:
+    """Write the submission of a system; errors as for ``scores_of``."""
+    with _runs(name, system) as runs:
+        return pack([run.folder for run in runs], _card(system), folder / f"{name}.tbs.zip")
+
+
+def scores_of(name: str, system: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return corpus -> metric -> score of a system.
 
     Raises:
         DataError: a file is not there, or is another than the one that was published.
     """
     with _runs(name, system) as runs:
-        path = runs[0].folder.parent / f"{name}.tbs.zip"
-        folders = [run.folder for run in runs]
-        verification = verify(pack(folders, _card(system), path), data_dir=_data())
-    if verification.entry is None:
-        raise DataError(f"{name}: {verification.findings[0].message}")
-    return compact(verification.entry)
-
-
-def compact(verified: Entry) -> Entry:
-    """Return an entry with the values of queries that the board tests, and without given tables."""
-    kept = for_boards(verified)
-    return kept.model_copy(update={"runs": [run for run in kept.runs if not run.basis]})
-
-
-def scores_of(name: str, system: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Return corpus -> metric -> score of a system; errors as for ``scored``."""
-    with _runs(name, system) as runs:
         return {run.corpus: {n: score.value for n, score in run.scores.items()} for run in runs}
-
-
-def differing(name: str, system: Mapping[str, Any]) -> Iterator[str]:
-    """Say in a line for each score that the entry of a system has otherwise."""
-    made = scores_of(name, system)
-    for run in entry.read(FOLDER / f"{name}{entry.SUFFIX}").runs:
-        for metric, score in run.scores.items():
-            now = made[run.corpus].get(metric, nan)
-            both_nan = isnan(score.value) and isnan(now)  # over no query
-            if not both_nan and not abs(score.value - now) < 1e-9:
-                yield f"{run.corpus} {run.split}: {metric}: {score.value} is now {now}"
 
 
 def _data() -> Path:
@@ -207,4 +169,4 @@ _READ = {"sets": _sets, "csv": _csv, "tables": _tables}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -16,7 +16,7 @@ from target_bench.cli.command_line import (
     group,
     option,
 )
-from target_bench.cli.output import check_output, print_json
+from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError
 from target_bench.core.text_tables import counted, say
 from target_bench.harness.options import RUNS
@@ -26,18 +26,24 @@ if TYPE_CHECKING:
 
 app = group("Pack runs as a submission, verify submissions, build the site of verified ones.")
 
-BUILD_HELP = """Build the site of all entries in a folder: a page for each task.
+Minutes = Annotated[
+    float,
+    typer.Option(
+        help="Time limit in minutes; a submission that takes longer is rejected.", min=0.0
+    ),
+]
 
-`target-bench leaderboard build submissions/ -o site/` reads the *.entry.json files that
-`target-bench leaderboard verify` writes, the *.reported.json files with figures of papers, and
-nothing else: no data, no network. The site works from disk and on any static host. Beside each page
+BUILD_HELP = """Build the site of all submissions in a folder: a page for each task.
+
+`target-bench leaderboard build submissions/ -o site/` verifies every *.tbs.zip, scores it again,
+and shows those that are accepted. The site works from disk and on any static host. Beside each page
 lies its board as JSON.
 """
 
 
 @app.command("build", help=BUILD_HELP)
 def build(
-    submissions: Annotated[Path, argument("The folder of *.entry.json, in sub-folders perhaps.")],
+    submissions: Annotated[Path, argument("The folder of *.tbs.zip, in sub-folders perhaps.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the site.")] = Path(
         "site"
     ),
@@ -45,12 +51,20 @@ def build(
         str | None,
         option("Address that submissions are sent to, which the overview names.", metavar="URL"),
     ] = None,
+    data_dir: DataDir = None,
+    offline: Offline = False,
+    minutes: Minutes = 60.0,
 ) -> None:
-    """Read the entries, write the site, say what was written."""
+    """Verify the submissions, write the site, say what was written."""
     from target_bench.reporting.leaderboard.site import build as build_site
 
-    shown, rejected, pages = build_site(submissions, out, submit_to)
-    not_shown = f", {rejected:,} rejected and not shown" if rejected else ""
+    with TerminalObserver() as observer, redirect_stdout(sys.stderr):
+        shown, rejected, pages = build_site(
+            submissions, out, submit_to, data_dir, observer, minutes
+        )
+    for verification in rejected:
+        _print(verification)
+    not_shown = f", {len(rejected):,} rejected and not shown" if rejected else ""
     entries, n_pages = counted(shown, "entry"), counted(len(pages), "page")
     typer.echo(f"{out / 'index.html'}: {entries}{not_shown}, {n_pages}")
 
@@ -68,6 +82,8 @@ authors: [Ann Other]
 retriever_kind: dense     # lexical, sparse, late-interaction, hybrid, reranker, generative, other
 parameters: 110M          # of all models together; 0 for none, null if not known
 training_data: {{{corpora}}}   # for every corpus of the runs: yes, no or unknown
+chosen_on: validation     # whose scores chose the settings: nothing, train, validation, test,
+                          # other data, unknown
 hardware: 2 cores
 licence: Apache-2.0
 open_weights: yes         # also of a system without weights
@@ -75,11 +91,10 @@ open_weights: yes         # also of a system without weights
 
 VERIFY_HELP = """Check a submission and compute its scores from its predictions.
 
-Exit code 0: accepted; 6: suspicious, a person has to decide; 5: rejected; 2: it cannot be
-checked, as without the data. The scores are written beside the file, as team.entry.json.
+Exit code 0: accepted; 5: rejected; 2: it cannot be checked, as without the data.
 """
 
-EXIT_CODES = {"accepted": 0, "suspicious": 6, "rejected": 5}
+REJECTED = 5
 
 
 @app.command("submit", help=SUBMIT_HELP)
@@ -115,43 +130,23 @@ def submit(
 @app.command("verify", help=VERIFY_HELP)
 def verify(
     file: Annotated[Path, argument("A submission.")],
-    against: Annotated[Path | None, option("Folder of submissions to compare it with.")] = None,
     data_dir: DataDir = None,
     offline: Offline = False,
-    entry: Annotated[
-        Path | None, option("File for its scores. Default: beside the submission.")
-    ] = None,
-    minutes: Annotated[
-        float,
-        typer.Option(
-            help="Time limit in minutes; a submission that takes longer is rejected.", min=0.0
-        ),
-    ] = 60.0,
+    minutes: Minutes = 60.0,
     as_json: AsJson = False,
 ) -> None:
-    """Verify, write the entry, print verdict and reasons."""
-    from target_bench.reporting.leaderboard.entry import SUFFIX as ENTRY
-    from target_bench.reporting.leaderboard.submission import SUFFIX as SUBMISSION
+    """Verify, print scores, findings and verdict."""
     from target_bench.reporting.leaderboard.verify import verify as verified
-    from target_bench.runs.record_log import refused
 
-    path = entry or file.with_name(file.name.removesuffix(SUBMISSION) + ENTRY)
-    check_output(path, "--entry", "team.entry.json")
     with TerminalObserver() as observer, redirect_stdout(sys.stderr):
         if file.is_file():
             typer.echo(
                 f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)", err=True
             )
-        verification = verified(file, against, data_dir, observer, minutes)
-    with refused("be written", path, "--entry"):
-        if verification.entry is None:
-            path.unlink(missing_ok=True)  # of a submission that is refused none stays
-        else:
-            verification.entry.write(path)
-            typer.echo(f"{path}: its scores, for leaderboard build", err=True)
+        verification = verified(file, data_dir, observer, minutes)
     print_json(verification.to_json()) if as_json else _print(verification)
-    if verification.verdict != "accepted":
-        raise typer.Exit(EXIT_CODES[verification.verdict])
+    if verification.verdict == "rejected":
+        raise typer.Exit(REJECTED)
 
 
 def _print(verification: "Verification") -> None:

@@ -11,7 +11,6 @@ from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import (
     AnswerKind,
-    Corpus,
     Dataset,
     Generation,
     Judgement,
@@ -153,38 +152,6 @@ class AnswerJudge(ABC):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class LeakRules:
-    """When a submission looks as if it knew the references.
-
-    A share of answers is compared with a limit by its lower confidence bound; None: it is not
-    looked at.
-
-    Attributes:
-        is_copied: (text of the answer, empty for a failed one; its judgement, if the task judges;
-            query) -> whether it is the reference word for word.
-        holds_answer: (query, ids of the tables that a system was given, all tables) -> whether
-            they hold the answer; None where unknown.
-        unsupported: of answers whose tables do not hold the answer, those that are copies of the
-            reference: suspicious above.
-        verbatim: of answers with a long reference, those that are copies of it: suspicious above.
-        certain: as ``unsupported``, but rejected above.
-    """
-
-    is_copied: Callable[[str, Judgement | None, Query], bool]
-    holds_answer: Callable[[Query, Sequence[TableId], Corpus], bool | None] = (
-        lambda _query, _tables, _corpus: None
-    )
-    unsupported: float | None = None
-    verbatim: float | None = None
-    certain: float | None = None
-
-
-def has_gold_table(query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
-    """Return whether a gold table is among some tables: a rule of ``LeakRules``."""
-    return not set(query.gold).isdisjoint(tables)
-
-
 def _shown(record: Mapping[str, Any]) -> Mapping[str, Any]:
     hidden = ("query_id", "fingerprint")
     return {n: v for n, v in record.items() if n not in hidden and v not in (None, "", [], {})}
@@ -234,7 +201,6 @@ class Task(ABC, Generic[ExamplesT]):
         prompt: how it asks.
         judge: what judges its answers before they are scored, if anything does; an object may set
             it where that follows from its settings.
-        leaks: when a submission looks as if it knew the references; None: that is not looked at.
         view: what people see of it.
         VERSION: of a task of this package; raised when what it asks, reads or judges can be another
             than before. Your own is identified by its source files.
@@ -249,7 +215,6 @@ class Task(ABC, Generic[ExamplesT]):
     scores_unlabelled: ClassVar[bool] = False
     prompt: PromptStyle = PromptStyle()
     judge: AnswerJudge | None = None
-    leaks: LeakRules | None = None
     view: View = View()
     VERSION: ClassVar[str] = "1"
 

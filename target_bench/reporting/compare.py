@@ -89,8 +89,8 @@ def compare(
                 "metrics, slices and by are for runs: files of values have one metric, named by "
                 "--value, and no properties of queries"
             )
-        base = None if baseline is None else Path(str(baseline))
-        return compare_values(files, columns, base, (resamples, seed))
+        other = None if baseline is None else Path(str(baseline))
+        return compare_values(files, columns, other, (resamples, seed))
     if id_column or value_column or text_column:
         raise ConfigError("--id, --value and --text are for files of values, not for runs")
     folders, first, chosen = compared_runs(runs, baseline, out)

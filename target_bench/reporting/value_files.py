@@ -217,7 +217,7 @@ def _csv_rows(text: str, suffix: str) -> list[Row]:
     header = reader.fieldnames or []
     if twice := [name for name in header if header.count(name) > 1]:
         raise ValueError(f"two columns are called {twice[0]!r}")
-    rows = []
+    rows: list[Row] = []
     for row in reader:
         if None in row:
             raise ValueError(f"line {reader.line_num} has more cells than the header")

@@ -8,18 +8,15 @@ from target_bench.core.metric import Metric
 from target_bench.core.schema import (
     AnswerKind,
     Dataset,
-    Judgement,
     LabelMode,
     Query,
 )
 from target_bench.core.task import (
-    LeakRules,
     Predictions,
     PromptStyle,
     SummaryBlock,
     Task,
     View,
-    has_gold_table,
 )
 from target_bench.metrics.classification import (
     LABELS,
@@ -64,7 +61,6 @@ class FactVerification(Task[JudgedLabels]):
 
     def __init__(self, labels: LabelMode = "strict") -> None:
         self.labels: LabelMode = labels
-        self.leaks = LeakRules(self._is_copied, has_gold_table, unsupported=0.9)
         self._reading = AnswerReader(lambda text: parse_label(text, self.labels))
 
     def check(self, dataset: Dataset) -> None:
@@ -123,9 +119,6 @@ class FactVerification(Task[JudgedLabels]):
             BudgetError: the budget is spent.
         """
         return self._reading(text)
-
-    def _is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
-        return self.parse(answer) == _gold(query)
 
 
 def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:

@@ -5,9 +5,8 @@ from typing import ClassVar
 
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING
-from target_bench.core.schema import AnswerKind, Corpus, Dataset, Query, TableId
-from target_bench.core.task import LeakRules, Predictions, Task, View
-from target_bench.data.answer_words import is_copied, table_words, words
+from target_bench.core.schema import AnswerKind, Dataset, Query
+from target_bench.core.task import Predictions, Task, View
 from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
 from target_bench.metrics.text import (
     MOST_CHARACTERS,
@@ -36,13 +35,6 @@ class QuestionAnswering(Task[JudgedValues]):
     aliases: ClassVar[tuple[str, ...]] = ("qa", "table_qa", "table_question_answering_task")
     scores = "texts"
     answer: ClassVar[AnswerKind] = "text"
-    leaks = LeakRules(
-        is_copied,
-        lambda query, tables, corpus: _holds_answer(query, tables, corpus),
-        unsupported=0.5,
-        verbatim=0.5,
-        certain=0.9,
-    )
     view = View("tables that were retrieved for a question", "text")
 
     def __init__(self, bertscore: str | None = None) -> None:
@@ -102,12 +94,6 @@ def _read_answer(text: str) -> str | None:
     """Return an answer without its blocks of reasoning; None if there is none or it is too long."""
     answer = answer_alone(text)
     return None if answer is None or len(answer) > MOST_CHARACTERS else answer
-
-
-def _holds_answer(query: Query, tables: Sequence[TableId], corpus: Corpus) -> bool:
-    """Return whether a reference answer occurs in cells, header or title of a table."""
-    references = [f" {words(text)} " for text in query.references]
-    return any(text in table_words(corpus, t) for t in tables for text in references)
 
 
 def _values(query: Query) -> list[tuple[str, str]]:

@@ -15,7 +15,6 @@ from target_bench.core.schema import (
     Query,
 )
 from target_bench.core.task import (
-    LeakRules,
     Predictions,
     PromptStyle,
     SummaryBlock,
@@ -24,7 +23,6 @@ from target_bench.core.task import (
     View,
 )
 from target_bench.data import highlights
-from target_bench.data.answer_words import is_copied
 from target_bench.data.linearisation import are_places
 from target_bench.data.table_text import grid_rows
 from target_bench.metrics.text import VERSION as TEXT_VERSION
@@ -74,7 +72,6 @@ class TableToText(Task[JudgedSentences]):
     scores = OF
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "given"
-    leaks = LeakRules(is_copied, verbatim=0.5)
     view = View(
         "a table with highlighted cells",
         "a sentence that describes them",

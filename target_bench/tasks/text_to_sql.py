@@ -1,7 +1,6 @@
 """Text-to-SQL: does the predicted SQL return what the gold SQL returns?"""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +23,6 @@ from target_bench.core.schema import (
 )
 from target_bench.core.task import (
     AnswerJudge,
-    LeakRules,
     Predictions,
     PromptStyle,
     SummaryBlock,
@@ -114,13 +112,6 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
     aliases = ("sql", "text2sql", "nl2sql", "text_to_sql_task")
     scores = "SQL"
     answer: ClassVar[AnswerKind] = "sql"
-    leaks = LeakRules(
-        lambda _answer, judgement, query: _is_copied(judgement, query),
-        lambda query, tables, _corpus: query.database_id in {t.database_id for t in tables},
-        unsupported=0.25,
-        verbatim=0.8,
-        certain=0.9,
-    )
     view = View(
         "the schema of the database of the tables that were retrieved for a question",
         "a SQL statement",
@@ -330,16 +321,6 @@ def _accuracy_by_group(by: Mapping[str, Mapping[str, Any]]) -> list[SummaryBlock
         if len(shares) > 1:
             blocks.append(SummaryBlock(f"ex[bird] by {name}", shares))
     return blocks
-
-
-def _is_copied(judgement: Judgement | None, query: Query) -> bool:
-    """Return whether the SQL that was run is the gold SQL but for spaces, quotes and case."""
-    predicted = _squeezed((judgement.record["sql"] if judgement else None) or "")
-    return predicted != "" and predicted in map(_squeezed, query.references)
-
-
-def _squeezed(sql: str) -> str:
-    return re.sub(r"[\s;`'\"\[\]]+", "", sql).casefold()
 
 
 def _answers(

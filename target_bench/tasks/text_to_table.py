@@ -17,7 +17,6 @@ from target_bench.core.schema import (
 )
 from target_bench.core.task import (
     FAILED,
-    LeakRules,
     Predictions,
     PromptStyle,
     SummaryBlock,
@@ -67,7 +66,6 @@ class TextToTable(JudgedTask[Compared]):
     answer: ClassVar[AnswerKind] = "tables"
     source: ClassVar[TableSource] = "none"
     scores_unlabelled = True
-    leaks = LeakRules(lambda answer, _judgement, query: _is_copied(answer, query))
     view = View(
         "a text",
         "tables, in Markdown, HTML, LaTeX, CSV or JSON",
@@ -245,11 +243,6 @@ def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
     if "p_score" in report:
         blocks.append(SummaryBlock("P-Score", report["p_score"]))
     return blocks
-
-
-def _is_copied(answer: str, query: Query) -> bool:
-    """Return whether an answer has the characters of the reference, white space apart."""
-    return answer.split() == query.references[0].split()
 
 
 def _headers(query: Query) -> Headers:

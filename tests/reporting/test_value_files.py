@@ -251,11 +251,9 @@ def test_logs_of_inspect(tmp_path: Path) -> None:
 
     good = write("good", [["C", "I"], ["C"], ["true"], [0.25]])
     crashed = write("crashed", [["C", None], ["C"], ["I"], [0.25]])
-    columns = {"id_column": "id", "value_column": "match"}
-    comparison = compare([good, crashed], **columns)  # type: ignore[arg-type]
-    assert comparison.own_means == {
-        "good": (pytest.approx(2.75 / 4), 4),
-        "crashed": (pytest.approx(1.25 / 3), 3),
-    }
-    checks = gate(good, crashed, "match<-0.01", **columns, alpha=0.9).checks  # type: ignore[arg-type]
+    columns: dict[str, Any] = {"id_column": "id", "value_column": "match"}
+    comparison = compare([good, crashed], **columns)
+    assert comparison.own_means["good"] == pytest.approx((2.75 / 4, 4))
+    assert comparison.own_means["crashed"] == pytest.approx((1.25 / 3, 3))
+    checks = gate(good, crashed, "match<-0.01", **columns, alpha=0.9).checks
     assert checks[0].score == pytest.approx(1.25 / 4)

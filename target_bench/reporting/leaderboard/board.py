@@ -1,17 +1,14 @@
 """The board of a task as plain data: a row for each system, a column for each metric and corpus.
 
-``boards(entries, papers)`` returns one dict a task, which ``site`` writes as JSON and as a page.
+``boards(entries)`` returns one dict a task, which ``site`` writes as JSON and as a page.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
-from math import inf, isfinite, sqrt
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from target_bench.core import registry
 from target_bench.core.errors import DataError
@@ -19,10 +16,9 @@ from target_bench.core.metric import Score
 from target_bench.core.task_names import task_class
 from target_bench.metrics.scores import answer_metrics, ranking_metrics, spec_of
 from target_bench.metrics.stats import holm, randomization_tests
-from target_bench.reporting.leaderboard.documents import MILLISECONDS, Reported
-from target_bench.reporting.leaderboard.entry import Entry, RunEntry
+from target_bench.reporting.leaderboard.documents import MILLISECONDS
+from target_bench.reporting.leaderboard.entry import Entry, Floats, RunEntry
 
-Vector = NDArray[np.float32]
 Record = dict[str, Any]
 
 DEFAULT_K = 10
@@ -56,29 +52,19 @@ class Data(NamedTuple):
         return f"{name}, {self.about.replace('_', ' ')}" if self.about else name
 
 
-class System(NamedTuple):
-    """What has a row: a retriever of an entry, and what answers with its tables."""
-
-    entry: str
-    retriever: str
-    identity: str
-    generator: str
+Runs = dict[str, RunEntry]
+"""Id of an entry -> its run on some data."""
 
 
-Runs = dict[System, RunEntry]
-
-
-def boards(entries: Iterable[Entry], papers: Sequence[Reported] = ()) -> list[Record]:
+def boards(entries: Iterable[Entry]) -> list[Record]:
     """Return a board for each task, those about rankings first.
 
-    A board is JSON: ``task``, ``title``, ``cutoffs``, ``k`` (the cutoff to begin with), ``mean_of``
-    (titles of the corpora of the mean), ``columns`` and ``rows``. ``rows[i]["cells"][j]`` is None
-    or ``{"value", "low", "high", "p", "best", "ranks", "note"}`` of column j, as far as known;
-    ``p`` and ``ranks`` are those of ``column_tests``.
+    A board is JSON: ``task``, ``title``, ``cutoffs``, ``k`` (the cutoff to begin with),
+    ``columns`` and ``rows``. ``rows[i]["cells"][j]`` is None or ``{"value", "low", "high", "p",
+    "best"}`` of column j, as far as known; ``p`` is that of ``compare_with_first``.
 
     Args:
         entries: without rejected ones.
-        papers: figures that papers report, shown and never ranked.
 
     Raises:
         DataError: two runs have the same fingerprints and other queries.
@@ -91,19 +77,9 @@ def boards(entries: Iterable[Entry], papers: Sequence[Reported] = ()) -> list[Re
                 continue  # rankings for another task's queries: their recall stands on its page
             _add(tasks.setdefault((not run.ranks, run.task), {}), entry, run)
     return [
-        _board(name, runs, by_id, papers, ranks=not answers)
+        _board(name, runs, by_id, ranks=not answers)
         for (answers, name), runs in sorted(tasks.items(), key=lambda item: item[0])
     ]
-
-
-def for_boards(entry: Entry) -> Entry:
-    """Return an entry with the values of the metrics that boards test, in half their precision."""
-    runs = []
-    for run in entry.runs:
-        tested = {*ranking_metrics(run.scores), *answer_metrics(run.scores), *OF_SETS}
-        values = {n: x.astype(np.float32) for n, x in run.per_query.items() if n in tested}
-        runs.append(run.model_copy(update={"per_query": values}))
-    return entry.model_copy(update={"runs": runs})
 
 
 def corpus_title(name: str) -> str:
@@ -114,89 +90,58 @@ def corpus_title(name: str) -> str:
     return title
 
 
-def mean_score(scores: Sequence[Score]) -> Score:
-    """Return the mean of independent scores, its interval from theirs.
+def compare_with_first(order: Sequence[str], values: Mapping[str, Floats]) -> dict[str, float]:
+    """Test each system of a column against the best one, and correct the p-values (Holm).
 
-    The bounds are those of Zou & Donner 2008, "Construction of confidence limits about effect
-    measures: a general approach": distances of the bounds from their scores add up as squares.
-    """
-    n = len(scores)
-    value = sum(score.value for score in scores) / n
-    low = value - sqrt(sum((score.value - score.low) ** 2 for score in scores)) / n
-    high = value + sqrt(sum((score.high - score.value) ** 2 for score in scores)) / n
-    return Score(value, low, high, sum(score.n for score in scores), scores[0].signature)
-
-
-def column_tests(
-    order: Sequence[Any], values: Mapping[Any, Vector]
-) -> tuple[dict[Any, float], dict[Any, tuple[int, int]]]:
-    """Test each system against the first, and every two systems for their ranks.
-
-    Two families of paired randomisation tests, each corrected by itself (Holm); systems are told
-    apart at p < ``LEVEL``. What cannot be tested, because a score is no mean over queries or over
-    other ones than the first, has neither; a first that cannot be tested leaves nothing to test
-    against.
+    What cannot be tested, because a score is no mean over queries or over other ones than the
+    first, has none; a first that cannot be tested leaves nothing to test against.
 
     Args:
         order: the systems, best first.
         values: system -> (n,) values of the queries, NaN where a metric is not over one.
 
     Returns:
-        System -> p-value against the first one, corrected for all that were tested; and system ->
-        the best and the worst rank that it may have among those tested: below all that are told
-        apart as better, above all that are told apart as worse.
+        System -> corrected p-value of the paired randomisation test.
     """
-    first = next((system for system in order if system in values), None)
-    tested = [
+    if not order or order[0] not in values:
+        return {}
+    first = values[order[0]]
+    others = [
         system
-        for system in order
-        if system in values and (np.isnan(values[system]) == np.isnan(values[first])).all()
+        for system in order[1:]
+        if system in values and (np.isnan(values[system]) == np.isnan(first)).all()
     ]
-    m = len(tested)
-    if m < 2:
-        return {}, {}
-    matrix = np.stack([values[system] for system in tested])
-    matrix = matrix[:, ~np.isnan(matrix[0])]
-    pairs = list(combinations(range(m), 2))  # better, worse
-    p_values = randomization_tests(matrix, pairs)
-    apart = [pair for pair, p in zip(pairs, holm(p_values), strict=True) if p < LEVEL]
-    better, worse = Counter(worse for _, worse in apart), Counter(better for better, _ in apart)
-    ranks = {system: (1 + better[i], m - worse[i]) for i, system in enumerate(tested)}
-    against_first = holm(p_values[: m - 1]) if tested[0] == order[0] else []
-    return dict(zip(tested[1:], against_first, strict=False)), ranks
+    if not others:
+        return {}
+    matrix = np.stack([values[system] for system in (order[0], *others)])
+    matrix = matrix[:, ~np.isnan(first)]
+    p_values = randomization_tests(matrix, [(0, i + 1) for i in range(len(others))])
+    return dict(zip(others, holm(p_values), strict=True))
 
 
 def _add(runs: dict[Data, Runs], entry: Entry, run: RunEntry) -> None:
-    """Add a run to those on the same data; of two of a system the one with the more cutoffs."""
+    """Add a run to those on the same data."""
     fingerprints = run.corpus_fingerprint, run.queries_fingerprint
     about = (run.ranks and run.about) or ""
     data = Data(run.corpus, run.split, tuple(run.distractors), about, *fingerprints)
-    identity = json.dumps(run.retriever_identity, sort_keys=True)
-    system = System(entry.id, run.retriever or "", identity, run.generator or "")
-    if entry.card.predictions:  # one system; what a run has of it is the name of a file
-        system = System(entry.id, "", "", "")
-    systems = runs.setdefault(data, {})
-    if systems and next(iter(systems.values())).query_ids != run.query_ids:
+    of_data = runs.setdefault(data, {})
+    if of_data and next(iter(of_data.values())).query_ids != run.query_ids:
         raise DataError(
             f"entry {entry.id}: its queries of {data.name} are others than those of an entry with "
-            f"the same queries_fingerprint {run.queries_fingerprint}; write the entries again with "
-            "target-bench leaderboard verify"
+            f"the same queries_fingerprint {run.queries_fingerprint}"
         )
-    if system not in systems or len(systems[system].cutoffs) < len(run.cutoffs):
-        systems[system] = run
+    of_data[entry.id] = run
 
 
 def _board(
     task: str,
     runs: Mapping[Data, Runs],
     entries: Mapping[str, Entry],
-    papers: Sequence[Reported],
     ranks: bool,
 ) -> Record:
     n_systems = {data: len(systems) for data, systems in runs.items()}
-    order = sorted(runs, key=lambda data: (data[:4], -n_systems[data], data))
-    if not ranks:  # no mean leads, so ranks are those of the data with the most systems
-        order.sort(key=lambda data: -n_systems[data])
+    # Ranks are those of the first column: that of the data with the most systems.
+    order = sorted(runs, key=lambda data: (bool(data.distractors), -n_systems[data], data))
     names = Counter(data.name for data in order)
     columns = []
     for data in order:
@@ -207,18 +152,11 @@ def _board(
         head = {"corpus": data.corpus, "split": data.split, "data": data.name, "note": note}
         columns += [*_score_columns(runs[data], head, n, ranks)]
         columns += [*_plain_columns(runs[data], head, ranks)]
-    over, means = _mean_columns(runs) if ranks else ([], [])
-    columns = means + columns
     cutoffs = sorted({column["k"] for column in columns if column["k"]})
     k = DEFAULT_K if DEFAULT_K in cutoffs or not cutoffs else cutoffs[-1]
-    every = list(dict.fromkeys(system for systems in runs.values() for system in systems))
-    rows = [_row(system, entries[system.entry], runs, columns) for system in every]
-    for system, row in zip(every, rows, strict=True):
-        # retrievers of one label in an entry, as of edited code, are told apart by a number
-        alike = list(dict.fromkeys(other.identity for other in every if other[:2] == system[:2]))
-        if len(alike) > 1:
-            row["retriever"] += f" ({alike.index(system.identity) + 1})"
-    _rank(rows, columns, k, over)
+    every = dict.fromkeys(name for of_data in runs.values() for name in of_data)
+    rows = [_row(entries[name], runs, columns) for name in every]
+    _rank(rows, columns, k)
     title = next((run.title for s in runs.values() for run in s.values() if run.title), "")
     if task in registry.names("task"):
         title = task_class(task).title
@@ -227,9 +165,8 @@ def _board(
         "title": title or task.replace("_", " ").capitalize(),
         "cutoffs": cutoffs,
         "k": k,
-        "mean_of": [corpus_title(corpus) for corpus in over],
         "columns": [{n: v for n, v in c.items() if n != "cells"} for c in columns],
-        "rows": rows + _reported(papers, columns, ranks),
+        "rows": rows,
     }
 
 
@@ -247,7 +184,7 @@ def _score_columns(runs: Runs, head: Record, n: int, ranks: bool) -> Iterator[Re
         metrics = [*answer_metrics(scores), *metrics]
     for metric in metrics:
         known = {s: run.scores[metric] for s, run in runs.items() if metric in run.scores}
-        values = {s: _vector(runs[s], metric) for s in known if _is_mean(runs[s], metric)}
+        values = {s: runs[s].per_query[metric] for s in known if _is_mean(runs[s], metric)}
         counted = {score.n for score in known.values() if isfinite(score.value)}
         note = head["note"]
         if len(counted) == 1 and max(counted) < n:
@@ -256,23 +193,21 @@ def _score_columns(runs: Runs, head: Record, n: int, ranks: bool) -> Iterator[Re
 
 
 def _column(
-    metric: str, head: Record, scores: Mapping[System, Score], values: Mapping[System, Vector]
+    metric: str, head: Record, scores: Mapping[str, Score], values: Mapping[str, Floats]
 ) -> Iterator[Record]:
     """Yield the column of a metric, if any score is known; ``values`` of queries are tested."""
     spec = spec_of(metric, next(iter(scores.values()), None))
     family, _, cutoff = metric.partition("@")
     known = {system: score for system, score in scores.items() if isfinite(score.value)}
     order = sorted(known, key=lambda system: -spec.merit(known[system].value))
-    against_best, ranks = column_tests(order, {s: values[s] for s in order if s in values})
-    cells: dict[System, Record] = {}
+    against_best = compare_with_first(order, values)
+    cells: dict[str, Record] = {}
     for system, score in known.items():
         cell = cells[system] = {"value": score.value}
         if isfinite(score.high - score.low):
             cell |= {"low": score.low, "high": score.high}
         merits = spec.merit(score.value), spec.merit(known[order[0]].value)
         cell["best"] = len(known) > 1 and merits[0] == merits[1]
-        if system in ranks:
-            cell["ranks"] = ranks[system]
         if system in against_best:
             cell["p"] = against_best[system]
     if cells:
@@ -301,45 +236,6 @@ def _plain_columns(runs: Runs, head: Record, ranks: bool) -> Iterator[Record]:
             }  # fmt: skip
 
 
-def _mean_columns(runs: Mapping[Data, Runs]) -> tuple[list[str], list[Record]]:
-    """Return the corpora of the mean recall and its columns, a cutoff each; none for no mean.
-
-    It is over the corpora that at least half of all systems have, so that one submission on a
-    further corpus leaves the others complete. Each corpus counts once and the same: of its
-    data those without distractors that most systems have.
-    """
-    n_systems = len({system for systems in runs.values() for system in systems})
-    chosen: dict[str, Data] = {}
-    for data in sorted(runs, key=lambda d: (bool(d.distractors), -len(runs[d]), bool(d.about), d)):
-        if 2 * len(runs[data]) >= n_systems:
-            chosen.setdefault(data.corpus, data)
-    if len(chosen) < 2:
-        return [], []
-    groups = [runs[data] for data in sorted(chosen.values())]
-    names = {name for systems in groups for run in systems.values() for name in run.scores}
-    cutoffs = sorted(int(n.partition("@")[2]) for n in names if n.partition("@")[0] == "recall")
-    title = f"Mean of {len(chosen)} corpora"
-    columns = []
-    for metric in (f"recall@{k}" for k in cutoffs):
-        means: dict[System, Score] = {}
-        values: dict[System, Vector] = {}
-        for system in groups[0]:
-            own = [systems[system] for systems in groups if system in systems]
-            scores = [run.scores[metric] for run in own if metric in run.scores]
-            if len(scores) == len(groups) and all(isfinite(score.value) for score in scores):
-                means[system] = mean_score(scores)
-                parts = [_vector(run, metric) for run in own]  # the sum of each is its score
-                weighted = [part / max(int((~np.isnan(part)).sum()), 1) for part in parts]
-                values[system] = np.concatenate(weighted).astype(np.float32)
-        head = {"corpus": "", "split": "", "data": title, "note": ""}
-        columns += [*_column(metric, head, means, values)]
-    return (sorted(chosen) if columns else []), columns
-
-
-def _vector(run: RunEntry, metric: str) -> Vector:
-    return np.asarray(run.per_query[metric], dtype=np.float32)
-
-
 def _is_mean(run: RunEntry, metric: str) -> bool:
     """Return whether a score is the mean of its queries' values, as corpus BLEU is not."""
     values = run.per_query.get(metric)
@@ -349,20 +245,24 @@ def _is_mean(run: RunEntry, metric: str) -> bool:
     return bool(abs(np.nanmean(values) - score.value) <= 1e-4 * spec_of(metric, score).top)
 
 
-def _row(
-    system: System, entry: Entry, runs: Mapping[Data, Runs], columns: Sequence[Record]
-) -> Record:
-    corpora = sorted({data.corpus for data, systems in runs.items() if system in systems})
+def _row(entry: Entry, runs: Mapping[Data, Runs], columns: Sequence[Record]) -> Record:
+    own = {data: of_data[entry.id] for data, of_data in runs.items() if entry.id in of_data}
+    corpora = sorted({data.corpus for data in own})
     card = entry.card
+    labels = {
+        part: " · ".join(dict.fromkeys(getattr(run, part) or "" for run in own.values()))
+        for part in ("retriever", "generator")
+    }
+    if card.predictions:  # what a run has of a retriever is the name of a file
+        labels = dict.fromkeys(labels, "")
     return {
         "name": card.name, "entry": entry.id, "url": card.predictions, "note": card.note,
         "source": "published predictions" if card.predictions else "submitted",
-        "retriever": system.retriever, "generator": system.generator,
-        "authors": list(card.authors), "kind": card.retriever_kind,
-        "parameters": card.parameters, "open": card.open_weights,
+        **labels, "authors": list(card.authors), "kind": card.retriever_kind,
+        "parameters": card.parameters, "open": card.open_weights, "chosen_on": card.chosen_on,
         "trained": {c: card.training_data.get(c, "unknown") for c in corpora},
-        "verdict": entry.verdict, "date": max((run.date for run in entry.runs), default=""),
-        "cells": [_rounded(column["cells"].get(system)) for column in columns],
+        "date": max((run.date for run in entry.runs), default=""),
+        "cells": [_rounded(column["cells"].get(entry.id)) for column in columns],
     }  # fmt: skip
 
 
@@ -370,7 +270,7 @@ def _rounded(cell: Record | None) -> Record | None:
     return cell and {n: round(x, 5) if isinstance(x, float) else x for n, x in cell.items()}
 
 
-def _rank(rows: list[Record], columns: Sequence[Record], k: int, over: Sequence[str]) -> None:
+def _rank(rows: list[Record], columns: Sequence[Record], k: int) -> None:
     """Sort rows by their columns, and give each its rank in the first; equal scores share one."""
     scored = [i for i, c in enumerate(columns) if c["kind"] == "score" and c["k"] in (None, k)]
 
@@ -383,37 +283,4 @@ def _rank(rows: list[Record], columns: Sequence[Record], k: int, over: Sequence[
     for row in rows:
         loss = losses(row)[0]
         row["rank"] = None if loss == inf else first.index(loss) + 1
-        has = len({*over} & {*row["trained"]})
-        row["part"] = f"{has} of {len(over)}" if over and loss == inf else None
     rows.sort(key=lambda row: (*losses(row), row["name"].casefold(), row["entry"]))
-
-
-def _reported(papers: Sequence[Reported], columns: Sequence[Record], ranks: bool) -> list[Record]:
-    """Return a row for each method of a paper that has a figure in any column.
-
-    A figure of another split than any on the board stands in the column of its corpus, with its
-    split below it.
-    """
-    rows: list[Record] = []
-    for paper, system in [(each, system) for each in papers for system in each.systems]:
-        cells: list[Record | None] = [None] * len(columns)
-        for score in system.scores:
-            places = [
-                (column["split"] != score.split, i)
-                for i, column in enumerate(columns)
-                if (column["corpus"], column["metric"]) == (score.corpus, score.metric)
-                and " + " not in column["data"]
-                and (ranks or "@" not in score.metric)  # its answers may have other rankings
-            ]
-            if places:
-                other, i = min(places)
-                note = f"{score.split} split" if other else None
-                cells[i] = {"value": score.value, "best": False, "note": note}
-        if any(cells):
-            rows.append({
-                "name": system.name, "entry": None, "url": paper.url, "note": system.note,
-                "source": "reported", "retriever": paper.source, "generator": "", "authors": [],
-                "kind": system.kind, "parameters": None, "open": None, "trained": {},
-                "verdict": None, "date": paper.date, "rank": None, "part": None, "cells": cells,
-            })  # fmt: skip
-    return rows

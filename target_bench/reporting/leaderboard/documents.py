@@ -3,7 +3,9 @@
 All of it comes from anybody: nothing is believed or shown before a model here has checked it.
 """
 
+import datetime
 import re
+import string
 import unicodedata
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,7 +23,6 @@ from pydantic import (
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
 from target_bench.core.settings import yaml_value
-from target_bench.metrics.scores import spec_of
 
 MOST_RUNS = 100
 MOST_TABLES = 1000
@@ -31,8 +32,6 @@ LONGEST_ANSWER = 20_000
 LARGEST_INTEGER = 2**53
 LARGEST_CARD = 64 * 1024
 """Bytes that the file of a card may have."""
-REPORTED = ".reported.json"
-"""Suffix of files with figures of papers."""
 MILLISECONDS = "ms"
 """What the time of retrieval, a query, is called in the place of a metric."""
 LARGEST_NUMBER = 1e10
@@ -46,6 +45,9 @@ Kind = Literal[
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 """Unicode categories of control and format characters (those for bidirectional text among them),
 half characters, private ones, and line and paragraph separators."""
+
+_BLANK = "\u2800\u3164\uffa0\u115f\u1160\u00a0\u3000\u200c\u200d\ufe0f\u034f"
+"""Letters and marks that show nothing by themselves."""
 
 _JOINERS = "\u200c\u200d"
 """Format characters that scripts need to be written rightly."""
@@ -66,12 +68,22 @@ def visible(text: str) -> str:
     return text
 
 
+_TOMORROW = datetime.timedelta(days=1)
+"""What time zones may add to a day."""
+
+
 def _plain(text: str) -> str:
     if "<" in visible(text) or ">" in text:
         raise ValueError("holds < or >; a card is plain text without HTML")
-    if not text.strip():
+    if not text.strip(f"{string.whitespace}{_BLANK}"):
         raise ValueError("is empty")
     return text.strip()
+
+
+def _day(text: str) -> str:
+    if text and datetime.date.fromisoformat(text) > datetime.date.today() + _TOMORROW:
+        raise ValueError("is in the future")
+    return text
 
 
 def web_address(url: str) -> str:
@@ -116,7 +128,6 @@ Count = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
 Amount = Annotated[float, Field(strict=False, ge=0, le=LARGEST_NUMBER)]
 Time = Annotated[float, Field(strict=False, ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
 Times = Annotated[dict[Name, Time], Field(max_length=20)]
-Number = Annotated[float, Field(strict=False)]
 
 
 class Strict(BaseModel):
@@ -135,6 +146,7 @@ class Card(Strict):
         parameters: of all models together, as a number or like ``110M``; 0 for none, None where
             it is not known.
         training_data: for each corpus of the runs, whether a model was trained on it.
+        chosen_on: the split on whose scores the settings were chosen; ``nothing`` where none were.
         hardware: what it ran on.
         licence: under which the system may be used.
         open_weights: whether its weights can be had; true for a system without any.
@@ -157,6 +169,7 @@ class Card(Strict):
         ],
         Field(max_length=100),
     ]
+    chosen_on: Literal["nothing", "train", "validation", "test", "other data", "unknown"]
     hardware: Line
     licence: Text
     open_weights: bool
@@ -167,18 +180,8 @@ class Card(Strict):
     note: Line | None = None
 
 
-class DeclaredScore(Strict):
-    """A score as the submitter's machine computed it; one over no query has no numbers."""
-
-    value: Number | None
-    low: Number | None
-    high: Number | None
-    n: int
-    signature: Annotated[str, Field(max_length=1000)]
-
-
 class RunFields(Strict):
-    """Fields of a run in submissions and in entries.
+    """Fields of a run in submissions and on boards.
 
     Attributes:
         corpus: registered name of the corpus.
@@ -213,7 +216,7 @@ class RunFields(Strict):
     seconds: Times
     timed_queries: Count
     latency_ms: Times | None
-    date: Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
+    date: Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$"), AfterValidator(_day)]
     sets: bool = False
 
 
@@ -226,7 +229,6 @@ class RunDocument(RunFields):
         limit: None likewise.
         files: SHA-256 of every source file of the data, by name.
         identity: of ``retriever``, ``generator`` and ``prompt``: class, settings, versions.
-        scores: metric name -> score, as the submitter's machine computed them.
         cold: that times of which something came out of a cache were left out.
     """
 
@@ -235,7 +237,6 @@ class RunDocument(RunFields):
     limit: None = None
     files: dict[str, Hash]
     identity: dict[Name, dict[str, Any]]
-    scores: Annotated[dict[Name, DeclaredScore], Field(max_length=500)]
     cold: Literal[True]
 
     @model_validator(mode="after")
@@ -258,9 +259,8 @@ class RunDocument(RunFields):
 class Index(Strict):
     """``submission.json``: how many runs there are, and the hash of every other file."""
 
-    format: Literal[1, 2]
+    format: Literal[3]
     written_by: Name
-    partial: Literal[False] = False
     runs: Annotated[int, Field(ge=1, le=MOST_RUNS)]
     files: dict[str, Hash]
 
@@ -291,59 +291,6 @@ class AnswerLine(Strict):
     finish_reason: Id | None = None
     cached: bool = False
     truncated: bool = False
-
-
-class ReportedScore(Strict):
-    """A figure of rankings or answers that a paper reports, on the split that it scored.
-
-    ``metric`` is named as here (``recall@10``, or ``ms``), and ``value`` is on its scale here.
-    """
-
-    corpus: Name
-    split: Name
-    metric: Name
-    value: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-    @model_validator(mode="after")
-    def _on_its_scale(self) -> "ReportedScore":
-        if self.metric != MILLISECONDS and self.value > (spec := spec_of(self.metric)).top:
-            raise ValueError(f"value: {self.metric} is {spec.range} (found {self.value:g})")
-        return self
-
-
-class ReportedSystem(Strict):
-    """A method of a paper, as its authors call it; ``note`` is what a reader should know."""
-
-    name: Label
-    kind: Kind
-    note: Label | None = None
-    scores: Annotated[list[ReportedScore], Field(min_length=1, max_length=500)]
-
-
-class Reported(Strict):
-    """A paper: ``source`` is paper and table in one line, ``date`` its day or month."""
-
-    format: Literal[1]
-    source: Label
-    url: Link
-    date: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$")]
-    systems: Annotated[list[ReportedSystem], Field(min_length=1, max_length=200)]
-
-
-def read_reported(path: Path) -> Reported:
-    """Return the figures in a file (``*.reported.json``): shown beside verified ones, never ranked.
-
-    Raises:
-        DataError: it cannot be read, or a field is wrong; the message names both.
-    """
-    try:
-        return Reported.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValidationError as error:
-        raise DataError(
-            f"{path}: {first_fault(error)}; docs/leaderboard.md shows the fields"
-        ) from error
 
 
 def read_card(path: Path) -> Card:

@@ -8,7 +8,7 @@ import json
 import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from getpass import getuser
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -19,7 +19,7 @@ from target_bench.core import registry
 from target_bench.core.credentials import is_secret, without_secrets
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.identity import reads_gold
-from target_bench.core.metric import CORRECTED, SYNTHETIC
+from target_bench.core.metric import SYNTHETIC
 from target_bench.core.registry import installed_version
 from target_bench.core.task_names import make_task
 from target_bench.data.load import is_path
@@ -27,7 +27,6 @@ from target_bench.reporting.leaderboard.documents import (
     MOST_RUNS,
     AnswerLine,
     Card,
-    DeclaredScore,
     RankingLine,
     RunDocument,
     first_fault,
@@ -68,6 +67,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
     bases = {run.retrieval.folder for run in runs if run.retrieval is not run}
     for run in runs:
         _check(run, is_basis=run.folder in bases)
+    _check_settings(runs)
     missing = [name for name in corpora_of(runs) if name not in card.training_data]
     if missing:
         raise ConfigError(
@@ -85,9 +85,8 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
         files[f"runs/{place}/run.json"] = _json(document.model_dump(mode="json"))
         files[predictions_file(document, place)] = predictions
     index = {
-        "format": 2,
+        "format": 3,
         "written_by": f"target-bench {installed_version('target-bench')}",
-        "partial": False,
         "runs": len(runs),
         "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
     }
@@ -188,6 +187,26 @@ def _check(run: Result, is_basis: bool) -> None:
             raise ConfigError(f"{folder}: {message}")
 
 
+def _check_settings(runs: Sequence[Result]) -> None:
+    """See that there is one setting of one system for each task and data.
+
+    Raises:
+        ConfigError: there are several, of which a board would show the best.
+    """
+    chosen: dict[tuple[Any, ...], Result] = {}
+    for run in runs:
+        command = run.asked
+        data = (run.task, command.about, _corpus(run), run.identity.split, *command.distractors)
+        other = chosen.setdefault(data, run)
+        if other is not run:
+            raise ConfigError(
+                f"{other.folder.name} and {run.folder.name} are of the same task and data: a "
+                "submission has one setting of one system for each corpus. Choose one on another "
+                "split than the submitted one, and say in the card which (chosen_on); other "
+                "systems are submissions of their own"
+            )
+
+
 def _corpus(run: Result) -> str:
     """Return the registered name of the corpus."""
     names = [run.asked.corpus, *(spec.partition(":")[0] for spec in run.asked.distractors)]
@@ -203,13 +222,11 @@ def _corpus(run: Result) -> str:
 
 
 def _run_document(run: Result, runs: Sequence[Result]) -> RunDocument:
-    """Return ``run.json``: what a run is of, how it was made, and the scores it declares."""
+    """Return ``run.json``: what a run is of, and how it was made."""
     command, identity, manifest, times = run.asked, run.identity, run.manifest, cold(run.manifest)
     folders = [other.folder for other in runs]
     made = {n: identity.content[n] for n in ("generator", "prompt") if n in identity.content}
     generator = _label(command.generator, command.generator_name) if run.has_answers else None
-    published = {name: score for name, score in run.scores.items() if not name.endswith(CORRECTED)}
-    scores = {name: replace(score, spec=None).to_json() for name, score in published.items()}
     return RunDocument(
         corpus=_corpus(run),
         split=identity.split,
@@ -229,7 +246,6 @@ def _run_document(run: Result, runs: Sequence[Result]) -> RunDocument:
         timed_queries=times.timed_queries,
         latency_ms=None if times.latency is None else _only(_LATENCY, times.latency),
         cold=True,
-        scores={name: DeclaredScore(**score) for name, score in scores.items()},
         date=(manifest.started or "")[:10],
         sets="set_f1" in run.scores,
     )

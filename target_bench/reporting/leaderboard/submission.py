@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import math
+import re
 import stat
 import struct
 import zipfile
@@ -219,7 +220,14 @@ def _submission(archive: zipfile.ZipFile) -> Submission:
         for place in range(index.runs)
     )
     expected = {"card.json"}
+    chosen: dict[tuple[object, ...], int] = {}
     for place, run in enumerate(runs):
+        data = (run.task, run.about, run.corpus, run.split, *run.distractors)
+        if (other := chosen.setdefault(data, place)) != place:
+            raise RefusedError(
+                f"runs {other} and {place} are of the same task and data: a submission has one "
+                "setting of one system for each"
+            )
         expected |= {f"runs/{place}/run.json", predictions_file(run, place)}
         _check_run(runs, place)
         if run.corpus not in card.training_data:
@@ -318,7 +326,7 @@ def strict_json(raw: bytes, place: str) -> Any:
 
     Raises:
         RefusedError: it is not UTF-8, not JSON, holds NaN, an infinite or a huge number, a key
-            twice, or is nested too deep.
+            twice or half a character, or is nested too deep.
     """
     try:
         value = json.loads(
@@ -334,6 +342,13 @@ def strict_json(raw: bytes, place: str) -> Any:
         raise RefusedError(f"{place}: nested too deep") from None
     except ValueError as error:
         raise RefusedError(f"{place}: not strict JSON: {str(error)[:200]}") from None
+    if _HALF.search(raw):  # an escape: as a byte sequence it would be no UTF-8
+        try:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError:
+            raise RefusedError(f"{place}: half of a character (a lone surrogate)") from None
+        except RecursionError:
+            raise RefusedError(f"{place}: nested too deep") from None
     level = [value]
     for _ in range(DEEPEST):
         containers = [inner for inner in level if isinstance(inner, dict | list)]
@@ -341,6 +356,9 @@ def strict_json(raw: bytes, place: str) -> Any:
         if not level:
             return value
     raise RefusedError(f"{place}: nested deeper than {DEEPEST} levels")
+
+
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,14 +1,12 @@
 """A submission verified: what is against it, and every score of it computed again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from target_bench.core import contract, registry
+from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import BudgetError, ConfigError
 from target_bench.core.metric import Counts, Score, over_no_query
@@ -22,7 +20,6 @@ from target_bench.harness.stages.judge import judge_answers
 from target_bench.harness.stages.score import MISSING, aligned, score_answers, score_rankings
 from target_bench.models.answer_reading import check_time, time_limit
 from target_bench.reporting.leaderboard.checks import CHECKS, RescoredRun, findings, no_context
-from target_bench.reporting.leaderboard.copies import copies
 from target_bench.reporting.leaderboard.documents import RunDocument, RunFields, visible
 from target_bench.reporting.leaderboard.entry import Entry, Finding, RunEntry, Verdict
 from target_bench.reporting.leaderboard.submission import (
@@ -31,18 +28,11 @@ from target_bench.reporting.leaderboard.submission import (
     Submission,
     SubmittedPredictions,
     opened,
-    predictions_file,
     rankings_of,
 )
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 
-BASELINE = "bm25"
-"""The retriever that decides which queries are hard: it ranks no gold table first."""
-
-_IN_JSON = {
-    "corpus", "split", "task", "retriever", "generator", "cutoffs", "distractors", "counts",
-    "answers", "scores",
-}  # fmt: skip
+_FIELDS = {"corpus", "split", "task", "retriever", "generator", "cutoffs", "distractors"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +41,7 @@ class Verification:
 
     Attributes:
         path: the file.
-        verdict: accepted; suspicious, which somebody has to look at; or rejected.
+        verdict: accepted or rejected.
         findings: the reasons, and notes.
         entry: what it is on a leaderboard; None if it was refused before it could be scored.
     """
@@ -67,10 +57,13 @@ class Verification:
         return {
             "file": self.path.name,
             "verdict": self.verdict,
-            "findings": [finding.model_dump() for finding in self.findings],
+            "findings": [asdict(finding) for finding in self.findings],
             "checks": list(CHECKS),
             "runs": [
-                run.model_dump(mode="json", include=_IN_JSON) | {"n_queries": run.counts.asked}
+                run.model_dump(mode="json", include=_FIELDS)
+                | {"scores": {name: score.to_json() for name, score in run.scores.items()}}
+                | {"counts": asdict(run.counts), "n_queries": run.counts.asked}
+                | {"answers": None if run.answers is None else asdict(run.answers)}
                 for run in runs
             ],
         }
@@ -78,7 +71,6 @@ class Verification:
 
 def verify(
     path: Path,
-    against: Path | None = None,
     data_dir: Path | None = None,
     observer: Observer | None = None,
     minutes: float = 60.0,
@@ -87,7 +79,6 @@ def verify(
 
     Args:
         path: the submission.
-        against: a folder of submissions that are there already, or None.
         data_dir: as for ``TARGET``.
         observer: gets progress and warnings.
         minutes: how long it may take, all in all.
@@ -100,7 +91,7 @@ def verify(
         raise ConfigError(f"minutes={minutes!r} (--minutes): expected a number above 0")
     try:
         with time_limit(60 * minutes):
-            entry = _verified(path, against, data_dir, observer or Observer())
+            entry = _verified(path, data_dir, observer or Observer())
     except RefusedError as error:
         refusal = Finding(check=error.check, level="rejected", message=str(error))
         return Verification(path, "rejected", (refusal,), None)
@@ -114,7 +105,7 @@ def verify(
     return Verification(path, entry.verdict, tuple(entry.findings), entry)
 
 
-def _verified(path: Path, against: Path | None, data_dir: Path | None, observer: Observer) -> Entry:
+def _verified(path: Path, data_dir: Path | None, observer: Observer) -> Entry:
     name = path.name.removesuffix(SUFFIX)
     try:
         visible(name)
@@ -124,20 +115,14 @@ def _verified(path: Path, against: Path | None, data_dir: Path | None, observer:
         raise RefusedError("the name of the file should have 1 to 200 characters")
     with opened(path) as submission:
         runs = _recompute(submission, data_dir, observer)
-        all_findings = [finding for run in runs for finding in findings(run, submission.card)]
-        if against is not None:
-            all_findings += copies(against, path, submission, runs, observer)
-        order: list[Verdict] = ["accepted", "suspicious", "rejected"]
-        verdicts = [v for v in order if any(f.level == v for f in all_findings)]
+        all_findings = [finding for run in runs for finding in findings(run)]
+        rejected = any(finding.level == "rejected" for finding in all_findings)
         return Entry(
             id=name,
             card=submission.card,
             runs=[run.entry for run in runs],
-            verdict=verdicts[-1] if verdicts else "accepted",
-            # A run that is beside several of another submission is said to be a copy once.
-            findings=sorted(
-                dict.fromkeys(all_findings), key=lambda f: (f.run, [*CHECKS].index(f.check))
-            ),
+            verdict="rejected" if rejected else "accepted",
+            findings=all_findings,
             fingerprint=submission.fingerprint,
             checked_by=f"target-bench {installed_version('target-bench')}",
         )
@@ -148,18 +133,12 @@ def _recompute(
 ) -> list[RescoredRun]:
     """Score all runs of a submission, for as long as ``time_limit`` gives."""
     loader = Loader(data_dir, observer)
-    hard: dict[tuple[Any, ...], set[str]] = {}
     runs = []
     for place, run in enumerate(submission.runs):
         check_time()
         dataset = _load(run, f"run {place}", loader)
-        key = (run.corpus, run.split, tuple(run.distractors), run.about)
-        if run.retriever is not None and key not in hard:
-            observer.stage(f"{dataset.info.name}: which queries are hard")
-            hard[key] = _hard_queries(dataset)
         observer.stage(f"run {place}: {run.task} on {run.corpus} {run.split}")
-        hard_queries = hard[key] if run.retriever is not None else set()
-        runs.append(_rescored(submission, place, dataset, hard_queries))
+        runs.append(_rescored(submission, place, dataset))
     return runs
 
 
@@ -190,7 +169,7 @@ def _load(run: RunDocument, where: str, loader: Loader) -> Dataset:
     return dataset
 
 
-def _rescored(submission: Submission, place: int, dataset: Dataset, hard: set[str]) -> RescoredRun:
+def _rescored(submission: Submission, place: int, dataset: Dataset) -> RescoredRun:
     run = submission.runs[place]
     basis = run.generator is None and place in {other.retrieval for other in submission.runs}
     task = make_task(f"{run.task}:sets=true" if run.sets else run.task)
@@ -223,8 +202,8 @@ def _rescored(submission: Submission, place: int, dataset: Dataset, hard: set[st
             shown, values = over_no_query(shown, values)
         scores |= shown
         per_query.append((ranked.query_ids, values))
-    judgements: Mapping[str, Judgement] = {}
     if answers is not None:
+        judgements: Mapping[str, Judgement] = {}
         if task.judge is not None:
             if task.judge.replays:
                 raise RefusedError(f"run {place}: a model judges answers to {run.task}")
@@ -244,27 +223,6 @@ def _rescored(submission: Submission, place: int, dataset: Dataset, hard: set[st
         answers=answer_counts,
         retriever_identity=run.identity.get("retriever", {}),
         generator_identity=run.identity.get("generator", {}),
-        predictions_sha256=submission.hashes[predictions_file(run, place)],
     )
-    hard_queries = np.array([name in hard for name in top], dtype=bool)
-    return RescoredRun(
-        place, run, task, dataset, rankings, answers, list(top.values()), judgements,
-        hard_queries, entry,
-    )  # fmt: skip
-
-
-def _hard_queries(dataset: Dataset) -> set[str]:
-    """Return the queries of which the baseline ranks no gold table first."""
-    hard = {query.id for query in dataset.queries if query.gold}
-    if not hard:
-        return hard
-    retriever = registry.create("retriever", BASELINE)
-    retriever.embed_corpus(dataset.corpus.handed_out())
-    size = contract.batch_size(retriever)
-    for start in range(0, len(dataset.queries), size):
-        batch = dataset.queries[start : start + size]
-        gold = {query.id: query.gold for query in batch}
-        for top in contract.retrieve(retriever, batch, 1, dataset.corpus.shuffled, stop=False):
-            if top.tables and top.tables[0] in gold[top.query_id]:
-                hard.discard(top.query_id)
-    return hard
+    predictions = rankings if answers is None else answers
+    return RescoredRun(place, run, dataset, predictions, list(top.values()), entry)

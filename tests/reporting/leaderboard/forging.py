@@ -65,14 +65,13 @@ def run_of(files: Files, task: str, answers_to: str | None = None) -> str:
     raise LookupError(task)
 
 
-def verified(path: Path, files: Files, against: Path | None = None, **options: Any) -> Verification:
-    return verify(packed(path, files), against, observer=Recorder(), **options)
+def verified(path: Path, files: Files, **options: Any) -> Verification:
+    return verify(packed(path, files), observer=Recorder(), **options)
 
 
 def levels(verification: Verification) -> dict[str, str]:
-    """Check -> its most serious finding, notes left out."""
-    accusations = [f for f in verification.findings if f.level != "note"]
-    return {f.check: f.level for f in sorted(accusations, key=lambda f: f.level == "rejected")}
+    """Check -> ``rejected``, notes left out."""
+    return {f.check: f.level for f in verification.findings if f.level != "note"}
 
 
 def zipped(members: Sequence[tuple[str | zipfile.ZipInfo, bytes]]) -> bytes:

@@ -1,8 +1,8 @@
 """Small entries, made by the real classes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.reporting.leaderboard.documents import Card
-from target_bench.reporting.leaderboard.entry import SUFFIX, Entry, Finding, RunEntry
+from target_bench.reporting.leaderboard.entry import Entry, Finding, RunEntry
 
 N = 60
 CUTOFFS = (1, 5, 10)
@@ -22,7 +22,8 @@ def card(name: str = "System", **changes: Any) -> Card:
     fields: dict[str, Any] = {
         "name": name, "authors": ("Ann Other",), "retriever_kind": "dense",
         "parameters": 110_000_000, "training_data": {"alpha": "no", "beta": "no"},
-        "hardware": "2 cores", "licence": "Apache-2.0", "open_weights": True,
+        "chosen_on": "validation", "hardware": "2 cores", "licence": "Apache-2.0",
+        "open_weights": True,
     }  # fmt: skip
     return Card(**{**fields, **changes})
 
@@ -46,7 +47,7 @@ def retrieval(share: float, corpus: str = "alpha", n: int = N, **changes: Any) -
         "cutoffs": list(CUTOFFS), "scores": scores(values), "per_query": values,
         "query_ids": [f"{corpus}-{i}" for i in range(n)], "counts": Counts(n, n, 0, 0, 0, 0, 0),
         "corpus_fingerprint": hashed(corpus), "queries_fingerprint": hashed(corpus, "queries"),
-        "predictions_sha256": hashed(share), "timed_queries": n, "date": "2026-01-31",
+        "timed_queries": n, "date": "2026-01-31",
         "seconds": {"retrieve": 0.6, "embed_corpus": 2.0},
         "retriever_identity": {"class": "target_bench.retrievers.dense:Dense"},
     }  # fmt: skip
@@ -69,7 +70,7 @@ def answers(share: float, basis: RunEntry, **changes: Any) -> RunEntry:
 
 def changed(model: Any, **fields: Any) -> Any:
     """A run or an entry with other values."""
-    return model.model_copy(update=fields)
+    return replace(model, **fields) if isinstance(model, Entry) else model.model_copy(update=fields)
 
 
 def scores(values: Mapping[str, Values]) -> dict[str, Score]:
@@ -81,44 +82,30 @@ def scores(values: Mapping[str, Values]) -> dict[str, Score]:
 
 def entry(id_: str, *runs: RunEntry, its_card: Card | None = None, **changes: Any) -> Entry:
     fields = {"verdict": "accepted", "findings": [], "checked_by": "target-bench 0.1.0"} | changes
-    return Entry.model_construct(
-        id=id_,
-        card=its_card or card(id_.capitalize()),
-        runs=list(runs),
-        fingerprint=hashed(id_),
-        **fields,
-    )
+    its_card = its_card or card(id_.capitalize())
+    return Entry(id_, its_card, list(runs), fingerprint=hashed(id_), **fields)
 
 
 def board() -> list[Entry]:
-    """Five systems on two corpora, one of them suspicious, and one that was rejected."""
+    """Five systems on two corpora, of which three have both."""
     bm25 = [retrieval(0.6, retriever="bm25"), retrieval(0.5, "beta", retriever="bm25")]
     best, also = retrieval(0.95), retrieval(0.9, "beta")
-    finding = Finding(check="times", level="suspicious", message="faster than light", run=0)
-    plain = card("Plain BM25", retriever_kind="lexical", parameters=0)
+    finding = Finding("original", "note", "58 of 60 queries have all gold tables on top", 0)
+    plain = card("Plain BM25", retriever_kind="lexical", parameters=0, chosen_on="nothing")
     by_far = card("Best, by far", training_data={"alpha": "yes", "beta": "no"})
-    close = card("Close", parameters=7_000_000_000, open_weights=False)
+    close = card("Close", parameters=7_000_000_000, open_weights=False, chosen_on="test")
     odd = card("Odd one", parameters=None, authors=("Somebody Else",))
     untold = card("Untold", training_data={"alpha": "unknown"})
-    both = [answers(0.9, best), answers(0.7, best, generator="other:model=x")]
+    close_run = retrieval(0.93, seconds={"retrieve": 0.06})
     return [
         entry("bm25", *bm25, answers(0.4, bm25[0]), its_card=plain),
-        entry("best", best, also, *both, its_card=by_far),
-        entry("close", retrieval(0.93, seconds={"retrieve": 0.06}), its_card=close),
+        entry("best", best, also, answers(0.9, best), its_card=by_far),
+        entry("close", close_run, answers(0.7, close_run, generator="g:x=1"), its_card=close),
         entry(
-            "odd", retrieval(0.3), retrieval(0.2, "beta"),
-            its_card=odd, verdict="suspicious", findings=[finding],
+            "odd", retrieval(0.3), retrieval(0.2, "beta"), its_card=odd, findings=[finding]
         ),
         entry("untold", retrieval(0.55, seconds={}, timed_queries=0), its_card=untold),
-        entry("forged", retrieval(1.0), its_card=card("Forged"), verdict="rejected"),
     ]  # fmt: skip
-
-
-def write(folder: Path, entries: Sequence[Entry]) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    for i, made in enumerate(entries):
-        made.write(folder / f"{i}{SUFFIX}")
-    return folder
 
 
 def hashed(*parts: object) -> str:

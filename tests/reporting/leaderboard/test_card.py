@@ -16,6 +16,7 @@ training_data:
   ottqa: yes
   fetaqa: no
   bird: unknown
+chosen_on: validation
 hardware: one A100
 licence: MIT
 open_weights: true
@@ -43,6 +44,10 @@ def test_card(tmp_path: Path) -> None:
     [
         (1, "name: <script>alert(1)</script>", "without HTML"),
         (1, 'name: "a\\u202Eb"', r"U\+202E"),
+        *(
+            (1, f'name: "{blank} {blank}"', "is empty")
+            for blank in ("\\u3164", "\\u2800", "\\uFE0F")
+        ),
         (1, 'name: "a\\u0007b"', r"U\+0007"),
         (1, "name: " + "x" * 81, "at most 80"),
         (1, "name: 12", "valid string"),
@@ -53,16 +58,17 @@ def test_card(tmp_path: Path) -> None:
         (4, "parameters: -1", "greater than or equal"),
         (6, "  ottqa: perhaps", "training_data.ottqa"),
         (7, "  ../etc: no", "pattern"),
-        (9, "hardware: ''", "is empty"),
-        (11, "open_weights: maybe", "valid boolean"),
-        (12, "paper: javascript:alert(1)", "https://"),
-        (12, "paper: https://ann:secret@example.org", "password"),
-        (12, "paper: https://exa mple.org", "percent-encode"),
-        (12, "paper: 'https://example.org/\"onload=x'", "percent-encode"),
-        (12, "paper: https:///x", "https://"),
-        (12, "paper: data:text/html,x", "https://"),
+        (9, "chosen_on: all of them", "'nothing', 'train', 'validation', 'test'"),
+        (10, "hardware: ''", "is empty"),
+        (12, "open_weights: maybe", "valid boolean"),
+        (13, "paper: javascript:alert(1)", "https://"),
+        (13, "paper: https://ann:secret@example.org", "password"),
+        (13, "paper: https://exa mple.org", "percent-encode"),
+        (13, "paper: 'https://example.org/\"onload=x'", "percent-encode"),
+        (13, "paper: https:///x", "https://"),
+        (13, "paper: data:text/html,x", "https://"),
         (12, "website: https://example.org", "no such field"),
-        (12, "paper: [[[[[[[[1]]]]]]]]", "valid string"),
+        (13, "paper: [[[[[[[[1]]]]]]]]", "valid string"),
     ],
 )
 def test_faults_stand_with_their_field(

@@ -11,8 +11,7 @@ import pytest
 from target_bench import TARGET, Corpus, Retriever, TableId
 from target_bench.core.errors import ConfigError
 from target_bench.data.load import load, of_task
-from target_bench.reporting.leaderboard.entry import read
-from target_bench.reporting.leaderboard.pack import pack, with_retrievals
+from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.verify import verify
 from target_bench.runs.result import Result
 from target_bench.runs.trec import word, words_of
@@ -74,24 +73,35 @@ KINDS: dict[str, tuple[Callable[[Path], Result], set[str]]] = {
 """What is run -> the stages of which a time is submitted."""
 
 
-def test_what_is_submitted_is_accepted(tmp_path: Path) -> None:
-    results = {kind: make(tmp_path) for kind, (make, _) in KINDS.items()}
-    folders = [result.folder for result in results.values()]
-    verification = verify(pack(folders, card(), tmp_path / "a.tbs.zip"))
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_submitted_is_accepted(tmp_path: Path, kind: str) -> None:
+    make, expected = KINDS[kind]
+    result = make(tmp_path)
+    verification = verify(pack([result.folder], card(), tmp_path / "a.tbs.zip"))
     assert verification.verdict == "accepted", verification.findings
-    entry = verification.entry
-    assert entry is not None
-    places = {run.folder: place for place, run in enumerate(with_retrievals(folders))}
-    for kind, (_, expected) in KINDS.items():
-        own = [entry.runs[places[run.folder]] for run in (results[kind], results[kind].retrieval)]
-        times = {name for run in own for name in run.seconds} - {"load", "score"}
-        assert times | ({"p50"} if any(run.latency_ms for run in own) else set()) == expected, kind
-        assert all((run.retrieve_ms is None) == ("retrieve" not in run.seconds) for run in own)
-    unread = entry.runs[places[results["no table"].folder]]
-    assert isnan(unread.scores["recall@10"].value), "answers without tables have no such score"
-    assert np.isnan(unread.per_query["recall@10"]).all()
-    entry.write(tmp_path / "entries.entry.json")
-    assert read(tmp_path / "entries.entry.json").model_dump_json() == entry.model_dump_json()
+    assert verification.entry is not None
+    own = verification.entry.runs
+    times = {name for run in own for name in run.seconds} - {"load", "score"}
+    assert times | ({"p50"} if any(run.latency_ms for run in own) else set()) == expected
+    assert all((run.retrieve_ms is None) == ("retrieve" not in run.seconds) for run in own)
+    if kind == "no table":
+        (unread,) = (run for run in own if run.generator)
+        assert isnan(unread.scores["recall@10"].value), "answers without tables have no such score"
+        assert np.isnan(unread.per_query["recall@10"]).all()
+
+
+def test_a_submission_has_one_setting_of_a_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight settings chosen on the test split were eight rows."""
+    out = tmp_path / "a.tbs.zip"
+    folders = [_target(tmp_path).run(f"bm25:k1={k1}")[0].folder for k1 in (1, 2)]
+    with pytest.raises(ConfigError, match=r"same task and data.*one setting.*\(chosen_on\)"):
+        pack(folders, card(), out)
+    monkeypatch.setattr("target_bench.reporting.leaderboard.pack._check_settings", lambda _: None)
+    (finding,) = verify(pack(folders, card(), out)).findings
+    assert (finding.check, finding.level) == ("readable", "rejected")
+    assert "runs 0 and 1 are of the same task and data" in finding.message
 
 
 class FirstGold(Retriever):

@@ -8,18 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from target_bench import TARGET, AnswerJudge, ask
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.corpora import load
-from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.pack import pack, scrubbed
 from target_bench.reporting.leaderboard.verify import verify
 from tests.cli.inside import Inside
 from tests.reporting.leaderboard.conftest import card
-from tests.reporting.leaderboard.forging import RUN, Record, files_of, packed, with_document
+from tests.reporting.leaderboard.forging import RANKINGS, files_of, packed, with_lines
 
 
 def test_the_same_runs_are_the_same_bytes(
@@ -109,36 +107,31 @@ def test_from_run_to_site(inside: Inside, retrieval_run: Path, tmp_path: Path) -
     assert verified.out.endswith("team.tbs.zip: accepted\n")
     first = verified.err.splitlines()[0]
     assert first.endswith("team.tbs.zip: verifying it takes at most 60 minutes (--minutes)")
-    assert "team.entry.json: its scores, for leaderboard build" in verified.err
-    made = entry.read(tmp_path / "team.entry.json")
-    assert (made.id, made.card.name) == ("team", "My retriever")
     scores = json.loads((retrieval_run / "scores.json").read_bytes())["scores"]
-    (run,) = made.runs
-    assert {name: score.to_json() for name, score in run.scores.items()} == scores
-    assert np.mean(run.per_query["recall@10"]) == pytest.approx(run.scores["recall@10"].value)
+    printed = json.loads(inside.good("leaderboard", "verify", "team.tbs.zip", "--json"))
+    (run,) = printed["runs"]
+    assert run["scores"] == scores
     assert "1 entry, 1 page\n" in inside.good("leaderboard", "build", ".", "-o", "site")
-    assert "My retriever" in Path("site/index.html").read_text("utf-8")
+    page = Path("site/index.html").read_text("utf-8")
+    assert "My retriever" in page
+    assert "chosen on validation" in page
 
 
 def test_exit_codes(inside: Inside, packed_retrieval: Path, tmp_path: Path) -> None:
+    """A board shows what is accepted, and says what is not."""
     files = files_of(packed_retrieval)
-
-    def slow(run: Record) -> None:
-        run["seconds"]["retrieve"] = -1.0
-
-    def other(run: Record) -> None:
-        run["scores"]["recall@1"] |= {"value": 1.0, "signature": "another"}
-
-    packed(tmp_path / "bad.tbs.zip", with_document(files, RUN, slow))
-    packed(tmp_path / "odd.tbs.zip", with_document(files, RUN, other))
-    done = inside("leaderboard", "verify", "bad.tbs.zip", "--json")
+    board = tmp_path / "board"
+    board.mkdir()
+    twice = with_lines(files, RANKINGS, lambda lines: [*lines, lines[0]])
+    packed(board / "bad.tbs.zip", twice)
+    done = inside("leaderboard", "verify", board / "bad.tbs.zip", "--json")
     verification = json.loads(done.out)
     assert (done.code, verification["verdict"]) == (5, "rejected")
-    assert {finding["check"] for finding in verification["findings"]} == {"times"}
-    done = inside("leaderboard", "verify", "odd.tbs.zip")
-    assert (done.code, done.out.splitlines()[-1]) == (6, "odd.tbs.zip: suspicious")
-    (tmp_path / "trash.tbs.zip").write_bytes(b"PK trash")
-    (tmp_path / "trash.entry.json").write_text("stale")
-    assert inside("leaderboard", "verify", "trash.tbs.zip").code == 5
-    assert not (tmp_path / "trash.entry.json").exists()
+    assert {finding["check"] for finding in verification["findings"]} == {"complete"}
+    (board / "trash.tbs.zip").write_bytes(b"PK trash")
+    assert inside("leaderboard", "verify", board / "trash.tbs.zip").code == 5
     assert "no such" in inside.bad(2, "leaderboard", "verify", "none.tbs.zip").lower()
+    built = inside.good("leaderboard", "build", board, "-o", "site")
+    assert "bad.tbs.zip: rejected\n" in built
+    assert built.endswith("site/index.html: 0 entries, 2 rejected and not shown, 1 page\n")
+    assert "2 rejected entries are not shown" not in Path("site/index.html").read_text("utf-8")

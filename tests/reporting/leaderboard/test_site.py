@@ -12,7 +12,7 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.reporting.leaderboard import site as site_module
 from target_bench.reporting.leaderboard.entry import Finding
-from target_bench.reporting.leaderboard.site import MARKER, build
+from target_bench.reporting.leaderboard.site import MARKER, build, write_site
 from tests.browser import PHONE, OpenPage
 from tests.cli.inside import Inside
 from tests.reporting.leaderboard.small import (
@@ -22,7 +22,6 @@ from tests.reporting.leaderboard.small import (
     changed,
     entry,
     retrieval,
-    write,
 )
 from tests.reporting.report import written
 
@@ -33,40 +32,10 @@ if TYPE_CHECKING:
 HOSTILE = [text for text in written.HOSTILE if "\ud800" not in text]
 
 
-def _figure(corpus: str, split: str, metric: str, value: float) -> dict[str, Any]:
-    return {"corpus": corpus, "split": split, "metric": metric, "value": value}
-
-
-SYSTEM: dict[str, Any] = {
-    "name": "Their <b>BM25",
-    "kind": "lexical",
-    "note": "Not what it seems.",
-    "scores": [
-        _figure("alpha", "test", "recall@10", 0.999),
-        _figure("beta", "validation", "recall@10", 0.5),
-        _figure("gamma", "test", "recall@10", 0.5),
-        _figure("alpha", "test", "ms", 190),
-    ],
-}
-PAPER: dict[str, Any] = {
-    "format": 1,
-    "source": "A paper, Table 2",
-    "url": "https://example.org/paper",
-    "date": "2025-05",
-    "systems": [SYSTEM],
-}
-
-
-def _with_paper(folder: Path, **change: Any) -> Path:
-    write(folder, board())
-    (folder / "paper.reported.json").write_text(json.dumps(PAPER | change))
-    return folder
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("leaderboard")
-    build(_with_paper(folder / "in"), folder / "site", submit_to="https://example.org/to")
+    write_site(board(), folder / "site", "https://example.org/to", rejected=1)
     return folder / "site"
 
 
@@ -79,70 +48,31 @@ def test_a_page_and_its_json_for_each_task(site: Path) -> None:
     assert data["task"] == "retrieval"
     text = (site / "index.html").read_text("utf-8")
     assert "1 rejected entry is not shown" in text
-    assert "Forged" not in text
     assert "target-bench run --task retrieval --corpus alpha --corpus beta" in text
     assert "https://example.org/to" in text
 
 
 def test_the_same_entries_are_the_same_bytes(
-    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     for name in ("a", "b"):
-        build(site.parent / "in", tmp_path / name)
+        write_site(board(), tmp_path / name)
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
 
-def test_figures_of_papers_stand_in_the_columns_of_their_data(site: Path) -> None:
-    data = json.loads((site / "index.json").read_bytes())
-    (row,) = (row for row in data["rows"] if row["source"] == "reported")
-    cells = {
-        (column["data"], column["metric"]): (cell["value"], cell["note"])
-        for column, cell in zip(data["columns"], row["cells"], strict=True)
-        if cell
-    }
-    assert cells == {
-        ("alpha test", "recall@10"): (0.999, None),
-        ("beta test", "recall@10"): (0.5, "validation split"),
-        ("alpha test", "ms"): (190, None),
-    }
-    assert row["rank"] is None
-    assert not any(c and c["value"] == 0.999 and c["best"] for c in row["cells"])
-    other = json.loads((site / "fact_verification.json").read_bytes())
-    assert not any(row["source"] == "reported" for row in other["rows"]), "it has no answers"
-    legend = '<span class="badge">reported</span> as their authors publish it'
-    assert legend in (site / "index.html").read_text()
-    assert legend not in (site / "fact_verification.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"url": "javascript:alert(1)"}, "url"),
-        ({"more": 1}, "more"),
-        ({"systems": [SYSTEM | {"kind": "magic"}]}, "systems.0.kind"),
-        (
-            {"systems": [SYSTEM | {"scores": [_figure("a", "test", "recall@1", 95.5)]}]},
-            "systems.0.scores.0: value",
-        ),
-    ],
-)
-def test_what_is_wrong_with_reported_figures_is_named(
-    tmp_path: Path, change: dict[str, Any], field: str
-) -> None:
-    with pytest.raises(DataError, match=rf"paper\.reported\.json: {field}"):
-        build(_with_paper(tmp_path / "in", **change), tmp_path / "site")
-
-
 def test_a_site_is_replaced_and_nothing_else(tmp_path: Path) -> None:
-    given, out = write(tmp_path / "in", board()), tmp_path / "site"
-    build(given, out)
-    build(write(tmp_path / "fewer", [entry("a", retrieval(0.5))]), out)
+    given, out = tmp_path / "in", tmp_path / "site"
+    given.mkdir()
+    (given / "a.tbs.zip").write_bytes(b"PK")
+    write_site(board(), out)
+    write_site([entry("a", retrieval(0.5))], out)
     assert not (out / "fact_verification.html").exists(), "of the site before"
     (out / "mine.txt").write_text("mine")
-    with pytest.raises(ConfigError, match=r"holds 'mine\.txt'"):
-        build(given, out)
+    for write in (lambda: write_site(board(), out), lambda: build(given, out)):
+        with pytest.raises(ConfigError, match=r"holds 'mine\.txt'"):
+            write()
     (out / "mine.txt").rename(tmp_path / "mine.txt")
     (out / MARKER).write_text(json.dumps({"files": ["../mine.txt", "index.html"]}))
     with pytest.raises(ConfigError, match="holds"):
@@ -159,17 +89,22 @@ def test_a_site_is_replaced_and_nothing_else(tmp_path: Path) -> None:
 def test_nothing_to_show(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no such folder"):
         build(tmp_path / "in", tmp_path / "site")
-    (tmp_path / "in").mkdir()
-    with pytest.raises(DataError, match=r"holds no \*\.entry\.json"):
+    (tmp_path / "in" / "more").mkdir(parents=True)
+    with pytest.raises(DataError, match=r"holds no \*\.tbs\.zip"):
         build(tmp_path / "in", tmp_path / "site")
-    build(write(tmp_path / "in", board()[-1:]), tmp_path / "site")
+    (tmp_path / "in" / "a.tbs.zip").write_bytes(b"PK")
+    shown, rejected, _ = build(tmp_path / "in", tmp_path / "site")
+    assert (shown, [each.path.name for each in rejected]) == (0, ["a.tbs.zip"])
     text = (tmp_path / "site" / "index.html").read_text("utf-8")
     assert "There is no entry yet that was not rejected" in text
+    (tmp_path / "in" / "more" / "A.tbs.zip").write_bytes(b"PK")
+    with pytest.raises(DataError, match=r"is called as .*A\.tbs\.zip|A\.tbs\.zip: is called as"):
+        build(tmp_path / "in", tmp_path / "site")
 
 
 def test_commands_may_be_pasted_into_a_shell(tmp_path: Path) -> None:
     run = retrieval(0.5, task="x; rm -rf ~", corpus="$(reboot)")
-    build(write(tmp_path / "in", [entry("one", run)]), tmp_path / "site")
+    write_site([entry("one", run)], tmp_path / "site")
     text = unescape((tmp_path / "site" / "index.html").read_text("utf-8"))
     (command,) = re.findall(r"target-bench run --task .*", text)
     words = shlex.split(command.rstrip("\\"))
@@ -184,15 +119,10 @@ def test_names_of_pages_and_anchors() -> None:
 
 
 def test_the_command(inside: Inside) -> None:
-    write(Path("submissions"), board())
-    words = ("leaderboard", "build", "submissions", "-o", "out/site")
-    printed = inside.good(*words)
-    assert printed == "out/site/index.html: 5 entries, 1 rejected and not shown, 2 pages\n"
     assert "no such folder" in inside.bad(2, "leaderboard", "build", "nothing")
+    Path("submissions").mkdir()
+    words = ("leaderboard", "build", "submissions", "-o", "other")
     assert "--submit-to" in inside.bad(2, *words, "--submit-to", "javascript:x")
-    Path("submissions/0.entry.json").write_text("{}")
-    message = inside.bad(2, "leaderboard", "build", "submissions", "-o", "other")
-    assert "submissions/0.entry.json: holds no entry" in message
     assert not Path("other").exists()
 
 
@@ -207,22 +137,22 @@ def names(page: "Page") -> list[str]:
     return page.locator("#scores tbody tr:not([hidden]) th a.data").all_inner_texts()
 
 
-ALL = ["Best, by far", "Plain BM25", "Odd one", "Close", "Untold", "Their <b>BM25"]
+ALL = ["Best, by far", "Close", "Plain BM25", "Untold", "Odd one"]
 
 
 def test_the_page(open_page: OpenPage, site: Path) -> None:
     page = opened(open_page, site / "index.html")
     assert names(page) == ALL
-    assert page.locator("#shown").inner_text() == "6 systems"
+    assert page.locator("#shown").inner_text() == "5 systems"
     ranks = page.locator("#scores tbody td:first-child").all_inner_texts()
-    assert ranks == ["1", "2", "3", "1 of 2", "1 of 2", "–"]
+    assert ranks == ["1", "2", "3", "4", "5"]
     close = page.locator("#scores tbody tr", has_text="Close")
     assert ".933≈" in close.inner_text().replace("\n", "")
     assert "ms/query" not in page.locator("#scores thead").inner_text()
-    assert page.locator("#scores tbody .badge").all_inner_texts() == ["suspicious", "reported"]
+    assert page.locator("#scores tbody .badge").all_inner_texts() == ["chosen on test"]
     page.locator("nav a", has_text="Fact Verification").click()
     page.wait_for_url("**/fact_verification.html")
-    assert names(page) == ["Best, by far", "Best, by far", "Plain BM25"]
+    assert names(page) == ["Best, by far", "Close", "Plain BM25"]
 
 
 @pytest.mark.parametrize(
@@ -231,10 +161,9 @@ def test_the_page(open_page: OpenPage, site: Path) -> None:
         ("somebody else", ["Odd one"]),
         ("bm25 PLAIN", ["Plain BM25"]),
         ("nothing like it", []),
-        ("lexical", ["Plain BM25", "Their <b>BM25"]),
+        ("lexical", ["Plain BM25"]),
         ("closed", ["Close"]),
-        ("zero-shot", ["Plain BM25", "Odd one", "Close"]),
-        ("reported", ["Their <b>BM25"]),
+        ("zero-shot", ["Close", "Plain BM25", "Odd one"]),
     ],
 )
 def test_rows_are_searched(
@@ -245,38 +174,33 @@ def test_rows_are_searched(
     assert names(page) == expected
     assert page.locator("#nothing").is_visible() == (not expected)
     if expected:
-        assert page.locator("#shown").inner_text() == f"{len(expected)} of 6 systems"
+        assert page.locator("#shown").inner_text() == f"{len(expected)} of 5 systems"
     page.fill("#search", "")
     page.select_option("#of", "beta test")
-    assert names(page) == [*ALL[:3], "Their <b>BM25"]
+    assert names(page) == ["Best, by far", "Plain BM25", "Odd one"]
 
 
-def test_published_predictions_and_ranges_of_ranks(open_page: OpenPage, tmp_path: Path) -> None:
+def test_published_predictions(open_page: OpenPage, tmp_path: Path) -> None:
     link = "https://example.org/tree/0123/results"
     theirs = card("Theirs", predictions=link, note="A set for each question.")
     runs = [
         retrieval(share, corpus, retriever=f"file-of-{corpus}.jsonl")
         for share, corpus in ((0.95, "alpha"), (0.45, "beta"))
     ]
-    made = [entry("theirs", *runs, its_card=theirs), *board()[:1]]
-    build(write(tmp_path / "in", made), tmp_path / "site")
+    write_site([entry("theirs", *runs, its_card=theirs), *board()[:1]], tmp_path / "site")
     page = opened(open_page, tmp_path / "site" / "index.html")
     assert names(page) == ["Theirs", "Plain BM25"], "one row for two files"
     badge = page.locator("#scores tbody .badge")
     assert (badge.inner_text(), badge.get_attribute("href")) == ("published predictions", link)
     assert "A set for each question." in page.locator("#scores").inner_text()
     assert "jsonl" not in page.locator("#scores").inner_text()
-    for name, ranks in (("alpha", ["rank 1", "rank 2; p"]), ("beta", ["rank 1–2; p", "rank 1–2"])):
-        cells = page.locator(f'tbody [data-of="{name} test"][data-k="10"]').all()
-        titles = [str(cell.get_attribute("title")).partition(" =")[0] for cell in cells]
-        assert titles == ranks
 
 
 def test_columns_are_chosen_and_sorted(open_page: OpenPage, site: Path) -> None:
     page = opened(open_page, site / "index.html")
     page.select_option("#k", "1")
     heads = page.locator("#scores thead th:not([hidden])")
-    assert sum("R@1" in text for text in heads.all_inner_texts()) == 3
+    assert sum("R@1" in text for text in heads.all_inner_texts()) == 2
     assert not any("R@10" in text for text in heads.all_inner_texts())
     page.select_option("#k", "10")
     page.select_option("#of", "alpha test")
@@ -284,7 +208,7 @@ def test_columns_are_chosen_and_sorted(open_page: OpenPage, site: Path) -> None:
     labels = [text.split("\n")[1].rstrip() for text in heads.all_inner_texts() if "\n" in text]
     assert labels == ["R@10", "MRR", "ms/query"]
     heads.locator("button", has_text="R@10").click()
-    assert names(page)[:3] == ["Their <b>BM25", "Best, by far", "Close"]
+    assert names(page)[:2] == ["Best, by far", "Close"]
     heads.locator("button", has_text="ms/query").click()
     assert names(page)[0] == "Close", "fast ones first"
     assert names(page)[-1] == "Untold", "a time that is not known is last"
@@ -303,11 +227,11 @@ def test_what_is_shown_is_copied(open_page: OpenPage, site: Path) -> None:
     page.fill("#search", "bm25")
     markdown = copied(page, "markdown").splitlines()
     assert markdown[0].startswith("| rank | system | alpha test R@10 | alpha test MRR |")
-    assert markdown[2].startswith("| 2 | Plain BM25 (bm25) | .600 |")
-    assert len(markdown) == 4
+    assert markdown[2].startswith("| 3 | Plain BM25 (bm25) | .600 |")
+    assert len(markdown) == 3
     csv = copied(page, "csv").split("\r\n")
     assert csv[0].startswith("rank,system,alpha test R@10,alpha test R@10 low,alpha test R@10 high")
-    assert csv[1].startswith("2,Plain BM25 (bm25),0.6,0.5,0.7,")
+    assert csv[1].startswith("3,Plain BM25 (bm25),0.6,0.5,0.7,")
 
 
 def test_the_card_of_a_system_opens(open_page: OpenPage, site: Path) -> None:
@@ -316,7 +240,7 @@ def test_the_card_of_a_system_opens(open_page: OpenPage, site: Path) -> None:
     page.locator("#scores a", has_text="Odd one").click()
     page.wait_for_selector("#entry-odd dl", state="visible")
     text = page.locator("#entry-odd").inner_text()
-    assert "suspicious: times: faster than light" in text
+    assert "note: original: 58 of 60 queries" in text
     assert "asked 60" in text
     page.locator("#entry-odd details summary").first.click()
     assert (
@@ -357,16 +281,12 @@ def test_hostile_entries_show_as_text(open_page: OpenPage, tmp_path: Path) -> No
             queries_fingerprint=f"{i:064x}", environment={text: [text]},
             retriever_identity={"config": text},
         )  # fmt: skip
-        finding = Finding(check="check", level="suspicious", message=text, run=0)
+        finding = Finding(check="check", level="note", message=text, run=0)
         runs = run, answers(0.5, run, generator=label, queries_fingerprint=f"{99 + i:064x}")
-        fields: dict[str, Any] = {
-            "its_card": hostile_card,
-            "findings": [finding],
-            "verdict": "suspicious",
-        }
+        fields: dict[str, Any] = {"its_card": hostile_card, "findings": [finding]}
         made.append(entry(label, *runs, **fields))
     site = tmp_path / "site"
-    build(write(tmp_path / "in", made), site)
+    write_site(made, site)
     for path in sorted(site.glob("*.html")):
         page = opened(open_page, path)
         assert page.title() != "owned"
@@ -390,7 +310,7 @@ def test_what_is_copied_is_not_markup_and_no_formula(open_page: OpenPage, tmp_pa
     """Pasted into a spreadsheet or a README, labels of others stay text."""
     label = "[x](http://example.org) <img src=x> `a` *b*| a_b _c_ &lt; [d]"
     hostile = changed(entry("a", retrieval(0.5, retriever=label)), card=card("=1+1"))
-    build(write(tmp_path / "in", [hostile, entry("b", retrieval(0.9))]), tmp_path / "site")
+    write_site([hostile, entry("b", retrieval(0.9))], tmp_path / "site")
     page = opened(open_page, tmp_path / "site" / "index.html")
     escaped = r"=1+1 ([x\](http://example.org) \<img src=x\> \`a\` \*b\*\| a_b \_c\_ \&lt; [d])"
     assert f"| {escaped} |" in copied(page, "markdown").split("\n")[3]
