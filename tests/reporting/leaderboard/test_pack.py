@@ -108,7 +108,7 @@ def test_from_run_to_site(inside: Inside, retrieval_run: Path, tmp_path: Path) -
     first = verified.err.splitlines()[0]
     assert first.endswith("team.tbs.zip: verifying it takes at most 60 minutes (--minutes)")
     scores = json.loads((retrieval_run / "scores.json").read_bytes())["scores"]
-    printed = json.loads(inside.good("leaderboard", "verify", "team.tbs.zip", "--json"))
+    printed = json.loads(inside("leaderboard", "verify", "team.tbs.zip", "--json").out)
     (run,) = printed["runs"]
     assert run["scores"] == scores
     assert "1 entry, 1 page\n" in inside.good("leaderboard", "build", ".", "-o", "site")
