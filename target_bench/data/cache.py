@@ -45,7 +45,14 @@ from target_bench.data.tables import (
 if TYPE_CHECKING:
     import pyarrow
 
-_READERS = ("data", "corpora", "core/release.py", "core/schema.py", "sql/hardness.py")
+_READERS = (
+    "data",
+    "corpora",
+    "core/release.py",
+    "core/schema.py",
+    "core/unicode_text.py",
+    "sql/hardness.py",
+)
 """Folders and files of this package that decide what is read from the sources of a corpus."""
 
 _TEMPORARY = ".new-"

@@ -43,6 +43,7 @@ from target_bench.core.schema import (
 from target_bench.core.task import Task
 from target_bench.core.task_names import task_class, task_text
 from target_bench.core.text_tables import first_of
+from target_bench.core.unicode_text import compose
 from target_bench.core.user_code import described, message, place
 from target_bench.data import distractors as mixing
 from target_bench.data import unanswerable
@@ -574,7 +575,7 @@ def read_databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[st
     plugin = by_layout(plugin, folder)
     release = Release(folder, plugin.info.source, plugin.subfolders)
     with _naming(plugin, [release], f"databases of {split}") as where:
-        files = dict(plugin.databases(release, split))
+        files = compose(dict(plugin.databases(release, split)))
         for name, path in files.items():
             if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
                 raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
@@ -657,7 +658,10 @@ def make_dataset(
         tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
     except DataError as error:
         raise DataError(f"{where}: {error}") from error
-    queries = tuple(queries)
+    try:
+        queries = tuple(map(check_query, queries))
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from error
     if not (queries or tables_alone) or (not tables and any(query.gold for query in queries)):
         raise DataError(
             f"{where}: {len(tables)} tables and {len(queries)} queries; both are needed"

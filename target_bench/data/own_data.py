@@ -21,6 +21,7 @@ from target_bench.core.schema import (
     Table,
     TableId,
 )
+from target_bench.core.unicode_text import compose
 from target_bench.data.formats import detect, records, spreadsheets
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
 from target_bench.data.formats.database_files import Databases
@@ -156,7 +157,7 @@ def file_of(dataset: Dataset, table_id: TableId) -> str | None:
     if not dataset.info.any_task:
         return None
     for name in dataset.files:
-        stem = name.removesuffix(suffix_of(name) or "").removeprefix("tables/")
+        stem = compose(name.removesuffix(suffix_of(name) or "").removeprefix("tables/"))
         if stem == table_id.table_id:
             return name
         if table_id.table_id.startswith(f"{stem}/") and name.endswith(spreadsheets.SUFFIXES):

@@ -13,6 +13,7 @@ from target_bench.core.errors import DataError, did_you_mean
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release
 from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table, TableId, own_copy
+from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import LazyRows
 from target_bench.data.formats.cells import PLAIN
 
@@ -229,7 +230,7 @@ def fingerprint(ids: Iterable[TableId], digests: Iterable[Digest]) -> str:
 
 
 def checked(tables: Iterable[Table]) -> Iterator[Table]:
-    """Yield the same tables, each checked as it passes.
+    """Yield the same tables, with texts in NFC, each checked as it passes.
 
     Raises:
         DataError: two tables have the same id, a table has no header, a column name is not text, a
@@ -238,6 +239,7 @@ def checked(tables: Iterable[Table]) -> Iterator[Table]:
     seen: set[TableId] = set()
     for table in tables:
         _check_id(table)
+        table = _composed(table)
         if table.id in seen:
             raise DataError(f"table {table.id} occurs twice; ids must be unique")
         seen.add(table.id)
@@ -248,6 +250,17 @@ def checked(tables: Iterable[Table]) -> Iterator[Table]:
                 f"table {table.id}: header and rows should be lists of cells: {error}"
             ) from error
         yield table
+
+
+def _composed(table: Table) -> Table:
+    grid = table.grid
+    return Table(
+        TableId(*compose(tuple(table.id))),
+        compose(table.header),
+        compose(table.rows),
+        compose(table.context),
+        CellGrid.from_json(compose(grid.to_json())) if isinstance(grid, CellGrid) else grid,
+    )
 
 
 def _check_id(table: Table) -> None:
@@ -504,7 +517,7 @@ def sound(release: Release, table: Table) -> Table:
 
 
 def check_query(query: Query) -> Query:
-    """Return a query whose fields have the types that they should have.
+    """Return a query whose fields have the types that they should have, with its texts in NFC.
 
     Raises:
         DataError: id, text or answer is not text, or a gold table is not a pair of texts.
@@ -528,7 +541,16 @@ def check_query(query: Query) -> Query:
     for what, (value, is_so) in faults.items():
         if not is_so:
             raise DataError(f"query {query.id!r}: {what}, not {value!r:.80}")
-    return query
+    gold = tuple(TableId(*compose(tuple(table_id))) for table_id in query.gold)
+    return replace(
+        query,
+        id=compose(query.id),
+        text=compose(query.text),
+        gold=gold,
+        answer=compose(query.answer),
+        database_id=compose(query.database_id),
+        metadata=compose(query.metadata),
+    )
 
 
 def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:

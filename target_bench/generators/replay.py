@@ -14,6 +14,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import parse_json
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.core.unicode_text import compose
 
 _SQL_FIELDS = ("SQL", "sql", "query")
 _TEXT_FIELDS = ("text", "prediction", "pred", "answer", *_SQL_FIELDS)
@@ -122,7 +123,7 @@ class Replay(Generator):
         if len(values) == 1 and isinstance(values[0], dict):
             answers = values[0]
         texts = {
-            name: None if value is None else _text(value, f"{path}, {name}")
+            compose(name): None if value is None else _text(value, f"{path}, {name}")
             for name, value in answers.items()
         }
         is_bird = any(_BIRD in (value or "") for value in texts.values())
@@ -209,7 +210,7 @@ def _records(records: Iterable[tuple[str, Any]]) -> dict[str, str]:
     answers: dict[str, str] = {}
     for place, record in records:
         answer = field({"record": record}, "record", dict, place)
-        query_id = str(_named(answer, _ID_FIELDS, place))
+        query_id = compose(str(_named(answer, _ID_FIELDS, place)))
         if answer.get("error") is not None:
             continue
         if query_id in answers:

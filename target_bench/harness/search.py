@@ -15,6 +15,7 @@ from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
 from target_bench.core.settings import named, whole_number
+from target_bench.core.unicode_text import compose
 from target_bench.data.languages import Language
 from target_bench.data.load import load
 from target_bench.data.own_data import file_of
@@ -233,7 +234,7 @@ class TableSearch:
         if not question.strip():
             raise ConfigError("the question is empty")
         _check(k)
-        query = Query(id="question", text=question, gold=())
+        query = Query(id="question", text=compose(question), gold=())
         with self._lock:
             (hits,) = contract.retrieve(
                 self._retriever, [query], k, self.corpus.shuffled, stop=False

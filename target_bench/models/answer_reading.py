@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from target_bench.core.errors import BudgetError
 from target_bench.core.reasoning import without_reasoning
+from target_bench.core.unicode_text import compose
 
 T = TypeVar("T")
 
@@ -61,6 +62,6 @@ class AnswerReader(Generic[T]):
 
 
 def answer_alone(text: str) -> str | None:
-    """Return an answer without its blocks of reasoning; None if it holds nothing else."""
-    answer = without_reasoning(text)
+    """Return an answer in NFC without its blocks of reasoning; None if it holds nothing else."""
+    answer = compose(without_reasoning(text))
     return None if text and not answer else answer

@@ -12,6 +12,7 @@ from target_bench.core.contract import retrieval_of
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Dataset, Query, Retrieval, TableId
+from target_bench.core.unicode_text import compose
 from target_bench.runs.trec import word, words_of
 
 
@@ -97,6 +98,7 @@ class _Names:
 
     def query(self, name: str, place: str) -> str:
         """Return the id of a query."""
+        name = compose(name)
         if name in self._queries:
             return self._queries[name]
         raise DataError(
@@ -106,6 +108,7 @@ class _Names:
 
     def table(self, name: Any, place: str) -> TableId:
         """Return the id of a table: its id or word, ``database__table``, or a pair of ids."""
+        name = compose(name)
         if isinstance(name, str) and name in self._tables:
             return self._tables[name]
         names = name.partition("__")[::2] if isinstance(name, str) else name  # as others write it

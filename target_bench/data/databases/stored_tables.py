@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.files import cache_root, digest, sha256_of
 from target_bench.core.schema import Cell
+from target_bench.core.unicode_text import compose
 from target_bench.data.formats.cells import cells
 
 if TYPE_CHECKING:
@@ -253,7 +254,7 @@ class LazyRows(Sequence[Row]):
             cursor = database.execute(f"SELECT * FROM {self.source}{window}")  # noqa: S608 (names are quoted)
             while batch := cursor.fetchmany(BATCH):
                 try:
-                    yield from [list(cells(row)) for row in batch]
+                    yield from [compose(list(cells(row))) for row in batch]
                 except TypeError as error:
                     raise DataError(f"{self.path}, table {self.source}: {error}") from error
 

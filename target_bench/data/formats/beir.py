@@ -9,6 +9,7 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, Cell, Query, Table, TableId
+from target_bench.core.unicode_text import compose
 from target_bench.data.formats import records
 from target_bench.tables.plain_formats import read_pipe_tables
 
@@ -136,7 +137,7 @@ def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str, float]
     """Return query id -> (place, table id, score) of the documents relevant to it."""
     gold: dict[str, list[tuple[str, str, float]]] = {}
     scores: dict[tuple[str, str], float] = {}
-    for number, text in enumerate(release.text(path).split("\n"), start=1):
+    for number, text in enumerate(compose(release.text(path)).split("\n"), start=1):
         place, line = f"{path}, line {number}", text.removesuffix("\r")
         if not line.strip() or (number == 1 and line == _HEADER):
             continue

@@ -8,6 +8,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.files import dead_link
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
+from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import LazyRows, is_duckdb, opened, stored_tables
 from target_bench.data.formats import records
 from target_bench.sql.gold_tables import gold_tables
@@ -43,7 +44,7 @@ class Databases(CorpusLoader):
         self.path = path
         self.embedded = path.parent if path.is_file() else path
         self._queries = queries
-        self._files = {path.stem: path} if path.is_file() else _in_folder(path)
+        self._files = {compose(path.stem): path} if path.is_file() else _in_folder(path)
         release = Release(self.embedded, str(path))
         file = self._queries_file(release)
         self.tables_alone = file is None
@@ -106,9 +107,10 @@ def _in_folder(folder: Path) -> dict[str, Path]:
         if path.suffix.lower() not in SUFFIXES or path.name.startswith("."):
             continue
         if path.is_file():
-            if path.stem in files:
-                raise DataError(f"{path}: {files[path.stem].name} has the same name; rename one")
-            files[path.stem] = path
+            name = compose(path.stem)
+            if name in files:
+                raise DataError(f"{path}: {files[name].name} has the same name; rename one")
+            files[name] = path
         elif fault := dead_link(path):
             raise DataError(fault)
     return files

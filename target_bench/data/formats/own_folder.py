@@ -9,6 +9,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import LEFT_OUT, Corpus, CorpusInfo, Query, Table, TableId
 from target_bench.core.text_tables import first_of
+from target_bench.core.unicode_text import compose
 from target_bench.data.formats import records
 from target_bench.data.formats.csv_files import FileSettings, FileTable
 from target_bench.data.formats.records import identifier
@@ -205,7 +206,7 @@ def _survey(release: Release) -> tuple[dict[str, Path], list[str], dict[str, lis
     for path in inside or release.matching("**/*", dead=True):
         name, shown = path.relative_to(base).as_posix(), release.relative(path)
         suffix = suffix_of(name)
-        table_id = name.removesuffix(suffix or "")
+        table_id = compose(name.removesuffix(suffix or ""))
         if hidden := _hidden(shown):
             unread["hidden files and folders"].add(hidden)
         elif not inside and (_is_about(name) or _is_of_run(path, base)):

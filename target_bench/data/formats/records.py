@@ -12,6 +12,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Cell, CorpusInfo, Query, TableId
+from target_bench.core.unicode_text import compose
 from target_bench.data.formats.cells import PLAIN, cells, plain
 from target_bench.data.formats.csv_files import read_csv
 
@@ -170,7 +171,7 @@ def identifier(value: Any, name: str, place: str) -> str:
     """
     value = converted(value, name, place)
     if isinstance(value, str):
-        return value
+        return str(compose(value))
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise DataError(
