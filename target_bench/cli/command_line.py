@@ -21,7 +21,7 @@ from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import SchemaScope
-from target_bench.core.schema import GoldMissing, OnError, TableFormat
+from target_bench.core.schema import GoldMissing, TableFormat
 from target_bench.core.settings import option_info
 from target_bench.core.text_tables import visible
 from target_bench.core.user_code import described, place
@@ -108,11 +108,9 @@ def declared(name: str) -> Any:
 
 
 _PANELS = {
-    "Data": "corpora split limit database distractors within_database gold_corrections "
-    "gold_missing data_dir",
+    "Data": "corpora split limit database distractors gold_corrections gold_missing data_dir",
     "Retrieval": "top_k latency",
-    "Answers": "generators prompt tables table_format prompt_tokens schema_scope structured "
-    "retry_failed",
+    "Answers": "generators prompt tables table_format prompt_tokens schema_scope structured",
 }
 """Where help shows options that only some runs need; all else stands first."""
 
@@ -139,10 +137,7 @@ Database = Annotated[str | None, declared("database")]
 Distractors = Annotated[list[str] | None, declared("distractors")]
 GoldCorrections = Annotated[Path | None, declared("gold_corrections")]
 MissingGold = Annotated[GoldMissing, declared("gold_missing")]
-OnFailure = Annotated[OnError, declared("on_error")]
-RetryFailed = Annotated[bool, declared("retry_failed")]
 Latency = Annotated[int, declared("latency")]
-WithinDatabase = Annotated[bool, declared("within_database")]
 Metrics = Annotated[list[str] | None, declared("metrics")]
 PromptFile = Annotated[Path | None, declared("prompt")]
 TablesShown = Annotated[int | None, declared("tables")]

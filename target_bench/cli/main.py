@@ -71,7 +71,6 @@ _add(
     {
         "run": (run.run, run.HELP),
         "score": (run.score, run.SCORE_HELP),
-        "generate": (run.generate, run.GENERATE_HELP),
         "sweep": (sweep.sweep, sweep.HELP),
         "gate": (gate.gate, gate.HELP),
     },

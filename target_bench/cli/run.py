@@ -1,4 +1,4 @@
-"""``target-bench run``, ``score`` and ``generate``: retrievers × corpora, as tables or as JSON."""
+"""``target-bench run`` and ``score``: retrievers × corpora, as tables or as JSON."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,14 +25,12 @@ from target_bench.cli.command_line import (
     MissingGold,
     Notes,
     Offline,
-    OnFailure,
     Out,
     PrintedAs,
     PrintedForm,
     PromptFile,
     PromptTokens,
     Retrievers,
-    RetryFailed,
     Scope,
     Split,
     Structured,
@@ -40,7 +38,6 @@ from target_bench.cli.command_line import (
     Tasks,
     TopK,
     Verbose,
-    WithinDatabase,
     Yes,
     argument,
     given_options,
@@ -90,7 +87,6 @@ def run(
     limit: Limit = None,
     database: Database = None,
     distractors: Distractors = None,
-    within_database: WithinDatabase = False,
     gold_corrections: GoldCorrections = None,
     gold_missing: MissingGold = "stop",
     metrics: Metrics = None,
@@ -102,8 +98,6 @@ def run(
     prompt_tokens: PromptTokens = 8000,
     schema_scope: Scope = "database",
     structured: Structured = True,
-    on_error: OnFailure = "stop",
-    retry_failed: RetryFailed = False,
     latency: Latency = 0,
     data_dir: DataDir = None,
     out: Out = RUNS,
@@ -384,56 +378,3 @@ def _unread(given: Iterable[tuple[str, str]], tasks: Iterable[str]) -> Iterator[
     for name, written in unsure:
         if not any(name in read for read in reads.values()):
             yield f"{written} changes nothing here: {' and '.join(sorted(reads))} does not read it"
-
-
-GENERATE_HELP = """Answer the queries of a stored run from its rankings.
-
-`target-bench generate runs/retrieval-... --task qa --generator extractive` retrieves nothing again;
-the run may also be one of answers, by another generator.
-"""
-
-
-def generate(
-    context: typer.Context,
-    run: Annotated[str, argument("A run folder, or its id.", metavar="RUN")],
-    task: Annotated[
-        str | None,
-        option(
-            "A task by name (target-bench list tasks) or file.py:Class, with settings as in "
-            "fact-verification:labels=target. Default: the task of the run."
-        ),
-    ] = None,
-    generators: Generators = None,
-    prompt: PromptFile = None,
-    tables: TablesShown = None,
-    table_format: Format = "markdown",
-    prompt_tokens: PromptTokens = 8000,
-    schema_scope: Scope = "database",
-    structured: Structured = True,
-    retry_failed: RetryFailed = False,
-    data_dir: DataDir = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of all runs. Default: that of the run.")
-    ] = None,
-    yes: Yes = False,
-    verbose: Verbose = False,
-    notes: Notes = False,
-    as_json: AsJson = False,
-    printed_as: PrintedAs = "text",
-    offline: Offline = False,
-) -> None:
-    """Answer, score and print."""
-    from target_bench.harness.resume import ResumedRun
-    from target_bench.runs.find import find
-    from target_bench.runs.result import read_run
-
-    given = given_options(context)
-    options = Options(**given)
-    with printed("json" if as_json else printed_as, verbose, notes) as (observer, results):
-        stored = ResumedRun(read_run(find(run, out or RUNS)), data_dir, observer, out)
-        written = [(name, flag_of(name)) for name in given]
-        for note in _unread(written, [task or stored.task_text]):
-            observer.warning(note)
-        confirm = announced if yes else agreed
-        for generator in options.generators or [EXTRACTIVE]:
-            results += stored.generate(generator, options.prompting, task, retry_failed, confirm)

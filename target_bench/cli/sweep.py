@@ -196,7 +196,7 @@ def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
         elif n_failed := outcome.counts["failed_queries"]:
             lines.append(
                 f"cell {cell.number} ({cell}): {n_failed} of {outcome.counts['n_queries']} "
-                "queries failed (scored 0); retry_failed: true asks them again"
+                "queries failed (scored 0); the same command asks them again"
             )
     if not lines:
         return

@@ -62,7 +62,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "dense": "target_bench.retrievers.dense:Dense",
         "hybrid": "target_bench.retrievers.hybrid:Hybrid",
         "rerank": "target_bench.retrievers.rerank:Rerank",
-        "within-database": "target_bench.retrievers.within_database:WithinDatabase",
         "rows": "target_bench.retrievers.rows:Rows",
         "best": "target_bench.retrievers.rows:Best",
         "langchain": "target_bench.retrievers.langchain:LangChainRetriever",

@@ -23,7 +23,7 @@ from itertools import islice
 from math import isfinite, nan
 from operator import getitem
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, get_type_hints
+from typing import Any, ClassVar, Protocol, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -137,8 +137,6 @@ class Retriever(ABC):
             before, so that stored runs are not reused. Your own is identified by its source files.
         packages: distributions whose versions can change the ranking; recorded with every run.
         queries_at_once: how many ``retrieve_batch`` is given, and are written to disk, at a time.
-        scope: ``corpus``; or ``database``: the tables of each database are a corpus of their own,
-            which is indexed and asked the questions about that database.
         reads_gold: whether it is given whole queries, their gold tables included, in place of their
             texts: a bound, and no system; read once, before the run, and part of its identity.
     """
@@ -146,7 +144,6 @@ class Retriever(ABC):
     VERSION: ClassVar[str] = "1"
     packages: tuple[str, ...] = ()
     reads_gold: ClassVar[bool] = False
-    scope: ClassVar[Literal["corpus", "database"]] = "corpus"
     queries_at_once: ClassVar[int] = 128
 
     @abstractmethod
@@ -359,7 +356,6 @@ _TRUTH = (lambda value: isinstance(value, bool), "True or False")
 _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "packages": (_is_names, "a tuple of names of distributions"),
     "queries_at_once": (lambda n: isinstance(n, int) and n > 0, "a whole number from 1"),
-    "scope": (lambda value: value in ("corpus", "database"), "'corpus' or 'database'"),
     "paid": _TRUTH,
     "reads_gold": _TRUTH,
     "converses": _TRUTH,
@@ -383,7 +379,7 @@ def retrieve(
     queries: Sequence[Query],
     top_k: int,
     corpus: Corpus,
-    stop: bool,
+    most_failures: int | None = None,
     reads_gold: bool = False,
 ) -> list[Retrieval]:
     """Return the retrievals of a batch of queries, in their order.
@@ -396,7 +392,8 @@ def retrieve(
         queries: the batch.
         top_k: the most tables a ranking may hold.
         corpus: the tables, in the order that the retriever got them (``Corpus.shuffled``).
-        stop: ask no query after a fault; the retrievals end with it.
+        most_failures: ask no query after so many faults without an answer; the retrievals end with
+            them.
         reads_gold: give it whole queries, as its identity says that it is a bound.
     """
     questions: list[Any] = list(queries) if reads_gold else [query.text for query in queries]
@@ -420,7 +417,8 @@ def retrieve(
         else:  # of arrays with a fault, too: one by one, so that it is that of one query
             read = partial(getitem, answers, number)
         retrievals.append(_read(query.id, read, top_k, corpus))
-        if stop and answers is None and retrievals[-1].error is not None:
+        failed = all(retrieval.error is not None for retrieval in retrievals)
+        if answers is None and failed and len(retrievals) == most_failures:
             break
     return retrievals
 

@@ -22,10 +22,6 @@ to be now takes its place; a query of which one is like no table is left out.
 """
 
 
-OnError = Literal["stop", "record"]
-"""What a failed query does: end the run, or count as wrong."""
-
-
 LabelMode = Literal["strict", "target"]
 """How a label is read from an answer: as a word of its own, or as the original TARGET does it."""
 
@@ -172,6 +168,8 @@ class Retrieval:
         resorted: whether the retriever gave the tables in another order than their scores say.
         tied: whether tables of equal score were put in the order that breaks ties.
         traceback: of what the retriever raised, where that is what went wrong.
+        at: smaller cutoff -> the tables that were returned at it, of a retriever whose ranking
+            depends on how many are asked for; empty for all others.
     """
 
     query_id: str
@@ -181,6 +179,7 @@ class Retrieval:
     resorted: bool = False
     tied: bool = False
     traceback: str | None = None
+    at: Mapping[int, tuple[TableId, ...]] = field(default_factory=dict)
 
 
 MARKS = ("resorted", "tied")

@@ -152,7 +152,7 @@ def evaluate_pairs(
     """
     check_tasks(pairs, options)
     specs = [
-        made_retriever(each, called, pairs, options, observer)
+        made_retriever(each, called, pairs, observer)
         for each, called in with_names(retriever, name)
     ]
     if specs[0] is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
-from target_bench.core.schema import GoldMissing, OnError, TableFormat
+from target_bench.core.schema import GoldMissing, TableFormat
 from target_bench.core.settings import (
     choice,
     cutoffs,
@@ -16,7 +16,6 @@ from target_bench.core.settings import (
     path,
     text,
     texts,
-    truth,
     whole,
 )
 
@@ -56,11 +55,7 @@ class Options(PromptOptions):
             the published ones; None for none.
         gold_missing: what a gold table does that is not among the tables: end the run, drop its
             queries, or be mapped to the table that it is likely to be now.
-        on_error: what a failed query does: end the run, or count as wrong.
-        retry_failed: whether the queries that are recorded as failed are asked again, and recorded
-            again if they fail again; with ``on_error="stop"`` they are in any case.
         latency: how many single queries are timed after the batches, at most 500.
-        within_database: search only among the tables of each query's own database.
         metrics: metrics besides those of the task: functions, objects of ``Metric``, or texts as
             ``file.py:short``.
         data_dir: the folder with the release files, or with one sub-folder per corpus; None for
@@ -143,26 +138,11 @@ class Options(PromptOptions):
         choice(GoldMissing),
         sweep="gold_missing",
     )
-    on_error: OnError = option(
-        "stop",
-        "When a query fails: stop, or record it with score 0.",
-        choice(OnError),
-        sweep="on_error",
-    )
-    retry_failed: bool = option(
-        False, "Repeat the failed queries of a run.", truth, sweep="retry_failed"
-    )
     latency: int = option(
         0,
         "Measure the latency of this many single queries (at most 500).",
         whole(0),
         sweep="latency",
-    )
-    within_database: bool = option(
-        False,
-        "Search only among the tables of the question's own database, as if it were the whole "
-        "corpus.",
-        truth,
     )
     metrics: tuple[Any, ...] = option(
         (),
@@ -245,10 +225,7 @@ class DataKeywords(TypedDict, total=False):
 class Keywords(DataKeywords, total=False):
     """Options of ``evaluate`` that are no parameters of their own, as in ``Options``."""
 
-    on_error: OnError
-    retry_failed: bool
     latency: int
-    within_database: bool
     prompt: str | Path | None
     tables: int | None
     prompt_tokens: int

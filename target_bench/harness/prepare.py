@@ -1,8 +1,6 @@
 """What is made and checked before a run: tasks, data, retrievers and their names."""
 
 import gc
-import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +9,6 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.identity import is_bound
 from target_bench.core.metric_function import check_read
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
@@ -19,7 +16,7 @@ from target_bench.core.settings import check_named_once, named, texts
 from target_bench.core.task_names import task_class
 from target_bench.data.load import CorpusLike, Loaded, Loader
 from target_bench.harness.options import Options
-from target_bench.harness.stages.retrieve import SEARCH_WITHIN, RetrieverSpec, retriever_spec
+from target_bench.harness.stages.retrieve import RetrieverSpec, retriever_spec
 from target_bench.metrics.scores import check_names
 from target_bench.runs import slicing
 
@@ -66,7 +63,6 @@ def made_retriever(
     retriever: RetrieverLike | str | None,
     name: str | None,
     pairs: Sequence[Pair],
-    options: Options,
     observer: Observer,
 ) -> RetrieverSpec | None:
     """Make a retriever; None if no task retrieves."""
@@ -85,20 +81,7 @@ def made_retriever(
         )
         return None
     own, text = named(retriever)
-    if options.within_database and not is_bound(retriever_spec(text, Observer()).identity):
-        text = _within_database(text)
     return replace(retriever_spec(text, observer), name=own or name)
-
-
-def _within_database(retriever: RetrieverLike | str) -> RetrieverLike | str:
-    """Return a retriever, or its name with settings, that searches in the question's database."""
-    if not isinstance(retriever, str):
-        made: RetrieverLike = registry.build("retriever", SEARCH_WITHIN, {"retriever": retriever})
-        return made
-    if retriever.partition(":")[0] == SEARCH_WITHIN:
-        return retriever
-    plain = re.fullmatch(r"[\w.-]+", retriever)
-    return f"{SEARCH_WITHIN}:retriever={retriever if plain else json.dumps(retriever)}"
 
 
 def with_names(

@@ -1,7 +1,7 @@
-"""Going on with a stored run: other answers to its rankings, or its scores again."""
+"""Going on with a stored run: its data again, and its scores by the metrics as they are now."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,16 +9,15 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric_function import MetricLike, check_read, metric_of
 from target_bench.core.observer import Observer
-from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.task_names import make_task, task_named, task_text
 from target_bench.core.text_tables import first_of
-from target_bench.data.load import Loaded, Loader, tasks_and_corpora
+from target_bench.data.load import Loaded, Loader
 from target_bench.harness.evaluate import rank, run_experiment
 from target_bench.harness.options import Options
 from target_bench.harness.stages.consent import Confirm
-from target_bench.harness.stages.generate import GeneratorLike, GeneratorSpec
+from target_bench.harness.stages.generate import GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec
 from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
@@ -29,13 +28,12 @@ RecordT = TypeVar("RecordT")
 
 
 class ResumedRun:
-    """A stored run that is continued: a finished retrieval, or answers with their retrieval.
+    """A stored run that is scored again: a finished retrieval, or answers with their retrieval.
 
     Args:
         run: the run.
         data_dir: as for ``TARGET``.
         observer: gets progress and warnings.
-        out: the folder of all runs; default: where the run folder lies.
 
     Raises:
         StoreError: the manifest of the run, or of its rankings, cannot be read.
@@ -46,11 +44,10 @@ class ResumedRun:
         run: Result,
         data_dir: str | Path | None = None,
         observer: Observer | None = None,
-        out: Path | None = None,
     ) -> None:
         self._run = run
         self._rankings = read_run(run.retrieval.folder)
-        self._out = out or run.folder.resolve().parent
+        self._out = run.folder.resolve().parent
         self._data_dir = data_dir
         self._observer = observer or Observer()
 
@@ -59,44 +56,6 @@ class ResumedRun:
         """Its task with the settings that the run was asked for with."""
         return self._run.asked.task or self._run.task
 
-    def generate(
-        self,
-        generator: GeneratorLike | str,
-        prompting: PromptOptions,
-        task: str | None = None,
-        retry_failed: bool = False,
-        confirm: Confirm | None = None,
-    ) -> Results:
-        """Have the stored rankings answered.
-
-        Args:
-            generator: what answers.
-            prompting: what prompts are made of.
-            task: a task about answers, perhaps with settings; default: that of the run.
-            retry_failed: ask again the queries that are recorded as failed.
-            confirm: is asked before requests that may cost money.
-
-        Raises:
-            ConfigError: the run is about retrieval and no task is named, its corpus does not serve
-                the task, or cannot be loaded again.
-            DataError: the corpus is missing, broken, or another one than it was.
-            StoreError: the retrieval is not finished.
-        """
-        text = task_text(task) if task else self.task_text
-        made = make_task(text)
-        if made.answer == "ranking":
-            raise ConfigError(
-                f"{self._run.folder} is about retrieval; name the task of the answers with --task"
-            )
-        experiment = self._experiment(made)
-        chosen = {each.name: getattr(prompting, each.name) for each in fields(PromptOptions)}
-        options = replace(experiment.options, retry_failed=retry_failed, **chosen)
-        if experiment.retriever is not None:
-            options.check_tables(experiment.depth)
-        tasks_and_corpora((text, experiment.dataset))
-        experiment = replace(experiment, options=options, confirm=confirm)
-        return Results([run_experiment(made, experiment, generator, text)])
-
     def score(
         self,
         task: str | None = None,
@@ -104,7 +63,7 @@ class ResumedRun:
         metrics: Sequence[MetricLike] = (),
         gold_corrections: Path | None = None,
     ) -> Results:
-        """Score what is stored with the metrics as they are now; errors as for ``generate``.
+        """Score what is stored with the metrics as they are now.
 
         Args:
             task: the task of the run with other settings; default: as the run was asked for.
@@ -112,13 +71,17 @@ class ResumedRun:
             metrics: metrics besides those of the task, and those that the run was asked for with.
             gold_corrections: a file of corrections of gold tables; default: the one that the run
                 was scored with.
+
+        Raises:
+            ConfigError: the task is another one, or the corpus cannot be loaded again.
+            DataError: the corpus is missing, broken, or another one than it was.
+            StoreError: the run is not finished.
         """
         text = task_text(task) if task else self.task_text
         if task_named(text) != self._run.task:
             raise ConfigError(
                 f"{self._run.folder} is about {self._run.task}, not about {task_named(text)}; "
-                "other answers to its rankings are made by: "
-                f"target-bench generate {self._run.folder} --task {text}"
+                f"target-bench run --task {text} uses its rankings again"
             )
         made = make_task(text)
         check_names(metrics)
@@ -199,7 +162,6 @@ class ResumedRun:
         corrections = gold_corrections or asked[1].get("gold_corrections")
         options = Options(
             out=self._out,
-            on_error="record",
             metrics=(*metrics, *self._made_again(before, metrics)),
         )
         loaded = self.load(None if corrections is None else Path(corrections)).of_task(task)

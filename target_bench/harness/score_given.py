@@ -1,7 +1,6 @@
 """Scores of rankings and answers that were made elsewhere, and are read from files."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from target_bench.core import registry
@@ -45,7 +44,6 @@ def score_given(
 ) -> Results:
     """Score the rankings, or answers, of files; arguments as for ``TARGET.score``."""
     check_tasks(pairs, options)
-    options = replace(options, on_error="record")
     names = texts("by", by)
     results = []
     with evaluation(observer):

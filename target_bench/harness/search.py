@@ -22,7 +22,6 @@ from target_bench.data.own_data import file_of
 from target_bench.data.table_text import WORDS, Analyzer, cell_text
 from target_bench.harness.stages.consent import Confirm, Estimate
 from target_bench.models.original_classes import adapted, created
-from target_bench.search.nested import check_scope
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever as LangChainRetriever
@@ -215,7 +214,6 @@ class TableSearch:
             self.label = name or masked_settings(text)
             retriever = created("retriever", text)
         self._retriever = contract.check_methods(adapted("retriever", retriever))
-        check_scope(self._retriever, self.label, "a search")
         self._lock = Lock()
 
     def search(self, question: str, k: int = 10) -> list[Hit]:
@@ -236,9 +234,7 @@ class TableSearch:
         _check(k)
         query = Query(id="question", text=compose(question), gold=())
         with self._lock:
-            (hits,) = contract.retrieve(
-                self._retriever, [query], k, self.corpus.shuffled, stop=False
-            )
+            (hits,) = contract.retrieve(self._retriever, [query], k, self.corpus.shuffled)
         if hits.error is not None:
             fault = PluginError(f"retriever {self.label}: {hits.error}")
             if hits.traceback:

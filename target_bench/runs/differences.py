@@ -75,7 +75,6 @@ def settings(run: Result) -> dict[str, str]:
     chosen |= {"k": ranked[-1] if ranked else None, **(command.prompting or {})}
     if run.has_answers and ranked:
         chosen["tables"] = chosen.get("tables") or ranked[-1]
-    chosen["within_database"] = (command.options or {}).get("within_database") or None
     chosen["repeat"] = repeat_of(run.folder)
     values |= {name: str(value) for name, value in chosen.items() if value is not None}
     for kind, plugin in plugins(run).items():

@@ -32,24 +32,6 @@ class Candidates:
     label: str
 
 
-def check_scope(retriever: object, label: str, asker: str) -> None:
-    """Check that a retriever searches the whole corpus.
-
-    Args:
-        retriever: the retriever.
-        label: what it is called.
-        asker: what asks it, without the database of a question.
-
-    Raises:
-        ConfigError: it searches within the database of a question.
-    """
-    if getattr(retriever, "scope", "corpus") == "database":
-        raise ConfigError(
-            f"{label} searches within the database of a question, which {asker} does not know: "
-            "name the retriever inside it"
-        )
-
-
 class InnerRetriever:
     """A retriever inside another one: any object with the two methods.
 
@@ -61,14 +43,12 @@ class InnerRetriever:
         retriever: the retriever itself.
 
     Raises:
-        ConfigError: the name is unknown, or the object is not a retriever, or it searches within
-            the database of a question.
+        ConfigError: the name is unknown, or the object is not a retriever.
     """
 
     def __init__(self, spec: object) -> None:
         self.label = masked_settings(spec) if isinstance(spec, str) else type(spec).__name__
         self.retriever: Any = contract.check_methods(registry.part("retriever", spec))
-        check_scope(self.retriever, self.label, "a retriever around it")
 
     @property
     def ids(self) -> Sequence[TableId]:
@@ -101,7 +81,7 @@ class InnerRetriever:
 
     def _checked(self, answers: Any, n: int, k: int) -> Candidates:
         queries = [Query(str(i), "", ()) for i in range(n)]
-        retrievals = contract.retrieve(_Answered(answers), queries, k, self._corpus, stop=False)
+        retrievals = contract.retrieve(_Answered(answers), queries, k, self._corpus)
         for retrieval in retrievals:
             if retrieval.error is not None:
                 raise PluginError(f"{self.label} {retrieval.error}")

@@ -185,7 +185,7 @@ def ranked(
     k = k or len(sample.corpus)
     batch = [Query(text, text, ()) for text in queries or sample.queries]
     interface = retriever if together else SimpleNamespace(retrieve=retriever.retrieve)
-    rankings = contract.retrieve(interface, batch, k, sample.corpus, stop=False)
+    rankings = contract.retrieve(interface, batch, k, sample.corpus)
     for query, error in ((r.query_id, r.error) for r in rankings if r.error is not None):
         raise PluginError(f"retrieve({query!r:.60}, {k}) on {sample.name} {error}")
     return rankings

@@ -12,7 +12,7 @@ from target_bench.cli.main import app
 from target_bench.core import registry
 from tests.cli.inside import Inside
 
-TOP = ("run", "score", "generate", "sweep", "compare", "gate", "report", "plot")
+TOP = ("run", "score", "sweep", "compare", "gate", "report", "plot")
 GROUPS = {
     "runs": "list show export",
     "leaderboard": "build submit verify",

@@ -147,10 +147,8 @@ def test_failures_are_counted_and_shown(
     assert len(errors) == failed
     assert all(error.startswith(f"{kind}: ") for error in errors)
     server.script = None
-    again = inside(*QA, *_generator(server, "max_retries=1", "concurrency=1"), "--yes")
-    assert again.code == 3, "recorded failures are not asked again unless that is wanted"
     before = len(server.requests)
-    inside.telling(f"{failed} requests", *QA, *_generator(server), "--yes", "--retry-failed")
+    inside.telling(f"{failed} requests", *QA, *_generator(server), "--yes")
     assert len(server.requests) - before == failed
 
 
@@ -180,7 +178,7 @@ def test_random_faults_lose_nothing(inside: Inside) -> None:
         with OpenAIServer(fault_rate=rate, seed=5) as server:
             done = inside(*QA, *_generator(server), "--yes", "--json", "--out", str(n))
             if done.code:
-                again = (*_generator(server), "--yes", "--json", "--out", str(n), "--retry-failed")
+                again = (*_generator(server), "--yes", "--json", "--out", str(n))
                 done = inside(*QA, *again)
             assert done.code == 0, done.err
             assert set(server.answered.values()) == {1}

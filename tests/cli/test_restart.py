@@ -47,8 +47,6 @@ def test_a_run_by_its_id(inside: Inside, shop: Path) -> None:
     ranked = _ranked(inside)
     for name in (str(ranked), ranked.name, ranked.name[-12:]):
         assert inside.results("score", name)[0]["folder"] == str(ranked.resolve())
-        (answers,) = inside.results("generate", name, "--task", "qa", "--generator", "gold")
-        assert answers["scores"]["exact_match"]["value"] == 1
     inside.good("report", ranked.name)
     inside.good("runs", "export", ranked.name)
 
@@ -59,7 +57,6 @@ def test_other_tables_are_refused(inside: Inside, shop: Path) -> None:
     _write_tables(shop, [1, 2, 3, 4, 0])
     message = inside.bad(2, "score", folder)
     assert f"the tables of {shop} are not what they were" in message
-    assert "not what they were" in inside.bad(2, "generate", folder, "--task", "qa")
     assert len(list(Path("runs").iterdir())) == 1
     assert inside.results(*RUN, "retrieval")[0]["scores"]["recall@1"]["value"] == 0
 
@@ -113,16 +110,10 @@ def test_failures_are_not_stored_again(inside: Inside, shop: Path) -> None:
         encoding="utf-8",
     )
     run = ("run", "./shop", "--retriever", "lame.py:Lame", "--top-k", "1", "--task", "retrieval")
-    done = inside(*run, "--on-error", "record", "--json")
-    (result,) = json.loads(done.out)["results"]
-    folder = Path(result["folder"])
-    before = (folder / "retrieval.jsonl").read_bytes()
     for _ in range(2):
-        assert inside("generate", folder, "--task", "qa", "--retry-failed").code == 3
-    assert (folder / "retrieval.jsonl").read_bytes() == before
-    done = inside(*run, "--retry-failed")
-    assert done.code == 3
-    assert "failed on 1 of 5" in done.err
+        done = inside(*run, "--json")
+        assert done.code == 3
+        assert "failed on 1 of 5" in done.err
 
 
 def test_damaged_manifest(inside: Inside, shop: Path) -> None:
@@ -133,7 +124,7 @@ def test_damaged_manifest(inside: Inside, shop: Path) -> None:
     for entry, value in (*(("identity", value) for value in values), ("asked", []), ("asked", {})):
         path.write_bytes(whole)
         rewrite(path, lambda manifest, new={entry: value}: manifest | new)  # type: ignore[misc]
-        for command in ("score", "runs export", "generate"):
+        for command in ("score", "runs export"):
             message = inside.bad(4, *command.split(), folder)
             assert "manifest.json: damaged (" in message
             assert f"no {entry}." in message or f"{entry} is {value}: input should be" in message

@@ -104,7 +104,7 @@ def test_no_credential_in_outputs_and_run_folders(inside: Inside, where: str) ->
 
 def test_no_credential_in_what_is_made_of_a_run(inside: Inside) -> None:
     plugin, answers = f"leaky.py:Leaky:{SETTINGS}", f"leaky.py:Answering:{SETTINGS}"
-    rank = ("--task", "retrieval", "--limit", "40", "--on-error", "record", "--json")
+    rank = ("--task", "retrieval", "--limit", "40", "--json")
     answer = ("--task", "qa", "--limit", "5", "--generator", answers, "--yes")
     for command in ((*rank, "--retriever", plugin), answer):
         done = inside("run", "mini", *command, "--retriever", "bm25")

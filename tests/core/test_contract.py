@@ -58,7 +58,7 @@ KINDS = [Plain, Based, Batched]
 
 def _ask(retriever: Any, *texts: str) -> list[Retrieval]:
     queries = [Query(f"id of {text}", text, (A,)) for text in texts]
-    return retrieve(retriever, queries, K, CORPUS, stop=False)
+    return retrieve(retriever, queries, K, CORPUS)
 
 
 class NoScalar:
@@ -160,20 +160,20 @@ def test_one_query_of_a_batch_raises(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("stop", [True, False])
-def test_no_query_is_asked_after_a_fault_where_that_ends_the_run(
-    kind: type[Any], stop: bool
+@pytest.mark.parametrize(("most", "n_asked"), [(None, 3), (1, 1), (2, 2), (3, 3)])
+def test_no_query_is_asked_after_so_many_faults(
+    kind: type[Any], most: int | None, n_asked: int
 ) -> None:
     asked: list[str] = []
 
     def answer(query: str) -> Any:
         asked.append(query)
-        return [C] if query == "a" else _raises(LookupError("no such word"))
+        return [C] if query == "good" else _raises(LookupError("no such word"))
 
-    queries = [Query(text, text, (A,)) for text in ("a", "bad", "paid")]
-    retrievals = retrieve(kind(answer), queries, K, CORPUS, stop=stop)
-    assert len(retrievals) == (2 if stop else 3)
-    assert ("paid" in asked) == (not stop)
+    queries = [Query(text, text, (A,)) for text in ("bad", "worse", "good")]
+    retrievals = retrieve(kind(answer), queries, K, CORPUS, most)
+    assert len(retrievals) == n_asked
+    assert ("good" in asked) == (n_asked == 3)
 
 
 @pytest.mark.parametrize("kind", KINDS)

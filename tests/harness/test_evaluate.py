@@ -74,5 +74,3 @@ def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:
         str(results["bm25"].folder),
         str(results["random"].folder),
     }
-    within: dict[str, Any] = {"within_database": True, "out": tmp_path, "limit": 9}
-    assert evaluate(LastGold(), "mini", **within)["LastGold"].is_bound

@@ -59,7 +59,7 @@ def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
     (cell,) = cells(YamlFile.read(file))
     runs = Path("runs").resolve()
     named = {each.name for axis in (True, False) for _, each in in_sweeps(axis)}
-    assert named == (RUN_OPTIONS | PROMPT_OPTIONS) - {"distractors", "within_database"}
+    assert named == (RUN_OPTIONS | PROMPT_OPTIONS) - {"distractors"}
     assert cell.options == Options(split="test", out=runs)
 
 
@@ -85,7 +85,6 @@ def test_what_is_read(name: str, value: Any, read: Any) -> None:
         *(("limit", value) for value in (True, 2.0, "3")),
         ("latency", -1),
         *(("top_k", value) for value in ([], [1, None], "1;5")),
-        ("on_error", ["stop"]),
         ("split", 3),
         ("distractors", [1]),
         ("table_format", "xml"),

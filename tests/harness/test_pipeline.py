@@ -48,7 +48,7 @@ BASE: dict[str, Any] = {"top_k": [1, 5], "generator": "extractive", "limit": 20}
 def test_what_changes_no_answer_is_the_same_run(tmp_path: Path) -> None:
     """The way it is asked for, and the order of the queries."""
     first = _run(tmp_path, **BASE)
-    again = _run(tmp_path, **BASE | {"generator": "extractive:tables=3", "retry_failed": True})
+    again = _run(tmp_path, **BASE | {"generator": "extractive:tables=3"})
     assert again.reused
     assert again.folder == first.folder
     few = replace(MINI, queries=tuple(q for q in MINI.queries if q.id in set(first.query_ids)))

@@ -26,7 +26,7 @@ QUESTIONS = [
 def ranked(retriever: RetrieverLike, corpus: Corpus) -> list[Sequence[TableId]]:
     """The rankings that a retriever gives for the questions."""
     queries = [Query(str(i), text, ()) for i, text in enumerate(QUESTIONS)]
-    return [ranking.tables for ranking in retrieve(retriever, queries, 5, corpus, stop=True)]
+    return [ranking.tables for ranking in retrieve(retriever, queries, 5, corpus)]
 
 
 def test_the_best_tables_with_their_scores() -> None:

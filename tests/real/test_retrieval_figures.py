@@ -81,7 +81,6 @@ def test_hard_corpora(out: Path, corpus: str, values: tuple[float, ...]) -> None
     ("corpus", "retriever", "recall", "complete"),
     [
         ("beaver", "bm25", 0.718, 0.364),
-        ("spider2-lite", "within-database:retriever=bm25", 0.840, 0.755),
     ],
 )
 def test_sets_of_tables(

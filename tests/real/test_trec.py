@@ -37,7 +37,7 @@ class Ties:
 def test_judges_agree(tmp_path: Path, corpus: str, retriever: Any) -> None:
     target = TARGET(("retrieval", corpus), data_dir=DATA, out=tmp_path, observer=Recorder())
     subject = retriever if isinstance(retriever, str) else retriever()
-    result = only(target.run(subject, top_k=CUTOFFS, on_error="record"))
+    result = only(target.run(subject, top_k=CUTOFFS))
     dataset = corpora.load(corpus, None, data_dir=DATA)
     paths = export(read_run(result.folder), dataset, tmp_path / "trec")
     check_figures(result, paths, CUTOFFS)

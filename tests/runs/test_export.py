@@ -36,7 +36,7 @@ class Odd(Counting):
 
 def _run(out: Path, retriever: Any, **options: Any) -> Result:
     target = TARGET(("retrieval", "mini"), out=out, observer=Recorder())
-    return only(target.run(retriever, top_k=TOP_K, on_error="record", **options))
+    return only(target.run(retriever, top_k=TOP_K, **options))
 
 
 @pytest.fixture

@@ -214,7 +214,7 @@ def test_own_retrieval_file(tmp_path: Path) -> None:
             return [(table_id, float(i)) for i, table_id in enumerate(chosen)]
 
     target = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
-    first = only(target.run(Distances(), top_k=[1, 5], on_error="record"))
+    first = only(target.run(Distances(), top_k=[1, 5]))
     again = only(target.score(first.folder / "retrieval.jsonl", top_k=[1, 5]))
     assert again.counts == replace(first.counts, **dict.fromkeys(MARKS, 0))
     assert first.counts.resorted > 0

@@ -177,49 +177,41 @@ def test_torn_last_line(tmp_path: Path, torn: bytes) -> None:
     same_scores(again, whole)
 
 
-def test_retry_failed_asks_the_failed_and_no_others(
+def test_the_failed_are_asked_again_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad = [MINI.queries[i] for i in (0, 7, 100, 279)]
-    whole = _run(tmp_path / "whole", Failing())
+    whole = _run(tmp_path / "whole", Failing(), top_k=10)
 
-    def run(failing: list[Any], **options: Any) -> tuple[Result, list[str]]:
+    def run(failing: list[Any]) -> tuple[Result, list[str]]:
         monkeypatch.setattr(Failing, "bad", frozenset(query.text for query in failing))
         retriever = Failing()
-        return _run(tmp_path, retriever, on_error="record", **options), retriever.queries
+        return _run(tmp_path, retriever, top_k=10), retriever.queries
 
     first, _ = run(bad)
     assert list(first.errors) == [query.id for query in bad]
-    again, queries = run(bad)
-    assert (again.errors, queries) == (first.errors, [])
-
-    second, queries = run([bad[1]], retry_failed=True)
+    second, queries = run([bad[1]])
     assert queries == [query.text for query in bad]
     assert list(second.errors) == [bad[1].id]
     written = [query_id for query_id, _ in rankings(tmp_path)]
     assert written[N_QUERIES:] == [query.id for query in bad]
 
-    third, queries = run([], retry_failed=True)
+    third, queries = run([])
     assert queries == [bad[1].text]
     assert (third.counts.failed, dict(third.errors)) == (0, {})
     same_scores(third, whole)
-    last, queries = run([], retry_failed=True)
+    last, queries = run([])
     assert (last.reused, queries) == (True, [])
 
 
-def test_retry_failed_from_the_command_line(tmp_path: Path) -> None:
+def test_failed_queries_from_the_command_line(tmp_path: Path) -> None:
     write_slow(tmp_path)
     bad = [MINI.queries[i].text for i in (3, 50)]
-    recording = [*run_slow(), "--on-error", "record"]
-    code, out, err = finish(recording, tmp_path, SLOW_FAILS_ON="|".join(bad))
+    code, out, err = finish(run_slow(), tmp_path, SLOW_FAILS_ON="|".join(bad))
     assert code == 3
     assert "failed on 2 of 280 questions, which score 0." in out
     assert "failed on 2 of 280 queries of mini (scored 0)" in err
 
-    code, out, _ = finish(recording, tmp_path, SLOW_ASKED="quiet")
-    assert (code, "1 run in runs/, reused" in out) == (3, True)
-    assert not (tmp_path / "quiet").exists()
-
-    code, out, err = finish([*recording, "--retry-failed"], tmp_path, SLOW_ASKED="asked")
+    code, out, err = finish(run_slow(), tmp_path, SLOW_ASKED="asked")
     assert (code, err, "failed on" in out) == (0, "", False)
     assert (tmp_path / "asked").read_text(encoding="utf-8").splitlines() == bad

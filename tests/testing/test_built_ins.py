@@ -29,7 +29,6 @@ SPECS = (
     "rerank:retriever=bm25,device=cpu,model={model}",
     "rows",
     f"sets:encoder={ENCODER}",
-    "within-database",
     f"best:encoder={ENCODER}",
     f"hyse:{GENERATOR},retriever=bm25",
     f"listwise:{GENERATOR}",

@@ -28,10 +28,10 @@ from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWrite
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import named
 from target_bench.core.task import Task, has_reference
-from target_bench.core.user_code import shown
+from target_bench.core.user_code import shown, split_place
 from target_bench.harness.stages.consent import of_generator
 from target_bench.harness.stages.recorded import Stage
-from target_bench.harness.stages.retrieve import Experiment
+from target_bench.harness.stages.retrieve import MOST_FAILURES, Experiment
 from target_bench.models.original_classes import adapted, created
 from target_bench.runs.record_log import ANSWERS, Answered
 from target_bench.runs.store import Run
@@ -145,7 +145,6 @@ class GenerateStage(Stage):
         spec, dataset = plan.generator, experiment.dataset
         super().__init__(store, dataset, experiment.observer, spec.label, spec.packages)
         self.spec, self.prompter, self.depth = spec, plan.prompter, plan.depth
-        self.retry_failed = experiment.options.retry_failed
         self.retrievals, self.confirm = retrievals, experiment.confirm
 
     def run(self) -> tuple[dict[str, Answered], bool]:
@@ -168,16 +167,16 @@ class GenerateStage(Stage):
             self.confirm,
             lambda: of_generator(generator, self.spec.label, requests, self._may_repair()),
         )
-        answers = done | self._answer(todo)
+        answers = done | self._answer(todo, any(a.generation.error is None for a in done.values()))
         return {query.id: answers[query.id] for query in self.dataset.queries}, not todo
 
     def _asked_again(self, generation: Generation) -> bool:
-        """Whether a recorded failure is asked again: on request, or with tables at last."""
+        """Whether a failure is asked again: always, but where its tables are still not there."""
         if generation.error is None:
             return False
         retrieval = self.retrievals.get(generation.query_id)
         retrieved = retrieval is not None and retrieval.error is None
-        return self.retry_failed or (retrieved and generation.error.startswith(_NOT_RETRIEVED))
+        return retrieved or not generation.error.startswith(_NOT_RETRIEVED)
 
     def _may_repair(self) -> bool:
         from target_bench.models.prompts.prompting import may_repair
@@ -192,7 +191,17 @@ class GenerateStage(Stage):
                 tables = self.prompter.tables(self.dataset.corpus, ranking)
                 yield self.prompter.prompted(query, tables)
 
-    def _answer(self, todo: Sequence[Query]) -> dict[str, Answered]:
+    def _fault(self, generation: Generation) -> PluginError:
+        problem, line_of_user = split_place(str(generation.error))
+        fault = PluginError(
+            f"generator {self.spec.label} failed on the first {MOST_FAILURES} queries, of "
+            f"{generation.query_id!r}: {problem}\nFix the generator and run again.{line_of_user}"
+        )
+        if generation.traceback:
+            fault.add_note(generation.traceback)  # --debug and notebooks show it
+        return fault
+
+    def _answer(self, todo: Sequence[Query], any_done: bool) -> dict[str, Answered]:
         self.observer.stage(f"{self.spec.label}: generate", total=len(todo))
         answers: dict[str, Answered] = {}
         start = time.perf_counter()
@@ -204,6 +213,9 @@ class GenerateStage(Stage):
                     answers[answered.generation.query_id] = answered
                     self.observer.answered(answered.generation)
                     self.observer.advance(1)
+                    any_done = any_done or answered.generation.error is None
+                    if not any_done and len(answers) == MOST_FAILURES:
+                        raise self._fault(answered.generation)
         finally:
             stages = {}
             if self.spec.generator is not None:

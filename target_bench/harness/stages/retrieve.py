@@ -2,9 +2,8 @@
 
 import os
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from target_bench.core.built_in import BOUNDS
 from target_bench.core.cache_use import CacheWatch
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.credentials import masked_settings
-from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.errors import PluginError
 from target_bench.core.identity import (
     is_bound,
     object_label,
@@ -24,17 +23,13 @@ from target_bench.core.identity import (
 )
 from target_bench.core.observer import Observer
 from target_bench.core.schema import (
-    NO_DATABASE,
-    Corpus,
     Dataset,
     Distractors,
     Query,
     Retrieval,
-    TableId,
 )
 from target_bench.core.user_code import split_place
 from target_bench.data.load import Loaded
-from target_bench.data.tables import MemoryCorpus
 from target_bench.harness.options import Options
 from target_bench.harness.stages.consent import Confirm, Estimate
 from target_bench.harness.stages.recorded import Stage
@@ -132,11 +127,11 @@ class Experiment:
         return self.cutoffs[-1] if self.cutoffs else 0
 
 
-Part = tuple[Corpus, Sequence[Query]]
-"""Tables that are indexed together, and what is asked of them."""
+MOST_FAILURES = 10
+"""Failures before any success that end a run: what fails on every query is a fault of its own."""
 
-SEARCH_WITHIN = "within-database"
-"""The retriever that searches the database of each question, and the option that wraps one so."""
+_PROBED = 5
+"""Queries that are asked at every cutoff, to see whether a ranking depends on k."""
 
 
 class RetrieveStage(Stage):
@@ -152,6 +147,7 @@ class RetrieveStage(Stage):
         assert spec is not None
         super().__init__(store, dataset, experiment.observer, spec.label, spec.packages)
         self.spec, self.depth, self.options = spec, experiment.depth, experiment.options
+        self.cutoffs = experiment.cutoffs
         self.confirm = experiment.confirm
         self.load_seconds = experiment.loaded.seconds
         self.where = f"{dataset.info.name} {dataset.split}"
@@ -167,8 +163,7 @@ class RetrieveStage(Stage):
     def _retrievals(self) -> tuple[dict[str, Retrieval], bool]:
         manifest, spec, dataset = self.store.manifest, self.spec, self.dataset
         done = self.store.read(RANKINGS)
-        again = self.options.on_error == "stop" or self.options.retry_failed
-        if again and spec.rank is None:
+        if spec.rank is None:  # queries that failed are asked again
             done = {query_id: r for query_id, r in done.items() if r.error is None}
         todo = [query for query in dataset.queries if query.id not in done]
         timed = self.options.latency == 0 or manifest.latency_ms is not None
@@ -188,10 +183,8 @@ class RetrieveStage(Stage):
             retriever = spec.retriever
             assert retriever is not None
             self._consent(retriever, len(dataset.corpus) + len(todo))
-            parts = self._parts(retriever, todo)
             self.repeat_notes()
-            self.report(_notes_on_distractors(retriever, dataset))
-            done |= self._ranked(retriever, parts, append, len(done))
+            done |= self._ranked(retriever, done, append)
         if not timed:
             self._time_single_queries(retriever)
         return done, not todo
@@ -204,48 +197,57 @@ class RetrieveStage(Stage):
         self._record_times(None, None)
         return {retrieval.query_id: retrieval for retrieval in rankings}
 
-    def _parts(self, retriever: RetrieverLike, todo: Sequence[Query]) -> Sequence[Part]:
-        """Return the corpus with the queries; or each database, where that is what is searched."""
-        if getattr(retriever, "scope", "corpus") == "corpus":
-            return [(self.dataset.corpus, todo)]
-        if self.options.latency:
-            raise ConfigError(
-                f"latency={self.options.latency}: {self.spec.label} makes an index for each "
-                "database, so single queries cannot be timed; leave the option out"
-            )
-        return _by_database(self.dataset, todo)
-
     def _ranked(
-        self,
-        retriever: RetrieverLike,
-        parts: Sequence[Part],
-        append: Append[Retrieval],
-        n_done: int,
+        self, retriever: RetrieverLike, done: Mapping[str, Retrieval], append: Append[Retrieval]
     ) -> dict[str, Retrieval]:
-        """Embed each part of the corpus, and ask its queries."""
-        rankings: dict[str, Retrieval] = {}
-        seconds, watch = 0.0, CacheWatch()
-        caches, notes = set[str](), dict[str, None]()
+        """Embed the corpus, and ask the queries that are not done."""
+        notes: list[str] = []
+        n_done = len(done)
         try:
-            for corpus, queries in parts:
-                if not len(corpus) and queries:
-                    database = queries[0].database_id
-                    what = f"the database {database!r} has no tables here, so {len(queries)}"
-                    self.observer.warning(f"{self.where}: {what} queries about it find none")
-                    rankings |= self._given(_no_table, queries, append)
-                    continue
-                try:
-                    seconds += self._embed(retriever, corpus)
-                    caches |= set(watch.used())
-                    embed = Took(seconds, sorted(caches))
-                    n = n_done + len(rankings)
-                    rankings |= self._asked(retriever, queries, corpus, append, embed, watch, n)
-                finally:
-                    notes |= dict.fromkeys(self._notes_of(retriever))
+            watch = CacheWatch()
+            embed = Took(self._embed(retriever), watch.used())
+            shallow = self._cutoffs_apart(retriever, done)
+            if shallow:
+                notes.append(
+                    "its ranking depends on how many tables are asked for, so each cutoff was "
+                    "asked by itself"
+                )
+            todo = [query for query in self.dataset.queries if query.id not in done]
+            return self._asked(retriever, todo, shallow, append, embed, watch, bool(done))
         finally:
-            since = f"from query {n_done + 1:,} on: " if n_done and parts[0][1] else ""
-            self.report([since + note for note in notes])
-        return rankings
+            since = f"from query {n_done + 1:,} on: " if n_done else ""
+            notes += [since + note for note in self._notes_of(retriever)]
+            self.report(notes)
+
+    def _cutoffs_apart(
+        self, retriever: RetrieverLike, done: Mapping[str, Retrieval]
+    ) -> Sequence[int]:
+        """Return the cutoffs below the largest if each needs a ranking of its own, else none.
+
+        That is so where a ranking at a smaller cutoff does not begin the one at the largest, as of
+        a retriever that reranks the first k. One that is paid is not asked for it.
+        """
+        shallow = self.cutoffs[:-1]
+        if done:
+            return shallow if any(ranking.at for ranking in done.values()) else ()
+        if not shallow or contract.is_paid(retriever) or self.spec.reads_gold:
+            return ()
+        queries = self.dataset.queries
+        step = max(1, len(queries) // _PROBED)
+        probes = queries[::step][:_PROBED]
+
+        def ask(k: int) -> list[Retrieval]:
+            return contract.retrieve(retriever, probes, k, self.dataset.corpus.shuffled)
+
+        deep = ask(self.depth)
+        for k in shallow:
+            pairs = zip(deep, ask(k), strict=True)
+            whole = [(d, s) for d, s in pairs if d.error is None and s.error is None]
+            if any(d.tables[:k] != s.tables for d, s in whole):
+                again = [ranking.tables for ranking in ask(self.depth)]
+                # One that ranks by chance gives another ranking at the same cutoff, too.
+                return shallow if again == [ranking.tables for ranking in deep] else ()
+        return ()
 
     def _notes_of(self, retriever: RetrieverLike) -> list[str]:
         """Return the retriever's own notes; none where it fails, as it may after a failure."""
@@ -257,62 +259,71 @@ class RetrieveStage(Stage):
             self.observer.warning(str(error))
             return []
 
-    def _embed(self, retriever: RetrieverLike, corpus: Corpus) -> float:
+    def _embed(self, retriever: RetrieverLike) -> float:
         """Have the corpus embedded; return the seconds that it took."""
         self.observer.stage(f"{self.spec.label}: embed {self.dataset.info.name}")
         where = f"embed_corpus on {self.where}"
         with plugin_errors(f"retriever {self.spec.label}", where), times.worked() as took:
-            retriever.embed_corpus(corpus.handed_out())
+            retriever.embed_corpus(self.dataset.corpus.handed_out())
         return took[0]
 
     def _asked(
         self,
         retriever: RetrieverLike,
         todo: Sequence[Query],
-        corpus: Corpus,
+        shallow: Sequence[int],
         append: Append[Retrieval],
         embed: Took,
         watch: CacheWatch,
-        n_done: int,
+        any_done: bool,
     ) -> dict[str, Retrieval]:
-        """Ask queries batch by batch; end at the first failure, unless failures are recorded."""
+        """Ask queries batch by batch; end where the first ones all fail."""
         self.observer.stage(f"{self.spec.label}: retrieve", total=len(todo))
         rankings: dict[str, Retrieval] = {}
         seconds, size = 0.0, contract.batch_size(retriever)
-        stop = self.options.on_error != "record" and not self.options.retry_failed
         try:
             for start in range(0, len(todo), size):
                 batch = todo[start : start + size]
+                most = None if any_done else MOST_FAILURES - len(rankings)
                 with times.worked() as took:
-                    retrievals = contract.retrieve(
-                        retriever,
-                        batch,
-                        self.depth,
-                        corpus.shuffled,
-                        stop,
-                        self.spec.reads_gold,
-                    )
+                    retrievals = self._batch(retriever, batch, shallow, most)
                 seconds += took[0]
-                failures = (i for i, r in enumerate(retrievals) if r.error is not None)
-                end = next(failures, None) if stop else None
-                append(retrievals[:end])
-                rankings.update((retrieval.query_id, retrieval) for retrieval in retrievals[:end])
-                self.observer.advance(len(retrievals[:end]))
-                if end is not None:
-                    raise self._fault(batch[end], retrievals[end], n_done + len(rankings))
+                append(retrievals)
+                rankings.update((retrieval.query_id, retrieval) for retrieval in retrievals)
+                self.observer.advance(len(retrievals))
+                any_done = any_done or any(r.error is None for r in retrievals)
+                if not any_done and len(rankings) >= MOST_FAILURES:
+                    raise self._fault(todo[0], rankings[todo[0].id], len(rankings))
         finally:
             self._record_times(embed, Took(seconds, watch.used(), len(rankings)))
         return rankings
 
-    def _fault(self, query: Query, retrieval: Retrieval, n_kept: int) -> PluginError:
+    def _batch(
+        self,
+        retriever: RetrieverLike,
+        batch: Sequence[Query],
+        shallow: Sequence[int],
+        most_failures: int | None,
+    ) -> list[Retrieval]:
+        """Ask a batch at the largest cutoff, and at those that need rankings of their own."""
+        corpus, reads_gold = self.dataset.corpus.shuffled, self.spec.reads_gold
+        retrievals = contract.retrieve(
+            retriever, batch, self.depth, corpus, most_failures, reads_gold
+        )
+        for k in shallow:
+            asked = contract.retrieve(retriever, batch[: len(retrievals)], k, corpus)
+            retrievals = [
+                deep if deep.error else at_k if at_k.error else _with_cutoff(deep, k, at_k)
+                for deep, at_k in zip(retrievals, asked, strict=True)
+            ]
+        return retrievals
+
+    def _fault(self, query: Query, retrieval: Retrieval, n_failed: int) -> PluginError:
         problem, line_of_user = split_place(str(retrieval.error))
-        kept = f"The {n_kept:,} queries that are answered are kept in {self.store.folder}. "
         fault = PluginError(
-            f"retriever {self.spec.label} failed on query {query.id!r} of {self.where}: "
-            f"{problem}\nThe query is {query.text[:200]!r}.\n"
-            f"{kept if n_kept else ''}Fix the retriever and run again, or go on past failures, "
-            "scored 0, with on_error='record' (on the command line --on-error record, in a "
-            f"sweep's file on_error: record).{line_of_user}"
+            f"retriever {self.spec.label} failed on the first {n_failed} queries of {self.where}, "
+            f"of {query.id!r}: {problem}\nThe query is {query.text[:200]!r}.\n"
+            f"Fix the retriever and run again.{line_of_user}"
         )
         if retrieval.traceback:
             fault.add_note(retrieval.traceback)  # --debug and notebooks show it
@@ -365,8 +376,9 @@ MOST_TIMED = 500
 _WARM_UP = 10
 
 
-def _no_table(query: Query, _k: int) -> Retrieval:
-    return Retrieval(query.id, ())
+def _with_cutoff(deep: Retrieval, k: int, at_k: Retrieval) -> Retrieval:
+    """Return a retrieval with the tables that were returned at a smaller cutoff."""
+    return replace(deep, at={**deep.at, k: at_k.tables})
 
 
 def _mixed_in(distractors: Distractors) -> MixedIn:
@@ -377,37 +389,3 @@ def _mixed_in(distractors: Distractors) -> MixedIn:
     )
     ids = tuple(map(str, distractors.ids))
     return MixedIn(spec=distractors.spec, n=len(ids), ids=ids, near_copies=near_copies or None)
-
-
-def _notes_on_distractors(retriever: RetrieverLike, dataset: Dataset) -> list[str]:
-    """Return a note where databases are searched and none of them has a distractor."""
-    databases = {query.database_id for query in dataset.queries}
-    drawn = {table_id.database_id for mixed_in in dataset.distractors for table_id in mixed_in.ids}
-    if not drawn or getattr(retriever, "scope", "corpus") == "corpus" or databases & drawn:
-        return []
-    return [
-        "no distractor is in the database of a question, so none can be found: leave "
-        f"--{SEARCH_WITHIN} out"
-    ]
-
-
-def _by_database(dataset: Dataset, queries: Sequence[Query]) -> list[Part]:
-    """Return the tables of each database that queries are about, with these queries.
-
-    The corpus of a database without tables is empty.
-    """
-    queries_of: dict[str, list[Query]] = defaultdict(list)
-    for query in queries:
-        if query.database_id == NO_DATABASE:
-            raise ConfigError(
-                f"query {query.id!r} of {dataset.info.name} {dataset.split} is about no database, "
-                f"so there is nothing to search within: leave --{SEARCH_WITHIN} out"
-            )
-        queries_of[query.database_id].append(query)
-    tables: dict[str, list[TableId]] = defaultdict(list)
-    for table_id in dataset.corpus.ids:
-        tables[table_id.database_id].append(table_id)
-    return [
-        (MemoryCorpus(dataset.corpus[table_id] for table_id in tables[database]), of_database)
-        for database, of_database in queries_of.items()
-    ]

@@ -15,17 +15,16 @@ from target_bench.core import contract
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.metric import (
-    CORRECTED,
     AnswerCounts,
     Counts,
     Metric,
     MetricSpec,
-    OnPart,
     Score,
     ScoresByName,
     of_each_origin,
     of_mean,
     score_of,
+    split,
 )
 from target_bench.core.metric_function import (
     MetricLike,
@@ -38,7 +37,6 @@ from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retr
 from target_bench.core.settings import cutoffs
 from target_bench.core.task import Outputs, Predictions, Task, has_reference
 from target_bench.core.task_names import make_task
-from target_bench.data.gold import corrected
 from target_bench.data.load import of_task
 from target_bench.harness.options import TOP_K
 from target_bench.metrics import stats
@@ -110,8 +108,7 @@ def score_rankings(
 
     Returns:
         The metrics of table retrieval at these cutoffs with 95% intervals, the values of every
-        query, and the denominators. Where the dataset has corrections of gold, each metric stands
-        there by corrected gold too, as ``recall@10[corrected]``.
+        query, and the denominators.
 
     Raises:
         ConfigError: a cutoff is not a whole number from 1.
@@ -138,15 +135,12 @@ def score_rankings(
     outputs = Outputs(scored, Predictions(by_query, depth=depth))
     examples = task.examples(*outputs)
     values = _computed(metrics_of(task, scored.queries, ks, metrics), examples, ids, outputs)
-    if scored.corrections is not None:  # by which other queries may have no answer
-        by_it = corrected(scored)
-        known = np.array([has_reference(task, query) for query in by_it.queries], dtype=np.bool_)
-        marked = [
-            OnPart(each, known, CORRECTED, f"gold:{scored.corrections}")
-            for each in metrics_of(task, by_it.queries, ks, metrics)
-        ]
-        outputs = Outputs(by_it, outputs.predictions)
-        added = _computed(marked, task.examples(*outputs), ids, outputs)
+    for k in ks[:-1] if any(retrieval.at for retrieval in retrievals) else ():
+        at_k = {r.query_id: replace(r, tables=r.at.get(k, r.tables[:k])) for r in retrievals}
+        outputs = Outputs(scored, Predictions(at_k, depth=k))
+        of_k = metrics_of(task, scored.queries, [k], metrics)
+        of_k = [each for each in of_k if split(each.name)[1] == k]
+        added = _computed(of_k, task.examples(*outputs), ids, outputs)
         values = values[0] | added[0], values[1] | added[1], values[2] | added[2]
     return Scored(ids, *values, counts)
 

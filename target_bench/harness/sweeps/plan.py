@@ -188,9 +188,8 @@ def _state(cell: SweepCell, folder: Path) -> State:
         failed = run.counts.failed + (run.answer_counts.failed if run.answer_counts else 0)
     except StoreError:
         return "begun"  # scores are computed again
-    again = failed and (cell.options.retry_failed or cell.options.on_error == "stop")
     to_time = cell.options.latency and cell.generator is None and run.manifest.latency_ms is None
-    return "begun" if to_time or again else "done"
+    return "begun" if to_time or failed else "done"
 
 
 def _of_retriever(experiment: Experiment, n_recorded: int) -> Estimate | None:

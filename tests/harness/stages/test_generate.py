@@ -92,19 +92,14 @@ def test_failed_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert all(score["n"] == 144 for score in scores["scores"].values())
 
 
-def test_failures_stay_until_they_are_asked_again(tmp_path: Path) -> None:
+def test_failures_are_asked_again(tmp_path: Path) -> None:
     bad = [QUESTIONS[0].id, QUESTION.id, QUESTIONS[-1].id]
     FAULTY.update(bad)
     result = answered(tmp_path, Own())
     assert messages_of(result) == dict.fromkeys(bad, "raised: RuntimeError: the model is gone")
     FAULTY.clear()
-    again = Own()
-    reused = answered(tmp_path, again)
-    assert again.asked == []
-    assert reused.reused
-    assert (reused.errors, reused.answer_counts) == (result.errors, result.answer_counts)
     mended = Own()
-    whole = answered(tmp_path, mended, retry_failed=True)
+    whole = answered(tmp_path, mended)
     assert [request.query_id for request in mended.asked] == bad
     assert dict(whole.errors) == {}
     undisturbed = answered(tmp_path / "other", Own())
@@ -112,6 +107,17 @@ def test_failures_stay_until_they_are_asked_again(tmp_path: Path) -> None:
     scores = [(r.folder / "scores.json").read_bytes() for r in (whole, undisturbed)]
     assert scores[0] == scores[1]
     assert len(lines(tmp_path)) == 147
+
+
+def test_ten_failures_before_any_success_end_a_run(tmp_path: Path) -> None:
+    """What is recorded is asked again by the same command."""
+    FAULTY.update(ids(QUESTIONS))
+    own = Own()
+    with pytest.raises(PluginError, match=r"failed on the first 10 queries.*the model is gone"):
+        answered(tmp_path, own)
+    assert len(own.asked) == len(lines(tmp_path)) == 10
+    FAULTY.clear()
+    same_scores(answered(tmp_path, Own()), answered(tmp_path / "other", Own()))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt("stop"), ConfigError("no key set")])
@@ -146,13 +152,13 @@ def test_failed_retrieval_is_a_failed_answer(tmp_path: Path) -> None:
     bad = [QUESTIONS[3], QUESTION]
     UNFOUND.update(query.text for query in bad)
     own = Own()
-    result = answered(tmp_path, own, Shaky(), on_error="record")
+    result = answered(tmp_path, own, Shaky())
     assert len(own.asked) == 142
     message = "retrieval: raised RuntimeError: the index is gone"
     assert messages_of(result) == {query.id: message for query in bad}
     assert (counts(result)[2], result.counts.failed) == (2, 2)
     again = Own()
-    assert answered(tmp_path, again, Shaky(), on_error="record").errors == result.errors
+    assert answered(tmp_path, again, Shaky()).errors == result.errors
     assert again.asked == []
 
     UNFOUND.clear()

@@ -85,44 +85,80 @@ def _on_disk(out: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", [Fragile, Batched])
-def test_stops_at_the_fault_and_goes_on_when_repaired(tmp_path: Path, kind: type[Fragile]) -> None:
-    query = QUERIES[NUMBER]
-    FAULTY.add(query.text)
-    with pytest.raises(PluginError) as caught:
-        _run(tmp_path, kind())
-    message = str(caught.value)
-    for part in (kind.__name__, repr(query.id), "mini test", "RuntimeError: the index is gone"):
-        assert part in message
-    assert query.text in message
-    assert "--on-error record" in message
-    assert _on_disk(tmp_path) == [q.id for q in QUERIES[:NUMBER]]
-
+@pytest.mark.parametrize("first", [0, 1])
+def test_ten_failures_before_any_success_end_a_run(
+    tmp_path: Path, kind: type[Fragile], first: int
+) -> None:
+    """After one success all are asked; the same command asks again what failed."""
+    FAULTY.update(query.text for query in QUERIES[first:])
+    retriever = kind()
+    if first:
+        assert _run(tmp_path, retriever, top_k=10).counts.failed == len(QUERIES) - 1
+    else:
+        with pytest.raises(PluginError) as caught:
+            _run(tmp_path, retriever, top_k=10)
+        for part in (kind.__name__, "the first 10 queries of mini test", "the index is gone"):
+            assert part in str(caught.value)
+        assert _on_disk(tmp_path) == [q.id for q in QUERIES[:10]]
+        assert QUERIES[10].text not in retriever.asked or kind is Batched
     FAULTY.clear()
     mended = kind()
-    result = _run(tmp_path, mended)
-    assert mended.asked == [q.text for q in QUERIES[NUMBER:]]
-    assert sorted(_on_disk(tmp_path)) == sorted(q.id for q in QUERIES)
+    result = _run(tmp_path, mended, top_k=10)
+    assert mended.asked == [q.text for q in QUERIES[first:]]
     assert (result.counts.failed, result.counts.answered) == (0, len(QUERIES))
-    assert result.scores == _run(tmp_path / "whole", kind()).scores
-    assert result.times.timed_queries == len(QUERIES)
+    assert result.scores == _run(tmp_path / "whole", kind(), top_k=10).scores
+
+
+class FirstK(Fragile):
+    """Reranks the tables that it is asked for, the last one first."""
+
+    def retrieve(self, query: str, top_k: int) -> Any:
+        return list(self._ids[:top_k])[::-1]
+
+
+class Chance(Fragile):
+    """Gives another ranking each time."""
+
+    def retrieve(self, query: str, top_k: int) -> Any:
+        self.asked.append(query)
+        start = len(self.asked) % 100
+        return list(self._ids[start : start + top_k])
+
+
+class Paid(FirstK):
+    paid = True
+
+
+@pytest.mark.parametrize(
+    ("kind", "apart"), [(FirstK, True), (Fragile, False), (Chance, False), (Paid, False)]
+)
+def test_a_ranking_that_depends_on_k_is_asked_at_each_cutoff(
+    tmp_path: Path, kind: type[Fragile], apart: bool
+) -> None:
+    observer = Recorder()
+    result = _run(tmp_path, kind(), observer, top_k=[1, 5, 10])
+    note = "its ranking depends on how many tables are asked for, so each cutoff was asked"
+    assert any(note in text for text in observer.warnings) == apart
+    if apart:
+        for k in (1, 5):
+            alone = _run(tmp_path / str(k), kind(), top_k=k)
+            assert result.scores[f"recall@{k}"] == alone.scores[f"recall@{k}"]
+        assert read_run(result.folder).rankings == result.rankings
+        again = kind()
+        assert _run(tmp_path, again, top_k=[1, 5, 10]).scores == result.scores
 
 
 @pytest.mark.parametrize("kind", [Fragile, Batched])
 def test_record_goes_on(tmp_path: Path, kind: type[Fragile]) -> None:
     bad = [QUERIES[0], QUERIES[NUMBER], QUERIES[-1]]
     FAULTY.update(query.text for query in bad)
-    result = _run(tmp_path, kind(), on_error="record", top_k=139)
+    result = _run(tmp_path, kind(), top_k=139)
     assert (result.counts.failed, result.counts.answered) == (3, len(QUERIES) - 3)
     assert result.counts.asked == len(QUERIES) == result.scores["recall@139"].n
     assert messages_of(result) == {q.id: "raised RuntimeError: the index is gone" for q in bad}
     assert result.scores["recall@139"].value == pytest.approx(1 - 3 / len(QUERIES))
     values = dict(zip(result.query_ids, result.per_query["recall@139"], strict=True))
     assert [values[query.id] for query in bad] == [0, 0, 0]
-
-    again = kind()
-    reused = _run(tmp_path, again, on_error="record", top_k=139)
-    assert (again.asked, reused.reused) == ([], True)
-    assert reused.errors == result.errors
 
     FAULTY.clear()
     mended = kind()
@@ -140,15 +176,8 @@ BAD: list[tuple[Answer, str]] = [
 
 
 def test_broken_contract(tmp_path: Path) -> None:
-    """Stops with class, query id and fault; or is recorded as that."""
-    (first, fault), *_ = BAD
-    with pytest.raises(PluginError) as caught:
-        _run(tmp_path / "stop", Answering(first))
-    for part in ("Answering", repr(QUERIES[NUMBER].id), fault):
-        assert part in str(caught.value)
-    assert _on_disk(tmp_path / "stop") == [q.id for q in QUERIES[:NUMBER]]
     bad = Answering(*(answer for answer, _ in BAD))
-    result = _run(tmp_path / "record", bad, on_error="record")
+    result = _run(tmp_path, bad)
     assert list(result.errors) == [q.id for q in QUERIES[NUMBER : NUMBER + len(BAD)]]
     for message, (_, fault) in zip(result.errors.values(), BAD, strict=True):
         assert fault in message
