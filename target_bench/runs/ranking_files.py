@@ -161,11 +161,13 @@ def _from_json_lines(
             yield place, Retrieval(query_id, (), error=str(error))
             continue
         scores = _scores(record.get("scores") or [], len(tables), place)
-        if not scores:
-            yield place, Retrieval(query_id, tables)
-            continue
-        scored = list(zip(tables, scores, strict=True))
-        yield place, retrieval_of(query_id, scored, len(scored), names.corpus)
+        ranking = Retrieval(query_id, tables)
+        if scores:
+            scored = list(zip(tables, scores, strict=True))
+            ranking = retrieval_of(query_id, scored, len(scored), names.corpus)
+        shallow = record.get("at") or {}
+        at = {int(k): tuple(names.table(t, place) for t in ids) for k, ids in shallow.items()}
+        yield place, replace(ranking, at=at)
 
 
 def _scores(written: Any, n_tables: int, place: str) -> tuple[float, ...]:

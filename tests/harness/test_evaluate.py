@@ -56,7 +56,7 @@ def test_bounds_are_retrievers_that_read_gold(tmp_path: Path) -> None:
     assert recall["no-context"] == 0
     assert 0 < recall["LastGold"] <= recall["oracle"] == 1
     with pytest.raises(PluginError, match="is no part of another retriever"):
-        evaluate("hybrid:retrievers=[oracle,bm25]", "mini", out=tmp_path, limit=1)
+        evaluate("hybrid:retrievers=[oracle,bm25]", "mini", out=tmp_path, limit=10)
 
 
 def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_both_formats(tmp_path: Path, content: str, how: str) -> None:
 def test_order_of_a_trec_run(
     tmp_path: Path, rows: list[str], tables: tuple[TableId, ...], resorted: bool
 ) -> None:
-    """By score; ties by rank, then by line."""
+    """By score; ties by the hash of the ids, whatever rank and line say."""
     content = "".join(f"q1 Q0 {row} x\n" for row in rows)
     ranking = _read(tmp_path, content).retrievals["q1"]
     assert (ranking.tables, ranking.resorted) == (tables, resorted)
@@ -196,8 +196,8 @@ def test_missing_queries(tmp_path: Path, content: str, failed: int) -> None:
 def test_what_is_not_scored_is_not_missed(tmp_path: Path) -> None:
     """Rankings of later queries and deeper ranks are neither needed nor in the way."""
     result, _ = _score(tmp_path, TREC, top_k=2, limit=1)
-    assert (result.counts.asked, result.scores["recall@2"].value) == (1, 1)
-    result, warnings = _score(tmp_path, TREC.splitlines()[1], top_k=2, limit=1)
+    assert (result.counts.asked, result.query_ids) == (1, ["q2"])
+    result, warnings = _score(tmp_path, TREC.splitlines()[2], top_k=2, limit=1)
     assert (result.counts.answered, warnings) == (1, [])
     result, _ = _score(tmp_path, TREC, top_k=1)
     assert (result.per_query["recall@1"].tolist(), result.counts.short) == ([0, 0], 0)

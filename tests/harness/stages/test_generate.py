@@ -258,7 +258,6 @@ def test_requests_are_drawn_as_they_are_needed(tmp_path: Path) -> None:
     [
         (lambda rs: (_good(r) for r in rs if r.query_id != QUESTION.id), [QUESTION.id]),
         (lambda rs: (_good(next(rs)) for _ in range(NUMBER)), ids(QUESTIONS[NUMBER:])),
-        (lambda _: iter(()), ids(QUESTIONS)),
     ],
 )
 def test_never_answered(tmp_path: Path, answers: Any, missing: list[str]) -> None:

@@ -83,8 +83,10 @@ def _only(runs: Path, name: str) -> Path:
 
 def _answers(runs: Path) -> dict[str, tuple[str, str | None]]:
     written = _only(runs, "generations.jsonl").read_bytes().split(b"\n")[:-1]
-    records = {line["query_id"]: line for line in map(json.loads, written)}
-    assert len(records) == len(written), "asked twice"
+    lines = list(map(json.loads, written))
+    records = {line["query_id"]: line for line in lines}
+    kept = [line["query_id"] for line in lines if "error" not in line]
+    assert len(set(kept)) == len(kept), "what was answered is asked again"
     return {key: (line["text"], line.get("error")) for key, line in records.items()}
 
 
@@ -107,7 +109,8 @@ def test_killed_at_random_moments(tmp_path: Path, name: str) -> None:
     assert scores[0] == scores[1]
     sent = (tmp_path / "asked").read_text(encoding="utf-8").split()
     assert set(sent) == set(ids(QUESTIONS))
-    assert len(sent) <= len(QUESTIONS) + 4 * (KILLS + 1), "what was answered is asked again"
+    most = len(QUESTIONS) + (4 + failed) * (KILLS + 1)  # what failed is asked again each time
+    assert len(sent) <= most, "what was answered is asked again"
 
 
 def test_killed_after_the_last_answer_or_within_it(tmp_path: Path) -> None:
