@@ -98,9 +98,8 @@ def _against_libraries(queries: Vectors, tables: Vectors, repeat: int) -> None:
         "IndexFlatIP.search of FAISS": lambda: flat.search(queries, K),
         "numpy: product, argpartition": lambda: np.argpartition(-(queries @ tables.T), K)[:, :K],
     }
-    for name in ("exact", "faiss-flat", "torch"):
-        if name != "torch" or importlib.util.find_spec("torch"):
-            ways[name] = _search(_built(name, tables), queries)
+    for name in ("exact", "faiss-flat"):
+        ways[name] = _search(_built(name, tables), queries)
     _print_turns(ways, repeat, f"{len(queries):,} queries × {len(tables):,} tables, k = {K}")
 
 
@@ -177,7 +176,7 @@ def _gpu(queries: Vectors, tables: Vectors, repeat: int) -> None:
         ways: dict[str, Callable[[], Any]] = {
             "product on the device (limit)": products,
             "product, topk on the device": sorted_products,
-            "torch": _search(_built("torch:device=cuda", vectors), queries),
+            "exact:device=cuda": _search(_built("exact:device=cuda", vectors), queries),
         }
         if importlib.util.find_spec("faiss"):
             import faiss

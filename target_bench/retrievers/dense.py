@@ -35,7 +35,8 @@ class Dense(BatchRetriever):
         rows: how many rows of each table: a number, ``all``, or ``auto``, which is all of a web
             table and the first 1,000 of a table in a database.
         format: how header and rows are written.
-        similarity: ``cosine`` brings all vectors to length 1; ``dot`` takes them as they are.
+        similarity: ``cosine`` brings all vectors to length 1; ``dot`` takes them as they are;
+            ``auto`` is what the model names as its own, else cosine.
         cache: keep embeddings on disk, and look there first.
 
     Raises:
@@ -50,12 +51,13 @@ class Dense(BatchRetriever):
     fields: Sequence[Field] = ("title", "section", "header", "rows")
     rows: RowLimit = "auto"
     format: Format = "text"
-    similarity: Literal["cosine", "dot"] = "cosine"
+    similarity: Literal["auto", "cosine", "dot"] = "auto"
     cache: bool = True
 
     def __post_init__(self) -> None:
         self._write = Serializer(tuple(self.fields), self.format, self.rows)
-        self._encoding = Encoding(self.encoder, self.cache, unit=self.similarity == "cosine")
+        unit = None if self.similarity == "auto" else self.similarity == "cosine"
+        self._encoding = Encoding(self.encoder, self.cache, unit)
         self._index: VectorIndex = registry.part("index", self.index)
 
     def parts(self) -> Mapping[str, object]:

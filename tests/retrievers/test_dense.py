@@ -44,6 +44,39 @@ def test_scores(similarity: Any) -> None:
             assert score == pytest.approx(row @ query / norms if norms else 0, abs=1e-5)
 
 
+class _Made(Words):
+    """Made for a similarity."""
+
+    def __init__(self, similarity: str) -> None:
+        super().__init__()
+        self.own = similarity
+
+    def similarity_name(self) -> str:
+        return self.own
+
+
+@pytest.mark.parametrize(
+    ("own", "similarity", "used", "noted"),
+    [
+        ("dot", "auto", "dot", False),
+        ("cosine", "auto", "cosine", False),
+        ("dot", "cosine", "cosine", True),
+        ("cosine", "dot", "dot", True),
+        ("euclidean", "auto", "cosine", True),
+    ],
+)
+def test_the_similarity_of_the_model_is_used_or_it_is_said(
+    own: str, similarity: Any, used: Any, noted: bool
+) -> None:
+    retriever = _built(encoder=_Made(own), similarity=similarity)
+    assert ask(retriever, k=5) == ask(_built(similarity=used), k=5)
+    note = (
+        f"the model was made for the similarity {own}, which is not used: vectors are compared by "
+        f"{used}"
+    )
+    assert (note in retriever.notes()) is noted
+
+
 def test_nothing_is_encoded_twice() -> None:
     """Neither by another run nor by another index; another serializer has other texts."""
     _built()

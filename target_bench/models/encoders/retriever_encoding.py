@@ -22,7 +22,8 @@ class Encoding:
     Args:
         encoder: as written on the command line, or an object.
         cache: whether vectors are recorded on disk, and recorded ones used.
-        unit: bring vectors to length 1; those of length 0 stay.
+        unit: bring vectors to length 1; those of length 0 stay. None: unless the encoder was made
+            for inner products, as its ``similarity_name()`` says (optional).
 
     Attributes:
         encoder: the encoder itself.
@@ -31,7 +32,7 @@ class Encoding:
         ConfigError: it cannot be built, or is not an encoder.
     """
 
-    def __init__(self, encoder: object, cache: bool = True, unit: bool = True) -> None:
+    def __init__(self, encoder: object, cache: bool = True, unit: bool | None = True) -> None:
         plugin = registry.part("encoder", encoder)
         if not isinstance(plugin, Encoder):
             raise ConfigError(
@@ -77,15 +78,29 @@ class Encoding:
         self._counts[kind] = [
             a + b for a, b in zip(self._counts.get(kind, _NONE), new, strict=True)
         ]
-        if not self._unit:
+        if not self._is_unit():
             return vectors
         lengths[lengths == 0] = 1
         units: Vectors = vectors / lengths
         return units
 
+    def _is_unit(self) -> bool:
+        return self._own_similarity() != "dot" if self._unit is None else self._unit
+
+    def _own_similarity(self) -> str | None:
+        own = getattr(self.encoder, "similarity_name", None)  # optional
+        return own() if callable(own) else None
+
     def notes(self) -> list[str]:
         """Return the notes of the encoder, and the numbers of cut texts and of vectors of zeros."""
         notes = list(self.encoder.notes())
+        if self._counts:
+            used, own = "cosine" if self._is_unit() else "dot", self._own_similarity()
+            if own not in (None, used):
+                notes.append(
+                    f"the model was made for the similarity {own}, which is not used: vectors are "
+                    f"compared by {used}"
+                )
         for kind, (n, n_cut, n_zeros) in self._counts.items():
             name = _NAMES[kind]
             if n_cut:

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +15,14 @@ from numpy.typing import NDArray
 
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError, check_at_least_one
+from target_bench.core.files import parse_json
 from target_bench.core.vectors import TextKind, Vectors
 from target_bench.models.encoders.encoder_checks import LimitedEncoder
 from target_bench.models.encoders.weights import (
     MINILM,
     HubModel,
     LocalModel,
+    file_of,
     find,
     has_file,
     quietly,
@@ -29,10 +32,13 @@ from target_bench.models.local_models import is_out_of_memory
 DType = Literal["float32", "float16", "bfloat16"]
 
 _OWNER = "sentence-transformers"
-_OWN_PROMPTS = {
-    "query": ("query",),
-    "table": ("document", "passage", "corpus"),
+_OWN_PROMPTS: dict[TextKind, tuple[str, ...]] = {
+    "query": ("query", "queries", "question"),
+    "table": ("document", "passage", "corpus", "doc"),
 }
+"""Names of prompts, or their last words, as in ``search_query`` and ``retrieval.passage``."""
+_OF_RETRIEVAL = re.compile(r"search|retriev", re.IGNORECASE)
+_CONFIG = "config_sentence_transformers.json"
 _TASKS: dict[TextKind, str] = {"query": "query", "table": "document"}
 """Kinds of texts as sentence-transformers calls them."""
 
@@ -52,10 +58,11 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         model: a folder, or a name on the Hugging Face hub; a name without an owner is of
             ``sentence-transformers``. A folder of this name comes first, then the hub's cache on
             this machine, then the hub.
-        query_prompt: what is written before a query; ``""`` is nothing. Default: the prompt
-            ``query`` of the model's own configuration, if it has one.
-        table_prompt: what is written before the text of a table. Default: the model's own prompt
-            ``document``, or else ``passage``, or else ``corpus``, if it has one.
+        query_prompt: what is written before a query; ``""`` is nothing. Default: the model's own
+            prompt of this kind: ``query``, or one that ends so, as ``search_query``; else its
+            default prompt.
+        table_prompt: what is written before the text of a table. Default: likewise ``document``,
+            ``passage`` or ``corpus``.
         max_tokens: of a text at most, special tokens and prompt included. Default: the model's
             limit.
         batch_size: how many texts are encoded at once; halved where memory does not suffice.
@@ -72,7 +79,7 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         ConfigError: a setting is invalid.
     """
 
-    VERSION = "2"
+    VERSION = "3"
     packages = ("sentence-transformers", "transformers", "tokenizers", "torch")
 
     model: str
@@ -182,7 +189,28 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
                 f"model={self.model} is not a model of sentence-transformers (it has no "
                 "modules.json): the vectors of its tokens are averaged"
             )
+        if "_prompts" in vars(self):
+            unused = sorted(name for name, prompt in self.loaded.prompts.items() if prompt)
+            chosen = {"query_prompt": self.query_prompt, "table_prompt": self.table_prompt}
+            none = [
+                setting
+                for (setting, given), prompt in zip(
+                    chosen.items(), self._prompts.values(), strict=True
+                )
+                if given is None and not prompt
+            ]
+            if unused and none:
+                notes.append(
+                    f"model={self.model} has the prompts {', '.join(unused)}, and none of them is "
+                    f"taken for {' and '.join(none)}; set it if one of them is right"
+                )
         return notes
+
+    def similarity_name(self) -> str | None:
+        """Return the similarity that the model was made for, as ``dot``; None if it names none."""
+        file = file_of(self.weights, _CONFIG)
+        named = parse_json(file.read_text(encoding="utf-8")) if file is not None else {}
+        return named.get("similarity_fn_name")
 
     @cached_property
     def weights(self) -> Path | HubModel:
@@ -198,9 +226,20 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
             "table": self.table_prompt,
         }
         for kind, prompt in chosen.items():
-            own = (self.loaded.prompts.get(name) for name in _OWN_PROMPTS[kind])
-            prompts[kind] = next(filter(None, own), "") if prompt is None else prompt
+            prompts[kind] = self._own_prompt(kind) if prompt is None else prompt
         return prompts
+
+    def _own_prompt(self, kind: TextKind) -> str:
+        """Return the model's prompt of this kind; several that differ count as none."""
+        own: dict[str, str] = {n: p for n, p in self.loaded.prompts.items() if p}
+        for word in _OWN_PROMPTS[kind]:
+            if word in own:
+                return own[word]
+        named = [n for n in own if re.split(r"[\W_]+", n.lower())[-1] in _OWN_PROMPTS[kind]]
+        found = {own[n] for n in named if _OF_RETRIEVAL.search(n)} or {own[n] for n in named}
+        if len(found) == 1:
+            return found.pop()
+        return "" if found else own.get(self.loaded.default_prompt_name or "", "")
 
     def read(self, source: str, **settings: Any) -> Any:
         """Read the model, a ``SentenceTransformer``."""
@@ -265,6 +304,8 @@ class MiniLM(SentenceTransformers):
         device: as for ``sentence-transformers``.
         dtype: as for ``sentence-transformers``.
     """
+
+    VERSION = "2"  # it has no prompts, whose choice the 3 of its base is for
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.files import digest, parse_json
+from target_bench.core.files import digest
 from target_bench.models.local_models import device_of
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
@@ -195,10 +195,11 @@ def folder_revision(folder: Path) -> str:
 
 def has_file(model: Path | HubModel, file: str) -> bool:
     """Return whether a model that was loaded has a file; the network is not asked."""
-    return _file(model, file) is not None
+    return file_of(model, file) is not None
 
 
-def _file(model: Path | HubModel, file: str) -> Path | None:
+def file_of(model: Path | HubModel, file: str) -> Path | None:
+    """Return a file of a model that was loaded, if it has it; the network is not asked."""
     if isinstance(model, Path):
         path = model / file
         return path if path.is_file() else None
@@ -206,16 +207,6 @@ def _file(model: Path | HubModel, file: str) -> Path | None:
 
     cached = try_to_load_from_cache(model.name, file, cache_dir=model.cache, revision=model.commit)
     return Path(cached) if isinstance(cached, str) else None
-
-
-def module_types(model: Path | HubModel) -> tuple[str, ...]:
-    """Return the classes of the modules that a model was saved with by sentence-transformers.
-
-    Empty for a model without ``modules.json``. A model of the hub must have been loaded before.
-    """
-    file = _file(model, _MODULES)
-    modules = [] if file is None else parse_json(file.read_text(encoding="utf-8"))
-    return tuple(str(module["type"]) for module in modules)
 
 
 def _cached_commit(name: str, commit: str | None, folder: Path) -> str | None:

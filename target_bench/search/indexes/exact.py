@@ -4,7 +4,9 @@ Matrix products and the search for candidates are BLAS's and numpy's; any score 
 the best, were it added up without error, is a candidate.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from target_bench.search.indexes.rescoring import (
     rank,
     slack,
 )
+from target_bench.search.indexes.torch import Torch
 
 _CELLS = 8_000_000
 """Scores held at a time by a thread; all threads together hold no more than ``_ALL_CELLS``."""
@@ -32,15 +35,34 @@ _GROUP = 16
 class Exact(VectorIndex):
     """Compares each query with every vector, by matrix products.
 
-    Needs no package beyond numpy, and memory for the vectors (mapped from disk after ``load``) and
-    for blocks of scores.
+    On the CPU it needs no package beyond numpy, and memory for the vectors (mapped from disk after
+    ``load``) and for blocks of scores.
+
+    Args:
+        device: a GPU, as PyTorch names it: ``cuda``, ``cuda:1``. Default: the CPU. Rankings are the
+            same.
+
+    Raises:
+        ConfigError: it is no name of a GPU.
+        MissingExtraError: PyTorch is not installed.
     """
 
     packages = ("numpy",)
 
+    def __init__(self, device: str | None = None) -> None:
+        self.device = device
+        self._gpu = None if device in (None, "cpu") else Torch(device)
+
+    def config(self) -> Mapping[str, Any]:
+        """Return no setting: the device changes no ranking."""
+        return {}
+
     def build(self, vectors: Vectors) -> None:
         """Keep (m, d) vectors; see ``VectorIndex.build``."""
-        self._stored = Stored.from_array(vectors)
+        if self._gpu is not None:
+            self._gpu.build(vectors)
+        else:
+            self._stored = Stored.from_array(vectors)
 
     def search(self, vectors: Vectors, k: int) -> Found:
         """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
@@ -48,15 +70,27 @@ class Exact(VectorIndex):
         Raises:
             ConfigError: other dimension than the indexed vectors, or products too large.
         """
+        if self._gpu is not None:
+            return self._gpu.search(vectors, k)
         return search_exactly(self._stored, *self._stored.checked_queries(vectors, k), k)
 
     def save(self, folder: Path) -> None:
         """Write the vectors as .npy."""
-        self._stored.save(folder)
+        if self._gpu is not None:
+            self._gpu.save(folder)
+        else:
+            self._stored.save(folder)
 
     def load(self, folder: Path) -> None:
         """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
-        self._stored = Stored.load(folder)
+        if self._gpu is not None:
+            self._gpu.load(folder)
+        else:
+            self._stored = Stored.load(folder)
+
+    def notes(self) -> Sequence[str]:
+        """Return whether the memory of a GPU ran short."""
+        return () if self._gpu is None else self._gpu.notes()
 
 
 def search_exactly(stored: Stored, queries: Vectors, lengths: Lengths, k: int) -> Found:

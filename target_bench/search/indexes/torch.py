@@ -53,7 +53,7 @@ class Torch(VectorIndex):
         self._block = self._rows = 1  # queries, and vectors of a part, at a time
         self._whole: Any = None  # all vectors on the device
         if importlib.util.find_spec("torch") is None:
-            raise MissingExtraError("torch", "dense", "the index torch")
+            raise MissingExtraError("torch", "dense", "exact search on a GPU")
         if self.device is not None and self.device.partition(":")[0] not in _CELLS:
             raise ConfigError(f"device={self.device!r}: expected cuda, cuda:0, ... or cpu")
 
@@ -83,7 +83,7 @@ class Torch(VectorIndex):
                 if self._rows <= _FEWEST_ROWS:
                     raise ConfigError(
                         f"device={self._on}: out of memory with one query over {self._rows} "
-                        "vectors; use the index exact"
+                        "vectors; leave device out"
                     ) from error
                 self._rows = -(-self._rows // 2)
                 self._whole = None

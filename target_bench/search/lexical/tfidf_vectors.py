@@ -1,12 +1,10 @@
 """TF-IDF vectors of texts over words and word n-grams, on scikit-learn."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.errors import ConfigError
 from target_bench.data.languages import known_or_alike
 from target_bench.data.table_text import Analyzer
@@ -69,21 +67,6 @@ class NGrams:
 
     def _known_tokens(self, text: str) -> Sequence[str]:
         return known_or_alike(self.analyzer(text), self._count.vocabulary_)
-
-    def save(self, folder: Path) -> None:
-        """Write the vocabulary and its weights."""
-        write_array(folder / "idf.npy", self._weigh.idf_)
-        if not self._hashed:
-            words = self._count.vocabulary_
-            write_json(folder / "vocabulary.json", sorted(words, key=words.__getitem__))
-
-    def load(self, folder: Path) -> None:
-        """Read the files that ``save`` wrote, in place of ``fit``."""
-        self._start()
-        self._weigh.idf_ = np.array(read_array(folder / "idf.npy"))
-        if not self._hashed:
-            words = read_json(folder / "vocabulary.json")
-            self._count.vocabulary_ = {word: number for number, word in enumerate(words)}
 
     def _start(self) -> None:
         from sklearn.feature_extraction.text import TfidfTransformer

@@ -1,5 +1,7 @@
 """MiniLM's real weights: our vectors are the library's, whatever the order, batches or threads."""
 
+import json
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -115,6 +117,48 @@ def test_the_models_own_prompts_hold_unless_others_are_set(
     assert _fresh(minilm)._prompts == {"query": "q: ", "table": "p: "}
     other = _fresh(minilm, query_prompt="", table_prompt="t: ")
     assert other._prompts == {"query": "", "table": "t: "}
+
+
+@pytest.mark.parametrize(
+    ("own", "default", "query", "table", "noted"),
+    [
+        ({"search_query": "q: ", "search_document": "d: "}, None, "q: ", "d: ", None),
+        ({"retrieval.query": "q: ", "retrieval.passage": "p: "}, None, "q: ", "p: ", None),
+        ({"Retrieval-query": "q: ", "sts_query": "s: ", "passage": "p"}, None, "q: ", "p", None),
+        ({"s2p_query": "a: ", "s2s_query": "b: "}, None, "", "", "query_prompt and table_prompt"),
+        ({"web_search_query": "w: "}, None, "w: ", "", "table_prompt"),
+        ({"clustering": "c: "}, "clustering", "c: ", "c: ", None),
+        ({"query": "", "document": ""}, None, "", "", None),
+    ],
+)
+def test_own_prompts_of_any_name_are_used_or_named(
+    minilm: MiniLM,
+    monkeypatch: pytest.MonkeyPatch,
+    own: dict[str, str],
+    default: str | None,
+    query: str,
+    table: str,
+    noted: str | None,
+) -> None:
+    monkeypatch.setattr(minilm.loaded, "prompts", own)
+    monkeypatch.setattr(minilm.loaded, "default_prompt_name", default)
+    encoder = _fresh(minilm)
+    assert encoder._prompts == {"query": query, "table": table}
+    notes = [note for note in encoder.notes() if "has the prompts" in note]
+    assert [note.partition("none of them is taken for ")[2] for note in notes] == (
+        [f"{noted}; set it if one of them is right"] if noted else []
+    )
+
+
+def test_the_similarity_of_a_model_is_that_of_its_configuration(tmp_path: Path) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(FOLDER, copy)
+    file = copy / "config_sentence_transformers.json"
+    for named in ("dot", "cosine", None):
+        file.write_text(json.dumps({"similarity_fn_name": named}))
+        assert SentenceTransformers(str(copy), device="cpu").similarity_name() == named
+    file.unlink()
+    assert SentenceTransformers(str(copy), device="cpu").similarity_name() is None
 
 
 def test_lower_precision_comes_near(minilm: MiniLM) -> None:

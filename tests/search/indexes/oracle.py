@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from target_bench.core import registry
 from target_bench.core.vectors import VectorIndex, Vectors
+from target_bench.search.indexes.torch import Torch
 
-EXACT = {"exact": "numpy", "auto": "numpy", "faiss-flat": "faiss", "torch": "torch"}
+EXACT = {"exact": "numpy", "faiss-flat": "faiss", "torch": "torch"}
+"""``torch`` is what ``exact`` does with a device."""
 APPROXIMATE = {"faiss-hnsw": "faiss"}
 MODULES = EXACT | APPROXIMATE
 
@@ -18,8 +20,9 @@ MODULES = EXACT | APPROXIMATE
 def index(spec: str) -> VectorIndex:
     """The index of that name; skipped where its library is missing."""
     pytest.importorskip(MODULES.get(spec) or MODULES[spec.partition(":")[0]])
-    device = ":device=cpu" if spec == "torch" else ""
-    created = registry.create("index", spec + device)
+    if spec == "torch":
+        return Torch(device="cpu")
+    created = registry.create("index", spec)
     assert isinstance(created, VectorIndex)
     return created
 

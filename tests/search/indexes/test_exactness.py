@@ -69,19 +69,18 @@ def test_an_inner_product_does_not_depend_on_its_place() -> None:
 SCRIPT = """
 import hashlib, sys
 import numpy as np
-from target_bench.core import registry
-from tests.search.indexes.oracle import clustered
-made = registry.create("index", sys.argv[1])
+from tests.search.indexes.oracle import clustered, index
+made = index(sys.argv[1])
 made.build(clustered(1200, d=32))
 scores, rows = made.search(clustered(1500, d=32, seed=1), 10)
 print(hashlib.sha256(rows.tobytes()).hexdigest(), hashlib.sha256(scores.tobytes()).hexdigest())
 """
 
 
-@pytest.mark.parametrize("spec", ["exact", "faiss-flat", "torch:device=cpu", "faiss-hnsw"])
+@pytest.mark.parametrize("spec", ["exact", "faiss-flat", "torch", "faiss-hnsw"])
 def test_threads_change_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs, lists and rankings alike, to the last bit, in processes of one and more threads."""
-    built(spec.partition(":")[0], clustered(3))
+    built(spec, clustered(3))
     digests = set()
     for threads in ("1", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)

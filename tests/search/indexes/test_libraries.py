@@ -9,6 +9,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.search.indexes import faiss as faiss_module
+from target_bench.search.indexes.exact import Exact
 from target_bench.search.indexes.faiss import FaissFlat, FaissHNSW
 from target_bench.search.indexes.rescoring import inner_products
 from target_bench.search.indexes.torch import Torch
@@ -103,10 +104,10 @@ def test_torch_keeps_its_precision() -> None:
 def test_torch_devices() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(ConfigError, match=r"device='tpu': expected cuda, .* or cpu"):
-        Torch(device="tpu")
+        Exact(device="tpu")
     if not torch.cuda.is_available():
         with pytest.raises(ConfigError, match="device=cuda: PyTorch has no such device"):
-            Torch(device="cuda").build(clustered(3))
+            Exact(device="cuda").build(clustered(3))
 
 
 def test_torch_rounds_as_the_others_do() -> None:
