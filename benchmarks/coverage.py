@@ -30,11 +30,12 @@ from rich.markup import escape
 from rich.table import Table
 from scipy import stats
 
+from benchmarks.resampling import resampled_totals
 from target_bench import TARGET
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.sql import DEFINITIONS, reward
-from target_bench.metrics.stats import Bounded, interval, interval_of_difference, resampled_totals
+from target_bench.metrics.stats import Bounded, interval, interval_of_difference
 from target_bench.runs.result import read_run
 
 Floats = NDArray[np.float64]

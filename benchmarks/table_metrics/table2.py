@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.resampling import resampled_totals
 from benchmarks.table_metrics import metrics
 from benchmarks.table_metrics.model_baselines import direct_rubric, entailment_by, ranking, tabeval
 from benchmarks.table_metrics.rank_agreement import MEASURES, agreements
@@ -36,7 +37,7 @@ from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets, writt
 from target_bench.core.metric import mean, of_mean
 from target_bench.core.reasoning import without_reasoning
 from target_bench.data.load import load
-from target_bench.metrics.stats import randomization_test, resampled_totals
+from target_bench.metrics.stats import randomization_test
 from target_bench.models.comparison_judge import compared_by_model
 from target_bench.models.judges import text_of
 from target_bench.models.table_judge import PairJudge, p_score, pair_replies, parse_reply

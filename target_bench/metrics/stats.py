@@ -1,4 +1,4 @@
-"""Intervals of scores and of differences, paired tests, effect sizes, and power.
+"""Intervals of scores and of differences, paired tests, and power.
 
 All work on sufficient statistics (``core.metric.Metric``): one row per query; the metric is a
 function of the column sums. So one rule serves means, pooled ratios, averages over labels and
@@ -27,10 +27,9 @@ Biometrics 43, 207-211, equation 1). Fewer than six queries show nothing: with f
 in one direction, p is 2 / 2⁵ = 0.0625.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import floor, isqrt, sqrt
+from math import floor, sqrt
 from statistics import NormalDist
 from typing import Any, Protocol
 
@@ -210,9 +209,6 @@ RESAMPLES = 10_000
 
 _BLOCK = 2_000_000  # number of random numbers in memory at a time
 
-_DRAWS = 100
-
-_FEW = 500  # up to this many distinct rows it is cheaper to draw how often each occurs
 _ROUNDING = 1e-10  # differences closer than this, as a share of the scores, are equal
 
 
@@ -229,21 +225,6 @@ class Paired:
     difference: float
     p: float
     exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """Cohen's d_z: the mean difference of a query over the standard deviation of differences.
-
-    Attributes:
-        value: NaN where all queries differ by the same amount, which is not 0.
-        low: lower bound of its 95% bootstrap interval (percentile).
-        high: upper bound.
-    """
-
-    value: float
-    low: float
-    high: float
 
 
 def compare(
@@ -363,29 +344,6 @@ def _sign_test(differences: NDArray[np.floating[Any]]) -> float | None:
     return min(1.0, 2 * float(bdtr(rarer, n, 0.5))) if n else 1.0
 
 
-def effect_size(first: Floats, second: Floats, resamples: int = RESAMPLES, seed: int = 0) -> Effect:
-    """Return Cohen's d_z (Cohen 1988, section 2.3.5) of per-query values, with its interval.
-
-    Args:
-        first: (n,) per-query values; a pair with a NaN is left out.
-        second: the same of the other system.
-        resamples: how many for the interval.
-        seed: of the random numbers.
-    """
-    differences = first - second
-    differences = differences[~np.isnan(differences)]
-    if len(differences) < 2:
-        return Effect(np.nan, np.nan, np.nan)
-    sums = np.column_stack([differences, differences**2, np.ones(len(differences))])
-    sampled = _d_z(_resampled(sums, resamples, seed))
-    sampled = sampled[~np.isnan(sampled)]
-    value = float(_d_z(sums.sum(axis=0)))
-    if np.isnan(value) or not len(sampled):
-        return Effect(value, np.nan, np.nan)
-    low, high = np.quantile(sampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Effect(value, float(low), float(high))
-
-
 def wins_ties_losses(first: Floats, second: Floats) -> tuple[int, int, int]:
     """Count the queries on which the first is better, as good and worse.
 
@@ -474,61 +432,6 @@ def _choices(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.uint8]]:
         yield np.unpackbits(packed, axis=1, count=n)
 
 
-def _resampled(statistics: Floats, resamples: int, seed: int) -> Floats:
-    """Return ``resampled_totals``; where most rows are distinct, drawn one by one, faster."""
-    rows, counts = np.unique(statistics, axis=0, return_counts=True)
-    if len(rows) <= _FEW:
-        return resampled_totals(statistics, resamples, seed)
-    rows = np.repeat(rows, counts, axis=0)
-    n, generator = len(rows), np.random.default_rng(seed)
-    totals = np.empty((resamples, rows.shape[1]))
-    step = max(1, _BLOCK // n)
-    for start in range(0, resamples, step):
-        size = min(step, resamples - start)
-        drawn = (
-            generator.integers(0, n, size=(size, n), dtype=np.int32) + np.arange(size)[:, None] * n
-        )
-        often = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-        totals[start : start + size] = often.astype(np.float64) @ rows
-    return totals
-
-
-def _d_z(sums: Floats) -> Floats:
-    """Return (...) from (..., 3) sums of differences, of their squares, and of 1."""
-    total, squares, n = sums[..., 0], sums[..., 1], sums[..., 2]
-    mean_difference = total / n
-    variance = (squares - total * mean_difference) / (n - 1)
-    varied = variance > 1e-12 * squares / n
-    out = np.where(mean_difference == 0, 0.0, np.nan)
-    np.divide(mean_difference, np.sqrt(np.maximum(variance, 0)), out=out, where=varied)
-    return out
-
-
-def resampled_totals(statistics: Floats, resamples: int, seed: int = 0) -> Floats:
-    """Return (resamples, m) column sums, each over n rows drawn with replacement.
-
-    Efron & Tibshirani 1993, section 13.3. How often each distinct row is drawn is multinomial, so
-    one draw per distinct row is enough; the order of the rows changes nothing.
-
-    Args:
-        statistics: (n, m) one row per query.
-        resamples: how many draws.
-        seed: of the random numbers.
-    """
-    n, width = statistics.shape
-    raw, size = statistics.tobytes(), width * statistics.itemsize
-    tally = Counter(raw[start : start + size] for start in range(0, len(raw), size))
-    rows = sorted(tally)
-    distinct = np.frombuffer(b"".join(rows), dtype=statistics.dtype).reshape(-1, width)
-    share = np.array([tally[row] for row in rows]) / n
-    generator = np.random.default_rng(seed)
-    totals = np.empty((resamples, width))
-    for start in range(0, resamples, _DRAWS):
-        weights = generator.multinomial(n, share, size=min(_DRAWS, resamples - start))
-        totals[start : start + _DRAWS] = weights.astype(np.float64) @ distinct
-    return totals
-
-
 # Power
 
 ALPHA = 0.05
@@ -539,7 +442,6 @@ FEWEST = 6
 _QUANTILE = NormalDist().inv_cdf(1 - ALPHA / 2)
 _PRECISION = 1e-8
 _REACH = 6  # standard deviations beyond which the number of differing queries never lies
-_SMOOTH = 1_000  # variance of that number up to which one query more may lower the power
 
 
 def power(n: int, effect: float, share: float) -> float:
@@ -576,45 +478,13 @@ def _most(differ: NDArray[np.int_]) -> Floats:
     return near
 
 
-def queries_needed(effect: float, share: float, size: float = 1.0) -> int | None:
-    """Return the smallest number of queries that shows a difference; None: it cannot be that large.
-
-    Args:
-        effect: the true difference of the means, above 0.
-        share: the share of queries that differ, from 0 to 1. Where it is too small for the effect,
-            as many differ as that takes.
-        size: by how much they differ.
-
-    Raises:
-        ValueError: an argument is not in its range.
-    """
-    if effect <= 0 or not 0 <= share <= 1 or size <= 0:
-        raise ValueError(f"effect={effect}, share={share}, size={size}")
-    if effect > size:
-        return None
-    effect, few, enough = effect / size, FEWEST - 1, FEWEST
-    while power(enough, effect, share) < POWER:
-        few, enough = enough, 2 * enough
-    while enough - few > 1:
-        middle = (few + enough) // 2
-        if power(middle, effect, share) < POWER:
-            few = middle
-        else:
-            enough = middle
-    share = max(share, effect)
-    if enough * share * (1 - share) > _SMOOTH:
-        return enough
-    lowest = max(FEWEST, enough - 2 * isqrt(enough))
-    return next(n for n in range(lowest, enough + 1) if power(n, effect, share) >= POWER)
-
-
 def detectable_with(n: int, share: float, size: float = 1.0) -> float | None:
     """Return the smallest difference that n queries show; None where they show none.
 
     Args:
         n: how many queries.
-        share: as for ``queries_needed``.
-        size: as for ``queries_needed``.
+        share: the share of queries that differ, from 0 to 1.
+        size: by how much they differ.
 
     Raises:
         ValueError: an argument is not in its range.

@@ -433,11 +433,6 @@ def _difference(
     values = measured.values[mask], base.values[mask]
     counts = stats.wins_ties_losses(*values)
     wins, ties, losses = counts if spec.higher_is_better else reversed(counts)
-    effect: list[float | None] = [None, None, None]
-    if measured.is_mean and base.is_mean:
-        size = stats.effect_size(*values, *draws)
-        bounds = (size.value, size.low, size.high)
-        effect = [float(bound) if np.isfinite(bound) else None for bound in bounds]
     return Difference(
         value=paired.difference,
         low=low,
@@ -445,9 +440,6 @@ def _difference(
         p=paired.p,
         p_corrected=None,
         exact=paired.exact,
-        effect=effect[0],
-        effect_low=effect[1],
-        effect_high=effect[2],
         wins=wins,
         ties=ties,
         losses=losses,

@@ -29,14 +29,10 @@ class Difference:
         p_corrected: the same, corrected for all tests of the family (Holm); None for a metric that
             is not in it.
         exact: whether the p-value is over all swaps and not over sampled ones.
-        effect: Cohen's d_z over per-query values; None where it is not defined, and for metrics
-            that are more than a mean.
-        effect_low: lower bound of its 95% bootstrap interval.
-        effect_high: upper bound.
         wins: queries on which the run has a better value than the baseline, a lower one where lower
-            is better; None for metrics of rows, in which a query has no value of its own.
-        ties: those with equal values, or None.
-        losses: those with a worse one, or None.
+            is better.
+        ties: those with equal values.
+        losses: those with a worse one.
         detectable: the smallest difference that as many queries are likely to show
             (``stats.detectable``); None where there are too few to show any.
     """
@@ -47,12 +43,9 @@ class Difference:
     p: float
     p_corrected: float | None
     exact: bool
-    effect: float | None
-    effect_low: float | None
-    effect_high: float | None
-    wins: int | None
-    ties: int | None
-    losses: int | None
+    wins: int
+    ties: int
+    losses: int
     detectable: float | None = None
 
     @property
@@ -320,8 +313,6 @@ _COLUMNS = (
     Column("difference", right=True),
     Column("95%", right=True, below=True, label="95% of the difference"),
     Column("p", right=True),
-    Column("d_z", right=True),
-    Column("95%", right=True, below=True, label="95% of d_z"),
     Column("W/T/L", right=True),
 )
 
@@ -331,18 +322,14 @@ def _cells(row: Row, spec: MetricSpec) -> list[str]:
     cells.append("" if isnan(row.low) else spec.interval(row.low, row.high))
     difference = row.difference
     if difference is None:
-        return cells + [""] * 6
-    bounds = difference.effect_low, difference.effect_high
-    has_bounds = None not in bounds and bounds != (0, 0)
+        return cells + [""] * 4
     counts = difference.wins, difference.ties, difference.losses
     return [
         *cells,
         f"{spec.text(difference.value, signed=True)}{difference.marker}",
         spec.interval(difference.low, difference.high, " to ", "+"),
         "" if difference.p_corrected is None else p_text(difference.p_corrected),
-        "" if difference.effect is None else f"{difference.effect:+.2f}",
-        "{:+.2f} to {:+.2f}".format(*bounds) if has_bounds else "",
-        "" if difference.wins is None else "{}/{}/{}".format(*counts),
+        "{}/{}/{}".format(*counts),
     ]
 
 

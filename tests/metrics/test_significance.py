@@ -20,7 +20,6 @@ from target_bench.metrics.scores import named
 from target_bench.metrics.stats import (
     Floats,
     compare,
-    effect_size,
     holm,
     randomization_test,
     wins_ties_losses,
@@ -88,19 +87,6 @@ def test_sampled_as_in_ranx(shift: float, p: float) -> None:
     assert sampled == pytest.approx(p, rel=0.1, abs=1e-5)
 
 
-@pytest.mark.parametrize("few", [0, 500])
-def test_resamples_as_in_scipy(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
-    """Whichever way resamples are drawn."""
-    monkeypatch.setattr(stats, "_FEW", few)
-    first, second = _normal(120, 0.2)
-    drawn = mean(stats._resampled(of_mean(first - second), resamples=10_000, seed=0))
-    theirs = scipy_stats.bootstrap(
-        (first - second,), np.mean, method="percentile", rng=np.random.default_rng(1)
-    ).confidence_interval
-    bounds = np.quantile(drawn, [0.025, 0.975])
-    assert bounds == pytest.approx((theirs.low, theirs.high), abs=0.015)
-
-
 @settings(max_examples=40, deadline=None)
 @given(values.filter(lambda pairs: len(pairs) > 1), st.randoms(use_true_random=False))
 def test_order_changes_nothing(pairs: list[tuple[float, float]], random: Any) -> None:
@@ -127,25 +113,15 @@ def test_p_is_a_probability_above_zero(pairs: list[tuple[float, float]], seed: i
 def test_the_same_twice_is_not_a_difference() -> None:
     result = compare(SMALL[0], SMALL[0])
     assert (result.difference, result.p) == (0, 1)
-    assert effect_size(SMALL[0], SMALL[0]).value == 0
 
 
 def test_seed_decides_and_blocks_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = _normal(64, 0.2)
-    monkeypatch.setattr(stats, "_FEW", 0)
-
-    def results(seed: int) -> tuple[Any, Any]:
-        return (
-            compare(first, second, resamples=500, seed=seed),
-            effect_size(first, second, resamples=500, seed=seed),
-        )
-
-    tested, effect = results(seed=1)
-    assert (tested, effect) == results(seed=1)
-    assert tested.p != results(seed=2)[0].p
-    assert effect.low != results(seed=2)[1].low
+    tested = compare(first, second, resamples=500, seed=1)
+    assert tested == compare(first, second, resamples=500, seed=1)
+    assert tested.p != compare(first, second, resamples=500, seed=2).p
     monkeypatch.setattr(stats, "_BLOCK", 64 * 7)
-    assert (tested, effect) == results(seed=1)
+    assert tested == compare(first, second, resamples=500, seed=1)
     monkeypatch.setattr(stats, "_BLOCK", 3)
     assert randomization_test(*SMALL)[0] == pytest.approx(
         _of_scipy(*SMALL, n_resamples=np.inf), abs=1e-12
@@ -191,22 +167,6 @@ def test_draws_without_a_query_are_left_out() -> None:
     result = compare(first, second, resamples=200)
     assert result.difference == 0.5
     assert 1 / 201 <= result.p <= 1
-
-
-def test_effect_size() -> None:
-    first, second = _normal(200, 0.5)
-    differences = first - second
-    effect = effect_size(first, second)
-    assert effect.value == pytest.approx(differences.mean() / differences.std(ddof=1))
-    theirs = scipy_stats.bootstrap(
-        (differences,),
-        lambda d, axis: np.mean(d, axis=axis) / np.std(d, ddof=1, axis=axis),
-        method="percentile",
-        rng=np.random.default_rng(1),
-    ).confidence_interval
-    assert (effect.low, effect.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
-    assert np.isnan(effect_size(np.full(5, 0.3), np.full(5, 0.1)).value)
-    assert np.isnan(effect_size(np.ones(1), np.zeros(1)).value)
 
 
 def test_holm_as_published() -> None:
