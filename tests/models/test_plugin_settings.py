@@ -187,5 +187,7 @@ def test_a_missing_package_names_its_extra(
         return find_spec(name, package) if name.startswith(own) else None
 
     monkeypatch.setattr(importlib.util, "find_spec", find)
-    with pytest.raises(MissingExtraError, match=rf"target-bench\[{extra}\]"):
+    with pytest.raises(MissingExtraError, match=rf"target-bench\[{extra}\]") as error:
         registry.create(kind, spec)
+    commands = "torch --index-url https://download.pytorch.org/whl/cpu && pip install 'target-bench"
+    assert (commands in str(error.value)) is (extra == "dense"), "6 GB of CUDA for a first user"
