@@ -164,13 +164,29 @@ _BAR = "\\|"
 
 
 def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return records as CSV: a column for each of their names, nothing where a value is None."""
+    """Return records as CSV: a column for each of their names, nothing where a value is None.
+
+    Text that a spreadsheet would run as a formula has an apostrophe in front of it.
+    """
     out = io.StringIO()
     names = dict.fromkeys(name for record in records for name in record)
-    writer = csv.DictWriter(out, list(names), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(_harmless, names))
+    writer.writerows([_harmless(record.get(name)) for name in names] for record in records)
     return out.getvalue()
+
+
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r]")
+
+
+def _harmless(value: Any) -> Any:
+    if not isinstance(value, str) or not _FORMULA.match(value):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
 
 
 def print_tables(*tables: TextTable) -> None:

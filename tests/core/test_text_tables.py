@@ -1,5 +1,6 @@
 """Tables as text: at any width, nothing of the data is lost."""
 
+import csv
 import io
 import sys
 
@@ -11,6 +12,7 @@ from target_bench.core import text_tables
 from target_bench.core.text_tables import (
     Column,
     TextTable,
+    csv_text,
     has_colours,
     lines,
     text,
@@ -124,3 +126,14 @@ def test_sentences_are_wrapped_between_words() -> None:
     assert wrapped("日本語の 長い 文章", 10, "  ") == ["日本語の", "  長い", "  文章"]
     sentence = "  two  words of-hyphens/and.paths"
     assert wrapped(sentence, 14, "  ") == ["  two  words", "  of-hyphens/and.paths"]
+
+
+def test_formulas_in_csv_stay_text() -> None:
+    """A spreadsheet runs what begins so; numbers, also as text, stay as they are."""
+    hostile = ["=1+1", "@SUM(1+1)", "+1+cmd|' /C calc'!A0", "-2+3", "\t=1", " =1", "\uff1d1"]
+    harmless = ["-0.5", "+1e3", "a=b", "–", "", "x-1"]
+    records = [{"id": text, "n": -0.5} for text in [*hostile, *harmless]]
+    rows = list(csv.reader(csv_text([*records, {"=name": None}]).splitlines()))
+    assert rows[0] == ["id", "n", "'=name"]
+    assert [row[0] for row in rows[1:-1]] == [f"'{text}" for text in hostile] + harmless
+    assert {row[1] for row in rows[1:-1]} == {"-0.5"}
