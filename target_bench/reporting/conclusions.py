@@ -158,7 +158,8 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
     if len(ranked) < 2:
         return None
     scores, varied = [run.measured(metric) for run in ranked], factors(ranked)
-    effects, unclear = main_effects(varied, scores)
+    of_means = are_means(scores)
+    effects, unclear = main_effects(varied, scores) if of_means else ([], [])
     sizes = [int((~np.isnan(score.values)).sum()) for score in scores]
     n_bounds, n_empty = len(runs) - len(systems), len(systems) - len(ranked)
     notes = {
@@ -167,6 +168,7 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
         f"{why}.": why,
         f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ in it "
         "alone.": unclear,
+        f"No main effects: {metric} is no mean over the same queries of all runs.": not of_means,
         f"{metric} is over {min(sizes):,} to {max(sizes):,} queries, by run.": len({*sizes}) > 1,
     }
     by_tables = _by_tables(ranked)
@@ -293,42 +295,6 @@ def _matched(name: str, varied: Factors) -> tuple[dict[str, list[int]], int]:
     return dict(runs), len(common)
 
 
-@dataclass(frozen=True, slots=True)
-class AveragedMetric:
-    """A metric that is no mean, averaged over runs as a score (a ``stats.Bounded``).
-
-    Its (n, m) statistics are those of the runs beside each other.
-
-    Attributes:
-        parts: the metric of each run.
-    """
-
-    parts: Sequence[stats.Bounded]
-
-    def value(self, totals: Floats) -> Floats:
-        """(..., m) sums of statistics -> averages of scores."""
-        return self._average("value", totals)
-
-    def bounds(self, statistics: Floats) -> tuple[float, float]:
-        """See ``Metric.bounds``."""
-        low, high = self._average("bounds", statistics)
-        return float(low), float(high)
-
-    def weights(self, statistics: Floats) -> Floats:
-        """See ``Metric.weights``."""
-        return self._average("weights", statistics)
-
-    def without(self, total: Floats, rows: Floats) -> Floats:
-        """See ``Metric.without``."""
-        return self._average("without", total, rows)
-
-    def _average(self, method: str, *arguments: Floats) -> Floats:
-        by_part = zip(*(np.split(a, len(self.parts), axis=-1) for a in arguments), strict=True)
-        values = [getattr(p, method)(*a) for p, a in zip(self.parts, by_part, strict=True)]
-        averages: Floats = np.mean(values, axis=0)
-        return averages
-
-
 Estimated = tuple[stats.Bounded, Floats]
 """A metric, and (n, m) statistics of it."""
 
@@ -336,22 +302,20 @@ Estimated = tuple[stats.Bounded, Floats]
 def _averages(groups: Sequence[Sequence[int]], scores: Sequence[Measured]) -> list[Estimated]:
     """Return the average score of each group of runs, given by their places.
 
-    An average of means over the same queries is a mean over these, which is quicker to test.
+    An average of means over the same queries is a mean over these.
     """
-    used = [scores[i] for i in sorted({i for places in groups for i in places})]
-    same_queries = len({np.isnan(score.values).tobytes() for score in used}) == 1
-    of_means = same_queries and all(score.is_mean for score in used)
     averages: list[Estimated] = []
     for places in groups:
-        parts = [scores[i] for i in places]
-        if of_means:
-            v = np.mean([part.values for part in parts], axis=0)
-            average = mean_of(parts[0].name, v, parts[0].spec)
-            averages.append((average.metric, average.statistics))
-        else:
-            metric = AveragedMetric([part.metric for part in parts])
-            averages.append((metric, np.hstack([part.statistics for part in parts])))
+        values = np.mean([scores[i].values for i in places], axis=0)
+        average = mean_of(scores[places[0]].name, values, scores[places[0]].spec)
+        averages.append((average.metric, average.statistics))
     return averages
+
+
+def are_means(scores: Sequence[Measured]) -> bool:
+    """Whether scores are means over the same queries, so that they can be averaged by query."""
+    same_queries = len({np.isnan(score.values).tobytes() for score in scores}) == 1
+    return same_queries and all(score.is_mean for score in scores)
 
 
 def _tested(

@@ -15,14 +15,13 @@ from hypothesis.extra.numpy import arrays
 from target_bench import TARGET
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec
-from target_bench.metrics import stats
 from target_bench.metrics.scores import named
 from target_bench.reporting import conclusions
 from target_bench.reporting.compare import compare
 from target_bench.reporting.conclusions import (
     DEFAULT,
     NONE,
-    AveragedMetric,
+    are_means,
     conclude,
     factors,
     levels_in_order,
@@ -114,7 +113,10 @@ def test_a_metric_over_other_queries_in_each_run(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Result, "measured", measured)
     (conclusion,) = conclude([_runs()[0], _runs()[-2]])
-    assert conclusion.notes == ("recall@10 is over 40 to 80 queries, by run.",)
+    assert conclusion.notes == (
+        "No main effects: recall@10 is no mean over the same queries of all runs.",
+        "recall@10 is over 40 to 80 queries, by run.",
+    )
 
 
 def test_nothing_to_conclude() -> None:
@@ -166,10 +168,6 @@ def test_a_factor_without_effect_beside_one_with_a_large_one() -> None:
     assert worst.p == pytest.approx(2 / 10_001)  # the smallest, corrected for two tests
 
 
-HALF = [1.0] * (N // 2) + [np.nan] * (N // 2)
-ALTERNATING = [0.0, 1.0] * (N // 2)
-
-
 @pytest.mark.parametrize(
     ("varied", "runs", "expected"),
     [
@@ -179,17 +177,10 @@ ALTERNATING = [0.0, 1.0] * (N // 2)
         ({"r": "bbl", "k": f"12{NONE}"}, [0.2, 0.4, 0.9], {"r": [0.3, 0.9], "k": [0.2, 0.4]}),
         # cells that differ in several settings tell no effect
         ({"x": "123", "y": "abb"}, [0.1, 0.2, 0.3], {}),
-        # runs that a metric judges on other queries keep their scores
-        ({"x": "12"}, [HALF, ALTERNATING], {"x": [1.0, 0.5]}),
-        (
-            {"x": "1122", "y": "abab"},
-            [HALF, *[ALTERNATING] * 3],
-            {"x": [0.75, 0.5], "y": [0.75, 0.5]},
-        ),
     ],
 )
 def test_averages_are_over_what_all_levels_have(
-    varied: dict[str, str], runs: list[Any], expected: dict[str, list[float]]
+    varied: dict[str, str], runs: list[float], expected: dict[str, list[float]]
 ) -> None:
     scores = [_measured(np.broadcast_to(values, N)) for values in runs]
     effects, unclear = main_effects(varied, scores)
@@ -211,28 +202,14 @@ def _pooled(*shares: float) -> list[Measured]:
     return runs
 
 
-def test_metrics_that_are_no_means_are_averaged_as_scores() -> None:
-    """The average of pooled recalls is not the recall of all queries pooled."""
-    runs = _pooled(0.3, 0.6, 0.9)
-    both = AveragedMetric([run.metric for run in runs[:2]])
-    rows = np.hstack([run.statistics for run in runs[:2]])
-    total = rows.sum(axis=0)
-    scores = [float(run.metric.value(run.statistics.sum(axis=0))) for run in runs]
-    assert float(both.value(total)) == pytest.approx(np.mean(scores[:2]))
-    assert both.bounds(rows) == (0, 1)
-    brute = [float(both.value(total - row)) for row in rows]
-    assert both.without(total, rows) == pytest.approx(brute)
-    assert both.weights(rows).shape == (N,)
-    ((effect,), _) = main_effects({"x": "12"}, runs[:2])
-    (test,) = [level.difference for level in effect.levels if level.difference is not None]
-    plain = stats.compare(runs[0].statistics, runs[1].statistics, runs[0].metric.value)
-    assert test.value == pytest.approx(plain.difference)
-    assert test.p == plain.p
-    effects, _ = main_effects({"retriever": "bbt", "k1": f"12{NONE}"}, runs)
-    bm25, tfidf = next(e.levels for e in effects if e.factor == "retriever")
-    assert (bm25.score, tfidf.score) == pytest.approx((np.mean(scores[:2]), scores[2]))
-    assert bm25.difference is not None
-    assert bm25.difference.value == pytest.approx(np.mean(scores[:2]) - scores[2])
+def test_scores_that_are_no_means_have_no_main_effects() -> None:
+    """Pooled recalls of two runs are not the recall of all queries pooled; nor are means averaged
+    that are over other queries."""
+    half = _measured(np.array([1.0] * (N // 2) + [np.nan] * (N // 2)))
+    whole = _measured(np.array([0.0, 1.0] * (N // 2)))
+    assert [are_means([half, half]), are_means([whole, whole])] == [True, True]
+    assert not are_means([half, whole])
+    assert not are_means(_pooled(0.3, 0.6))
 
 
 # What varies
