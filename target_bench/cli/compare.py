@@ -203,6 +203,7 @@ def plot(
     from target_bench.reporting import plots
     from target_bench.runs.newest import COMPARED
 
+    check_output(output, "-o", "plot.svg")
     for name in ("metric", "data_dir"):
         if context.params[name] and name not in _OPTIONS[kind]:
             raise ConfigError(f"--{name.replace('_', '-')} is not for plot {kind}")

@@ -156,16 +156,20 @@ def check_output(path: Path, option: str, example: str) -> None:
         example: a name of such a file.
 
     Raises:
-        ConfigError: the path is a folder.
+        ConfigError: the path is a folder, or its folder is not there.
         StoreError: the file cannot be made where it is to lie.
     """
     if path.is_dir():
         raise ConfigError(f"{option} {path}: is a folder; name a file, as in {example}")
-    above = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
-    why = "cannot be written to" if above.is_dir() else "is not a folder"
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+    folder = path.absolute().parent
+    if not os.path.lexists(folder):
+        raise ConfigError(
+            f"{option} {path}: there is no folder {path.parent}; make it first, or name another"
+        )
+    why = "cannot be written to" if folder.is_dir() else "is not a folder"
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise StoreError(
-            f"{path} cannot be written: {above} {why}. Choose another place with {option}."
+            f"{path} cannot be written: {folder} {why}. Choose another place with {option}."
         )
 
 

@@ -11,6 +11,10 @@ from tests.runs.stored import copied
 def test_a_report_of_each_set_of_queries(inside: Inside, tmp_path: Path) -> None:
     """Named after what they are of; which is which is said."""
     runs = copied(tmp_path)
+    missing = inside.bad(2, "report", runs.bm25, "-o", "out/r.html")
+    assert "there is no folder out; make it first" in missing
+    assert not Path("out").exists()
+    Path("out").mkdir()
     command = ("report", "-o", "out/r.html", "--rows", "3", runs.bm25, runs.tfidf)
     assert inside.good(*command).startswith("out/r.html: 0.")
     text = Path("out/r.html").read_text(encoding="utf-8")
@@ -35,15 +39,14 @@ def test_plots(inside: Inside, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     runs = copied(tmp_path)
     two = (runs.bm25.name, runs.tfidf.name)
+    Path("p").mkdir()
     for command in (
         ("recall-at-k", *two),
         ("pareto", *two),
         ("distractors", runs.bm25.name, runs.mixed.name, "--metric", "recall@1"),
-        ("slices", *two, "--slice", "task"),
-        ("slices", *two, "--by", "task"),
     ):
         assert inside.good("plot", *command, "-o", "p/out.svg").strip() == "p/out.svg"
-    assert "--by" in inside.bad(2, "plot", "slices", *two, "-o", "p/out.svg")
+    assert "there is no folder q" in inside.bad(2, "plot", "pareto", *two, "-o", "q/out.svg")
     assert "--metric is not for" in inside.bad(
         *(2, "plot", "recall-at-k", *two, "-o", "p/out.svg", "--metric", "mrr")
     )

@@ -76,6 +76,20 @@ def outcomes(run: ReportRun, queries: Sequence[Query]) -> tuple[list[str], list[
     ]
 
 
+_SEVERITY = {
+    **{"failed": 3, "missed": 2, "wrong": 2, "partly": 1},
+    **dict.fromkeys(("first", "found", "unlabelled", "right", "correct", "not judged"), 0),
+}
+
+
+def severity(ranking: str, answer: str | None) -> int:
+    """Return how bad an outcome is: that of the answer, where there is one, else of the ranking.
+
+    Every verdict on SQL but ``correct`` is as bad as a wrong answer.
+    """
+    return _SEVERITY.get(ranking if answer is None else answer, 2)
+
+
 def retrieved(query: Query, shown: ShownTables) -> str:
     """Return the outcome of a ranking, one of ``RETRIEVED``."""
     n_gold, ranks = len(set(query.gold)), shown.gold_ranks

@@ -1,7 +1,7 @@
 """Writing a report: figures, and a stream of blocks with the queries and their tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from target_bench.runs.record_log import write_file
 from target_bench.runs.slicing import by_name, by_property
 
 _FOLDER = Path(__file__).parent
+MOST_QUERIES = 2_000
+"""Queries that a report lists, failures first; scores and charts are over all."""
 _SCRIPTS = ("data.js", "filters.js", "list.js", "marks.js", "tables.js", "detail.js", "report.js")
 
 
@@ -113,8 +115,32 @@ def _context(
         "curves": curves,
         "recall_chart": charts.recall_chart(labels, drawn, cutoffs) if any(drawn) else None,
         "synthetic": all(query.synthetic for query in dataset.queries),
-        "blocks": _blocks(runs, dataset, limits, shown, observer),
+        "listed": min(len(dataset.queries), MOST_QUERIES),
+        "blocks": _blocks(*_listed(runs, dataset), limits, shown, observer),
     }
+
+
+def _listed(runs: Sequence[ReportRun], dataset: Dataset) -> tuple[list[ReportRun], Dataset]:
+    """Return runs and queries as they are listed: of many the first ``MOST_QUERIES``, worst first.
+
+    Queries stand by the worst of what became of them in any run, then in the order of the corpus.
+    """
+    if len(dataset.queries) <= MOST_QUERIES:
+        return list(runs), dataset
+    of_runs = [queries.outcomes(run, dataset.queries) for run in runs]
+    worst = [
+        max(
+            queries.severity(rankings[i], answers[i] if answers else None)
+            for rankings, answers in of_runs
+        )
+        for i in range(len(dataset.queries))
+    ]
+    places = sorted(range(len(worst)), key=lambda i: -worst[i])[:MOST_QUERIES]
+    fewer = replace(dataset, queries=tuple(dataset.queries[i] for i in places))
+    return [
+        replace(run, values={name: values[places] for name, values in run.values.items()})
+        for run in runs
+    ], fewer
 
 
 def _blocks(

@@ -133,3 +133,30 @@ def test_answers_stand_before_rankings(sql_run: Path, tmp_path: Path) -> None:
     """What a narrow screen shows of the scores without scrolling."""
     text = write_report([sql_run], tmp_path / "r.html").read_text(encoding="utf-8")
     assert 0 < text.index(">ex[bird]<") < text.index(">recall@1<")
+
+
+def test_of_many_queries_the_failures_are_listed_first(
+    tmp_path: Path, mini_runs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores and charts are over all, and the page says how many are listed."""
+    monkeypatch.setattr("target_bench.reporting.report.report_writer.MOST_QUERIES", 20)
+    path = write_report(mini_runs[:2], tmp_path / "r.html")
+    text, made = path.read_text(encoding="utf-8"), blocks(path)
+    assert text.count("20 of 280 queries, failures first.") == 1
+    assert "Listed are 20 of the 280 queries, failures first; scores and charts" in text
+    shown = listed(made, "queries")
+    assert len(shown) == made["overview"]["n"] == len(made["index"]["ids"]) == 20
+    runs = [read_run(folder) for folder in mini_runs[:2]]
+    missed = {
+        query_id
+        for run in runs
+        for query_id, value in zip(run.query_ids, run.per_query["recall@10"], strict=True)
+        if value == 0
+    }
+    ids = {query["id"] for query in shown}
+    assert missed
+    assert ids <= missed or missed <= ids
+    place = made["overview"]["runs"][0]["metrics"].index("recall@10")
+    values = dict(zip(runs[0].query_ids, runs[0].per_query["recall@10"], strict=True))
+    assert made[f"values-0-{place}"] == [round(values[query["id"]], 6) for query in shown]
+    assert f"{runs[0].label}: recall@10" in text
