@@ -54,6 +54,7 @@ _CONTRIBUTED: dict[Kind, str] = {
 }
 
 _FILE = re.compile(r"(?P<target>[^=]+?\.py:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")  # of a path of Windows
 _MODULE = re.compile(r"(?P<target>[^\W\d][\w.]*:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
 
 
@@ -122,7 +123,9 @@ def parse(kind: Kind, text: str) -> Spec:
 
 def divided(kind: Kind, text: str) -> tuple[str, str]:
     """Return what ``parse`` reads as the name or place of the class, and its settings unread."""
-    name, _, rest = text.partition(":")
+    drive = text[:2] if _DRIVE.match(text) else ""
+    name, _, rest = text.removeprefix(drive).partition(":")
+    name = drive + name
     if rest and _find(kind, name) is None:
         match = _FILE.fullmatch(text) or _MODULE.fullmatch(text)
         if match:

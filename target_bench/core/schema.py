@@ -463,6 +463,9 @@ class MissingGold:
         return {"tables": tables, "dropped": self.dropped, "mapped": self.mapped}
 
 
+SPLIT_ALIASES = {"dev": "validation", "val": "validation", "valid": "validation"}
+"""How the split ``validation`` is called elsewhere."""
+
 LEFT_OUT = "files that cannot be read, and were left out:"
 """How the note begins that names files of a user's own which lack in a corpus."""
 

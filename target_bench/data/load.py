@@ -32,6 +32,7 @@ from target_bench.core.registry import is_own_code
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import (
     LEFT_OUT,
+    SPLIT_ALIASES,
     Corpus,
     CorpusInfo,
     Dataset,
@@ -84,7 +85,7 @@ TaskLike = str | tuple[str, CorpusLike | Sequence[CorpusLike]]
 ENVIRONMENT = "TARGET_BENCH_DATA"
 """The variable that names the folder with one sub-folder per corpus."""
 
-_ALIASES = {"dev": "validation", "val": "validation", "mini-dev": "mini_dev", "minidev": "mini_dev"}
+_ALIASES = {**SPLIT_ALIASES, "mini-dev": "mini_dev", "minidev": "mini_dev"}
 _MOST_NAMED = 12  # databases, in a note
 
 
@@ -373,10 +374,11 @@ def is_path(name: str | Path) -> bool:
     """Return whether a corpus is named by its path: a folder or a database file."""
     if isinstance(name, Path):
         return True
-    if ":" in name and registry.parse("corpus", name).target != name.partition(":")[0]:
-        return False  # module:Class or path/file.py:Class
+    target = registry.divided("corpus", name)[0]
+    if ":" in target[2:]:  # module:Class or path/file.py:Class; before it a drive of Windows
+        return False
     suffixes = (".sqlite", ".sqlite3", ".db", ".duckdb")
-    return "/" in name or os.sep in name or name in (".", "..") or name.lower().endswith(suffixes)
+    return "/" in name or "\\" in target or name in (".", "..") or name.lower().endswith(suffixes)
 
 
 def name_of(corpus: CorpusLike) -> str:

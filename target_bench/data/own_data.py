@@ -58,6 +58,7 @@ def from_dataframe(
         DataError: a value is not a data frame, a field is missing or of another type, or a gold
             table is not among the tables.
     """
+    split = records.canonical_split(split)
     info = records.own_info(name, name, "data frames", (split,))
     if not isinstance(tables, Mapping):
         raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")

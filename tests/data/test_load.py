@@ -12,6 +12,7 @@ from target_bench.data.load import (
     ENVIRONMENT,
     Loaded,
     Loader,
+    is_path,
     load,
     loader,
     once,
@@ -220,7 +221,9 @@ def test_queries_of_a_task() -> None:
     statements = loaded.of_task("fact_verification").dataset.queries
     assert (len(questions), len(statements)) == (144, 79)
     assert {q.metadata["task"] for q in questions} == {"question_answering"}
-    assert loaded.of_task("fact_verification").limited(5).dataset.queries == statements[:5]
+    few = loaded.of_task("fact_verification").limited(5).dataset.queries
+    assert len(few) == 5
+    assert {query.id for query in few} <= {query.id for query in statements}
     with pytest.raises(ConfigError, match="no query of mini test is about the task table_reading"):
         loaded.of_task("table_reading")
 
@@ -247,3 +250,46 @@ class Loose(CorpusLoader):
     def queries(self, release, split):
         yield Query("q", "?", (TableId("0", "t"),))
 """
+
+
+@pytest.mark.parametrize(
+    ("splits", "asked_split", "ids", "note"),
+    [
+        (["test ", "Test", "TEST", "test"], None, "0123", ""),
+        (["train", "train", "holdout"], None, "2", "2 of train"),
+        (["dev", "test"], "validation", "0", "1 of test"),
+        (["val", "test"], "dev", "0", "1 of test"),
+        (["dev", "val", " test"], None, "2", "2 of validation"),
+    ],
+)
+def test_splits_of_ones_own(
+    tmp_path: Path, splits: list[str], asked_split: str | None, ids: str, note: str
+) -> None:
+    """Any spelling is what it means, and queries that are not asked are counted."""
+    queries = [asked("a", query_id=i, split=split) for i, split in enumerate(splits)]
+    write_own(tmp_path, {"a.csv": "x\n1\n"}, queries)
+    for _ in range(2):  # read, and from the cache
+        dataset = load(tmp_path, asked_split)
+        assert "".join(query.id for query in dataset.queries) == ids
+        start = "queries of other splits, which are not asked: "
+        assert [n for n in dataset.notes if n.startswith(start)] == [start + note] * bool(note)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        (r"C:\Users\me\tables", True),
+        (r"C:\Users\me\tables:encoding=cp1252", True),
+        ("d:/tables", True),
+        (r".\tables", True),
+        (r"C:\plugins\mine.py:Mine:x=1", False),
+        ("mine.py:Mine", False),
+        ("package:Mine", False),
+        ("mini", False),
+    ],
+)
+def test_paths_of_windows(name: str, path: bool) -> None:
+    assert is_path(name) is path
+    if path:
+        with pytest.raises(DataError, match=r"tables: there is no such folder"):
+            load(name)

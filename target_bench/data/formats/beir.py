@@ -14,7 +14,6 @@ from target_bench.data.formats import records
 from target_bench.tables.plain_formats import read_pipe_tables
 
 _CORPUS, _QUERIES = "corpus.jsonl", "queries.jsonl"
-_SPLITS = {"dev": "validation", "val": "validation"}
 _HEADER = "query-id\tcorpus-id\tscore"
 
 _BETWEEN = "__"
@@ -126,7 +125,7 @@ def _qrels(release: Release) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for path in (*release.matching("qrels/*.tsv"), *release.matching("qrels/*.tsv.gz")):
         name = path.name.partition(".")[0]
-        split = _SPLITS.get(name, name)
+        split = records.canonical_split(name)
         if split in files:
             raise DataError(f"{path}: {files[split].name} is the same split; keep one of them")
         files[split] = path

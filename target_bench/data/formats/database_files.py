@@ -65,7 +65,10 @@ class Databases(CorpusLoader):
         """Return the queries of the file of queries, if there is one."""
         only = next(iter(self._files)) if len(self._files) == 1 else "0"
         file = self._queries_file(release)
-        return records.queries_of(release, file, split, only, self._gold) if file else ()
+        if file is None:
+            return ()
+        records.note_other_splits(release, file, split)
+        return records.queries_of(release, file, split, only, self._gold)
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the files, by their names."""

@@ -133,7 +133,10 @@ class TableFolder(CorpusLoader):
                 f"{first} and {second.name} both hold queries, and one file is read. Keep one of "
                 "them: move the other elsewhere, or copy its queries into the first"
             )
-        return records.queries_of(release, paths[0], split) if paths else ()
+        if not paths:
+            return ()
+        records.note_other_splits(release, paths[0], split)
+        return records.queries_of(release, paths[0], split)
 
     def answerable(
         self, queries: Sequence[Query], tables: Corpus

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release, field
-from target_bench.core.schema import Cell, CorpusInfo, Query, TableId
+from target_bench.core.schema import SPLIT_ALIASES, Cell, CorpusInfo, Query, TableId
 from target_bench.core.unicode_text import compose
 from target_bench.data.formats.cells import PLAIN, cells, plain
 from target_bench.data.formats.csv_files import read_csv
@@ -59,7 +60,9 @@ def own_info(
 
 
 def _order(split: str) -> tuple[int, str]:
-    return _PREFERENCE.index(split) if split in _PREFERENCE else len(_PREFERENCE), split
+    if split == "train":  # after any split that is held out
+        return len(_PREFERENCE), split
+    return _PREFERENCE.index(split) if split in _PREFERENCE else 2, split
 
 
 def grid(value: Any, place: str) -> list[Sequence[Cell]]:
@@ -151,10 +154,20 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
 
 
 def split_of(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
-    """Return the field ``split``, or the default where it is missing or null."""
+    """Return the split of a record, or the default where the field is missing or null."""
     if isinstance(record, dict) and record.get("split") is None:
         return default
-    return field(record, "split", str, place)
+    return canonical_split(field(record, "split", str, place))
+
+
+def canonical_split(name: str) -> str:
+    """Return ``train``, ``validation`` or ``test`` for any spelling of it, as ``" Test"``, ``val``.
+
+    Other names keep their case, without blanks around them.
+    """
+    name = name.strip()
+    split = SPLIT_ALIASES.get(name.lower(), name.lower())
+    return split if split in _PREFERENCE else name
 
 
 def database(record: Mapping[str, Any], place: str, default: str = "0") -> str:
@@ -231,6 +244,14 @@ def queries_of(
             if is_null and not (made.gold or any(made.answer)):
                 made = replace(made, metadata={"unanswerable": True, **made.metadata})
             yield made
+
+
+def note_other_splits(release: Release, path: Path, split: str) -> None:
+    """Note how many queries of a file belong to other splits than this one."""
+    n_queries = Counter(split_of(record, place) for place, record in _records(release, path))
+    counts = ", ".join(f"{n:,} of {name}" for name, n in n_queries.items() if name != split)
+    if counts:
+        release.notes.append(f"queries of other splits, which are not asked: {counts}")
 
 
 def splits_of(release: Release, path: Path) -> list[str]:

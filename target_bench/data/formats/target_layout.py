@@ -37,7 +37,6 @@ from target_bench.data.formats.records import served_tasks
 
 _LARGEST_JSON = 500_000_000  # bytes; such a file is parsed whole
 
-_SPLITS = {"dev": "validation", "val": "validation"}
 _ANY = ""
 _NAMED_SPLITS = ("train", "validation", "test", "dev", "val")
 
@@ -129,7 +128,7 @@ def shards(release: Release, part: str) -> dict[str, list[Path]]:
         place, match, _ = shard
         names = match.groupdict()
         split = names["split"] or names["named_split"]
-        split = _ANY if split == part else _SPLITS.get(split, split)
+        split = _ANY if split == part else records.canonical_split(split)
         several = f"-{part}-" in place  # the hub has one repository per split for some
         places.setdefault(split if several else _ANY, {})[place] = None
         by_split.setdefault(split, []).append(shard)

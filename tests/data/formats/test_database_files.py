@@ -149,7 +149,7 @@ def test_queries_of_its_own_go_first(tmp_path: Path) -> None:
     assert load(path).queries[0].text == "general"
     write_queries(tmp_path / "shop.queries.jsonl", [asked("u", query="own", split="dev")])
     dataset = load(path)
-    assert (dataset.queries[0].text, dataset.split) == ("own", "dev")
+    assert (dataset.queries[0].text, dataset.split) == ("own", "validation")
     given = write_queries(tmp_path / "given.jsonl", [asked("t", database_id="shop")])
     assert own_data.from_database(path, given).queries[0].gold == (("shop", "t"),)
     with pytest.raises(ConfigError, match="corpus shop has no split 'train'"):
