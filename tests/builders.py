@@ -175,6 +175,14 @@ def rewrite(path: Path, change: Callable[[Record], Record | None]) -> Record:
     return record
 
 
+def unfinish(folder: Path) -> None:
+    """Leave the manifest of a run as a process does that is killed at work."""
+    rewrite(
+        folder / "manifest.json",
+        lambda manifest: without(manifest, "logs") | {"status": "running"},
+    )
+
+
 def without(record: Record, *names: str) -> Record:
     """A copy of a document without some of its fields."""
     return {name: value for name, value in record.items() if name not in names}

@@ -7,25 +7,19 @@ that it used (``used_packages``).
 """
 
 import ast
-import dis
 import hashlib
 import inspect
 import json
+import linecache
 import re
 import sys
+import textwrap
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
-from types import (
-    CellType,
-    CodeType,
-    EllipsisType,
-    FunctionType,
-    MemberDescriptorType,
-    ModuleType,
-)
+from types import FunctionType, ModuleType
 from typing import Any
 
 from target_bench import contrib
@@ -66,7 +60,7 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
         identity["config"] = masked(settings)
         if hasattr(cls, "VERSION"):
             identity["version"] = str(cls.VERSION)
-        if not is_own_code(cls):
+        if not (is_own_code(cls) and _is_found(cls)):
             identity["code"] = code_hash(cls)
         revision = getattr(plugin, "revision", None)
         if callable(revision):
@@ -250,12 +244,13 @@ def code_hash(thing: type | FunctionType) -> str:
     through others: modules that belong neither to Python, nor to this package, nor to an installed
     package. What is imported by a computed name is not seen. Of an installed plug-in all files of
     its package count, of this package's own bases the declared versions, of a contributed plug-in
-    its one file. Of code typed into a notebook or an interpreter its bytecode counts, and what it
-    names: functions, classes and constants, wherever they were typed, and local modules.
+    its one file. Of code typed into a notebook its source counts, and that of the functions and
+    classes, typed in too, that it names.
 
     Raises:
         ConfigError: a file is not valid Python.
-        OSError: its source, or a value that it uses, is not known.
+        OSError: its source, or a value that it uses, is not known: a class that ``type()`` or
+            ``make_dataclass`` made in another module's name has none.
         TypeError: it is neither a class nor a function.
     """
     thing = getattr(thing, "__func__", thing)  # of a method
@@ -263,21 +258,50 @@ def code_hash(thing: type | FunctionType) -> str:
         raise TypeError(f"neither a class nor a function: {thing!r:.80}")
     hashes: set[str] = set()
     for base in getattr(thing, "__mro__", (thing,)):
-        if base.__module__.partition(".")[0] in sys.stdlib_module_names:
+        is_found = _is_found(base)
+        if is_found and base.__module__.partition(".")[0] in sys.stdlib_module_names:
             continue
-        if is_own_code(base):
+        if is_found and is_own_code(base):
             hashes.add(f"{base.__qualname__} {getattr(base, 'VERSION', '')}")
         elif _is_typed(base):
-            known: Typed = []
-            _typed(base, known)
-            parts = json.dumps([made_of for _, made_of in known])
-            hashes.add(hashlib.sha256(parts.encode()).hexdigest())
+            parts: dict[str, Any] = {}
+            _add_typed(base, parts)
+            hashes.add(hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest())
         else:
             file = _source_file(base)
-            if base is thing or not _is_installed(file):
-                one_file = contrib.is_contributed(base)
-                hashes.update([digest(file)] if one_file else _module_hashes(file, base.__module__))
+            if is_found and base is not thing and _is_installed(file):
+                continue
+            if not (is_found or _has_statement(base)):
+                raise OSError(
+                    f"no source for {base.__qualname__}: no class statement in {file.name} makes it"
+                )
+            one_file = contrib.is_contributed(base)
+            hashes.update([digest(file)] if one_file else _module_hashes(file, base.__module__))
     return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()
+
+
+def _is_found(thing: type | FunctionType) -> bool:
+    """Return whether the module that a class or function names holds it.
+
+    ``type()``, ``make_dataclass`` and ``types.new_class`` name modules that do not.
+    """
+    if isinstance(thing, FunctionType):
+        module = sys.modules.get(thing.__module__ or "")
+        return thing.__code__.co_filename == getattr(module, "__file__", "")
+    value: object = sys.modules.get(thing.__module__)
+    for name in thing.__qualname__.split("."):
+        value = getattr(value, name, None)
+    return value is thing
+
+
+def _has_statement(thing: type | FunctionType) -> bool:
+    """Return whether a class has a class statement in its file, as within a function."""
+    if isinstance(thing, FunctionType):
+        return True
+    try:
+        return bool(inspect.getsource(thing))
+    except (OSError, TypeError):
+        return False
 
 
 def _source_file(thing: type | FunctionType | ModuleType) -> Path:
@@ -372,132 +396,116 @@ def _imports(tree: ast.AST) -> list[tuple[int, str]]:
     return names
 
 
-# Code typed into a notebook or an interpreter: it has no file, so its bytecode is hashed
+# Code typed into a notebook: IPython keeps its source
 
 
-def _is_typed(thing: Any) -> bool:
+def _is_typed(thing: object) -> bool:
     """Return whether a class or function was typed in."""
     if not isinstance(thing, type | FunctionType) or thing.__module__ != "__main__":
         return False
     if isinstance(thing, FunctionType):
         return not Path(thing.__code__.co_filename).is_file()
-    values = [inspect.unwrap(_plain(v)) for v in vars(thing).values() if callable(_plain(v))]
-    functions = [value for value in values if isinstance(value, FunctionType)]
-    own = [f for f in functions if f.__qualname__.startswith(thing.__qualname__)]
-    names = {f.__code__.co_filename for f in own} - {"<string>"}  # as of dataclasses
+    names = {function.__code__.co_filename for function in _functions_of(thing)}
     if not names:  # a class without methods of its own
         return not Path(getattr(sys.modules["__main__"], "__file__", "<typed>")).is_file()
     return not any(Path(name).is_file() for name in names)
 
 
-Typed = list[tuple[type | FunctionType, list[Any]]]
-"""Each class and function that was typed in, with what it is made of as JSON."""
-
-
-def _typed(thing: type | FunctionType, known: Typed) -> int:
-    """Add the code of a class or function that was typed in, and of all it uses; return its place.
-
-    Two of them may have one name, as lambdas have.
-
-    Raises:
-        OSError: it uses a value that cannot be identified.
-    """
-    for place, (other, _) in enumerate(known):
-        if other is thing:
-            return place
-    place, name = len(known), thing.__qualname__
-    parts: list[Any] = [name]
-    known.append((thing, parts))  # before the rest, as it may use itself
-    if isinstance(thing, FunctionType):
-        names = sorted(_globals_of(thing.__code__, thing.__globals__))
-        values = [thing.__code__, thing.__defaults__, thing.__kwdefaults__, _enclosed(thing)]
-        values.append({n: thing.__globals__[n] for n in names})
-        parts += [_stable(name, value, known) for value in values]
-    else:
-        members = {
-            member: value
-            for member, value in vars(thing).items()
-            if member != "_abc_impl" and (not member.startswith("__") or callable(value))
-        }
-        parts += [_stable(name, base, known) for base in thing.__bases__]
-        parts += [[n, _stable(f"{name}.{n}", value, known)] for n, value in members.items()]
-    return place
-
-
-def _enclosed(function: FunctionType) -> list[Any]:
-    return [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
+def _functions_of(cls: type) -> list[FunctionType]:
+    """Return the functions that a class holds, but those that ``dataclass`` writes."""
+    values = [inspect.unwrap(_plain(value)) for value in vars(cls).values() if _plain(value)]
+    functions = [value for value in values if isinstance(value, FunctionType)]
+    return [f for f in functions if f.__code__.co_filename != "<string>"]
 
 
 def _plain(value: Any) -> Any:
-    """Return the function behind a class method, a static one or a property; other values."""
+    """Return the function behind a class method, a static one or a property; others as None."""
     if isinstance(value, cached_property):
         return value.func
     if isinstance(value, property):
         return value.fget
-    return value.__func__ if isinstance(value, classmethod | staticmethod) else value
+    if isinstance(value, classmethod | staticmethod):
+        return value.__func__
+    return value if callable(value) else None
 
 
-_READING = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
-
-
-def _globals_of(code: CodeType, known: Collection[str]) -> set[str]:
-    """Return the known global names that code reads, at any depth."""
-    own = {step.argval for step in dis.get_instructions(code) if step.opname in _READING}
-    inner = (_globals_of(c, known) for c in code.co_consts if isinstance(c, CodeType))
-    return own.intersection(known).union(*inner)
-
-
-_CONSTANT = str | bytes | bool | int | float | complex | Path | EllipsisType | slice | None
-
-
-def _stable(name: str, value: Any, known: Typed) -> Any:
-    """Return a value as JSON that is equal for equal values only, in every process.
+def _add_typed(thing: type | FunctionType, parts: dict[str, Any]) -> None:
+    """Add the source of a class or function that was typed in, and of all that it names.
 
     Raises:
-        OSError: it is no constant, no collection of constants, and no code.
+        OSError: it has no source, or uses a value that cannot be identified.
     """
-    kind = type(value).__name__
-    if isinstance(value, _CONSTANT):
-        return [kind, ascii(value)]
-    if isinstance(value, re.Pattern):
-        return [kind, ascii(value.pattern), value.flags]
-    if isinstance(value, Mapping | list | tuple):
-        items = value.items() if isinstance(value, Mapping) else value
-        return [kind, *(_stable(name, item, known) for item in items)]
-    if isinstance(value, set | frozenset):
-        return [kind, *sorted((_stable(name, item, known) for item in value), key=json.dumps)]
-    if isinstance(value, CodeType):
-        imported = [i.argval for i in dis.get_instructions(value) if i.opname == "IMPORT_NAME"]
-        files = [file for each in imported for file in _imported_files(each, [Path.cwd()])]
-        parts = (value.co_code, value.co_names, value.co_varnames, value.co_consts)
-        return [_hashes_with_imports(files, Path.cwd()), _stable(name, parts, known)]
-    if isinstance(value, property):
-        return [kind, _stable(name, (value.fget, value.fset), known)]
-    if isinstance(value, classmethod | staticmethod | cached_property):
-        return [kind, _stable(name, _plain(value), known)]
-    if _is_typed(value):
-        return [kind, _typed(value, known)]
-    if isinstance(value, MemberDescriptorType) or type(value).__module__ == "dataclasses":
-        return [kind]  # a slot, or the mark of a default that a function makes
-    if callable(value) and hasattr(value, "__wrapped__"):
-        return [kind, *_wrapper(name, value, known), _stable(name, value.__wrapped__, known)]
+    source = _typed_source(thing)
+    if source in parts:
+        return
+    parts[source] = []  # before the rest, as it may use itself
+    if isinstance(thing, FunctionType):
+        functions, values, bases = [thing], [thing.__defaults__, thing.__kwdefaults__], []
+        if thing.__closure__:
+            raise OSError(f"{thing.__qualname__} uses variables of the function that made it")
+    else:
+        functions, bases = _functions_of(thing), list(thing.__bases__)
+        values = [v for n, v in vars(thing).items() if not n.startswith("__") and not callable(v)]
+        for function in functions:
+            if not function.__qualname__.startswith(f"{thing.__qualname__}."):  # set afterwards
+                _add_typed(function, parts)
+    known = functions[0].__globals__ if functions else vars(sys.modules["__main__"])
+    tree = ast.parse(textwrap.dedent(source))
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used = {name: known[name] for name in sorted(names & known.keys())}
+    used |= {base.__qualname__: base for base in bases}
+    constants = [value for value in values if _constant(value) is not None]
+    parts[source] = [*map(_constant, constants), _imported_hashes(tree)]
+    for name, value in used.items():
+        parts[source].append([name, _used(name, value, parts)])
+
+
+def _typed_source(thing: type | FunctionType) -> str:
+    if isinstance(thing, FunctionType):
+        return inspect.getsource(thing)
+    for function in _functions_of(thing):
+        lines = linecache.getlines(function.__code__.co_filename)
+        first = function.__code__.co_firstlineno
+        for node in ast.walk(ast.parse("".join(lines))):
+            if isinstance(node, ast.ClassDef) and node.name == thing.__name__:
+                start = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                if start <= first <= (node.end_lineno or 0):
+                    return "".join(lines[start - 1 : node.end_lineno])
+    raise OSError(f"no source for {thing.__qualname__}")
+
+
+def _used(name: str, value: Any, parts: dict[str, Any]) -> Any:
+    """Return what identifies a global value that typed code names, as JSON."""
+    constant = _constant(value)
+    if constant is not None:
+        return constant
+    if callable(value):
+        value = inspect.unwrap(value)
+    if isinstance(value, type | FunctionType) and _is_typed(value):
+        _add_typed(value, parts)
+        return "typed"
     module = value if isinstance(value, ModuleType) else inspect.getmodule(value)
     if module is None or not hasattr(value, "__name__") or inspect.ismethod(value):
         raise OSError(
-            f"it uses {name}, a {kind}, which is not identified; make it an argument of the "
-            "constructor"
+            f"it uses {name}, a {type(value).__name__}, which is not identified; make it an "
+            "argument of the constructor"
         )
-    return [f"{module.__name__} {value.__name__}", *_module(module)]
+    return [value.__name__, *_module(module)]
 
 
-def _wrapper(name: str, value: Any, known: Typed) -> list[Any]:
-    """Return what a decorator of a file adds to a function: its code, and the constants it got."""
-    if not isinstance(value, FunctionType):
-        return []
-    constants = [each for each in _enclosed(value) if isinstance(each, _CONSTANT)]
-    module = sys.modules.get(str(value.__globals__.get("__name__")))
-    code = value.__code__.co_name if module is None else _module(module)
-    return [code, _stable(name, constants, known)]
+def _constant(value: Any) -> list[str] | None:
+    """Return a JSON value with its type; None for anything else."""
+    try:
+        return [type(value).__name__, json.dumps(value, sort_keys=True)]
+    except (TypeError, ValueError):
+        return None
+
+
+def _imported_hashes(tree: ast.AST) -> list[str]:
+    """Return the hashes of the local modules that code imports where it runs."""
+    names = [name for level, name in _imports(tree) if not level]
+    files = [file for name in names for file in _imported_files(name, [Path.cwd()])]
+    return _hashes_with_imports(files, Path.cwd())
 
 
 def _module(module: ModuleType) -> list[str]:

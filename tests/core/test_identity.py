@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from target_bench import evaluate
 from target_bench.core import registry
 from target_bench.core.built_in import BUILT_IN, Kind
 from target_bench.core.errors import ConfigError, MissingExtraError
@@ -307,3 +308,49 @@ def test_another_process_with_another_seed_has_the_same_hash(tmp_path: Path) -> 
         env={**os.environ, "PYTHONHASHSEED": "7"},
     )
     assert elsewhere.stdout.strip() == code_hash(registry.resolve("retriever", f"{file}:Mine"))
+
+
+MADE = {
+    "type": 'Mine = type("Mine", (Retriever,), {"embed_corpus": emb, "retrieve": ret})',
+    "make_dataclass": "Mine = dataclasses.make_dataclass('Mine', [], bases=(Retriever,), "
+    "namespace={'embed_corpus': emb, 'retrieve': ret})",
+    "new_class": "Mine = types.new_class('Mine', (Retriever,), {}, "
+    "lambda names: names.update(embed_corpus=emb, retrieve=ret))",
+    "module": "class Mine(Retriever):\n    embed_corpus, retrieve = emb, ret\n"
+    "Mine.__module__ = 'json'",
+    "package": "class Mine(Retriever):\n    embed_corpus, retrieve = emb, ret\n"
+    "Mine.__module__ = 'numpy'",
+    "ours": "class Mine(Retriever):\n    VERSION = '1'\n    embed_corpus, retrieve = emb, ret\n"
+    "Mine.__module__ = 'target_bench.retrievers.bm25'",
+    "base": 'Base = type("Base", (Retriever,), {"embed_corpus": emb, "retrieve": ret})\n'
+    "class Mine(Base):\n    pass",
+}
+HEAD = """
+import dataclasses, types
+from target_bench import Retriever
+def emb(self, corpus): self.ids = [table.id for table in corpus]
+def ret(self, query, top_k): return self.ids[:top_k]
+"""
+
+
+@pytest.mark.parametrize("how", MADE)
+def test_a_class_without_a_source_of_its_own_is_never_reused(tmp_path: Path, how: str) -> None:
+    """Its code is in no file that its module names: two of them are never the same."""
+    file = tmp_path / "made.py"
+    file.write_text(HEAD + MADE[how], encoding="utf-8")
+    cls = registry.resolve("retriever", f"{file}:Mine")
+    (first, warning), (second, _) = plugin_identity(cls()), plugin_identity(cls())
+    assert first != second, "each is unique"
+    assert "cannot be identified (no source" in (warning or "")
+
+
+def test_a_changed_class_that_type_made_has_scores_of_its_own(tmp_path: Path) -> None:
+    """And it is said that nothing of it is reused."""
+    file, values = tmp_path / "made.py", []
+    for body in (HEAD, HEAD.replace("self.ids[:top_k]", "self.ids[::-1][:top_k]")):
+        file.write_text(body + MADE["type"], encoding="utf-8")
+        with pytest.warns(UserWarning, match="will never be reused"):
+            (run,) = evaluate(f"{file}:Mine", "mini", task="retrieval", limit=50, out=tmp_path)
+        assert not run.reused
+        values.append(run["recall@10"].value)
+    assert values[0] != values[1]

@@ -189,7 +189,7 @@ def test_latency_is_measured_apart(tmp_path: Path) -> None:
 def test_run_folder(tmp_path: Path) -> None:
     result = only(_target(tmp_path).run("tfidf:ngram=2", top_k=[1, 5]))
     folder = result.folder
-    names = {"corpus.jsonl", "lock", "manifest.json", "per_query.parquet", "retrieval.jsonl"}
+    names = {"lock", "manifest.json", "per_query.parquet", "retrieval.jsonl"}
     names |= {"scores.json", "statistics.parquet"}
     assert {path.name for path in folder.iterdir()} == names
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))

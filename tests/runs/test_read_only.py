@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import unfinish
 from tests.runs.processes import finish, read_only, run_slow, write_slow
 
 
@@ -48,6 +49,7 @@ def test_what_wants_to_write_says_so_first(
     if lost == "half":
         path = run / "retrieval.jsonl"
         path.write_bytes(path.read_bytes()[:10_000])
+        unfinish(run)
     elif lost:
         (run / lost).unlink()
     before = _state(folder / "runs")

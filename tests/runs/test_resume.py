@@ -16,7 +16,7 @@ from target_bench.core.schema import Dataset, TableId
 from target_bench.data.load import load, of_task, sample_queries
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
-from tests.builders import Counting, Record, Recorder, only, rewrite, same_scores
+from tests.builders import Counting, Record, Recorder, only, rewrite, same_scores, unfinish
 from tests.runs.processes import (
     N_QUERIES,
     ended,
@@ -143,6 +143,7 @@ def test_goes_on_by_query_id(tmp_path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     kept = random.Random(6).sample(lines, 100)
     path.write_text("".join(kept), encoding="utf-8")
+    unfinish(path.parent)
     retriever = Failing()
     result = _run(tmp_path, retriever, shuffled)
     answered = {json.loads(line)["query_id"] for line in kept}
@@ -169,6 +170,7 @@ def test_torn_last_line(tmp_path: Path, torn: bytes) -> None:
     path = whole.folder / "retrieval.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-1]) + torn)
+    unfinish(whole.folder)
     retriever = Failing()
     again = _run(tmp_path, retriever, limit=20)
     assert retriever.queries == [sample_queries(of_task(MINI, "retrieval").queries, 20)[19].text]

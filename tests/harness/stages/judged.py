@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.data.load import load
+from target_bench.data.load import load, sample_queries
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from target_bench.sql.workers import Pool
@@ -17,8 +17,8 @@ N = 8
 """How many queries are asked."""
 
 _ALL = [query for query in load("mini").queries if query.metadata["task"] == "text_to_sql"]
-QUERIES = _ALL[:N]
-"""The queries of ``judged``, all on one database."""
+QUERIES = sample_queries(_ALL, N)
+"""The queries of ``judged``."""
 
 SPREAD = _ALL[:: len(_ALL) // N][:N]
 """As many queries, on every database."""

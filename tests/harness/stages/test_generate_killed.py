@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import rewrite
+from tests.builders import rewrite, unfinish
 from tests.harness.stages.answering import QUESTIONS, Own, answered, ids
 from tests.runs.processes import command, finish, start
 
@@ -127,6 +127,7 @@ def test_killed_after_the_last_answer_or_within_it(tmp_path: Path) -> None:
     kept = b"".join(path.read_bytes().splitlines(keepends=True)[:-1])
     for torn in (b'{"query_id": "', b'{"query_id": "q", "text": "x"}', b"\xc3"):
         path.write_bytes(kept + torn)
+        unfinish(whole.folder)
         own = Own()
         answered(tmp_path, own)
         assert ids(QUESTIONS[-1:]) == [request.query_id for request in own.asked]

@@ -16,18 +16,8 @@ from target_bench.harness.stages.judge import judge_answers
 from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from target_bench.tasks.text_to_sql import TextToSQL
-from tests.builders import Record, Recorder, json_lines, only, rewrite
+from tests.builders import Recorder, json_lines, only, unfinish
 from tests.harness.stages.judged import SPREAD, N, judged, parts, refuse
-
-
-def _unfinished(folder: Path) -> None:
-    """As a killed process leaves the manifest."""
-
-    def change(manifest: Record) -> None:
-        manifest.update(status="running")
-        manifest.pop("logs", None)
-
-    rewrite(folder / "manifest.json", change)
 
 
 def _cut(folder: Path, n: int) -> None:
@@ -35,7 +25,7 @@ def _cut(folder: Path, n: int) -> None:
     path = folder / "judgements.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:n]))
     (folder / "scores.json").unlink()
-    _unfinished(folder)
+    unfinish(folder)
 
 
 @pytest.mark.parametrize("generator", ["gold", "extractive"])

@@ -12,7 +12,7 @@ from target_bench.harness.target import TARGET
 from target_bench.reporting.compare import compare
 from target_bench.reporting.report import summary, write_report
 from target_bench.reporting.report.report_runs import ReportRun, of_same_data, open_runs
-from tests.builders import Recorder, only, rewrite
+from tests.builders import Recorder, only, rewrite, unfinish
 from tests.reporting.report.written import own_corpus, ranked
 
 
@@ -133,6 +133,9 @@ def test_what_cannot_be_opened_or_written(mini_runs: list[Path], tmp_path: Path)
     rankings = run / "retrieval.jsonl"
     whole = rankings.read_bytes()
     rankings.write_bytes(whole[:-20])
+    with pytest.raises(StoreError, match=r"retrieval\.jsonl: damaged"):
+        _opened(run)
+    unfinish(run)
     with pytest.raises(StoreError, match="is not there; finish the run"):
         _opened(run)
     rankings.write_bytes(whole)
