@@ -89,13 +89,9 @@ METRICS: dict[str, Callable[[AnswerTable, AnswerTable], float]] = {
 """Name -> how alike a reference and an answer are. Add your own here."""
 
 OF_PACKAGE = (
-    "cell_precision",
-    "cell_recall",
     "cell_f1",
     "cell_f1[chrf]",
     "rougeL",
-    "h_content[v2]",
-    "h_structure[v2]",
     "tabxeval",
 )
 """Metrics of tables, or of texts (which read the Markdown), that ``target-bench`` has."""

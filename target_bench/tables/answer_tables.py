@@ -32,6 +32,7 @@ FAULT_MEANINGS = {
     "ragged": "rows differ in length, or spans do not fit: rows are filled with empty cells",
     "nested": "a cell holds a table or a list, which is read as text",
     "repeated": "a JSON object names a field twice: the last value counts",
+    "last_comma": "a comma stands before a closing bracket of JSON",
     "no_table_tag": "it has no <table>",
     "macros": "LaTeX macros that are not of formatting are left as they are",
 }

@@ -19,6 +19,7 @@ from target_bench.tables.answer_tables import (
     matched,
     name_key,
 )
+from target_bench.tables.cell_texts import with_decimal_points
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.h_score import (
     HScore,
@@ -140,10 +141,11 @@ class ComparedTables:
         """
         if similarity not in self._pairs:
             pairs: list[tuple[str, PairScores]] = []
-            for i, j in matched(self.answer, self.reference):
+            answer, reference = self._pointed
+            for i, j in matched(answer, reference):
                 if j is not None:
-                    gold = self.reference.tables[j]
-                    given = rectangular(() if i is None else self.answer.tables[i].rows)
+                    gold = reference.tables[j]
+                    given = rectangular(() if i is None else answer.tables[i].rows)
                     rows = rectangular(gold.rows)
                     scores = header_cell_scores(given, rows, similarity, self.headers)
                     pairs += [] if scores is None else [(gold.name, scores)]
@@ -161,11 +163,10 @@ class ComparedTables:
         Rows and columns may have another order, as for the scores of headers and cells; the corner
         above the names of rows and beside those of columns is no name.
         """
-        pairs = matched(self.answer, self.reference)
+        answer, reference = self._pointed
+        pairs = matched(answer, reference)
         return bool(pairs) and all(
-            i is not None
-            and j is not None
-            and self._is_same(self.answer.tables[i], self.reference.tables[j])
+            i is not None and j is not None and self._is_same(answer.tables[i], reference.tables[j])
             for i, j in pairs
         )
 
@@ -235,6 +236,11 @@ class ComparedTables:
                 counts["structure_naming"] += names[0] != names[1]
         return {kind: counts[kind] for kind in ERROR_TYPES}
 
+    @cached_property
+    def _pointed(self) -> tuple[ReadAnswer, ReadAnswer]:
+        """Answer and reference with decimal points in their numbers."""
+        return _with_points(self.answer), _with_points(self.reference)
+
     @property
     def _with_headers(self) -> tuple[ReadAnswer, ReadAnswer]:
         """Answer and reference; where columns have no names, an empty header stands above."""
@@ -245,6 +251,12 @@ class ComparedTables:
 
 def _size(table: AnswerTable) -> tuple[int, int]:
     return len(table.rows), table.width
+
+
+def _with_points(read: ReadAnswer) -> ReadAnswer:
+    rows = [with_decimal_points(table.rows) or table.rows for table in read.tables]
+    tables = (replace(t, rows=tuple(r)) for t, r in zip(read.tables, rows, strict=True))
+    return replace(read, tables=tuple(tables))
 
 
 def _with_header(read: ReadAnswer) -> ReadAnswer:

@@ -33,6 +33,7 @@ _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _NOT_PROSE = {*_HEADINGS, "table", "ul", "ol", "title", "style", "script", "tr", "td", "th"}
 _NUMBER = re.compile("[1-9][0-9]{0,3}")
 _CELL_TAGS = ("tr", "td", "th")
+_SECTIONS = ["thead", "tbody", "tfoot", "table"]
 _INLINE = {
     *("a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"),
     *("i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub"),
@@ -130,18 +131,26 @@ def _parts(tag: "Tag", others: Sequence[str]) -> Iterator[str]:
 def _html_grid(root: "Tag") -> Cells:
     """Return the cells of the rows that are of this table and of none inside it."""
     own = root if root.name == "table" else None
-    rows = (row for row in root.find_all("tr") if row.find_parent("table") is own)
-    cells = (tuple(_html_cells(row)) for row in rows)
-    return tuple(row for row in cells if row)
+    rows: dict[int, list[Tag]] = {}
+    loose = None  # the row that stands for a missing <tr>, as browsers put one around such cells
+    for tag in root.find_all(_CELL_TAGS):
+        if tag.find_parent("table") is not own:
+            continue
+        row = tag if tag.name == "tr" else tag.find_parent(["tr", *_SECTIONS])
+        if row is not None and row.name == "tr":
+            rows.setdefault(id(row), [])
+            loose = None
+        elif loose is None or loose[0] is not row:
+            loose = (row, tag)
+        if tag.name != "tr":
+            rows.setdefault(id(row if loose is None else loose[1]), []).append(tag)
+    return tuple(tuple(map(_html_cell, cells)) for cells in rows.values() if cells)
 
 
-def _html_cells(row: "Tag") -> Iterator[GridCell]:
-    around = row.find_parent(["thead", "tbody", "table"])
-    in_head = around is not None and around.name == "thead"
-    for cell in row.find_all(["th", "td"]):
-        if cell.find_parent("tr") is row:
-            rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
-            yield GridCell(_html_text(cell), rows, columns, in_head or cell.name == "th")
+def _html_cell(cell: "Tag") -> GridCell:
+    around = cell.find_parent(_SECTIONS)
+    is_header = cell.name == "th" or (around is not None and around.name == "thead")
+    return GridCell(_html_text(cell), _span(cell, "rowspan"), _span(cell, "colspan"), is_header)
 
 
 def _span(cell: "Tag", name: str) -> int:
@@ -235,8 +244,30 @@ def _check_depth(soup: "BeautifulSoup") -> None:
 _TABULARS = ("tabular", "tabular*", "tabularx", "longtable", "array")
 _RULES = {
     *("hline", "toprule", "midrule", "bottomrule", "cline", "cmidrule", "hhline", "endhead"),
-    *("endfirsthead", "endfoot", "endlastfoot", "addlinespace", "rowcolor"),
+    *("endfirsthead", "endfoot", "endlastfoot", "addlinespace", "rowcolor", "morecmidrules"),
 }
+_BRACES = r"\s{0,9}\{(?:[^{}]|\{[^{}]{0,99}\}){0,99}\}"
+_BRACKETS = r"(?:\s{0,9}\[[^][]{0,99}\])"
+_LINE_END = re.compile(
+    r"(\\\\)(?:\*|\s{0,9}\[\s{0,9}(?:-?[\d.]{1,9}\s{0,9}(?:[a-z]{2})?|[\d.]{0,9}\\[a-z]+)\s{0,9}\])+"
+)
+_RULE_WITH_ARGUMENTS = re.compile(
+    r"(?<!\\)((?:\\\\)*)\\(?:"
+    rf"(?:cline|hhline|Xhline|noalign|arrayrulecolor{_BRACKETS}?){_BRACES}"
+    rf"|(?:cmidrule|cdashlinelr){_BRACKETS}?(?:\s{{0,9}}\([^()]{{0,99}}\))?{_BRACES}"
+    rf"|cdashline{_BRACES}{_BRACKETS}?|Xcline{_BRACES}{_BRACES}|(?:specialrule|rowcolors\*?{_BRACKETS}?){_BRACES}{_BRACES}{_BRACES}"
+    rf"|(?:row|column)color{_BRACKETS}?{_BRACES}{_BRACKETS}{{0,2}}"
+    rf"|(?:toprule|midrule|bottomrule|addlinespace|hdashline){_BRACKETS}"
+    rf"|(?:hdashline|Xhline|arrayrulecolor|morecmidrules|doublerulesep)(?![a-zA-Z])"
+    r")"
+)
+_COLOR = re.compile(
+    rf"(?<!\\)((?:\\\\)*)\\(?:(?:(?:cell|text|page)?color|colorbox){_BRACKETS}?{_BRACES}"
+    rf"|fcolorbox{_BRACKETS}?{_BRACES}{_BRACES})"
+)
+_ROWS_OF_ANY_WIDTH = re.compile(
+    rf"(\\multirow{_BRACKETS}?{_BRACES})\s{{0,9}}([*=])(?=\s{{0,9}}[\[{{])"
+)
 _KNOWN = {
     *("textbf", "textit", "emph", "underline", "text", "texttt", "textsc", "mathrm", "mathbf"),
     *("bf", "it", "em", "small", "footnotesize", "scriptsize", "tiny", "large", "centering"),
@@ -262,7 +293,7 @@ def read_latex_tables(text: str) -> ReadAnswer:
         UnreadableTableError: it is nested too deeply, or cannot be parsed.
     """
     inner, faults = unfenced(text)
-    roots = latex_nodes(_ACCENT_ON_NOTHING.sub(lambda m: _CHARACTERS[m[1]], inner))
+    roots = latex_nodes(_without_arguments(inner))
     tabulars = list(_tabulars(roots, ""))
     if len(_BEGUN.findall(inner)) > len(_ENDED.findall(inner)):
         faults.append("truncated")
@@ -273,6 +304,15 @@ def read_latex_tables(text: str) -> ReadAnswer:
     if any(_size(grid) > MOST_CELLS for _, grid in grids):
         return failed("too_long")
     return read_answer([AnswerTable(name, _latex_filled(grid)) for name, grid in grids], faults)
+
+
+def _without_arguments(text: str) -> str:
+    """Return LaTeX without what the parser would take for text: arguments of rules and colours."""
+    text = _ACCENT_ON_NOTHING.sub(lambda m: _CHARACTERS[m[1]], text)
+    text = _LINE_END.sub(r"\1", text)
+    text = _RULE_WITH_ARGUMENTS.sub(r"\1\\hline ", text)
+    text = _COLOR.sub(r"\1\\em ", text)
+    return _ROWS_OF_ANY_WIDTH.sub(r"\1{\2}", text)
 
 
 def _tabulars(roots: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:
@@ -353,11 +393,14 @@ def _latex_cell(nodes: list[Any]) -> GridCell:
         if macro not in _SPANS:
             continue
         first = bisect(groups_at, place)
-        groups = [*nodes_inside(node), *(nodes[at] for at in groups_at[first : first + 3])]
+        known = nodes_inside(node)
+        groups = [*known, *(nodes[at] for at in groups_at[first : first + 3])]
         if len(groups) >= 3:
             span, inner = _number(_latex_text(groups[:1])), _latex_cell([groups[2]])
             rows, columns = (inner.row_span, span) if macro == "multicolumn" else (span, 1)
-            return GridCell(inner.text, rows, columns)
+            end = place + 1 if len(known) >= 3 else groups_at[first + 2 - len(known)] + 1
+            texts = (_latex_text(nodes[:place]), inner.text, _latex_text(nodes[end:]))
+            return GridCell(" ".join(filter(None, texts)), rows, columns)
     return GridCell(_latex_text(nodes))
 
 

@@ -5,7 +5,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 from typing import Any
@@ -21,10 +21,14 @@ from target_bench.tables.answer_tables import (
     read_answer,
     unfenced,
 )
+from target_bench.tables.cell_texts import without_marks
 
 # Plain text and Markdown: one line per row, cells divided by bars.
 
 _NEWLINE = re.compile(r"\r\n?|\n|<NEWLINE>|<newline>")
+_PAPER_END = re.compile("<NEWLINE>|<newline>")
+_QUOTE = re.compile(r"\A\s{0,3}(?:>\s?){1,9}")
+_QUOTED_BAR = re.compile(r"\A\s{0,3}(?:>\s?){1,9}(?=\|)")
 _RULE = re.compile(r"[\s|:+=\-]+")
 _BORDER = re.compile(r"[=+]")
 _BAR = re.compile(r"(?<!\\)\|")
@@ -45,19 +49,21 @@ def read_pipe_tables(text: str) -> ReadAnswer:
     after such a line of the header all whose cells have three dashes; others are rows of dashes.
     Where the first line has no outer bars, a bar at the end of another one is beside an empty cell.
     The line before a table that ends in a colon, or is a heading or in bold, is its name. A bar
-    after a backslash is part of its cell.
+    after a backslash is part of its cell. Marks of Markdown are read (``cell_texts``), but not in
+    the format of Wu et al.'s files, which has ``<NEWLINE>`` and no escapes.
     """
+    shown = without_marks if _PAPER_END.search(text) is None else _without_escaped_bars
     tables: list[AnswerTable] = []
     faults: list[Fault] = []
     fences = 0
     lines: list[str] = []
     title = ""
-    for line in [*_NEWLINE.split(text), ""]:
+    for line in [*_unquoted(_NEWLINE.split(text)), ""]:
         if "|" in line or _GRID_RULE.fullmatch(line):
             lines.append(line.strip())
             continue
         if lines and (kept := list(_without_rules(lines))):
-            tables.append(AnswerTable(_bare(title), tuple(_bar_rows(kept))))
+            tables.append(AnswerTable(_bare(title), tuple(_bar_rows(kept, shown))))
             title = ""
         lines = []
         if not line.strip():
@@ -92,8 +98,19 @@ def _is_long_rule(line: str) -> bool:
     return all(map(_LONG_DASHES.fullmatch, _RULE_BAR.split(line.strip("|+"))))
 
 
-def _bar_rows(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    split = [[c.strip().replace("\\|", "|") for c in _BAR.split(line)] for line in lines]
+def _unquoted(lines: Sequence[str]) -> Iterator[str]:
+    """Yield lines without the marks of a block quote, before a bar or where every line has one."""
+    filled = [line for line in lines if line.strip()]
+    mark = _QUOTE if filled and all(map(_QUOTE.match, filled)) else _QUOTED_BAR
+    return (mark.sub("", line) for line in lines)
+
+
+def _without_escaped_bars(cell: str) -> str:
+    return cell.replace("\\|", "|")
+
+
+def _bar_rows(lines: Sequence[str], shown: Callable[[str], str]) -> Iterator[tuple[str, ...]]:
+    split = [[shown(cell.strip()) for cell in _BAR.split(line)] for line in lines]
     header = split[0]
     width = len(header) - sum(_outer_bars(header))
     for cells in split:
@@ -198,6 +215,7 @@ def _csv_blocks(
 _HEADERS = ("header", "headers", "columns")
 _ROWS = ("rows", "data")
 _NAMES = ("name", "title", "caption")
+_TEXT_OR_LAST_COMMA = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*+"?)|,(?=\s*[\]}])', re.DOTALL)
 _MOST_STARTS = 50  # brackets of a text that are tried as the beginning of a document
 
 
@@ -207,8 +225,9 @@ def read_json_tables(text: str) -> ReadAnswer:
     A table is a list of objects, a list of lists whose first is the header, an object whose values
     are all columns (lists, or objects with the numbers of rows), or one with ``header`` (or
     ``columns``) and ``rows`` (or ``data``), perhaps with a ``name``. An object whose
-    values are tables holds them by name, ``{"tables": [...]}`` in a list. A document that is cut
-    off is closed after its last whole value.
+    values are tables holds them by name, ``{"tables": [...]}`` in a list. Several documents that
+    are records, or rows, are one table (JSON lines). A document that is cut off is closed after its
+    last whole value, a comma before a closing bracket is left out, and numbers stay as written.
 
     Raises:
         UnreadableTableError: records have too many different fields.
@@ -219,7 +238,9 @@ def read_json_tables(text: str) -> ReadAnswer:
     documents = _documents(inside.strip(), faults)
     if not documents:
         return failed("syntax" if inside.strip()[:1] in ("{", "[") else "no_table")
-    tables = [table for document in documents for table in _json_tables(document, "")]
+    if len(documents) > 1 and (_are_records(documents) or _are_rows(documents)):
+        documents = [documents]
+    tables = [table for document in documents for table in _json_tables(document, "", faults)]
     cells = [cell for _, rows in tables for row in rows for cell in row]
     faults += ["nested"] if any(isinstance(cell, list | Mapping) for cell in cells) else []
     faults += ["ragged"] if any(cell is _ABSENT for cell in cells) else []
@@ -239,7 +260,12 @@ def _depth(text: str) -> int:
 
 def _documents(text: str, faults: list[Fault]) -> list[Any]:
     """Return the lists and objects of a text; what stands around them is prose."""
-    decoder = json.JSONDecoder(strict=False, object_pairs_hook=partial(_fields, faults))
+    bare = _TEXT_OR_LAST_COMMA.sub(lambda match: match["text"] or "", text)
+    faults += ["last_comma"] if bare != text else []
+    text = bare
+    decoder = json.JSONDecoder(
+        strict=False, object_pairs_hook=partial(_fields, faults), parse_float=str
+    )
     documents: list[Any] = []
     place = starts = 0
     while starts < _MOST_STARTS:
@@ -294,7 +320,7 @@ def _closed(text: str, faults: list[Fault]) -> Any:
     ends = "".join("]" if bracket == "[" else "}" for bracket in reversed(open_then))
     try:
         hook = partial(_fields, faults)
-        return json.loads(text[:cut] + ends, strict=False, object_pairs_hook=hook)
+        return json.loads(text[:cut] + ends, strict=False, object_pairs_hook=hook, parse_float=str)
     except (ValueError, RecursionError):
         return None
 
@@ -308,32 +334,55 @@ The name of a field is a tuple with it: its spaces are kept, as those of cells a
 _ABSENT = object()  # a cell that a record or a column does not have
 
 
-def _json_tables(value: Any, name: str) -> Iterator[_RawTable]:
+def _are_records(documents: Sequence[Any]) -> bool:
+    """Return whether documents are objects of cells that share a field: the lines of a table."""
+    if not all(isinstance(d, Mapping) and d and not _is_table(d) for d in documents):
+        return False
+    return bool(set.intersection(*(set(document) for document in documents)))
+
+
+def _is_table(value: Mapping[str, Any]) -> bool:
+    return _holds_table(value) or all(map(_is_column, value.values()))
+
+
+def _are_rows(documents: Sequence[Any]) -> bool:
+    return all(
+        isinstance(d, list) and d and not any(isinstance(cell, list | Mapping) for cell in d)
+        for d in documents
+    )
+
+
+def _json_tables(value: Any, name: str, faults: list[Fault]) -> Iterator[_RawTable]:
     if isinstance(value, Mapping):
-        yield from _of_object(value, name)
+        yield from _of_object(value, name, faults)
     elif isinstance(value, list) and value:
         if all(isinstance(row, Mapping) and not _holds_table(row) for row in value):
             yield name, _of_records(value)
-        elif all(isinstance(row, list) for row in value):
-            yield name, value
+        elif not any(isinstance(row, Mapping) for row in value) and any(
+            isinstance(row, list) for row in value
+        ):
+            yield name, [row if isinstance(row, list) else [row] for row in value]
         else:
             for item in value:
-                yield from _json_tables(item, name)
+                yield from _json_tables(item, name, faults)
+    elif not isinstance(value, list) and value is not None:
+        faults.append("prose")  # a value beside tables
 
 
-def _of_object(value: Mapping[str, Any], name: str) -> Iterator[_RawTable]:
+def _of_object(value: Mapping[str, Any], name: str, faults: list[Fault]) -> Iterator[_RawTable]:
     own = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), name)
     rows = next((value[key] for key in _ROWS if isinstance(value.get(key), list)), None)
     header = next((value[key] for key in _HEADERS if isinstance(value.get(key), list)), None)
     if rows is not None and all(isinstance(row, list) for row in rows):
         yield own, [*([header] if header is not None else []), *rows]
     elif rows is not None:
-        yield from _json_tables(rows, own)
+        yield from _json_tables(rows, own, faults)
     elif header is not None:
         yield own, [header]
     elif _holds_table(value):
         for key, item in value.items():
-            yield from _json_tables(item, own if key == "tables" else key)
+            if key not in _NAMES or not isinstance(item, str):
+                yield from _json_tables(item, own if key == "tables" else key, faults)
     elif value and all(map(_is_column, value.values())):
         yield own, _of_columns(value)
     elif value:

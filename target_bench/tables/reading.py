@@ -1,6 +1,7 @@
 """Answers read as tables, in any format: always tables or a typed fault."""
 
 from functools import lru_cache
+from unicodedata import normalize
 
 from target_bench.core.reasoning import without_reasoning
 from target_bench.tables.answer_tables import (
@@ -33,7 +34,7 @@ def read_tables(text: str, table_format: TableFormat, parser: str = HTML_PARSER)
         table_format: how it should be written.
         parser: what HTML is parsed with: ``html.parser`` or ``lxml``.
     """
-    answer = without_reasoning(text)
+    answer = normalize("NFC", without_reasoning(text)).removeprefix("\ufeff")
     if not answer.strip():
         return failed("empty")
     if len(answer) > LONGEST:

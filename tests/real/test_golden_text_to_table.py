@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from target_bench.models.table_judge import p_score, parse_reply
+from target_bench.tables.cell_texts import with_decimal_points
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.header_cell_scores import (
     Headers,
@@ -134,7 +135,7 @@ def _as_read(text: str) -> str:
 
     ``<NEWLINE>`` ends a line without blanks around it too; a line of dashes above or below the
     header is a rule and no row, and so are later ones of three dashes a cell; a table without a
-    filled cell is none.
+    filled cell is none; decimal commas are points.
     """
     lines = _LINE_END.split(text.strip())
     is_rule = [_SEPARATOR.match(line) is not None for line in lines]
@@ -146,8 +147,12 @@ def _as_read(text: str) -> str:
         if not is_rule[place]
         or not (place in (header - 1, header + 1) or (is_ruled and _LONG_DASHES.fullmatch(line)))
     ]
-    filled = any(cell for row in parse_paper_format("\n".join(rows)) or [] for cell in row)
-    return " <NEWLINE> ".join(rows) if filled else ""
+    grid = parse_paper_format("\n".join(rows)) or []
+    if not any(cell for row in grid for cell in row):
+        return ""
+    pointed = with_decimal_points(grid)
+    rows = rows if pointed is None else [f"| {' | '.join(row)} |" for row in pointed]
+    return " <NEWLINE> ".join(rows)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -61,8 +61,6 @@ def test_a_failed_answer_is_0_and_an_empty_one_is_null() -> None:
     assert judged.parents[0].tolist() == [0, 0, 0]
     assert 0 < judged.parents[1, 2] < 0.01  # of <null> against <null>
     assert judged.parents[2, 2] > 50
-    official, cased = (m for m in description_metrics("2") if m.name.startswith("bleu"))
+    (official,) = (m for m in description_metrics("2") if m.name.startswith("bleu"))
     assert official.statistics(judged).shape == (3, 10)
     assert "nrefs:3" in official.signature
-    assert "nrefs:2" in cased.signature
-    assert cased.statistics(judged)[0, 0] == 0

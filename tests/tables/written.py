@@ -15,6 +15,7 @@ _IN_LATEX = {
     "^": r"\textasciicircum{}",
     **{mark: f"\\{mark}" for mark in "&%#_${}"},
 }
+_MARKDOWN_MARKS = re.compile(r"[\\`*_~<&\[|]")
 _LATEX_MARKS = re.compile(r"[\\~^&%#_${}]|^\s*[*\[]|(?<=-)-|(?<=`)`|(?<=')'")
 """Marks that mean something alone, after a line break, or after one of their own."""
 
@@ -30,7 +31,9 @@ def written(rows: Rows, table_format: str) -> str:
 
 
 def _markdown(rows: Rows) -> str:
-    cells = ([" ".join(cell.split()).replace("|", r"\|") for cell in row] for row in rows)
+    cells = (
+        [_MARKDOWN_MARKS.sub(r"\\\g<0>", " ".join(cell.split())) for cell in row] for row in rows
+    )
     header, *lines = (f"| {' | '.join(row)} |" for row in cells)
     return "\n".join([header, f"|{'---|' * len(rows[0])}", *lines])
 

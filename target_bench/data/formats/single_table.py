@@ -16,6 +16,7 @@ from target_bench.tables.answer_tables import (
     Fault,
     TableFormat,
 )
+from target_bench.tables.cell_texts import with_decimal_points
 from target_bench.tables.markup import read_html_tables
 from target_bench.tables.reading import read_tables
 
@@ -73,12 +74,6 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
         release = Release(path.parent, str(path.parent))
         tables = list(map(_answer_table, read_file(release, path, FileSettings())))
         notes = list(release.notes)
-        if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-            header, *rows = tables[0].rows
-            pointed = with_decimal_points(rows)
-            if pointed is not None:
-                tables = [AnswerTable("", (header, *pointed))]
-                notes.append("numbers have decimal commas")
     elif path.suffix.lower() in _TEXTS:
         tables, notes = _from_text(path, _TEXTS[path.suffix.lower()])
     else:
@@ -99,7 +94,10 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
             f"{path} has no table {number}: it holds {len(tables)}. FILE:{number} chooses a table "
             "of one file, --table of both"
         )
-    return SingleTable(path.name, tables[(number or 1) - 1], notes)
+    chosen_table = tables[(number or 1) - 1]
+    if with_decimal_points(chosen_table.rows[1:]) is not None:
+        notes.append("numbers have decimal commas")
+    return SingleTable(path.name, chosen_table, notes)
 
 
 def _answer_table(table: FileTable) -> AnswerTable:
@@ -123,27 +121,3 @@ def _from_text(path: Path, table_format: TableFormat) -> tuple[list[AnswerTable]
     if table_format == "html":
         read = read_html_tables(text, header_paths=True)
     return list(read.tables), [FAULT_MEANINGS[f] for f in read.faults if f not in _HARMLESS]
-
-
-_WITH_COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+|[-+]?\d{1,3}(\.\d{3})+")
-_SURELY_DECIMAL = re.compile(r"[-+]?(\d+(\.\d{3})*,(\d{1,2}|\d{4,})|0,\d+)")
-_WITH_POINT = re.compile(
-    r"[-+]?(\d+\.(\d{1,2}|\d{4,})|0\.\d+)|[-+]?\d{1,3}((,\d{3}){2,}|(,\d{3})+\.\d+)"
-)
-
-
-def with_decimal_points(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]] | None:
-    """Return rows with decimal points, where some numbers can only have decimal commas; else None.
-
-    ``1,234`` alone may be a thousand; ``1,5`` is not. Where a number has a decimal point, or a
-    comma after each thousand (``1,234,567``), none is changed.
-    """
-    texts = [cell.strip() for row in rows for cell in row]
-    if not any(map(_SURELY_DECIMAL.fullmatch, texts)) or any(map(_WITH_POINT.fullmatch, texts)):
-        return None
-
-    def pointed(cell: str) -> str:
-        is_number = _WITH_COMMA.fullmatch(cell.strip())
-        return cell.replace(".", "").replace(",", ".") if is_number else cell
-
-    return [tuple(map(pointed, row)) for row in rows]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
+from target_bench.tables.cell_texts import with_decimal_points
 from target_bench.tables.comparison.differences import is_abbreviation, known_name
 from target_bench.tables.comparison.values import (
     Cells,
@@ -80,7 +81,8 @@ class ReadTable(NamedTuple):
 def read_table(grid: Grid) -> ReadTable:
     """Read the cells of a table and the names of its columns."""
     names = [name_of(name) for name in grid.header]
-    columns = zip(*grid.rows, strict=True) if grid.rows else [()] * len(names)
+    rows = with_decimal_points(grid.rows) or grid.rows
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
     return ReadTable(
         grid,
         tuple(name.text for name in names),
