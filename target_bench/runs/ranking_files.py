@@ -12,8 +12,12 @@ from target_bench.core.contract import retrieval_of
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Dataset, Query, Retrieval, TableId
+from target_bench.core.text_tables import counted
 from target_bench.core.unicode_text import compose
 from target_bench.runs.trec import word, words_of
+
+_FEWEST = 3
+"""Rankings whose scores rise with the rank before they are taken for distances."""
 
 
 class RunFile(NamedTuple):
@@ -57,7 +61,7 @@ def read(path: Path, dataset: Dataset) -> RunFile:
 
     Raises:
         DataError: the file cannot be read, a line is none of its format, a table or query is not
-            in the corpus, or a query has a table twice.
+            in the corpus, a query has a table twice, or scores are distances.
     """
     if not path.is_file():
         raise DataError(f"--run {path}: there is no such file (of a run folder: retrieval.jsonl)")
@@ -74,12 +78,18 @@ def read(path: Path, dataset: Dataset) -> RunFile:
         retrievals[retrieval.query_id] = retrieval
     if not retrievals:
         raise DataError(f"{path}: the file holds no ranking")
+    if names.n_scored >= _FEWEST and names.n_rising == names.n_scored:
+        raise DataError(
+            f"{path}: in all {counted(names.n_scored, 'ranking')} with scores the first table has "
+            "the lowest one, as if they were distances, and tables are ordered by the highest. Write "
+            "similarities (a distance times -1), or no scores"
+        )
     (sha256,) = release.hashes.values()
     return RunFile(path, retrievals, sha256, f"not in {path.name}" if json_lines else None)
 
 
 class _Names:
-    """Names in a run file -> queries and tables of a dataset.
+    """Names in a run file -> queries and tables of a dataset; counts rankings with scores.
 
     Args:
         dataset: the dataset.
@@ -88,6 +98,7 @@ class _Names:
     """
 
     def __init__(self, dataset: Dataset, encoded: bool) -> None:
+        self.n_scored = self.n_rising = 0
         self.corpus, ids = dataset.corpus, dataset.corpus.ids
         self._where = f"{dataset.info.name} {dataset.split}"
         self._queries = {query.id: query.id for query in dataset.queries}
@@ -143,9 +154,10 @@ def _from_trec(release: Release, path: Path, names: _Names) -> Iterator[tuple[st
             raise DataError(f"{place}: query {query_id!r} has table {table} a second time")
         ranking[table] = row
     for query_id, ranking in rows.items():
-        given = sorted(ranking, key=ranking.__getitem__)
+        # Tools that do not count ranks write one number on all lines.
+        given = sorted(ranking, key=lambda table: (ranking[table][0], -ranking[table][1]))
         scored = [(table, ranking[table][1]) for table in given]
-        yield str(path), retrieval_of(query_id, scored, len(scored), names.corpus)
+        yield str(path), _scored_ranking(query_id, scored, names)
 
 
 def _from_json_lines(
@@ -163,11 +175,21 @@ def _from_json_lines(
         scores = _scores(record.get("scores") or [], len(tables), place)
         ranking = Retrieval(query_id, tables)
         if scores:
-            scored = list(zip(tables, scores, strict=True))
-            ranking = retrieval_of(query_id, scored, len(scored), names.corpus)
+            ranking = _scored_ranking(query_id, list(zip(tables, scores, strict=True)), names)
         shallow = record.get("at") or {}
         at = {int(k): tuple(names.table(t, place) for t in ids) for k, ids in shallow.items()}
         yield place, replace(ranking, at=at)
+
+
+def _scored_ranking(
+    query_id: str, scored: Sequence[tuple[TableId, float]], names: _Names
+) -> Retrieval:
+    """Order tables by their scores; ``names`` counts whether their own order is the reverse."""
+    scores = [score for _, score in scored]
+    if len({*scores}) > 1:
+        names.n_scored += 1
+        names.n_rising += scores == sorted(scores)
+    return retrieval_of(query_id, scored, len(scored), names.corpus)
 
 
 def _scores(written: Any, n_tables: int, place: str) -> tuple[float, ...]:

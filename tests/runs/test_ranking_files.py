@@ -222,3 +222,38 @@ def test_own_retrieval_file(tmp_path: Path) -> None:
     same_scores(first, again)
     assert dict(again.errors) == dict(first.errors)
     assert only(target.score(first.folder / "retrieval.jsonl", top_k=[1, 5])).reused
+
+
+@pytest.mark.parametrize("form", ["TREC", "JSON"])
+def test_distances_are_refused(tmp_path: Path, form: str) -> None:
+    """In all rankings of several tables the nearest has the lowest score, and would be last."""
+    dataset = _dataset(query_ids=[f"q{i}" for i in range(5)])
+
+    def written(rankings: Sequence[Sequence[float]]) -> str:
+        lines = []
+        for i, scores in enumerate(rankings):
+            if form == "JSON":
+                ids = ["a", "b", "c"][: len(scores)]
+                lines.append(f'{{"query_id": "q{i}", "tables": {ids}, "scores": {list(scores)}}}')
+                lines[-1] = lines[-1].replace("'", '"')
+            else:
+                rows = zip("abc", scores, strict=False)
+                lines += [f"q{i} Q0 {t} {n} {s} x" for n, (t, s) in enumerate(rows, start=1)]
+        return "\n".join(lines) + "\n"
+
+    with pytest.raises(DataError, match=r"in all 3 rankings with scores .* distances"):
+        _read(tmp_path, written([(0.1, 0.2, 0.3), (0, 2, 2), (1, 3), (0.5,)]), dataset)
+    for rankings in (
+        [(0.1, 0.2), (0.1, 0.2)],  # too few to know
+        [(0.1, 0.2), (0.1, 0.2), (0.1, 0.2), (0.3, 0.2)],
+        [(1, 1, 1), (2, 2), (0,), (3, 3)],
+    ):
+        assert len(_read(tmp_path, written(rankings), dataset).retrievals) == len(rankings)
+
+
+def test_ranks_that_nobody_counted_say_nothing(tmp_path: Path) -> None:
+    """One number on all lines is no order, so nothing was in another one."""
+    lines = [f"q{i} Q0 {t} 0 {s} x" for i in (1, 2) for t, s in (("a", 1), ("b", 3), ("c", 2))]
+    run = _read(tmp_path, "\n".join(lines) + "\n")
+    assert {run.retrievals[f"q{i}"].tables for i in (1, 2)} == {(B, C, A)}
+    assert not any(ranking.resorted for ranking in run.retrievals.values())
