@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, stored_name
 from target_bench.core.text_tables import Column, TextTable, counted, markdown, p_text, text
 from target_bench.metrics import stats
+from target_bench.metrics.scores import is_perfect, spec_of
 from target_bench.reporting.compare import (
     HAS_VALUE,
     RunLike,
@@ -23,6 +24,7 @@ from target_bench.reporting.compare import (
 from target_bench.reporting.comparison import Comparison, Difference, flat_record, power
 from target_bench.reporting.value_files import ValueColumns
 from target_bench.runs.baseline_file import opened_baseline
+from target_bench.runs.result import Result, read_run
 
 Verdict = Literal["passed", "within noise", "failed"]
 """``within noise``: beyond the limit, and the paired test does not show that the run is worse."""
@@ -301,10 +303,35 @@ def gate(
             metric = comparison.family[0]
             rules = [_usual_rule(metric, comparison.spec(metric))]
             comparison = compared([metric])
-    stored = {row.metric for row in comparison.rows}
-    rules = [replace(rule, metric=stored_name(rule.metric, stored)) for rule in rules]
+        stored = {row.metric for row in comparison.rows}
+        rules = [replace(rule, metric=stored_name(rule.metric, stored)) for rule in rules]
+        remarks = tuple(_too_easy(rules, read_run(base), read_run(checked)))
     checks = _checks(rules, comparison, alpha)
-    return Gate(checked, str(baseline), alpha, tuple(checks), notes)
+    return Gate(checked, str(baseline), alpha, tuple(checks), notes, remarks)
+
+
+def _too_easy(rules: Sequence[Rule], base: Result, run: Result) -> Iterator[str]:
+    """Say of which rules both runs have the best possible score, and what falls beside it."""
+    checked = {rule.metric for rule in rules}
+    for metric in dict.fromkeys(rule.metric for rule in rules):
+        family, _, k = metric.partition("@")
+        if not k.isdigit() or not all(is_perfect(metric, r.scores[metric]) for r in (base, run)):
+            continue
+        shown = spec_of(metric, base.scores[metric]).text(base.scores[metric].value)
+        remark = f"{metric} is {shown} for both runs: too easy to choose at k = {k}"
+        others = sorted(
+            (int(cutoff), name)
+            for name in base.scores.keys() & run.scores.keys()
+            for of_name, _, cutoff in [name.partition("@")]
+            if of_name == family and cutoff.isdigit() and int(cutoff) < int(k)
+        )
+        if others:
+            name = others[0][1]
+            spec = spec_of(name, base.scores[name])
+            before, after = (spec.text(r.scores[name].value) for r in (base, run))
+            no_rule = "" if name in checked else ", and no rule checks it"
+            remark += f"; look at {name}: {before} of the baseline, {after} of the run{no_rule}"
+        yield remark
 
 
 def _gate_of_values(

@@ -81,8 +81,8 @@ def read(path: Path, dataset: Dataset) -> RunFile:
     if names.n_scored >= _FEWEST and names.n_rising == names.n_scored:
         raise DataError(
             f"{path}: in all {counted(names.n_scored, 'ranking')} with scores the first table has "
-            "the lowest one, as if they were distances, and tables are ordered by the highest. Write "
-            "similarities (a distance times -1), or no scores"
+            "the lowest one, as if they were distances, and tables are ordered by the highest. "
+            "Write similarities (a distance times -1), or no scores"
         )
     (sha256,) = release.hashes.values()
     return RunFile(path, retrievals, sha256, f"not in {path.name}" if json_lines else None)

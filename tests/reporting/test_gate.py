@@ -89,7 +89,7 @@ def test_queries_that_are_too_few_to_fail(runs: Runs, tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match=r"cannot fail: .* of 5 queries, corrected for 1 test,"):
         gate(bm25[5], random[5], ["recall@10<-0.01"])
-    assert gate(bm25[5], random[5], ["recall@10<-0.01"], alpha=0.1).failed
+    assert gate(bm25[5], random[5], ["recall@1<-0.01"], alpha=0.1).failed
     assert gate(bm25[6], random[6], "recall@10<-0.01").checks[0].can_fail
     with pytest.raises(ConfigError, match="corrected for 2 tests"):
         gate(bm25[6], random[6], ["recall@10<-0.01", "mrr<-0.01"])
