@@ -3,8 +3,9 @@
 from hypothesis import strategies as st
 
 from target_bench.core.schema import Cell, Table, TableId
+from target_bench.core.unicode_text import compose
 
-any_text = st.text(st.characters(exclude_categories=()), max_size=8)
+any_text = st.text(st.characters(exclude_categories=()), max_size=8).map(compose)
 """Lone surrogates included, as they occur in broken web pages."""
 
 any_cell: st.SearchStrategy[Cell] = st.one_of(

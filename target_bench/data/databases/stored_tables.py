@@ -130,6 +130,32 @@ def stored_tables(path: Path) -> list[StoredTable]:
         return [StoredTable(*table) for table in declared(database)]
 
 
+def view_names(path: Path) -> list[str]:
+    """Return the names of the views of a database file, which are no base tables.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    query = (
+        "SELECT view_name FROM duckdb_views() WHERE NOT internal AND "
+        "database_name = current_database() ORDER BY 1"
+        if is_duckdb(path)
+        else "SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name"
+    )
+    with opened(path) as database:
+        return [str(name) for (name,) in database.execute(query).fetchall()]
+
+
+def is_database(path: Path) -> bool:
+    """Return whether a file begins as databases of SQLite or DuckDB do."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError:
+        return False
+    return start == b"SQLite format 3\0" or start[8:12] == b"DUCK"
+
+
 def _duckdb_tables(database: Any) -> Iterator["Declared"]:
     """Yield the base tables of a database of DuckDB, in the order of their names."""
     from target_bench.sql.databases import quoted

@@ -6,7 +6,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,6 +107,7 @@ class FileTable:
     sheet: str = ""  # of a workbook
     grid: CellGrid | None = None  # the cells with their spans, if one is merged
     preamble: str = ""  # the text before the header
+    context: Mapping[str, Any] = field(default_factory=dict)  # of a table in a database
 
 
 class Line(NamedTuple):

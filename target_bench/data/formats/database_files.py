@@ -9,10 +9,19 @@ from target_bench.core.files import dead_link
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
 from target_bench.core.unicode_text import compose
-from target_bench.data.databases.stored_tables import LazyRows, is_duckdb, opened, stored_tables
+from target_bench.data.databases.stored_tables import (
+    LazyRows,
+    is_duckdb,
+    opened,
+    stored_tables,
+    view_names,
+)
 from target_bench.data.formats import records
 from target_bench.sql.gold_tables import gold_tables
 
+_VIEWS = (
+    "views of databases are not read (CREATE TABLE name AS SELECT * FROM view makes one a table)"
+)
 SUFFIXES = (".sqlite", ".sqlite3", ".db", ".duckdb")
 
 
@@ -59,7 +68,7 @@ class Databases(CorpusLoader):
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield every base table, database after database, in the order of their names."""
         for path in self._files.values():
-            yield from _tables(release, path)
+            yield from read_database(release, path)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the file of queries, if there is one."""
@@ -119,17 +128,25 @@ def _in_folder(folder: Path) -> dict[str, Path]:
     return files
 
 
-def _tables(release: Release, path: Path) -> Iterator[Table]:
+def read_database(release: Release, path: Path) -> Iterator[Table]:
+    """Yield the base tables of a database; views are named in a note.
+
+    Raises:
+        DataError: it cannot be read.
+    """
     release.note(path)
-    hashes = [release.hashes[path.name]]
-    wal = release.find(f"{path.name}{'.' if is_duckdb(path) else '-'}wal")
+    place = release.relative(path)
+    hashes = [release.hashes[place]]
+    wal = release.find(f"{place}{'.' if is_duckdb(path) else '-'}wal")
     if wal is not None:  # what was written but is not in the file itself yet
         release.note(wal)
-        hashes.append(release.hashes[wal.name])
+        hashes.append(release.hashes[release.relative(wal)])
     version = hashlib.sha256("".join(hashes).encode()).hexdigest()
+    for name in view_names(path):
+        release.remark(_VIEWS, str(path), name)
     for table in stored_tables(path):
         yield Table(
-            TableId(path.stem, table.name),
+            TableId(compose(path.stem), table.name),
             table.header,
             LazyRows(path, table.source, version),
             {"title": table.name} | table.context,

@@ -10,8 +10,10 @@ from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import LEFT_OUT, Corpus, CorpusInfo, Query, Table, TableId
 from target_bench.core.text_tables import first_of
 from target_bench.core.unicode_text import compose
+from target_bench.data.databases.stored_tables import is_database
 from target_bench.data.formats import records
 from target_bench.data.formats.csv_files import FileSettings, FileTable
+from target_bench.data.formats.database_files import SUFFIXES, read_database
 from target_bench.data.formats.records import identifier
 from target_bench.data.formats.table_files import read_file, suffix_of
 
@@ -24,8 +26,9 @@ _MOST_NAMED = 3  # files of a kind, in a note
 class TableFolder(CorpusLoader):
     """``tables/`` (or the folder itself) with files of tables, and folders of them.
 
-    A file is CSV, TSV, Parquet, JSON lines or a workbook. A table's id is the path of its file
-    under ``tables/`` without suffix, followed by the name of the sheet if a workbook has several.
+    A file is CSV, TSV, Parquet, JSON lines, a workbook or a database. A table's id is the path of
+    its file under ``tables/`` without suffix, followed by the name of the sheet if a workbook has
+    several, or of the table in a database.
     Its title is that path. Optional ``tables.jsonl`` adds one line per table: ``table_id``,
     ``title``, ``section_title``, any other context, and in ``read`` settings of its file that
     replace those below. The tables it names come first, in its order.
@@ -53,6 +56,8 @@ class TableFolder(CorpusLoader):
         self.info = info or records.info(folder, splits)
         self._settings = dict(settings or {})
         FileSettings.of(self._settings, str(folder))
+        files, _, _ = _survey(release)
+        self.cached = not any(map(is_database, files.values()))  # rows of databases stay there
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
@@ -83,14 +88,19 @@ class TableFolder(CorpusLoader):
                 place, record = records_of.get(name, ("", {}))
                 own = field(record, "read", dict, place) if "read" in record else {}
                 settings = FileSettings.of(self._settings | own, f"{place}, field 'read'")
-                tables = read_file(release, files[name], settings)
+                tables = (
+                    _database_tables(release, files[name])
+                    if files[name].suffix.lower() in SUFFIXES
+                    else read_file(release, files[name], settings)
+                )
             except DataError as error:
                 bad.append(str(error))
                 unused = {table_id for table_id in unused if name not in _file_names(table_id)}
                 continue
             unused.discard(name)
             for table in tables:
-                table_id = f"{name}/{table.sheet}" if len(tables) > 1 else name
+                several = len(tables) > 1 or table.context
+                table_id = f"{name}/{table.sheet}" if several else name
                 unused.discard(table_id)
                 place = f"{files[name]}{f', sheet {table.sheet!r}' if table.sheet else ''}"
                 if table_id not in places:
@@ -169,12 +179,24 @@ class TableFolder(CorpusLoader):
 
 
 def _table(table_id: str, table: FileTable, place: str, record: Mapping[str, Any]) -> Table:
-    context = {"title": " / ".join(table_id.split("/"))}
+    context = {"title": " / ".join(table_id.split("/")), **table.context}
     if table.preamble:
         context["preamble"] = table.preamble
     context |= {name: value for name, value in record.items() if name not in _OF_THE_FILE}
     grid = records.cell_grid(record, place) if "grid" in record else table.grid
     return Table(TableId("0", table_id), table.header, table.rows, context, grid)
+
+
+def _database_tables(release: Release, path: Path) -> list[FileTable]:
+    return [
+        FileTable(
+            table.header,
+            table.rows,
+            table.id.table_id,
+            context={k: v for k, v in table.context.items() if k != "title"},
+        )
+        for table in read_database(release, path)
+    ]
 
 
 def _file_names(table_id: str) -> tuple[str, str]:
@@ -209,6 +231,8 @@ def _survey(release: Release) -> tuple[dict[str, Path], list[str], dict[str, lis
     for path in inside or release.matching("**/*", dead=True):
         name, shown = path.relative_to(base).as_posix(), release.relative(path)
         suffix = suffix_of(name)
+        if suffix is None and path.suffix.lower() in SUFFIXES and is_database(path):
+            suffix = path.suffix
         table_id = compose(name.removesuffix(suffix or ""))
         if hidden := _hidden(shown):
             unread["hidden files and folders"].add(hidden)

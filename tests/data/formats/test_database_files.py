@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from target_bench import evaluate
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Dataset, Table
 from target_bench.data import own_data
@@ -86,7 +87,9 @@ def test_every_field(tmp_path: Path, suffix: str) -> None:
         "foreign_keys": [["city", "city.id"]],
     }
     assert dataset.queries[0].gold == (("shop", "city"),)
-    assert dataset.notes == ("1 of 3 tables have no rows",)
+    empty_rows, views = dataset.notes
+    assert empty_rows == "1 of 3 tables have no rows"
+    assert views.startswith("views of databases are not read")
     assert dataset.databases == {"shop": path}
     assert "text_to_sql" in dataset.info.tasks
     assert load(path).corpus.fingerprint == dataset.corpus.fingerprint
@@ -177,3 +180,29 @@ def test_gold_tables_of_sql_in_duckdb(tmp_path: Path) -> None:
     write_queries(tmp_path / "queries.jsonl", records)
     with pytest.raises(DataError, match=r"no base table of x\.duckdb.*Name the gold tables"):
         load(path)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_database_in_a_folder_is_one_more_source(tmp_path: Path, engine: str) -> None:
+    """Its views are named; a file that only ends like a database is none."""
+    script = "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); CREATE VIEW v AS SELECT b FROM t;"
+    (tmp_path / "it").mkdir()
+    path = tmp_path / "it" / f"crm.{engine}"
+    if engine == "sqlite":
+        _sqlite(path, f"{script} INSERT INTO t VALUES (1, 'Oslo');")
+    else:
+        with duckdb.connect(path) as database:
+            database.execute(f"{script} INSERT INTO t VALUES (1, 'Oslo');")
+    (tmp_path / "c.csv").write_text("x\n1\n")
+    (tmp_path / "Thumbs.db").write_bytes(b"\xd0\xcf\x11\xe0 of Windows")
+    write_queries(tmp_path / "queries.jsonl", [asked("it/crm/t", query="Oslo")])
+    dataset = load(tmp_path)
+    assert [i.table_id for i in dataset.corpus.ids] == ["c", "it/crm/t"]
+    table = dataset.corpus["0", "it/crm/t"]
+    assert ([*table.header], [list(row) for row in table.rows]) == (["a", "b"], [[1, "Oslo"]])
+    assert (table.context["title"], table.context["primary_key"]) == ("it / crm / t", ["a"])
+    notes = "\n".join(dataset.notes)
+    assert "views of databases are not read" in notes
+    assert ": 1 (v; the first: " in notes
+    assert ".db files are not read: 1 (Thumbs.db)" in notes
+    assert evaluate("bm25", dataset, top_k=1).scores["recall@1"].value == 1

@@ -16,6 +16,7 @@ from pyarrow import parquet
 from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import LEFT_OUT, Table, TableId
+from target_bench.core.unicode_text import compose
 from target_bench.data.formats.own_folder import TableFolder
 from tests.builders import Record, json_lines
 from tests.data.strategies import exact
@@ -100,11 +101,11 @@ def test_any_text_comes_back_from_csv(
     known = {"delimiter": "\t" if suffix == "tsv" else ",", "preamble": 0}
     (folder / "tables.jsonl").write_text(json_lines([{"table_id": "t", "read": known}]))
     packed = gzip.compress(raw) if suffix.endswith("gz") else raw
-    assert _grid(_load(folder, f"t.{suffix}", packed)) == grid
+    assert _grid(_load(folder, f"t.{suffix}", packed)) == compose(grid)
 
 
 COLUMNS: dict[str, tuple[str, st.SearchStrategy[Any]]] = {
-    "text": ("string", st.text(max_size=5)),
+    "text": ("string", st.text(max_size=5).map(compose)),
     "whole": ("int64", st.integers(-(2**63), 2**63 - 1)),
     "real": ("double", st.floats()),
     "flag": ("bool", st.booleans()),
@@ -137,8 +138,8 @@ def test_any_typed_columns_come_back_from_parquet(
 @given(
     rows=st.lists(
         st.fixed_dictionaries(
-            {"a": st.text() | st.integers() | st.floats() | st.booleans() | st.none()},
-            optional={"b": st.text()},
+            {"a": st.text().map(compose) | st.integers() | st.floats() | st.booleans() | st.none()},
+            optional={"b": st.text().map(compose)},
         ),
         min_size=1,
         max_size=4,

@@ -16,6 +16,7 @@ from target_bench import TARGET, corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
 from target_bench.core.schema import Dataset, Table, TableId
+from target_bench.core.unicode_text import compose
 from target_bench.data.formats import target_layout
 from target_bench.data.formats.target_layout import TargetLayout
 from tests.builders import Record, json_lines, write_release
@@ -190,7 +191,7 @@ def test_broken_query(tmp_path: Path, changes: Record, fault: str) -> None:
 def test_any_text_comes_back(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, form: Form
 ) -> None:
-    text = st.text(max_size=6)
+    text = st.text(max_size=6).map(compose)
     width = data.draw(st.integers(1, 3))
     row = st.lists(text, min_size=width, max_size=width)
     names = data.draw(st.lists(text, min_size=1, max_size=4, unique=True))
