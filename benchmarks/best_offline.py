@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from examples.training import overlap
-from target_bench import TARGET
+from target_bench import evaluate
 from target_bench.core.ranking import top_k
 from target_bench.core.schema import Dataset
 from target_bench.data.load import load
@@ -69,8 +69,9 @@ def _arguments() -> argparse.Namespace:
 
 def _cell(spec: str, corpus: str, split: str, distractors: Sequence[str]) -> str:
     with tempfile.TemporaryDirectory() as out:
-        target = TARGET(("retrieval", corpus), out=out)
-        result = target.run(spec, split, (1, 10), distractors=distractors)[0]
+        [result] = evaluate(
+            spec, corpus, split=split, top_k=(1, 10), distractors=distractors, out=out
+        )
     first, ten = (result.scores[f"recall@{k}"].value for k in (1, 10))
     index, ranking = (result.seconds.get(stage) for stage in ("embed_corpus", "retrieve"))
     times = " + ".join("–" if took is None else f"{took:.0f}" for took in (index, ranking))

@@ -31,7 +31,8 @@ from rich.table import Table
 from scipy import stats
 
 from benchmarks.resampling import resampled_totals
-from target_bench import TARGET
+from target_bench import evaluate
+from target_bench.harness.score_given import score_file
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.sql import DEFINITIONS, reward
@@ -249,16 +250,19 @@ def _populations(folder: Path) -> Iterator[Population]:
         ("ottqa", ("recall@10", "mrr", "ndcg@10", "precision@10")),
         ("bird", ("recall@1", "recall@10", "recall_micro@10", "capped_recall[target]@10")),
     ):
-        target = TARGET(("retrieval", corpus), out=folder)
-        runs = [target.run(name, top_k=[1, 10])[0].folder for name in ("bm25", "tfidf")]
+        results = evaluate(["bm25", "tfidf"], corpus, out=folder, top_k=[1, 10])
+        runs = [result.folder for result in results]
         pairs.append((corpus, names, runs))
-    answers = TARGET(("question_answering", "fetaqa"), out=folder)
     given = Path(os.environ["TARGET_BENCH_DATA"]) / "fetaqa"
     order = _unpacked(given / "t5-test-predictions.feta_id_order.json.gz", folder)
     scored = [
-        answers.score(
-            predictions=_unpacked(given / f"t5-{size}-test-predictions.txt.gz", folder), order=order
-        )[0].folder
+        score_file(
+            "question_answering",
+            "fetaqa",
+            predictions=_unpacked(given / f"t5-{size}-test-predictions.txt.gz", folder),
+            order=order,
+            out=folder,
+        ).folder
         for size in ("base", "small")
     ]
     pairs.append(("fetaqa", ("token_f1", "rougeL", "exact_match", "sacrebleu"), scored))

@@ -12,7 +12,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from target_bench import TARGET
+from target_bench import evaluate
 from target_bench.core.errors import TargetBenchError
 
 CORPORA = "ottqa,fetaqa,tabfact"
@@ -49,13 +49,19 @@ def _arguments() -> argparse.Namespace:
 
 
 def _cells(corpus: str, size: int, arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Yield (retriever, R@1 / R@10); the tables are loaded and compared once for all of them."""
+    """Yield (retriever, R@1 / R@10)."""
     spec = f"wikitables2019:n={size},seed=7,near_copies={arguments.near_copies}"
-    target = TARGET(("retrieval", corpus), out=arguments.out)
     drawn, limit = [spec] if size else [], arguments.limit
     for retriever in arguments.retrievers:
         try:
-            result = target.run(retriever, top_k=(1, 10), distractors=drawn, limit=limit)[0]
+            [result] = evaluate(
+                retriever,
+                corpus,
+                top_k=(1, 10),
+                distractors=drawn,
+                limit=limit,
+                out=arguments.out,
+            )
         except TargetBenchError as error:
             yield retriever, f"failed: {error}"
             continue

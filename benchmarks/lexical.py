@@ -2,7 +2,7 @@
 
 Compared, on the same tokens and with imports apart:
 
-* target-bench: ``TARGET(("retrieval", "tabfact")).run("bm25")``, run folder and all metrics with
+* target-bench: ``evaluate("bm25", "tabfact")``, run folder and all metrics with
   intervals included; the tables come from the cache, which the first run of all fills;
 * the same fielded BM25 written straight on bm25s and scipy, with recall@10 alone;
 * a loop over rank-bm25, one index per field, one query at a time.
@@ -36,7 +36,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.sparse import csr_matrix
 
-from target_bench import TARGET
+from target_bench import evaluate
 from target_bench.runs.result import Result
 
 T = TypeVar("T")
@@ -99,7 +99,7 @@ def _timed(work: Callable[[], T]) -> tuple[float, T]:
 
 def _ours(corpus: str, latency: int = 0) -> Result:
     with tempfile.TemporaryDirectory() as out:
-        return TARGET(("retrieval", corpus), out=out).run("bm25", top_k=K, latency=latency)[0]
+        return evaluate("bm25", corpus, top_k=K, latency=latency, out=out)[0]
 
 
 def _with_an_empty_cache() -> float:

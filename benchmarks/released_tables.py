@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench import TARGET
 from target_bench.core.errors import ConfigError
+from target_bench.harness.score_given import score_file
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -43,8 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with tempfile.TemporaryDirectory() as runs:
             file = options.output or Path(runs, "answers.json")
             file.write_text(text, encoding="utf-8")
-            target = TARGET(("text-to-table", options.corpus), data_dir=folder, out=runs)
-            (result,) = target.score(predictions=file)
+            result = score_file(
+                "text-to-table", options.corpus, predictions=file, data_dir=folder, out=runs
+            )
             print(json.dumps(result.to_json()))
 
 

@@ -4,7 +4,7 @@
 Their classes run unchanged: ``embed_corpus(dataset_name, corpus)`` gets batches of tables as
 dictionaries of columns, and ``retrieve(query, dataset_name, top_k)`` gives pairs of ids; or
 ``embed_corpus(dataset_name, corpus_entry)`` and ``embed_query(query, dataset_name)`` give vectors,
-and the nearest by cosine are found here.
+and the nearest by cosine are found here. ``TARGET`` is the class that runs them there.
 """
 
 import hashlib
@@ -21,9 +21,11 @@ from target_bench import (
     MissingExtraError,
     PluginError,
     Ranked,
+    Results,
     Retriever,
     Table,
     TableId,
+    evaluate,
 )
 from target_bench.plugin_tools import (
     Ranking,
@@ -32,11 +34,95 @@ from target_bench.plugin_tools import (
     first_rows,
     part,
     plugin_identity,
+    tasks_and_corpora,
 )
 
 _Batch = dict[str, list[Any]]  # column -> one value per table
 _Vectors = NDArray[np.float64]
 _QUERIES = 256  # that are compared with all vectors at a time
+
+_CORPORA = {
+    "spider-test": ("spider", "test"),
+    "spider-train": ("spider", "train"),
+    "spider-validation": ("spider", "validation"),
+    "bird-validation": ("bird", "validation"),
+    "infiagentda": ("infiagent", None),
+}
+"""A name of the original package -> the corpus, and its split if the name has one."""
+
+
+def TARGET(*tasks: Any, downstream_tasks: Any = None, **options: Any) -> "_Benchmark":  # noqa: N802 (the original's name)
+    """Make a benchmark, as the class of the original package does.
+
+    ```python
+    from target_bench.contrib.retrievers.compat import TARGET
+
+    TARGET(("Table Retrieval Task", "mini")).run("bm25", split="test", top_k=10)
+    ```
+
+    Args:
+        tasks: a task (``"Table Retrieval Task"``) for all corpora that serve it, or a pair of a
+            task and a corpus or list of corpora. A list of tasks is as good as several. Default:
+            table retrieval.
+        downstream_tasks: more tasks.
+        options: of ``evaluate``, as ``data_dir``, ``out`` and ``observer``.
+
+    Raises:
+        ConfigError: an unknown task or corpus, or a corpus that does not serve the task.
+    """
+    return _Benchmark([*tasks, downstream_tasks or []], options)
+
+
+class _Benchmark:
+    """Tasks with their corpora.
+
+    Args:
+        tasks: as for ``TARGET``; lists are several tasks.
+        options: of ``evaluate``.
+    """
+
+    def __init__(self, tasks: Sequence[Any], options: Mapping[str, Any]) -> None:
+        given = [task for each in tasks for task in (each if isinstance(each, list) else [each])]
+        self._options = options
+        self._parts: list[tuple[str, Any, str | None]] = []
+        for task in given or ["retrieval"]:
+            corpora = _corpora(task)
+            named = task if corpora is None else (task[0], [corpus for corpus, _ in corpora])
+            splits = [split for _, split in corpora or ()]
+            pairs = tasks_and_corpora(named)
+            for (text, corpus), split in zip(pairs, splits or [None] * len(pairs), strict=True):
+                if (text, corpus, split) not in self._parts:
+                    self._parts.append((text, corpus, split))
+
+    def run(
+        self,
+        retriever: Any = None,
+        split: str | None = None,
+        top_k: int | Sequence[int] = 10,
+        **options: Any,
+    ) -> Results:
+        """Evaluate a retriever, or several, and perhaps a ``generator``, on every pair.
+
+        Arguments and errors are those of ``evaluate``.
+        """
+        results = Results(())
+        for task, corpus, own in self._parts:
+            chosen = {"split": own or split, "top_k": top_k, **self._options, **options}
+            results += evaluate(retriever, corpus, task=task, **chosen)
+        return results
+
+
+def _corpora(task: Any) -> list[tuple[Any, str | None]] | None:
+    """Return the corpora that are named with a task, under their names here, and their splits."""
+    if not (isinstance(task, tuple) and len(task) == 2):
+        return None
+    corpora = task[1] if isinstance(task[1], list | tuple | set) else [task[1]]
+    return [
+        _CORPORA.get(corpus.lower().replace("_", "-"), (corpus, None))
+        if isinstance(corpus, str)
+        else (corpus, None)
+        for corpus in corpora
+    ]
 
 
 class Compat(Retriever):

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from target_bench.harness.stages.score import Scored as Scored
     from target_bench.harness.stages.score import score_answers as score_answers
     from target_bench.harness.stages.score import score_rankings as score_rankings
-    from target_bench.harness.target import TARGET
     from target_bench.reporting.compare import compare
     from target_bench.reporting.comparison import Comparison as Comparison
     from target_bench.reporting.gate import Gate as Gate
@@ -68,7 +67,6 @@ if TYPE_CHECKING:
 _HOME = {
     "evaluate": "harness.evaluate",
     "load": "data.load",
-    "TARGET": "harness.target",
     "TableSearch": "harness.search",
     "ask": "harness.questions",
     "SyntheticQuestions": "harness.questions",
@@ -142,7 +140,6 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Result",
     "Results",
     "Score",
-    "TARGET",
     "TableSearch",
     "ask",
     "Retriever",

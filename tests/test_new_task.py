@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.harness.target import TARGET
 from target_bench.reporting.leaderboard.documents import read_card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.result import Result, read_run
 from tests.builders import Recorder
 from tests.cli.inside import Inside
+from tests.target import TARGET
 
 TASK = '''
 """Row-to-text: is the row that is named told in a sentence?"""

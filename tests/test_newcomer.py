@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from target_bench import TARGET
 from tests.browser import OpenPage
 from tests.builders import ROOT, Recorder
 from tests.cli.inside import Done, Inside
 from tests.reporting.report.driving import ready as report_ready
+from tests.target import TARGET
 
 TABLES = {
     "rivers": "River,Length\nRhine,1233\nElbe,1094\n",

@@ -41,7 +41,7 @@ except SystemExit:
 @pytest.mark.parametrize(
     "program",
     [
-        "from target_bench import TARGET, Retriever",
+        "from target_bench import Retriever, metric",
         "from target_bench import *",
         *(_HELP.format(arguments=words) for words in (["--help"], ["run", "--help"], [])),
     ],

@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks.leaderboard import theirs
-from target_bench import TARGET
+from target_bench import evaluate
 from target_bench.reporting.leaderboard.documents import read_card
 from target_bench.reporting.leaderboard.pack import pack
 
@@ -53,7 +53,9 @@ def pack_baseline(name: str, board: Path, work: Path) -> None:
     task = "retrieval:sets=true" if name in SETS else "retrieval"
     folders = []
     for corpus in SETS.get(name, CORPORA):
-        result = TARGET((task, corpus), out=work).run(name, CORPORA[corpus], CUTOFFS)[0]
+        result = evaluate(name, corpus, task=task, split=CORPORA[corpus], top_k=CUTOFFS, out=work)[
+            0
+        ]
         print(f"{name} on {corpus}: {result['recall@10']:.3f}", flush=True)
         folders.append(result.folder)
     pack(folders, read_card(HERE / "cards" / f"{name}.yaml"), board / f"{name}.tbs.zip")

@@ -30,8 +30,9 @@ from urllib.parse import quote
 import yaml
 
 from benchmarks.released_tables import answers_of
-from target_bench import TARGET, load
+from target_bench import load
 from target_bench.core.errors import DataError
+from target_bench.harness.score_given import score_file
 from target_bench.reporting.leaderboard.documents import Card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.result import Result
@@ -128,11 +129,11 @@ def _run(name: str, run: Mapping[str, Any], work: Path) -> Result:
         content = "".join(f"{json.dumps(record)}\n" for record in records).encode()
     path.write_bytes(content)
     data_dir = _data() / "rotowire" if run.get("read") == "tables" else _data()
-    target = TARGET((run["task"], run["corpus"]), data_dir=data_dir, out=work / "runs")
+    given = {"data_dir": data_dir, "out": work / "runs", "split": run.get("split")}
     if run.get("read") == "sets":
-        return target.score(path, run.get("split"), CUTOFFS)[0]
+        return score_file(run["task"], run["corpus"], run_file=path, top_k=CUTOFFS, **given)
     order = _data() / run["order"] if "order" in run else None
-    return target.score(split=run.get("split"), predictions=path, order=order)[0]
+    return score_file(run["task"], run["corpus"], predictions=path, order=order, **given)
 
 
 def _fetch(run: Mapping[str, Any]) -> str:

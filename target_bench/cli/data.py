@@ -41,7 +41,7 @@ def pull(
     from target_bench.data import download
 
     info = _info(name)
-    if info:  # spider-test is the corpus spider with one split
+    if info:
         name = info.name
         split = split or [s for s in download.splits_of(name) if s in info.splits]
     with TerminalObserver() as observer:

@@ -21,23 +21,12 @@ BOUNDS = (ORACLE, NO_CONTEXT)
 """The names of bounds; whether a run is of one says its identity (``identity.is_bound``)."""
 
 UNLISTED: dict[Kind, dict[str, str]] = {
-    "corpus": {
-        name: f"target_bench.corpora.target_names:{cls}"
-        for name, cls in {
-            "spider-test": "SpiderTest",
-            "spider-train": "SpiderTrain",
-            "spider-validation": "SpiderValidation",
-            "bird-validation": "BirdValidation",
-            "infiagentda": "InfiAgentDA",
-            "gittables": "GitTables",
-        }.items()
-    },
     "retriever": {
         ORACLE: "target_bench.retrievers.bounds:Oracle",
         NO_CONTEXT: "target_bench.retrievers.bounds:NoContext",
     },
 }
-"""Names that work and stand in no list: those of the original TARGET package, and the bounds."""
+"""Names that work and stand in no list: the bounds."""
 
 METRIC_MODULES = (
     "target_bench.metrics.retrieval",

@@ -32,7 +32,7 @@ class Observer:
         """Count ``steps`` more steps of the current stage as done."""
 
     def finished(self) -> None:
-        """Report that a call of ``TARGET`` ended, in whichever way."""
+        """Report that a call of ``evaluate`` ended, in whichever way."""
 
     def answered(self, generation: Generation) -> None:
         """Report an answer of a generator, or its failure: text, tokens, cost and seconds."""
@@ -81,8 +81,8 @@ class Observer:
 class Progress(Observer):
     """Shows a bar for each stage: a widget in a notebook, else a line on standard error.
 
-    ``TARGET`` uses it by itself in a notebook; elsewhere ask for it with
-    ``TARGET(..., observer=Progress())``. Bars disappear when their stage ends. Without ipywidgets
+    ``evaluate`` uses it by itself in a notebook; elsewhere ask for it with
+    ``evaluate(..., observer=Progress())``. Bars disappear when their stage ends. Without ipywidgets
     a notebook shows them as text.
     """
 

@@ -783,15 +783,11 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
     if not isinstance(written, str):
         raise ConfigError(
             f"{written!r:.100} is no task: expected its name, as 'qa', or the place of a class of "
-            "your own, as 'my_task.py:Mine'; or, with TARGET, a pair of a task and corpora, as in "
-            'TARGET(("Table Retrieval", "mini")). A generator is named in run(generator=...).'
+            "your own, as 'my_task.py:Mine'"
         )
     is_task = registry.is_known("task", registry.parse("task", written).target)
     if not is_task and (is_path(written) or registry.is_known("corpus", written)):
-        raise ConfigError(
-            f"{written!r} is a corpus, and a task comes first, as in "
-            f'TARGET(("Table Retrieval", "{written}"))'
-        )
+        raise ConfigError(f"{written!r} is a corpus, and a task is expected, as 'retrieval'")
     text, cls = task_text(written), task_class(written)
     if corpora is None:
         names = registry.working("corpus")

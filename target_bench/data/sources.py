@@ -90,12 +90,6 @@ SOURCES: Mapping[str, Mapping[str, tuple[GitHubFiles | HubFiles, ...]]] = {
     "bird": {
         "validation": _databases("bird", "validation", "f9ff528e4bec050982f3112d7857d6ea0c27846a")
     },
-    "infiagentda": {
-        "test": (
-            HubFiles("target-benchmark/infiagentda-corpus", "*"),
-            HubFiles("target-benchmark/infiagentda-queries", "*"),
-        )
-    },
     "gittables": {
         "train": (
             HubFiles(

@@ -32,7 +32,7 @@ class ResumedRun:
 
     Args:
         run: the run.
-        data_dir: as for ``TARGET``.
+        data_dir: as for ``evaluate``.
         observer: gets progress and warnings.
 
     Raises:

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.observer import Observer
+from target_bench.core.observer import Observer, default_observer
 from target_bench.core.schema import Query
 from target_bench.core.settings import texts
 from target_bench.core.task_names import make_task
-from target_bench.data.load import Loaded, Loader
+from target_bench.data.load import CorpusLike, Loaded, Loader, tasks_and_corpora
 from target_bench.harness.evaluate import run_experiment
 from target_bench.harness.options import Options
 from target_bench.harness.prepare import (
@@ -27,7 +28,48 @@ from target_bench.harness.stages.generate import GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec, retriever_spec
 from target_bench.runs import ranking_files
 from target_bench.runs.record_log import Answered
-from target_bench.runs.result import Results
+from target_bench.runs.result import Result, Results
+
+
+def score_file(
+    task: str,
+    corpus: CorpusLike,
+    *,
+    run_file: str | Path | None = None,
+    predictions: str | Path | None = None,
+    order: str | Path | None = None,
+    data_dir: str | Path | None = None,
+    **options: Any,
+) -> Result:
+    """Score rankings, or answers, that were made elsewhere.
+
+    Args:
+        task: a task with its settings.
+        corpus: as for ``evaluate``.
+        run_file: for the task retrieval: a TREC run, or JSON lines as a run folder's
+            ``retrieval.jsonl`` holds them.
+        predictions: for tasks about answers: a file that the generator ``replay`` reads.
+        order: a JSON list of query ids, for predictions with one answer per line.
+        data_dir: the folder with the release files.
+        options: as of ``Options``: ``split``, ``top_k``, ``out``.
+
+    Raises:
+        ConfigError: an unknown option, or an invalid argument.
+        DataError: the corpus or the file is missing or broken, or names queries or tables that the
+            corpus does not have.
+        StoreError: the run folder cannot be written or read.
+    """
+    observer = default_observer()
+    [result] = score_given(
+        tasks_and_corpora((task, corpus)),
+        Options.of(options),
+        run_file=run_file,
+        predictions=predictions,
+        order=order,
+        loader=Loader(data_dir, observer),
+        observer=observer,
+    )
+    return result
 
 
 def score_given(
@@ -42,7 +84,7 @@ def score_given(
     confirm: Confirm | None = None,
     by: str | Sequence[str] = (),
 ) -> Results:
-    """Score the rankings, or answers, of files; arguments as for ``TARGET.score``."""
+    """Score the rankings, or answers, of files; arguments as for ``score_file``."""
     check_tasks(pairs, options)
     names = texts("by", by)
     results = []

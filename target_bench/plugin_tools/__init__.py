@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from target_bench.core.release import decode, field, texts
     from target_bench.core.schema import Field, Format, RowLimit
     from target_bench.data.formats.csv_files import csv_grid
+    from target_bench.data.load import tasks_and_corpora
     from target_bench.data.table_text import WORDS, Analyzer, first_rows, stop_words
     from target_bench.models.encoders.retriever_encoding import Encoding
     from target_bench.models.generator_calls import ask_generator
@@ -53,6 +54,7 @@ _HOME = {
     "part": "core.registry",
     "plugin_identity": "core.identity",
     "stop_words": "data.table_text",
+    "tasks_and_corpora": "data.load",
     "texts": "core.release",
     "without_secrets": "core.credentials",
 }
@@ -86,6 +88,7 @@ __all__ = [
     "part",
     "plugin_identity",
     "stop_words",
+    "tasks_and_corpora",
     "texts",
     "without_secrets",
 ]

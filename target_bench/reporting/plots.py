@@ -52,7 +52,7 @@ def recall_at_k(
     Args:
         folders: retrieval runs.
         path: the picture.
-        data_dir: as for ``TARGET``; the gold tables are read from the corpus.
+        data_dir: as for ``evaluate``; the gold tables are read from the corpus.
         observer: gets what is noted about the corpus; default: warnings of Python.
     """
     runs = read(folders, path)

@@ -7,10 +7,10 @@ import pytest
 
 from target_bench.core.schema import Query
 from target_bench.data.load import load
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Results
 from tests.builders import json_lines
 from tests.cli.inside import Inside
+from tests.target import TARGET
 
 QA = ("run", "mini", "--task", "qa", "--retriever", "oracle")
 SCORE_QA = ("score", "mini", "--task", "qa", "--predictions", "answers.jsonl")

@@ -1,6 +1,7 @@
 """Retrievers and generators of the original TARGET package run as they are, told no dataset."""
 
 import re
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench import TARGET, TableSearch
+from target_bench import TableSearch
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.identity import plugin_identity
@@ -18,7 +19,9 @@ from target_bench.data.tables import MemoryCorpus
 from target_bench.runs.result import Results
 from target_bench.sql.extraction import extract
 from tests.builders import Recorder
+from tests.data.releases import write_spider
 from tests.retrievers.tables import TABLES, ask, corpus, same_rankings, table
+from tests.target import TARGET
 
 FILE = Path(__file__).with_name("target_style.py")
 ORIGINAL = Path(__file__).with_name("original")
@@ -200,7 +203,8 @@ def test_the_page_for_users_of_the_package() -> None:
     tasks, corpora = rows[:4], [name for row in rows[4:] for name in re.findall(r"`(.+?)`", row)]
     assert [task_named(task) for task in tasks] == list(registry.names("task"))[:4]
     assert len(corpora) == 9
-    assert all(registry.is_known("corpus", name) for name in corpora)
+    names = sys.modules[Compat.__module__]._CORPORA
+    assert all(registry.is_known("corpus", names.get(c, (c, None))[0]) for c in corpora)
 
 
 CompatGenerator = registry.resolve("generator", "compat")
@@ -306,3 +310,26 @@ def test_a_generator_that_imports_their_package(
     (result,) = _run(tmp_path, f"{tmp_path / 'theirs.py'}:Titles")
     assert result.answer_counts is not None
     assert (result.answer_counts.answered, result.answer_counts.failed) == (10, 0)
+
+
+def test_the_class_of_the_original_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = sys.modules[Compat.__module__].TARGET
+    tasks = [("Table Retrieval Task", "mini"), ("Table Question Answering Task", ["mini"])]
+    theirs: Any = Overlap()
+    target = original(downstream_tasks=tasks, out=tmp_path, observer=Recorder())
+    retrieval, answers = target.run(
+        retriever=theirs, generator=Fixed("x"), split="test", top_k=10, limit=9
+    )
+    assert retrieval.scores["recall@10"].value > 0.1
+    assert answers.scores["token_f1"].value == 0
+    write_spider(tmp_path / "spider")
+    monkeypatch.setenv("TARGET_BENCH_DATA", str(tmp_path))
+    named = original(
+        ("Table Retrieval", ["Spider_Validation", "mini"]), out=tmp_path, observer=Recorder()
+    )
+    runs = named.run("bm25", top_k=1, limit=1)
+    assert [(r.identity["corpus"], r.split) for r in runs] == [
+        ("spider", "validation"), ("mini", "test"),
+    ]  # fmt: skip
+    with pytest.raises(ConfigError, match=r"unknown corpus 'minni'\. Did you mean mini"):
+        original(("Table Retrieval", "minni"))

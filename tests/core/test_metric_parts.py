@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from target_bench import TARGET, ConfigError, Dataset, compare, read_run, score_rankings
+from target_bench import ConfigError, Dataset, compare, read_run, score_rankings
 from target_bench.corpora import load
 from target_bench.metrics.scores import parse, spec_of
+from tests.target import TARGET
 
 K = [1, 5]
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from target_bench import TARGET, Progress
+from target_bench import Progress
+from tests.target import TARGET
 
 
 def test_bars_count_and_disappear(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

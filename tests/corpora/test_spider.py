@@ -121,7 +121,7 @@ def test_test_split(tmp_path: Path) -> None:
     dataset = _load(tmp_path, distractors=["spider:split=test"])
     assert dataset.distractors[0].ids == (("zoo", "animal"),)
     with pytest.raises(DataError, match=r"no test\.json .*yale-lily"):
-        corpora.load("spider-test", None, data_dir=tmp_path)
+        corpora.load("spider", "test", data_dir=tmp_path)
     (tmp_path / "test.json").write_text(json.dumps(SPIDER_QUESTIONS[2:]))
     assert [q.database_id for q in _load(tmp_path, "test").queries] == ["zoo"]
 

@@ -18,9 +18,9 @@ from target_bench.core.contract import Generator
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.load import load
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only, same_scores
+from tests.target import TARGET
 
 pytestmark = pytest.mark.slow
 

@@ -25,8 +25,8 @@ from target_bench.harness.options import (
     in_sweeps,
 )
 from target_bench.harness.sweeps.grid import cells
-from target_bench.harness.target import TARGET
 from target_bench.harness.yaml_file import YamlFile
+from tests.target import TARGET
 
 
 def test_keywords_of_python_are_the_options() -> None:

@@ -9,7 +9,6 @@ import pytest
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Score
 from target_bench.data.load import load
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result, Results, read_run, read_runs
 from tests.builders import (
     Record,
@@ -20,6 +19,7 @@ from tests.builders import (
     write_ottqa,
 )
 from tests.data.written import asked, write_own
+from tests.target import TARGET
 
 COLUMNS = ["corpus", "split", "task", "retriever", "generator", "name"]
 COLUMNS += ["query_id", "query", "gold", "ranking", "answer"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from target_bench import TARGET, CorpusInfo
+from target_bench import CorpusInfo
 from target_bench.core.schema import (
     Corpus,
     Dataset,
@@ -19,6 +19,7 @@ from target_bench.data.tables import MemoryCorpus
 from target_bench.tasks.question_answering import QuestionAnswering
 from tests.builders import same_scores
 from tests.harness.stages.answering import Own
+from tests.target import TARGET
 
 MINI = load("mini")
 

@@ -11,7 +11,6 @@ import pytest
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
 from target_bench.data.load import load, of_task
-from target_bench.harness.target import TARGET
 from tests.builders import (
     Counting,
     Record,
@@ -23,6 +22,7 @@ from tests.builders import (
     same_scores,
     write_ottqa,
 )
+from tests.target import TARGET
 
 TASK = ("retrieval", "mini")
 

@@ -4,7 +4,6 @@ import pytest
 
 from target_bench.core.metric import Score
 from target_bench.core.schema import Query, TableId
-from target_bench.harness.target import TARGET
 from target_bench.metrics.scores import (
     answer_metrics,
     have_short_answers,
@@ -12,6 +11,7 @@ from target_bench.metrics.scores import (
     in_order,
     main_metrics,
 )
+from tests.target import TARGET
 
 LONG = "He won the race in a time of two hours"
 RECORDED = ["sacrebleu", "rougeL", "exact_match", "token_f1"]

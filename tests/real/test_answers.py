@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from target_bench.generators.replay import Replay
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from target_bench.sql.extraction import extract
 from tests.builders import Recorder, only
 from tests.real.data import DATA, needs_data
+from tests.target import TARGET
 
 pytestmark = needs_data
 

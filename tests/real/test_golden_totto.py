@@ -14,7 +14,6 @@ import pytest
 from target_bench.core.errors import DataError
 from target_bench.core.grid import GridCell
 from target_bench.data.linearisation import full_table, subtable, with_titles
-from target_bench.harness.target import TARGET
 from target_bench.tables import totto_text
 from target_bench.tables.descriptions import (
     ORDERS,
@@ -27,6 +26,7 @@ from target_bench.tables.totto_text import TableEvidence, detokenised, evidence
 from tests.builders import Recorder, only
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
+from tests.target import TARGET
 
 FILE = "totto_parent_bleu.json"
 INPUTS = "totto_linearisation.json"

@@ -9,10 +9,10 @@ from benchmarks.sets_weights import measured
 from retrievers.sets import learned_weights, schema_digest
 from target_bench import read_run
 from target_bench.data.load import load
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from tests.builders import Recorder
 from tests.real.data import DATA, needs_data
+from tests.target import TARGET
 
 pytestmark = needs_data
 

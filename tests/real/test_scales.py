@@ -12,11 +12,11 @@ from target_bench import corpora, read_run
 from target_bench.core import registry
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Dataset, TableId
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from target_bench.runs.trec import export
 from tests.builders import Recorder, only
 from tests.real.data import DATA, needs_data
+from tests.target import TARGET
 
 pytestmark = needs_data
 
@@ -64,7 +64,7 @@ class Rescaled:
 def _run(out: Path, retriever: object) -> tuple[Result, Recorder]:
     observer = Recorder()
     target = TARGET(("retrieval", _dataset()), out=out, observer=observer)
-    return only(target.run(retriever, top_k=[1, K])), observer  # type: ignore[arg-type]
+    return only(target.run(retriever, top_k=[1, K])), observer
 
 
 @pytest.mark.parametrize("name", SCALES)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.harness.target import TARGET
 from tests.builders import Recorder, only
 from tests.real.data import DATA
+from tests.target import TARGET
 
 BIRD = DATA / "bird"
 pytestmark = pytest.mark.skipif(

@@ -7,11 +7,11 @@ import pytest
 
 from target_bench import corpora, read_run
 from target_bench.core.schema import Corpus
-from target_bench.harness.target import TARGET
 from target_bench.runs.trec import export
 from tests.builders import Recorder, only, same_scores
 from tests.real.data import DATA, needs_data
 from tests.runs.judges import check_figures
+from tests.target import TARGET
 
 pytestmark = needs_data
 

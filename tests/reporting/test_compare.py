@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from target_bench import TARGET, read_run
+from target_bench import read_run
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.metrics import stats
 from target_bench.reporting import comparison as layout
@@ -17,6 +17,7 @@ from target_bench.reporting.compare import check_comparable, compare
 from target_bench.reporting.comparison import Comparison, Difference
 from tests.builders import Record, only, rewrite
 from tests.runs.stored import Runs
+from tests.target import TARGET
 
 
 def _values(folder: Path, metric: str) -> np.ndarray:

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from target_bench import TARGET
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec
 from target_bench.metrics.scores import named
@@ -31,6 +30,7 @@ from target_bench.runs.manifest import Identity, Manifest
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import Measured, mean_of
 from tests.builders import ASKED, only, run_identity
+from tests.target import TARGET
 
 
 @cache

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench import TARGET, gate
+from target_bench import gate
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.reporting.gate import Rule, parse_rule
 from target_bench.runs.baseline_file import write_baseline
 from target_bench.runs.result import read_run
 from tests.builders import only
 from tests.runs.stored import Runs
+from tests.target import TARGET
 
 
 @pytest.fixture

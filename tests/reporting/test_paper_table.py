@@ -8,7 +8,6 @@ from tempfile import mkdtemp
 import numpy as np
 import pytest
 
-from target_bench import TARGET
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.metrics import stats
 from target_bench.reporting import paper_table
@@ -16,6 +15,7 @@ from target_bench.reporting.compare import compare
 from target_bench.reporting.paper_table import PaperTable, compare_corpora, several_corpora
 from tests.builders import only
 from tests.runs.stored import Runs
+from tests.target import TARGET
 
 SPLITS = ("test", "validation")
 METHODS = ("ours=bm25", "tfidf", "random:seed=1")

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench import TARGET
 from target_bench.core.metric import Metric, MetricSpec
 from target_bench.metrics.text import JudgedAnswers
 from target_bench.tasks.question_answering import QuestionAnswering
 from tests.builders import Recorder, only
+from tests.target import TARGET
 
 SPEC = MetricSpec(
     "edits",

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.errors import StoreError
-from target_bench.harness.target import TARGET
 from tests.runs.forked import PRELOADED
 from tests.runs.processes import rankings, scores
+from tests.target import TARGET
 
 CALLS = {
     "kill": ("open", "write", "fsync", "replace", "ftruncate", "unlink"),

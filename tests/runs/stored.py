@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
-from target_bench import TARGET
+from tests.target import TARGET
 
 
 class Runs(NamedTuple):

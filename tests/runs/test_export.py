@@ -10,11 +10,11 @@ import pytest
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.schema import Query
 from target_bench.data.load import load
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from target_bench.runs.trec import export
 from tests.builders import Counting, Recorder, only, same_scores
 from tests.runs.judges import check_figures
+from tests.target import TARGET
 
 TOP_K = [1, 3, 5, 10]
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Query, TableId
 from target_bench.data.load import load
-from target_bench.harness.target import TARGET
 from target_bench.reporting.compare import compare
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 from target_bench.runs.result import Result
 from tests.builders import Recorder
 from tests.harness.stages.answering import Own
+from tests.target import TARGET
 
 GOLD = (TableId("d", "t1"), TableId("d", "t2"))
 QUERY = Query("q1", "Who?", GOLD, ("Ann", "Bo"), "d", {"evidence": "x = 1", "cells": [[0, 1], [2]]})

@@ -13,7 +13,6 @@ import portalocker
 import pytest
 
 from target_bench.core.schema import TableId
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from target_bench.runs.store import Run
 from tests.builders import ASKED, Counting, Recorder, only, run_identity, same_scores
@@ -28,6 +27,7 @@ from tests.runs.processes import (
     start,
     write_slow,
 )
+from tests.target import TARGET
 
 PATIENCE = 60
 IDENTITY = run_identity()

@@ -11,10 +11,10 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import MARKS, CorpusInfo, Dataset, Query, Table, TableId
 from target_bench.data.tables import MemoryCorpus
-from target_bench.harness.target import TARGET
 from target_bench.runs import ranking_files
 from target_bench.runs.result import Result
 from tests.builders import Counting, Recorder, only, same_scores, zipped
+from tests.target import TARGET
 
 INFO = CorpusInfo("shop", "Shop", ("retrieval",), ("test",), "ours", "us", "https://example.org")
 A, B, C, ODD = (TableId("0", name) for name in ("a", "b", "c", "100% wool"))

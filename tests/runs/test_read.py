@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from target_bench import TARGET, StoreError, evaluate, list_runs, read_run
+from target_bench import StoreError, evaluate, list_runs, read_run
 from target_bench.core.errors import PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.runs.result import Result, Results
 from target_bench.runs.times import cold
 from tests.builders import Record, Recorder, only, rewrite, same_scores
 from tests.runs.stored import Runs, copied
+from tests.target import TARGET
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import pytest
 
 from target_bench.core.schema import Dataset, TableId
 from target_bench.data.load import load, of_task, sample_queries
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from tests.builders import Counting, Record, Recorder, only, rewrite, same_scores, unfinish
 from tests.runs.processes import (
@@ -28,6 +27,7 @@ from tests.runs.processes import (
     start_unforked,
     write_slow,
 )
+from tests.target import TARGET
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench import TARGET, evaluate
+from target_bench import evaluate
 from target_bench.core import registry
 from target_bench.core.contract import Retriever
 from target_bench.core.identity import code_hash, plugin_identity
@@ -18,6 +18,7 @@ from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
 from target_bench.runs.manifest import run_key
 from tests.runs.stored import copied
+from tests.target import TARGET
 
 SOURCE = """
 class Mine:

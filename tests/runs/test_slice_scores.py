@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from target_bench import TARGET, read_run, score_answers, score_rankings
+from target_bench import read_run, score_answers, score_rankings
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset, Judgement
@@ -16,6 +16,7 @@ from target_bench.runs.result import Result
 from target_bench.runs.slicing import by_name
 from tests.builders import Recorder, only
 from tests.runs.stored import Runs, copied
+from tests.target import TARGET
 
 MINI = load("mini")
 

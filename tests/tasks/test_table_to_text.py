@@ -16,13 +16,13 @@ from target_bench.data.load import Loaded, of_task
 from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
 from target_bench.harness.stages.score import score_answers
-from target_bench.harness.target import TARGET
 from target_bench.reporting.report import write_report
 from target_bench.runs.result import Result, read_run
 from target_bench.tasks.table_to_text import TableToText
 from tests.builders import Recorder, only
 from tests.corpora.test_totto import RECORD
 from tests.reporting.report.written import blocks, listed
+from tests.target import TARGET
 
 MINI = of_task(load("mini"), "table_to_text")
 

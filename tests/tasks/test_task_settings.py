@@ -12,12 +12,12 @@ from target_bench.core.task_names import task_named, task_text
 from target_bench.data.load import tasks_and_corpora
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.sweeps.grid import cells
-from target_bench.harness.target import TARGET
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.runs.result import read_run
 from target_bench.sql.judge import VERSION as JUDGING_VERSION
 from tests.builders import Recorder, only
+from tests.target import TARGET
 
 RULES = [METRICS_VERSION, JUDGING_VERSION]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from target_bench import TARGET, Generator, judge_answers, score_answers
+from target_bench import Generator, judge_answers, score_answers
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.task_names import make_task
@@ -20,6 +20,7 @@ from target_bench.tables.answer_tables import TableFormat
 from target_bench.tasks.text_to_table import TextToTable
 from tests.builders import Recorder
 from tests.tables.test_reading import CUT
+from tests.target import TARGET
 
 MINI = of_task(load("mini"), "text_to_table")
 GOLD = {query.id: str(query.answer) for query in MINI.queries}

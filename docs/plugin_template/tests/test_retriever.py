@@ -3,7 +3,7 @@
 import pytest
 from my_retriever import MyRetriever
 
-from target_bench import TARGET
+from target_bench import evaluate
 from target_bench.testing import Check, retriever_checks
 
 CHECKS = [
@@ -18,5 +18,5 @@ def test_contract(check: Check) -> None:
 
 
 def test_it_finds_tables(tmp_path) -> None:
-    results = TARGET(("Table Retrieval", "mini"), out=tmp_path).run(MyRetriever(), top_k=10)
+    results = evaluate(MyRetriever(), "mini", out=tmp_path, top_k=10)
     assert results.scores["recall@10"].value > 0.5

@@ -49,7 +49,7 @@ def build(
         submissions: the folder of ``*.tbs.zip``, in sub-folders perhaps.
         out: the folder of the site: new, empty, or an earlier site and nothing else.
         submit_to: the address that submissions are sent to, which the pages name.
-        data_dir: as for ``TARGET``.
+        data_dir: as for ``evaluate``.
         observer: gets progress and warnings.
         minutes: how long each submission may take.
 

@@ -79,7 +79,7 @@ def verify(
 
     Args:
         path: the submission.
-        data_dir: as for ``TARGET``.
+        data_dir: as for ``evaluate``.
         observer: gets progress and warnings.
         minutes: how long it may take, all in all.
 

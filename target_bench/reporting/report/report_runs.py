@@ -117,7 +117,7 @@ def open_runs(
 
     Args:
         folders: run folders.
-        data_dir: as for ``TARGET``.
+        data_dir: as for ``evaluate``.
         observer: gets the loading of the data.
         depth: how many tables of each ranking are shown.
 

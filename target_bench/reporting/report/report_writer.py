@@ -54,7 +54,7 @@ def write_report(
     Args:
         folders: run folders, of rankings or of answers.
         out: the file.
-        data_dir: as for ``TARGET``.
+        data_dir: as for ``evaluate``.
         limits: how much goes into it.
         by: the properties of queries, as ``difficulty``, that scores are drawn by; default: the
             first ones that put queries together.

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from target_bench import TARGET, corpora
+from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
 from target_bench.core.schema import Dataset, Table, TableId
@@ -36,6 +36,7 @@ from tests.data.written import (
     write_shards,
     write_target,
 )
+from tests.target import TARGET
 
 TABLES = [
     table("a", title="A", section_title="S"),

@@ -8,9 +8,9 @@ from typing import Any
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Query
 from target_bench.data.load import load
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from tests.builders import Recorder
+from tests.target import TARGET
 
 QUESTIONS = tuple(
     query for query in load("mini").queries if query.metadata["task"] == "question_answering"
@@ -75,7 +75,7 @@ def answered(
 ) -> Result:
     """The questions of mini, answered."""
     target = TARGET(("qa", "mini"), out=out, observer=Recorder())
-    (result,) = target.run(retriever, generator=generator, **arguments)  # type: ignore[arg-type]
+    (result,) = target.run(retriever, generator=generator, **arguments)
     return result
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from target_bench.data.load import load, sample_queries
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from target_bench.sql.workers import Pool
 from tests.builders import Recorder, only
+from tests.target import TARGET
 
 N = 8
 """How many queries are asked."""

@@ -13,12 +13,12 @@ import pytest
 from target_bench.core.contract import Generator
 from target_bench.core.schema import Corpus, Generation, GenerationRequest
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.harness.target import TARGET
 from target_bench.retrievers.dense import Dense
 from target_bench.retrievers.hybrid import Hybrid
 from target_bench.runs.result import Result, Results
 from tests.builders import Counting, Recorder
 from tests.harness.stages.answering import QUESTIONS, Own
+from tests.target import TARGET
 
 SENT: list[str] = []
 """The queries that ``Known`` was asked to encode, one by one or together."""

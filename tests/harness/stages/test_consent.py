@@ -9,9 +9,9 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
 from target_bench.harness.stages.consent import Estimate
-from target_bench.harness.target import TARGET
 from target_bench.retrievers.dense import Dense
 from tests.retrievers.encoders import Words
+from tests.target import TARGET
 
 
 class Dear(Words):

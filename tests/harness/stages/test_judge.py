@@ -13,11 +13,11 @@ from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
 from target_bench.data.load import load, of_task
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.stages.judge import judge_answers
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result
 from target_bench.tasks.text_to_sql import TextToSQL
 from tests.builders import Recorder, json_lines, only, unfinish
 from tests.harness.stages.judged import SPREAD, N, judged, parts, refuse
+from tests.target import TARGET
 
 
 def _cut(folder: Path, n: int) -> None:

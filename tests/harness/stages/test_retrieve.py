@@ -11,10 +11,10 @@ from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.data.load import load, of_task
 from target_bench.harness.stages.recorded import Stage
-from target_bench.harness.target import TARGET
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.store import Run
 from tests.builders import ASKED, Recorder, messages_of, run_identity
+from tests.target import TARGET
 
 QUERIES = of_task(load("mini"), "retrieval").queries
 NUMBER = 69
@@ -75,7 +75,7 @@ def _run(
     out: Path, retriever: object, observer: Recorder | None = None, **arguments: Any
 ) -> Result:
     target = TARGET(("retrieval", "mini"), out=out, observer=observer or Recorder())
-    (result,) = target.run(retriever, **arguments)  # type: ignore[arg-type]  # found out inside
+    (result,) = target.run(retriever, **arguments)  # found out inside
     return result
 
 

@@ -13,11 +13,11 @@ from target_bench.core.schema import Retrieval, TableId
 from target_bench.core.task_names import make_task
 from target_bench.data.load import load, of_task
 from target_bench.harness.stages.score import Scored
-from target_bench.harness.target import TARGET
 from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only
 from tests.harness.stages.judged import SPREAD
+from tests.target import TARGET
 
 MINI = of_task(load("mini"), "retrieval")
 SQL = replace(MINI, queries=tuple(SPREAD))

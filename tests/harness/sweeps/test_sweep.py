@@ -12,9 +12,9 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.observer import Observer
 from target_bench.harness.sweeps import Sweep, SweepCell, run_cell
 from target_bench.harness.sweeps.executors import Outcomes
-from target_bench.harness.target import TARGET
 from tests.builders import Recorder, only
 from tests.harness.sweeps.workplace import TWELVE, contents, produced, write
+from tests.target import TARGET
 
 
 class Here:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from target_bench import TARGET, Generator
+from target_bench import Generator
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import GenerationRequest
 from target_bench.models.prompts.prompting import Prompt
 from tests.builders import Recorder
+from tests.target import TARGET
 
 NO_TABLES = (
     "Some or all tables are not available. Please use your best judgment to complete the task. DO "

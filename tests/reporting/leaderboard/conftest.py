@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from target_bench import TARGET
 from target_bench.reporting.leaderboard.documents import Card
 from target_bench.reporting.leaderboard.pack import pack
 from tests.cli.conftest import inside  # noqa: F401
 from tests.reporting.leaderboard import small
 from tests.reporting.leaderboard.forging import Files, files_of
+from tests.target import TARGET
 
 
 def card(name: str = "Our BM25", author: str = "Ann Other", corpus: str = "mini") -> Card:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench import TARGET, Corpus, Retriever, TableId
+from target_bench import Corpus, Retriever, TableId
 from target_bench.core.errors import ConfigError
 from target_bench.data.load import load, of_task
 from target_bench.reporting.leaderboard.pack import pack
@@ -17,6 +17,7 @@ from target_bench.runs.result import Result
 from target_bench.runs.trec import word, words_of
 from tests.builders import Recorder, json_lines, rewrite
 from tests.reporting.leaderboard.conftest import card
+from tests.target import TARGET
 
 QUERIES = of_task(load("mini"), "retrieval").queries
 

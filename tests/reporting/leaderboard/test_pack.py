@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from target_bench import TARGET, AnswerJudge, ask
+from target_bench import AnswerJudge, ask
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.corpora import load
 from target_bench.reporting.leaderboard.pack import pack, scrubbed
@@ -18,6 +18,7 @@ from target_bench.reporting.leaderboard.verify import verify
 from tests.cli.inside import Inside
 from tests.reporting.leaderboard.conftest import card
 from tests.reporting.leaderboard.forging import RANKINGS, files_of, packed, with_lines
+from tests.target import TARGET
 
 
 def test_the_same_runs_are_the_same_bytes(

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from target_bench.harness.target import TARGET
 from target_bench.reporting.report import write_report
 from tests.builders import Recorder, only
 from tests.reporting.report.written import blocks, ranked
+from tests.target import TARGET
 
 
 @pytest.fixture(scope="session")

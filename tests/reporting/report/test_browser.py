@@ -12,12 +12,12 @@ import pytest
 from target_bench import compare, read_run
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import score_text
-from target_bench.harness.target import TARGET
 from target_bench.reporting.report import write_report
 from tests.browser import PHONE, WIDE, OpenPage
 from tests.builders import Record, Recorder, only, rewrite_lines
 from tests.reporting.report.driving import open_query, ready
 from tests.reporting.report.written import HOSTILE, blocks, hostile_runs, listed
+from tests.target import TARGET
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

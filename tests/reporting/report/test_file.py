@@ -10,12 +10,12 @@ import pytest
 from target_bench import read_run
 from target_bench.core.text_tables import score_text
 from target_bench.data.load import load, of_task
-from target_bench.harness.target import TARGET
 from target_bench.reporting.report import Limits, write_report
 from target_bench.reporting.report.report_runs import open_runs
 from target_bench.reporting.report.summary import main_metrics, sliced
 from tests.builders import Record, Recorder, only, rewrite
 from tests.reporting.report.written import HOSTILE, blocks, hostile_runs, listed, ranked
+from tests.target import TARGET
 
 
 def test_questions_and_tables_are_those_of_the_corpus(mini_blocks: dict[str, Any]) -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.observer import Observer
-from target_bench.harness.target import TARGET
 from target_bench.reporting.compare import compare
 from target_bench.reporting.report import summary, write_report
 from target_bench.reporting.report.report_runs import ReportRun, of_same_data, open_runs
 from tests.builders import Recorder, only, rewrite, unfinish
 from tests.reporting.report.written import own_corpus, ranked
+from tests.target import TARGET
 
 
 def _opened(*folders: Path) -> list[ReportRun]:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from target_bench import TARGET, Observer, ask, read_run
+from target_bench import Observer, ask, read_run
 from target_bench.data.own_data import write_questions
 from target_bench.reporting import plots
 from target_bench.reporting.report import write_report
+from tests.target import TARGET
 
 PEOPLE = [
     {"query_id": "1", "query": "who works in the kitchen in Oslo", "table_id": "staff"},

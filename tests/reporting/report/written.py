@@ -7,8 +7,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from target_bench.harness.target import TARGET
 from tests.builders import Recorder, only, rewrite
+from tests.target import TARGET
 
 _BLOCK = re.compile(r'<script type="text/plain" id="block-([\w-]+)">([A-Za-z0-9+/=]*)</script>')
 

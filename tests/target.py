@@ -1,0 +1,82 @@
+"""Tasks with corpora, run and scored by tests, which share what is loaded."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.observer import Observer, default_observer
+from target_bench.data.load import Loader, once, tasks_and_corpora
+from target_bench.harness.evaluate import evaluate_pairs
+from target_bench.harness.options import EXTRACTIVE, RUNS, TOP_K, Options
+from target_bench.harness.prepare import check_tasks
+from target_bench.harness.score_given import score_given
+from target_bench.runs.result import Results
+
+
+class TARGET:
+    """A benchmark: pairs of tasks and corpora, as ``("retrieval", "mini")``."""
+
+    def __init__(
+        self,
+        *tasks: Any,
+        data_dir: str | Path | None = None,
+        out: str | Path = RUNS,
+        observer: Observer | None = None,
+        loader: Loader | None = None,
+    ) -> None:
+        given = [task for each in tasks for task in (each if isinstance(each, list) else [each])]
+        self._pairs = once(pair for task in given for pair in tasks_and_corpora(task))
+        self._out = Path(out)
+        check_tasks(self._pairs, Options())
+        self._observer = observer or default_observer()
+        self._loader = loader or Loader(data_dir, self._observer)
+
+    def run(
+        self,
+        retriever: Any = None,
+        split: str | None = None,
+        top_k: int | Sequence[int] = TOP_K,
+        *,
+        generator: Any = EXTRACTIVE,
+        name: str | Sequence[str] | None = None,
+        confirm: Any = None,
+        by: str | Sequence[str] = (),
+        **options: Any,
+    ) -> Results:
+        """Evaluate; arguments as of ``evaluate``."""
+        return evaluate_pairs(
+            self._pairs,
+            retriever,
+            generator,
+            Options.of({"split": split, "top_k": top_k, "out": self._out, **options}),
+            loader=self._loader,
+            observer=self._observer,
+            confirm=confirm,
+            name=name,
+            by=by,
+        )
+
+    def score(
+        self,
+        run_file: str | Path | None = None,
+        split: str | None = None,
+        top_k: int | Sequence[int] = TOP_K,
+        *,
+        predictions: str | Path | None = None,
+        order: str | Path | None = None,
+        confirm: Any = None,
+        by: str | Sequence[str] = (),
+        **options: Any,
+    ) -> Results:
+        """Score a file; arguments as of the command ``score``."""
+        return score_given(
+            self._pairs,
+            Options.of({"split": split, "top_k": top_k, "out": self._out, **options}),
+            run_file=run_file,
+            predictions=predictions,
+            order=order,
+            loader=self._loader,
+            observer=self._observer,
+            confirm=confirm,
+            by=by,
+        )
