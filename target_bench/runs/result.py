@@ -374,7 +374,8 @@ class Result:
     @cached_property
     def _tables(self) -> tuple[Any, Any]:
         """The tables of values and of statistics, sorted by query id."""
-        check_tables(self.folder, self.manifest.tables)
+        # Another run of the same queries may have written the files again.
+        check_tables(self.folder, read_manifest(self.folder).tables)
         values = read_table(self.folder / "per_query.parquet").sort_by("query_id")
         path = self.folder / "statistics.parquet"
         return values, read_table(path).sort_by("query_id") if path.exists() else values.select([])
@@ -536,7 +537,7 @@ class Result:
         }
 
     def _logged(self, records: LogFile[T]) -> dict[str, T]:
-        return records.read(self.folder, self.manifest.logs.get(records.file))
+        return records.read(self.folder, read_manifest(self.folder).logs.get(records.file))
 
     @cached_property
     def errors(self) -> Mapping[str, str]:
