@@ -16,6 +16,7 @@ import sys
 import textwrap
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
@@ -302,6 +303,86 @@ def _has_statement(thing: type | FunctionType) -> bool:
         return bool(inspect.getsource(thing))
     except (OSError, TypeError):
         return False
+
+
+_COMPUTES = re.compile(
+    r"target_bench\.(metrics|tables|sql|search|retrievers|generators|models|tasks)\."
+    r"|target_bench\.(core\.ranking|data\.table_text|data\.languages)$"
+)
+"""Modules of this package in which rankings, answers and scores are computed."""
+
+
+def source_hash(modules: Iterable[str]) -> str:
+    """Hash the source of modules of this package and of those they use that compute something.
+
+    A built-in is identified by its ``VERSION``. This hash is recorded beside it, so that a change
+    of the source under one version can be told.
+
+    Args:
+        modules: their names; they are imported.
+    """
+    new, known = [*modules], set[str]()
+    while new:
+        module = sys.modules.get(name := new.pop())
+        if name in known or module is None:
+            continue
+        known.add(name)
+        # What a package holds depends on what else was imported.
+        for value in () if hasattr(module, "__path__") else vars(module).values():
+            used = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
+            if _COMPUTES.match(used):
+                new.append(used)
+    hashes = sorted(f"{name} {digest(_source_file(sys.modules[name]))}" for name in known)
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()[:16]
+
+
+def sources_of(plugin: object) -> dict[str, str]:
+    """Return class -> ``source_hash``, of a plug-in and its parts that are built in."""
+    cls = type(plugin)
+    own = {}
+    if is_own_code(cls) and _is_found(cls):
+        own[class_name(cls)] = source_hash(b.__module__ for b in cls.__mro__ if is_own_code(b))
+    for part in parts_of(plugin).values():
+        own |= sources_of(part)
+    return own
+
+
+def outside_reads(plugin: object) -> list[str]:
+    """Return where the code of a user's plug-in reads files or the environment.
+
+    Each as ``mine.py, line 4: read_text``. What it reads is no part of its identity, but for files
+    that settings name.
+    """
+    found = []
+    for base in type(plugin).__mro__:
+        if is_own_code(base) or contrib.is_contributed(base) or base is object:
+            continue
+        with suppress(OSError, SyntaxError, ValueError):
+            file = _source_file(base)
+            if not _is_installed(file) and not _is_library(sys.modules[base.__module__]):
+                tree = ast.parse(file.read_bytes())
+                found += [f"{file.name}, line {line}: {name}" for line, name in _reads(tree)]
+    for part in parts_of(plugin).values():
+        found += outside_reads(part)
+    return list(dict.fromkeys(found))
+
+
+def _reads(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and name of calls of ``open`` and ``read_...``, and of the environment."""
+    for node in ast.walk(tree):
+        part = node.func if isinstance(node, ast.Call) else node
+        if not isinstance(part, ast.Name | ast.Attribute):
+            continue
+        name = part.id if isinstance(part, ast.Name) else part.attr
+        reads = isinstance(node, ast.Call) and (name == "open" or name.startswith("read_"))
+        if reads or (part is node and name in ("environ", "getenv")):
+            yield part.lineno, name
+
+
+def _module_of(value: object) -> str:
+    """Return the name of the module in which a class or function was made; else nothing."""
+    is_code = isinstance(value, type | FunctionType)
+    return str(getattr(value, "__module__", "")) if is_code else ""
 
 
 def _source_file(thing: type | FunctionType | ModuleType) -> Path:

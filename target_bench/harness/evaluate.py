@@ -11,7 +11,7 @@ The way of a run, in ``rank`` and ``answer`` below:
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -19,7 +19,7 @@ from typing import Any, Unpack
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import errors_of
 from target_bench.core.credentials import masked_settings
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric import Counts
 from target_bench.core.metric_function import is_read_by, metric_of
 from target_bench.core.observer import Observer, default_observer
@@ -28,6 +28,7 @@ from target_bench.core.schema import Retrieval, own_copy
 from target_bench.core.settings import texts
 from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task
+from target_bench.core.text_tables import first_of
 from target_bench.data.load import CorpusLike, Loader, once, tasks_and_corpora
 from target_bench.harness import run_warnings
 from target_bench.harness.identities import answer_plan, answers_identity, retrieval_identity
@@ -53,9 +54,11 @@ from target_bench.harness.stages.generate import (
 from target_bench.harness.stages.judge import judge_stage
 from target_bench.harness.stages.retrieve import Experiment, RetrieveStage
 from target_bench.harness.stages.score import Scored, score_answers, score_rankings
+from target_bench.metrics.scores import code_of
 from target_bench.runs import slicing
 from target_bench.runs.manifest import Command
 from target_bench.runs.result import CONTESTED, Result, Results
+from target_bench.runs.score_files import read_scores
 from target_bench.runs.store import Run
 
 
@@ -235,7 +238,8 @@ def rank(
         with _scoring(run, command, spec.label, reused, observer):
             metrics = _metrics(experiment, task)
             scored = score_rankings(dataset, rankings, experiment.cutoffs, task, metrics)
-            _write(experiment, task, run, scored, counts=scored.counts.to_json())
+            counts = scored.counts.to_json()
+            reused = not _write(experiment, task, run, scored, counts=counts) and reused
     if spec.retriever is None or not is_own_code(type(spec.retriever)):
         for warning in run_warnings.about_scores(spec.label, scored.counts, rankings.values()):
             observer.warning(warning)
@@ -284,7 +288,7 @@ def answer(experiment: Experiment, plan: AnswerPlan) -> Result:
             parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scored.counts.to_json()}
             if scored.report:
                 parts["report"] = scored.report
-            _write(experiment, task, run, scored, **parts)
+            reused = not _write(experiment, task, run, scored, **parts) and reused
     return Result(run.folder, asked=command, queries=dataset.queries, reused=reused)
 
 
@@ -343,8 +347,12 @@ def _scoring(
 
 def _write(
     experiment: Experiment, task: Task[Any], run: Run, scored: Scored[Any], **parts: Any
-) -> None:
-    """Write the tables of values, then the scores that they belong to."""
+) -> bool:
+    """Write the tables of values, then the scores that they belong to.
+
+    Returns:
+        Whether the code of a metric is another than that of the scores that were stored.
+    """
     dataset = experiment.dataset
     warnings = [*run_warnings.about_labels(dataset, task, scored)]
     for warning in warnings:
@@ -356,8 +364,23 @@ def _write(
     if dataset.corrections is not None:
         columns[CONTESTED] = [query.id in dataset.corrections.gold for query in queries]
         parts["corrections"] = str(dataset.corrections)
+    code = code_of(scored.scores)
+    before: Mapping[str, str] = {}
+    with suppress(StoreError):  # there are none, or they are damaged and written again
+        before = read_scores(run.folder).code
+    changed = [name for name in before if code.get(name, before[name]) != before[name]]
+    if changed:
+        metrics = f"metric{'s' * (len(changed) > 1)} {first_of(changed, 3)}"
+        experiment.observer.warning(
+            f"{run.folder.name}: scores computed again: the code of {metrics} changed"
+        )
     of_queries = {"per_query": {**columns, **scored.per_query}, "statistics": scored.statistics}
     run.write_scores(
-        {**parts, "scores": {name: score.to_json() for name, score in scored.scores.items()}},
+        {
+            **parts,
+            "code": code,
+            "scores": {name: score.to_json() for name, score in scored.scores.items()},
+        },
         {f"{n}.parquet": {"query_id": scored.query_ids, **c} for n, c in of_queries.items()},
     )
+    return bool(changed)

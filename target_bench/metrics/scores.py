@@ -18,6 +18,7 @@ from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
+from target_bench.core.identity import source_hash
 from target_bench.core.metric import (
     CORRECTED,
     RANKINGS,
@@ -156,6 +157,19 @@ def named(name: str) -> Metric[Any] | None:
     except ConfigError:
         return None
     return made
+
+
+def code_of(scores: Iterable[str]) -> dict[str, str]:
+    """Return metric without its cutoff -> a hash of the code that computes it here.
+
+    Metrics of users have theirs in their signatures.
+    """
+    code = {}
+    for name in scores:
+        family = split(name)[0]
+        if family not in code and (found := registry.built_in_metric(family)):
+            code[family] = source_hash([found.partition(":")[0]])
+    return code
 
 
 @cache

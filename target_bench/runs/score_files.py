@@ -32,6 +32,7 @@ class StoredScores:
         answers: the denominators of the answers; None for a run of rankings.
         report: what else the task says of the answers; empty where it says nothing.
         corrections: the name and hash of the corrections of gold; empty without any.
+        code: metric without its cutoff -> hash of the code that computed it.
     """
 
     scores: Mapping[str, Score]
@@ -39,6 +40,7 @@ class StoredScores:
     answers: AnswerCounts | None
     report: Mapping[str, Any]
     corrections: str
+    code: Mapping[str, str]
 
 
 def read_scores(folder: Path) -> StoredScores:
@@ -62,6 +64,7 @@ def read_scores(folder: Path) -> StoredScores:
             None if answers is None else _counts(AnswerCounts, answers),
             content.get("report") or {},
             content.get("corrections") or "",
+            content.get("code") or {},
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
