@@ -209,6 +209,9 @@ _RECORDED = (
 USED = "used_packages"
 """The entry of an environment that says which packages, in which versions, a run depends on."""
 
+SOURCES = "sources"
+"""The entry of an environment with a hash of the source of each built-in class of the run."""
+
 _THREAD_VARIABLES = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "RAYON"))
 _GIT_SECONDS = 2.0
 _GIT_FRESH = 10.0  # seconds for which it is not asked again: a command makes dozens of runs

@@ -11,12 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench import evaluate
-from target_bench.core import registry
+from target_bench.core import identity, registry
 from target_bench.core.contract import Retriever
-from target_bench.core.identity import code_hash, plugin_identity
+from target_bench.core.identity import code_hash, plugin_identity, sources_of
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
+from target_bench.metrics.scores import code_of
 from target_bench.runs.manifest import run_key
+from target_bench.runs.result import Result
+from tests.builders import Recorder, only
 from tests.runs.stored import copied
 from tests.target import TARGET
 
@@ -192,3 +195,90 @@ def test_used_packages_are_recorded_and_no_part_of_the_identity(tmp_path: Path) 
     used = run.manifest.environment["used_packages"]
     assert used.keys() == {"target-bench", "bm25s", "PyStemmer", "numpy", "scipy", "py3langid"}
     assert "numpy" not in str(run.manifest.identity.content)
+
+
+def test_an_edited_metric_scores_again_and_is_never_shown_as_reused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rankings are reused; whose code changed is named."""
+
+    def run(observer: Recorder) -> Result:
+        target = TARGET(("retrieval", "mini"), out=tmp_path, observer=observer)
+        return only(target.run("bm25", limit=20))
+
+    first, again = run(Recorder()), run(Recorder())
+    assert (first.reused, again.reused) == (False, True)
+    edited, observer = first.scores["recall@10"].value, Recorder()
+    with monkeypatch.context() as patch:
+        patch.setattr("target_bench.metrics.scores.source_hash", lambda _: "edited")
+        changed = run(observer)
+    assert not changed.reused
+    (said,) = (w for w in observer.warnings if "scores computed again" in w)
+    assert "the code of metrics recall, " in said
+    assert changed.scores["recall@10"].value == edited
+    assert "recall" in json.loads((changed.folder / "scores.json").read_text("utf-8"))["code"]
+
+
+def test_the_source_of_a_metric_and_of_a_built_in_covers_what_they_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any edit of the postings changes the source of bm25, and none of it that of recall."""
+    before = code_of(["recall@10"]), sources_of(registry.create("retriever", "bm25"))
+    monkeypatch.setattr(
+        identity, "digest", lambda path: "edited" if path.name == "postings.py" else str(path)
+    )
+    one = code_of(["recall@10"]), sources_of(registry.create("retriever", "bm25"))
+    monkeypatch.setattr(identity, "digest", str)
+    two = code_of(["recall@10"]), sources_of(registry.create("retriever", "bm25"))
+    assert one[0] == two[0] != before[0]
+    assert one[1] != two[1]
+
+
+def test_a_built_in_with_another_source_is_reused_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert evaluate("bm25", "mini", task="retrieval", limit=5, out=tmp_path)
+    monkeypatch.setattr("target_bench.harness.stages.recorded.sources_of", lambda _: {"BM25": "x"})
+    with pytest.warns(UserWarning, match="reused, but the source of BM25 has changed"):
+        (again,) = evaluate("bm25", "mini", task="retrieval", limit=5, out=tmp_path)
+    assert again.reused
+
+
+READS = """
+import os
+from pathlib import Path
+from target_bench import Retriever
+
+class Mine(Retriever):
+    def embed_corpus(self, corpus):
+        self.ids = [table.id for table in corpus]
+
+    def retrieve(self, query, top_k):
+        BODY
+        return self.ids[:top_k]
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ("open('weights.json', 'a').close()", "open"),
+        ("Path(__file__).read_text()", "read_text"),
+        ("os.environ.get('OFF')", "environ"),
+        ("os.getenv('OFF')", "getenv"),
+        ("query.strip()", ""),
+    ],
+)
+def test_a_reused_plug_in_that_reads_files_or_the_environment_says_so(
+    tmp_path: Path, body: str, name: str
+) -> None:
+    """What it reads is outside its identity: said where it is reused, not at its first run."""
+    file = tmp_path / "mine.py"
+    file.write_text(READS.replace("BODY", body), encoding="utf-8")
+    warnings = []
+    for _ in range(2):
+        target = TARGET(("retrieval", "mini"), out=tmp_path, observer=(observer := Recorder()))
+        target.run(f"{file}:Mine", limit=3)
+        warnings.append([w for w in observer.warnings if "reads files or the environment" in w])
+    assert warnings[0] == []
+    assert [f"line 11: {name})" in w for w in warnings[1]] == [True] * bool(name)

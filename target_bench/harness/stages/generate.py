@@ -143,13 +143,17 @@ class GenerateStage(Stage):
         store: Run,
     ) -> None:
         spec, dataset = plan.generator, experiment.dataset
-        super().__init__(store, dataset, experiment.observer, spec.label, spec.packages)
+        super().__init__(
+            store, dataset, experiment.observer, spec.label, spec.packages, spec.generator
+        )
         self.spec, self.prompter, self.depth = spec, plan.prompter, plan.depth
         self.retrievals, self.confirm = retrievals, experiment.confirm
 
     def run(self) -> tuple[dict[str, Answered], bool]:
         """Return the answers to all queries, and whether all of them were there already."""
         stored = self.store.read(ANSWERS)
+        if stored:
+            self.note_reuse()
         done = {
             query.id: stored[query.id]
             for query in self.dataset.queries

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from target_bench.core.identity import outside_reads, sources_of
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
+from target_bench.core.text_tables import first_of
 from target_bench.runs import times
 from target_bench.runs.store import Run
 
@@ -18,6 +20,7 @@ class Stage:
         observer: gets progress and warnings.
         label: what works.
         packages: package -> version of those that it uses now.
+        plugin: the retriever or generator; None where none is asked.
     """
 
     def __init__(
@@ -27,9 +30,10 @@ class Stage:
         observer: Observer,
         label: str,
         packages: Mapping[str, str],
+        plugin: object | None,
     ) -> None:
         self.store, self.dataset, self.observer = store, dataset, observer
-        self.label, self.packages = label, packages
+        self.label, self.packages, self.plugin = label, packages, plugin
 
     def begin(self, **more: Any) -> None:
         """Record with what the run begins, unless an earlier command began it."""
@@ -37,7 +41,10 @@ class Stage:
             self.store.work_begins()
             return
         self.store.work_begins(
-            environment=times.environment(self.packages),
+            environment={
+                **times.environment(self.packages),
+                times.SOURCES: sources_of(self.plugin) if self.plugin is not None else {},
+            },
             files=dict(self.dataset.files),
             data_notes=tuple(self.dataset.notes),
             started=times.now(),
@@ -52,6 +59,24 @@ class Stage:
             self.observer.warning(f"{self.label}: {note}")
         if new:
             self.store.write_manifest(notes=(*recorded, *new))
+
+    def note_reuse(self) -> None:
+        """Say what could make stored records differ from new ones, though identities agree."""
+        before = self.store.manifest.environment.get(times.SOURCES, {})
+        now = sources_of(self.plugin) if self.plugin is not None else {}
+        changed = [name for name in before if now.get(name, before[name]) != before[name]]
+        again = "to run it anew, name another --out folder"
+        if changed:
+            self.observer.warning(
+                f"{self.label}: reused, but the source of {first_of(changed, 3)} has changed under "
+                f"the same VERSION; {again}"
+            )
+        if self.plugin is not None and (reads := outside_reads(self.plugin)):
+            self.observer.warning(
+                f"{self.label}: reused; its code reads files or the environment "
+                f"({first_of(reads, 3)}), and no change of these is seen, unless a setting names "
+                f"the file; {again}"
+            )
 
     def repeat_notes(self) -> None:
         """Say again what was recorded: a score that is shown again needs its caveats again."""

@@ -145,7 +145,9 @@ class RetrieveStage(Stage):
     def __init__(self, experiment: Experiment, store: Run) -> None:
         spec, dataset = experiment.retriever, experiment.dataset
         assert spec is not None
-        super().__init__(store, dataset, experiment.observer, spec.label, spec.packages)
+        super().__init__(
+            store, dataset, experiment.observer, spec.label, spec.packages, spec.retriever
+        )
         self.spec, self.depth, self.options = spec, experiment.depth, experiment.options
         self.cutoffs = experiment.cutoffs
         self.confirm = experiment.confirm
@@ -163,6 +165,8 @@ class RetrieveStage(Stage):
     def _retrievals(self) -> tuple[dict[str, Retrieval], bool]:
         manifest, spec, dataset = self.store.manifest, self.spec, self.dataset
         done = self.store.read(RANKINGS)
+        if done:
+            self.note_reuse()
         if spec.rank is None:  # queries that failed are asked again
             done = {query_id: r for query_id, r in done.items() if r.error is None}
         todo = [query for query in dataset.queries if query.id not in done]
