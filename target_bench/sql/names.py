@@ -70,15 +70,6 @@ class Names:
         """Return a table expression's name as the schema spells it; None if it is not there."""
         return self._spelled.get(node.name.lower())
 
-    def tables(self) -> Iterator[Any]:
-        """Yield every table expression that names no common table expression."""
-        seen: set[int] = set()
-        for scope in self.scopes:
-            for _, source in scope.selected_sources.values():
-                if isinstance(source, exp.Table) and id(source) not in seen:
-                    seen.add(id(source))
-                    yield source
-
     def base_tables_of(self, select: Any) -> list[Any]:
         """Return the table expressions of one FROM clause that name tables of the schema."""
         scope = self._by_query.get(id(select))
@@ -104,29 +95,6 @@ class Names:
             hidden = scope.scope_type in (ScopeType.DERIVED_TABLE, ScopeType.CTE)
             scope = scope.parent
         return None
-
-    def hides(self, column: Any) -> bool:
-        """Return whether a name without origin may be of a source with unknown columns."""
-        scope, qualifier = self.scope(column), column.table.lower()
-        while scope is not None:
-            for alias, (_, source) in scope.selected_sources.items():
-                unknown = isinstance(source, exp.Table) and self.table(source) is None
-                if unknown and qualifier in ("", alias.lower()):
-                    return True
-            scope = scope.parent
-        return False
-
-    def joined_using(self, tree: Any) -> set[tuple[str, str]]:
-        """Return table and column of the columns in USING clauses: one of every side with it."""
-        columns = set()
-        for join in tree.find_all(exp.Join):
-            scope = self.scope(join)
-            for name in join.args.get("using") or []:
-                for _, source in scope.selected_sources.values() if scope else ():
-                    origin = self._columns(source).get(name.name.lower())
-                    if origin is not None and origin.table:
-                        columns.add((origin.table, origin.column))
-        return columns
 
     def _in_scope(self, scope: Any, column: Any) -> Origin | None:
         name, qualifier = column.name.lower(), column.table.lower()
@@ -181,11 +149,6 @@ class Names:
                 outputs.setdefault(name.lower(), Origin(None, name, expression=value))
         return outputs
 
-    def starred(self, star: Any) -> dict[str, Origin]:
-        """Return the columns that ``*`` or ``table.*`` of a SELECT list stands for."""
-        scope = self.scope(star)
-        return self._starred(scope, star) if scope is not None else {}
-
     def _starred(self, scope: Any, star: Any) -> dict[str, Origin]:
         qualifier = star.table.lower() if isinstance(star, exp.Column) else ""
         columns: dict[str, Origin] = {}
@@ -196,17 +159,13 @@ class Names:
         return columns
 
 
-def parsed(sql: str, dialect: str = "sqlite") -> Any:
+def parsed(sql: str) -> Any:
     """Return the tree of one query.
-
-    Args:
-        sql: one statement.
-        dialect: sqlglot's name of its dialect.
 
     Raises:
         ValueError: it cannot be parsed, is several statements or none, or no query.
     """
-    statements = parse_statements(sql, dialect)
+    statements = parse_statements(sql)
     if len(statements) != 1:
         raise ValueError(f"it is {len(statements)} statements, not one: {sql[:200]}")
     if not isinstance(statements[0], exp.Query):
