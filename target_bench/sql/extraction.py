@@ -4,40 +4,62 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from html import unescape
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
 from target_bench.core.reasoning import without_reasoning
-from target_bench.sql.names import parse_statements, parsed
+from target_bench.sql.names import parse_statements
 from target_bench.sql.normalisation import LONGEST
 
 _KEYS = {
-    "sql": ("sql", "sql_query", "query"),
+    "sql": ("sql", "sql_query"),
     "database_id": ("database_id", "db_id", "database"),
 }
+_OTHER_KEYS = re.compile(r"sql|query|answer|statement|output|code", re.IGNORECASE)
 _BIRD = re.compile(r"\t----- bird -----\t?")
+_END_OF_TURN = re.compile(
+    r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn)\|>"
+    r"|<end_of_turn>|<｜end▁of▁sentence｜>|(?:</s>|<eos>)\s*\Z"
+)
 _FENCE = re.compile(r"```([^\n`]*)\n(.*?)(?:```|\Z)", re.DOTALL)
 _INLINE_FENCE = re.compile(
     r"```(sql|sqlite|sqlite3|duckdb)?[ \t]++(?!```)([^\n]+?)```", re.IGNORECASE
 )
+_INLINE_CODE = re.compile(r"(?<!`)`\s*+((?:SELECT|WITH)\b[^`]++)`(?!`)", re.IGNORECASE)
 _NAMED_SQL = ("sql", "sqlite", "sqlite3", "duckdb", "postgresql", "mysql")
-_SQL_FENCES = ("", *_NAMED_SQL, "text")
+_SQL_FENCES = ("", *_NAMED_SQL, "text", "json")
+_TAG = re.compile(r"<([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,100})?>|\[([A-Za-z]\w{0,30})\]|\\boxed\{")
+_CLOSING = re.compile(r"</[A-Za-z][\w-]{0,30}>|\[/[A-Za-z]\w{0,30}\]|```")
 _START = re.compile(
     r"\bSELECT\b|\bWITH\s+(?:RECURSIVE\s+)?[\w\"`\[\]]+\s*(?:\([^()]*\)\s*)?AS\s*(?:MATERIALIZED\s*)?\(",
     re.IGNORECASE,
 )
 _LINE_START = re.compile(r"\s*(?:(?:--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/|\()\s*)*\Z")
 _NEW_LINE = re.compile(r"(?:\A|(?<=[;\n])|\n|:)[ \t]*")
+_UNFINISHED = re.compile(
+    r"(?:[,=<(+/|]|\b(?:UNION|ALL|EXCEPT|INTERSECT|AS|FROM|JOIN|IN|NOT|EXISTS|ON|AND|OR|WHERE))\Z"
+)
+_QUOTES = (
+    *((mark, mark) for mark in ("'''", '"""', "**", "`", '"', "'", "*")),
+    ("\N{LEFT DOUBLE QUOTATION MARK}", "\N{RIGHT DOUBLE QUOTATION MARK}"),
+)
 _PROSE = re.compile(
-    r"\s*+(?:\Z|```|[#*>]|-(?!-)|[IA]\b|[^()=<>*\"'`]*[.!:]\s*\Z|"
+    r"\s*+(?:\Z|```|[#*>]|-(?!-)|[IA]\b|[^()=<>*\"'`]*[.!:]\s*\Z|[A-Za-z][\w ]{0,30}:(?!:)|"
     r"(?!(?:From|Where|And|Or|On|Join|Inner|Left|Cross|Group|Order|Having|Limit|Union|Select)\b)"
     r"[A-Z][a-z']+\b)"
+)
+_GAP = re.compile(r"\n\s*\n|```")
+_OUTSIDE = re.compile(
+    r"'[^']*+'|\"[^\"]*+\"|`[^`]*+`|\[[^\[\]\n]*+\]|--[^\n]*+|/\*.*?(?:\*/|\Z)|[;()]", re.DOTALL
 )
 _BROKEN = r'"{key}"\s*+:\s*+"'
 _BROKEN_END = re.compile(r'"\s*+(?:,\s*+"\w++"\s*+:|\}|,?\s*+\Z)')
 _TRIES = 50  # how many starts of an object, and of a statement, are looked at
-_PARSED = 2 * LONGEST  # characters that are parsed in the search for the end of a statement
+_DEEPEST = 4  # wrappings inside of each other that are opened
+_PARSED = 2 * LONGEST  # characters that are parsed in the search for a statement
 
 
 class Extracted(NamedTuple):
@@ -48,51 +70,195 @@ class Extracted(NamedTuple):
 
 
 def extract(text: str) -> Extracted:
-    """Return the SQL of an answer.
+    r"""Return the SQL of an answer.
 
-    Looked for in this order:
+    ``SQL<TAB>----- bird -----<TAB>database``, the form of BIRD's prediction files, is taken as it
+    stands. Of all else there are candidates, in this order, and the first that is SQL as a whole
+    is taken:
 
-    1. ``SQL<TAB>----- bird -----<TAB>database``, the form of BIRD's prediction files;
-    2. a JSON object with a field ``sql``, bare, in a fence or in a text; trailing commas, line
-       breaks and unescaped quotes inside its texts are read too. Its SQL is taken as it stands;
-    3. a fence: of several the last one that holds a query, for models try and then correct
-       themselves; where none does, the last one that holds other SQL;
-    4. the whole text, if it is SQL;
-    5. the first SELECT or WITH in the text: up to its semicolon, or as far as it can be parsed;
-    6. the last fence that is called SQL: it is none that can be run, and running it says why.
+    1. a fence: of several the last one that holds a query, for models try and then correct
+       themselves; and code in backquotes;
+    2. what stands in a tag: ``<sql>...</sql>``, ``[SQL]...[/SQL]``, ``\boxed{...}``;
+    3. a text in JSON: what ``sql`` names as it stands, else the first text that is SQL, inside
+       other objects and lists too; trailing commas, line breaks and unescaped quotes are read;
+    4. the text: all of it, or what follows a label or a sentence, without the sentences behind it.
 
-    What is SQL as a whole, a fence's content or the text, is taken as it stands, with any
-    kind and number of statements: execution refuses what may not be run. Reasoning blocks
-    (``<think>``) are left out first. Never raises.
+    A text that is a JSON object as a whole is opened first, and what is in a candidate is read by
+    the same rule. A final semicolon changes nothing, and no query is cut out of a statement that
+    is none as a whole: it is taken with what makes it none, and so is the first candidate that
+    looks like SQL where none is. Execution refuses what may not be run. Reasoning blocks
+    (``<think>``) and what follows the end of a turn are left out. Never raises.
     """
     answer = without_reasoning(text)
-    for read in (_bird, _json, _fenced, _bare, _called_sql):
-        extracted = read(answer)
-        if extracted is not None:
-            return extracted
-    return Extracted(None)
+    mark = _BIRD.search(answer)
+    if mark is not None:
+        sql, database = answer[: mark.start()], answer[mark.end() :]
+        return Extracted(_ended(sql), _clean(database.partition("\n")[0]))
+    reader = _Reader()
+    found = reader.read(_END_OF_TURN.split(answer, maxsplit=1)[0])
+    return found or reader.broken or reader.called_sql or Extracted(None)
 
 
-def _bird(text: str) -> Extracted | None:
-    mark = _BIRD.search(text)
-    if mark is None:
+class _Reader:
+    """Reads one answer.
+
+    Attributes:
+        broken: the first candidate that looks like SQL and is none.
+        called_sql: the last fence that is called SQL and holds none.
+    """
+
+    def __init__(self) -> None:
+        self.broken: Extracted | None = None
+        self.called_sql: Extracted | None = None
+        self._characters = _PARSED
+        self._texts = _TRIES
+
+    def read(self, text: str, depth: int = 0) -> Extracted | None:
+        """Return the SQL of a text, or of what it wraps; None if nothing is SQL as a whole."""
+        self._texts -= 1
+        if depth > _DEEPEST or self._texts < 0:
+            return None
+        whole = _whole_object(text)
+        if whole is not None:
+            return self._in_json([whole], depth)
+        no_query: Extracted | None = None
+        for language, content in _fences(text):
+            found = self.read(content, depth + 1) if language in _SQL_FENCES else None
+            if found and found.sql and not _begins_as_no_query(found.sql):
+                return found
+            no_query = no_query or found
+            if found is None and language in _NAMED_SQL:
+                self.called_sql = self.called_sql or _looks_like(content)
+        if no_query:
+            return no_query
+        spans = (span[1] for span in islice(_INLINE_CODE.finditer(text), _TRIES))
+        for content in chain(filter(self._is_sql, spans), _tags(text)):
+            found = self.read(content, depth + 1)
+            if found:
+                return found
+        records = [record for record in _objects(text) if record] or _broken_object(text)
+        return self._in_json(records[::-1], depth) or self._statement(text)
+
+    def _in_json(self, records: list[Mapping[str, Any]], depth: int) -> Extracted | None:
+        """Return the SQL in the first of some objects that has any."""
+        for record in records:
+            inside = list(islice(_mappings(record), _TRIES))
+            names = (_field(each, "database_id") for each in inside)
+            database_id = _clean(next(filter(None, names), None))
+            for each in inside:
+                sql = _field(each, "sql")
+                if sql is not None:
+                    found = self.read(sql, depth + 1) if sql.lstrip().startswith("```") else None
+                    sql = found.sql if found else _ended(sql)
+                    return Extracted(sql, database_id) if sql else None
+            for each in inside:
+                texts = [item for item in each.items() if isinstance(item[1], str)]
+                texts.sort(key=lambda item: _OTHER_KEYS.search(str(item[0])) is None)
+                for key, value in texts:
+                    found = self.read(value, depth + 1) if _START.search(value) else None
+                    if found:
+                        return Extracted(found.sql, database_id or found.database_id)
+                    if _OTHER_KEYS.search(str(key)) and _START.match(value.lstrip()):
+                        self._look_at(value)
         return None
-    sql, database = text[: mark.start()], text[mark.end() :]
-    return Extracted(_ended(sql), _clean(database.partition("\n")[0]))
 
-
-def _json(text: str) -> Extracted | None:
-    last: Mapping[str, Any] | None = None
-    for record in _objects(text):
-        if _field(record, "sql") is not None:
-            last = record
-    if last is None:
-        last = _broken_object(text)
-    if last is None:
+    def _statement(self, text: str) -> Extracted | None:
+        """Return the statement that a text is, or that stands between its sentences."""
+        if self._is_sql(text):
+            return Extracted(_ended(text))
+        for start in islice(_START.finditer(text), _TRIES):
+            begin = _begin(text, start.start())
+            whole = text[begin:]
+            if _begins_as_no_query(whole):
+                return Extracted(_ended(_paragraph(whole[: _first_end(whole)])))
+            if begin and begin == start.start() and _is_inside(text[:begin]):
+                sql = self._quoted(text, begin)
+                self.broken = self.broken or _looks_like(text)
+                if sql is None:
+                    continue
+            else:
+                sql = self._complete(text, begin)
+            if sql is not None:
+                return Extracted(sql)
+            word = start[0].split()[0]
+            alone = text[:begin].rstrip(" \t")[-1:] in ("", "\n", ":")
+            if word.isupper() or re.search(r"\bfrom\b", whole, re.IGNORECASE):
+                self._look_at(whole[: _first_end(whole)])
+            if word.isupper() or (word.islower() and alone):
+                return None  # it is code, of which no part is taken
         return None
-    sql = _field(last, "sql") or ""
-    inner = _fenced(sql) if sql.lstrip().startswith("```") else None
-    return Extracted(inner.sql if inner else _ended(sql), _clean(_field(last, "database_id")))
+
+    def _complete(self, text: str, begin: int) -> str | None:
+        """Return the statement that begins at a place, without what follows it."""
+        whole = text[begin:]
+        sql = self._quoted(text, begin)
+        if sql is not None:
+            return sql
+        end = _first_end(whole)
+        if self._is_sql(whole[:end]):
+            behind = whole[end:].lstrip("; \t\n")
+            return _ended(whole if behind and _is_comment(behind) else whole[:end])
+        lines = whole[:end].split("\n")
+        behind = ""  # the next line that is not blank
+        for n in range(len(lines) - 1, 0, -1):
+            if self._characters < 0:
+                return None
+            behind = lines[n] if lines[n].strip() else behind
+            if _PROSE.match(behind):
+                sql = "\n".join(lines[:n])
+                if self._is_sql(sql):
+                    return _ended(sql)
+        if text[:begin].strip():  # a sentence ends behind the statement
+            for sql in (whole[:end].rstrip(), lines[0].rstrip()):
+                if sql.endswith(".") and self._is_sql(sql[:-1]):
+                    return _ended(sql[:-1])
+        return None
+
+    def _quoted(self, text: str, begin: int) -> str | None:
+        """Return the statement that stands in quotes or is marked from a place on."""
+        whole, before = text[begin:], text[max(0, begin - 3) : begin]
+        for mark, closing in _QUOTES:
+            for end in islice(_places_from_the_end(whole, closing), 5 * before.endswith(mark)):
+                for sql in (whole[:end], _unescaped(whole[:end])):
+                    if self._is_sql(sql):
+                        return _ended(sql)
+        return None
+
+    def _is_sql(self, text: str) -> bool:
+        self._characters -= len(text)  # with its blanks, which take time too
+        return self._characters >= 0 and _is_sql(text.strip())
+
+    def _look_at(self, text: str) -> None:
+        """Keep a text that looks like SQL, where nothing is SQL."""
+        self.broken = self.broken or _looks_like(_paragraph(text.strip()))
+
+
+# ------------------------------------------------------------------------------------------------
+# JSON
+
+
+def _whole_object(text: str) -> Mapping[str, Any] | None:
+    """Return the object that a text is as a whole; None if it is something else."""
+    text = text.strip()
+    if not text.startswith("{") or not text.endswith("}"):
+        return None
+    record, end = _decoded(json.JSONDecoder(strict=False), text, 0)
+    return record if isinstance(record, dict) and end == len(text) else None
+
+
+def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield an object and those inside of it, also of lists and of texts that are JSON."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        yield from (item for item in level if isinstance(item, dict))
+        inner: list[Any] = []
+        for item in level:
+            parts = item.values() if isinstance(item, dict) else item
+            for part in parts:
+                opened = _whole_object(part) if isinstance(part, str) else part
+                if isinstance(opened, dict | list):
+                    inner.append(opened)
+        level = inner
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
@@ -128,16 +294,16 @@ def _without_last_commas(text: str) -> str:
     return re.sub(pattern, lambda match: match[1] or "", text, flags=re.DOTALL)
 
 
-def _broken_object(text: str) -> Mapping[str, Any] | None:
+def _broken_object(text: str) -> list[Mapping[str, Any]]:
     """Return the fields of an object that is cut off, or has unescaped quotes in its texts."""
-    fields = {}
+    fields: dict[str, str] = {}
     for name, keys in _KEYS.items():
         for key in keys:
             start = re.search(_BROKEN.format(key=key), text, re.IGNORECASE)
             end = _BROKEN_END.search(text, start.end()) if start else None
             if start and end and name not in fields:
                 fields[name] = _unescaped(text[start.end() : end.start()])
-    return fields if "sql" in fields else None
+    return [fields] if "sql" in fields else []
 
 
 def _unescaped(text: str) -> str:
@@ -153,14 +319,8 @@ def _field(record: Mapping[str, Any], name: str) -> str | None:
     return next((value for value in values if isinstance(value, str)), None)
 
 
-def _fenced(text: str) -> Extracted | None:
-    other: str | None = None
-    for language, content in _fences(text):
-        sql = _in_fence(content) if language in _SQL_FENCES else None
-        if sql and not _begins_as_no_query(sql):
-            return Extracted(sql)
-        other = other or sql
-    return Extracted(other) if other else None
+# ------------------------------------------------------------------------------------------------
+# Fences and tags
 
 
 def _fences(text: str) -> list[tuple[str, str]]:
@@ -170,48 +330,29 @@ def _fences(text: str) -> list[tuple[str, str]]:
     return [(language, content) for _, language, content in sorted(fences, reverse=True)]
 
 
-def _called_sql(text: str) -> Extracted | None:
-    for language, content in _fences(text):
-        sql = _ended(content)
-        if language in _NAMED_SQL and sql and not _is_comment(sql):
-            return Extracted(sql)
-    return None
+def _tags(text: str) -> Iterator[str]:
+    """Yield what stands in tags and in LaTeX's boxes, the last one first."""
+    contents = []
+    for tag in islice(_TAG.finditer(text), _TRIES):
+        close = f"</{tag[1]}>" if tag[1] else f"[/{tag[2]}]" if tag[2] else "}"
+        end = text.find(close, tag.end()) if tag[1] or tag[2] else text.rfind(close, tag.end())
+        if end >= 0:
+            contents.append(text[tag.end() : end])
+    for content in reversed(contents):
+        yield unescape(content) if re.search(r"&(?:lt|gt|amp|quot|#39);", content) else content
 
 
-def _in_fence(content: str) -> str | None:
-    """Return all of a text if it is SQL, else its first query, with the comments before it."""
-    if _is_sql(content):
-        return _ended(content)
-    start = _START.search(content)
-    if start is None:
-        return None
-    begin = _begin(content, start.start())
-    return _ended(content[begin : _end(content, start.start())])
-
-
-def _bare(text: str) -> Extracted | None:
-    if _is_sql(text):
-        return Extracted(_ended(text))
-    first: str | None = None
-    left = _PARSED
-    for _, start in zip(range(_TRIES), _START.finditer(text), strict=False):
-        begin = _begin(text, start.start())
-        whole = text[begin : _end(text, start.start())]
-        if _begins_as_no_query(whole):
-            return Extracted(_ended(_paragraph(whole)))
-        sql, left = _parsable(whole, left)
-        if sql is not None:
-            return Extracted(_ended(sql))
-        is_code = start[0].isupper() or re.search(r"\bfrom\b", whole, re.IGNORECASE)
-        if first is None and is_code:
-            first = _paragraph(whole)
-        if start[0].isupper() and not text[:begin].strip():
-            break  # it begins as code does, so it is not a phrase before the query
-    return Extracted(_ended(first)) if first else None
+# ------------------------------------------------------------------------------------------------
+# A statement between sentences
 
 
 def _paragraph(text: str) -> str:
-    return re.split(r"\n\s*\n|```", text, maxsplit=1)[0]
+    """Return a text up to a fence, or the first paragraph that is a sentence."""
+    for gap in _GAP.finditer(text):
+        line = text[gap.end() :].partition("\n")[0]
+        if gap[0] == "```" or _PROSE.match(line):
+            return text[: gap.start()]
+    return text
 
 
 def _begin(text: str, start: int) -> int:
@@ -225,43 +366,53 @@ def _begin(text: str, start: int) -> int:
     return start
 
 
-def _parsable(text: str, left: int) -> tuple[str | None, int]:
-    """Return the longest prefix of whole lines that is a query, and the characters left.
+def _looks_like(text: str) -> Extracted | None:
+    sql = _ended(text)
+    return Extracted(sql) if sql and not _is_comment(sql) else None
 
-    It ends before a line that is none of SQL's: of a query that the parser does not know the lines
-    that it does would be another query.
+
+def _is_inside(before: str) -> bool:
+    """Return whether what follows a text is a part of a statement that began there."""
+    paragraph = before[before.rfind("\n\n") + 1 :]
+    return paragraph.count("(") > paragraph.count(")") or bool(
+        _UNFINISHED.search(before.rstrip()[-20:])
+    )
+
+
+def _first_end(text: str) -> int:
+    """Return where a statement ends: at a semicolon or a closing tag that no SQL follows.
+
+    A semicolon in quotes, comments and parentheses ends none. Statements behind it that are SQL
+    belong to it: what is run should be what was written.
     """
-    lines = text.split("\n")
-    for n in range(len(lines), 0, -1):
-        if n < len(lines) and not _PROSE.match(lines[n]):
-            continue
-        sql = "\n".join(lines[:n])
-        left -= len(sql)  # with its blanks, which take time too
-        sql = sql.strip()
-        if left < 0:
-            break
-        try:
-            return (sql if _is_code(sql, parsed(sql)) else None), left
-        except ValueError:
-            continue
-    return None, left
+    closing = _CLOSING.search(text)
+    last = closing.start() if closing else len(text)
+    depth = 0
+    for part in _OUTSIDE.finditer(text, 0, last):
+        depth += (part[0] == "(") - (part[0] == ")")
+        if part[0] == ";" and depth <= 0 and not _goes_on(text[part.end() : last]):
+            return part.start()
+    return last
 
 
-def _is_code(sql: str, tree: Any) -> bool:
-    """Return whether it reads a table, or is written as code: "select one" is a phrase too."""
-    return tree.find(exp.From) is not None or sql.lstrip("( \n").startswith(("SELECT", "WITH"))
+def _goes_on(text: str) -> bool:
+    """Return whether a text behind a semicolon is SQL rather than a sentence, or begins as it."""
+    start = _COMMENTS.match(text)
+    text = text[start.end() if start else 0 :]
+    word = _WORD.match(text)
+    if word is None:
+        return text[:1] in tuple(")=,+")
+    if _NO_QUERY.match(text):
+        return True
+    known = word[0].upper() in _QUERIES | _OTHERS | _CLAUSES
+    return known and (word[0].isupper() or word[0] == text.strip() or _is_sql(text))
 
 
-def _end(text: str, start: int) -> int:
-    """Return where a statement ends: at the first semicolon outside of quotes and comments.
-
-    Statements behind it that are not queries belong to it: what is run should be what was written.
-    """
-    pattern = r"'[^']*+'|\"[^\"]*+\"|`[^`]*+`|\[[^\[\]\n]*+\]|--[^\n]*+|/\*.*?(?:\*/|\Z)|;"
-    for match in re.compile(pattern, re.DOTALL).finditer(text, start):
-        if match[0] == ";" and not _begins_as_no_query(text, match.end()):
-            return match.start()
-    return len(text)
+def _places_from_the_end(text: str, mark: str) -> Iterator[int]:
+    place = text.rfind(mark)
+    while place > 0:
+        yield place
+        place = text.rfind(mark, 0, place)
 
 
 def _ended(sql: str) -> str | None:
@@ -313,6 +464,18 @@ _OTHERS = {
     *("DELETE", "MERGE", "CREATE", "DROP", "ALTER", "TRUNCATE", "ATTACH", "DETACH", "VACUUM"),
     *("ANALYZE", "REINDEX", "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "COPY"),
     *("INSTALL", "LOAD", "SET", "RESET", "USE", "CALL", "EXPORT", "IMPORT", "CHECKPOINT"),
+}
+_CLAUSES = {
+    "WHERE",
+    "GROUP",
+    "ORDER",
+    "HAVING",
+    "LIMIT",
+    "UNION",
+    "EXCEPT",
+    "INTERSECT",
+    "JOIN",
+    "AND",
 }
 _DIALECTS = ("sqlite", "duckdb")
 

@@ -1,6 +1,8 @@
 """The SQL in a model's answer."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from hypothesis import example, given, settings
@@ -141,6 +143,97 @@ def test_not_a_query_is_not_trimmed_to_one(sql: str) -> None:
     for text in (sql, f"{sql};", f"```sql\n{sql}\n```", json.dumps({"sql": sql})):
         assert extract(text).sql == sql
     assert extract(f"{sql}\t----- bird -----\td").sql == sql
+
+
+WRAPPED = (
+    *("{}", "```sql\n{}\n```", "```{}```", "`{}`", "The query is `{}`.", "<sql>{}</sql>", "**{}**"),
+    *("<answer>\n{}\n</answer>", "<SQL>{}</SQL>", "<answer>The query: {}</answer>", "{}<|im_end|>"),
+    *(
+        "[SQL]{}[/SQL]",
+        "[SQL]\n{}",
+        "{}\n[/SQL]",
+        "{}\n</sql>",
+        "{}\n```",
+        "{}```",
+        "{}</s>",
+        "*{}*",
+    ),
+    *(
+        r"\boxed{{{}}}",
+        r"$\boxed{{{}}}$",
+        "<pre><code>{}</code></pre>",
+        '<code class="sql">{}</code>',
+    ),
+    *(
+        "SQLQuery: {}\nSQLResult: 3\nAnswer: There are three.",
+        "Answer: {}",
+        "SQL: {}\n\nIt counts.",
+    ),
+    *(
+        "**SQL:** {}",
+        "### SQL\n{}\n### Why\nIt counts.",
+        "{}<|eot_id|>\nassistant: SELECT 1 FROM t",
+    ),
+    *('"{}"', "'''{}'''", "“{}”", '("{}")', 'run_sql("{}")', "run_sql('''{}''')", "1. {}", "> {}"),
+    *(
+        "The answer is: {}.",
+        "{}\n\nThis counts all.",
+        "{}\nThis counts.",
+        "{}\nNote that FROM is used.",
+    ),
+    *("{}\n- it counts", "Sure! {}", "{}\n\n```\ncount\n3\n```", "Use the table from above. {}"),
+    *("SQL: {}\n\nQuestion: another?\nSQL: SELECT 1 FROM t", "```sql\n{}\n```\nIt uses `SELECT`."),
+    *(
+        template.replace("{", "{{").replace("}", "}}").replace("@", "{}")
+        for template in (
+            *('{"answer": "@"}', '{"final_sql": "@", "confidence": 0.9}', '{"output": "@"}'),
+            *('{"reasoning": "select it", "generated_sql": "@"}', '[{"sql": "@"}]', "{'sql': '@'}"),
+            *('Here: {"answer": "@"} I hope it helps.', '```json\n{"answer": "@"}\n```'),
+            *('{"name": "run", "arguments": {"sql": "@"}}', '{"query": "How many?", "sql": "@"}'),
+            r'{"name": "run", "arguments": "{\"statement\": \"@\"}"}',
+            r'{"tool_calls": [{"function": {"name": "q", "arguments": "{\"query\": \"@\"}"}}]}',
+            '<tool_call>\n{"name": "run", "arguments": {"sql": "@"}}\n</tool_call>',
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize("wrapping", WRAPPED)
+def test_wrapped_statements_are_read_with_and_without_a_semicolon(wrapping: str) -> None:
+    sql = "SELECT count(*) FROM genre AS g WHERE 5 < g.size"
+    for end in ("", ";", " ;", ";\n"):
+        assert extract(wrapping.format(sql + end)).sql == sql, end
+
+
+BROKEN = (
+    "WITH q AS (SELECT a FROM t; -- end) SELECT * FROM q",
+    "WITH q AS (SELECT a FROM t SELECT * FROM q",
+    "WITH q AS (\n  SELECT a FROM t\n), r AS (SELEC b)\nSELECT * FROM q",
+    "SELECT a FROM t; FROM",
+    "SELECT a FROM t; WHERE b = 1",
+    "SELECT a FROM t; LIMIT 3",
+    "SELECT * FROM (SELECT a FROM t; ) x",
+    "SELEC a FROM (SELECT a FROM t)",
+    "SELEC a FROM t UNION SELECT a FROM t",
+    "SELECT a, FROM (\nSELECT a FROM t\n)",
+    "SELECT a FROM t WHERE (b = 1",
+    "SELECT a FROM t) WHERE b = 1",
+    "SELECT a FORM t WHERE b IN (SELECT a FROM t)",
+    "SELEC a\nFROM t\n\nUNION\n\nSELECT a FROM t",
+    "SELECT a FROM t\n\nWHERE b = = 1",
+    "SELECT a FROM t\n\n-- the second part\nWHERE b = = 1",
+)
+
+
+@pytest.mark.parametrize("sql", BROKEN)
+def test_no_query_is_cut_out_of_a_broken_statement(sql: str) -> None:
+    """The official scripts give it 0."""
+    for wrapping in ("{}", "```sql\n{}\n```", "<sql>{}</sql>", "Here it is:\n{}\nThis gives all."):
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.executescript("CREATE TABLE t (a, b); CREATE TABLE x (a);")
+            read = extract(wrapping.format(sql)).sql
+            with pytest.raises((sqlite3.Error, sqlite3.Warning)):
+                database.execute(read or "no SQL")
 
 
 @pytest.mark.parametrize(
