@@ -21,7 +21,7 @@ from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import SchemaScope
-from target_bench.core.schema import GoldMissing, TableFormat
+from target_bench.core.schema import TableFormat
 from target_bench.core.settings import option_info
 from target_bench.core.text_tables import visible
 from target_bench.core.user_code import described, place
@@ -108,7 +108,7 @@ def declared(name: str) -> Any:
 
 
 _PANELS = {
-    "Data": "corpora split limit database distractors gold_corrections gold_missing data_dir",
+    "Data": "corpora split limit distractors data_dir",
     "Retrieval": "top_k latency",
     "Answers": "generators prompt tables table_format prompt_tokens schema_scope structured",
 }
@@ -133,10 +133,7 @@ Out = Annotated[Path, declared("out")]
 Split = Annotated[str | None, declared("split")]
 TopK = Annotated[str, declared("top_k")]
 Limit = Annotated[int | None, declared("limit")]
-Database = Annotated[str | None, declared("database")]
 Distractors = Annotated[list[str] | None, declared("distractors")]
-GoldCorrections = Annotated[Path | None, declared("gold_corrections")]
-MissingGold = Annotated[GoldMissing, declared("gold_missing")]
 Latency = Annotated[int, declared("latency")]
 Metrics = Annotated[list[str] | None, declared("metrics")]
 PromptFile = Annotated[Path | None, declared("prompt")]

@@ -204,7 +204,6 @@ def _corpus(name: str, split: str | None, data_dir: Path | None, verbose: bool) 
     languages: Sequence[str] = languages_in(corpus)
     if len(languages) == 1:
         languages = [recognised or "en"]
-    unanswerable = sum(query.unanswerable for query in dataset.queries)
     plugin = loader(name)
     unread = plugin.unread() if isinstance(plugin, TableFolder) else {}
     facts = {
@@ -243,8 +242,6 @@ def _corpus(name: str, split: str | None, data_dir: Path | None, verbose: bool) 
                 say(f"  {path}")
 
     shown = {"copies": of_copies if copies else ""}
-    if unanswerable:
-        shown["queries"] = f"{len(dataset.queries):,}, of which no table answers {unanswerable:,}"
     if recognised is None and len(languages) == 1:
         shown["language"] = f"not recognised; read as {facts['language']}"
     if is_path(name):

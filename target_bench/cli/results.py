@@ -83,6 +83,7 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
     from target_bench.metrics.scores import spec_of
     from target_bench.reporting.compare import leading_metric
     from target_bench.reporting.comparison import upper_bounds
+    from target_bench.runs.result import SYNTHETIC
 
     systems = [result for result in results if result.scores and not result.is_bound]
     systems = systems or [result for result in results if result.scores]
@@ -117,11 +118,12 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
     others = [result for result in known if result is not best]
     if others:
         yield from _others(best, others, metric, why)
+    if any(result.is_synthetic for result in systems):
+        yield SYNTHETIC
 
 
 def _what_it_reaches(best: "Result", metric: str) -> str:
     """Say in numbers what the best system does."""
-    from target_bench.core.metric import SYNTHETIC
     from target_bench.metrics.scores import ranking_metrics
     from target_bench.runs.result import score_cell
 
@@ -130,15 +132,15 @@ def _what_it_reaches(best: "Result", metric: str) -> str:
             "No question has an answer in any table: null in table_id says so, [] that its tables "
             "are not known."
         )
-    synthetic = "synthetic " * metric.endswith(SYNTHETIC)
-    n = counted(best.scores[metric].n, f"{synthetic}question")
+    n = counted(best.scores[metric].n, "question")
     recall = [name for name in ranking_metrics(best.scores) if name.startswith("recall@")]
     if best.has_answers or not recall:
         value = score_cell(metric, best.scores[metric]).partition("\n")[0]
         return f"{best.label} has {metric} {value} on {n}."
+    deep = "recall@10" if "recall@10" in recall else recall[-1]
     shares = [
-        (best.scores[name].value, int(name.partition("@")[2].partition("[")[0]))
-        for name in dict.fromkeys((recall[0], recall[-1]))
+        (best.scores[name].value, int(name.partition("@")[2]))
+        for name in dict.fromkeys((recall[0], deep))
     ]
     # A question with two right tables has one of them first at most.
     one_each = all(
@@ -213,9 +215,6 @@ def notes_on(result: "Result") -> Iterator[str]:
     counts, answers = result.counts, result.answer_counts
     if result.asked.limit:
         yield f"--limit {result.asked.limit} asks a fixed sample, spread over the databases"
-    if result.corrections:
-        have = f"have other gold in {result.corrections}, which [corrected] goes by"
-        yield _share_text(result.n_contested, result.n_scored, have)
     if answers is None:
         none = f" ({counts.empty} with none)" if counts.empty else ""
         short = 0 if result.is_bound else counts.short

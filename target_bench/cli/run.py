@@ -13,16 +13,13 @@ from target_bench.cli.command_line import (
     AsJson,
     By,
     Corpora,
-    Database,
     DataDir,
     Distractors,
     Format,
     Generators,
-    GoldCorrections,
     Latency,
     Limit,
     Metrics,
-    MissingGold,
     Notes,
     Offline,
     Out,
@@ -85,10 +82,7 @@ def run(
     split: Split = None,
     top_k: TopK = TOP_K_TEXT,
     limit: Limit = None,
-    database: Database = None,
     distractors: Distractors = None,
-    gold_corrections: GoldCorrections = None,
-    gold_missing: MissingGold = "stop",
     metrics: Metrics = None,
     by: By = None,
     generators: Generators = None,
@@ -272,10 +266,7 @@ def score(
     split: Split = None,
     top_k: TopK = TOP_K_TEXT,
     limit: Limit = None,
-    database: Database = None,
     distractors: Distractors = None,
-    gold_corrections: GoldCorrections = None,
-    gold_missing: MissingGold = "stop",
     metrics: Metrics = None,
     by: By = None,
     data_dir: DataDir = None,
@@ -299,19 +290,19 @@ def score(
         if not registry.is_known("corpus", plugin) and not Path(plugin).exists():
             find(corpus, options.out)  # a misspelled run is told as one
     if corpus and not registry.is_known("corpus", corpus) and is_name(corpus, options.out):
-        fitting = {"top_k", "data_dir", "out", "metrics", "gold_corrections"}
+        fitting = {"top_k", "data_dir", "out", "metrics"}
         if run_file or predictions or order or given.keys() - fitting:
             raise ConfigError(
                 f"{corpus} is a run folder: it holds rankings or answers, and knows their corpus. "
-                "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
-                "and --distractors."
+                "Leave out --run, --predictions, --order, --corpus, --split, --limit and "
+                "--distractors."
             )
         from target_bench.harness.resume import ResumedRun
         from target_bench.runs.result import read_run
 
         with printed(*shown) as (observer, results):
             stored = ResumedRun(read_run(find(corpus, options.out)), options.data_dir, observer)
-            scored = stored.score(task, confirm, options.metrics, options.gold_corrections)
+            scored = stored.score(task, confirm, options.metrics)
             results += [result.sliced(by or ()) for result in scored]
         return
     pairs = [(task or RANKING_TASK, _corpora(corpus, options.corpora))]

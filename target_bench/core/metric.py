@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from inspect import Signature, signature
 from math import isnan, nan
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Query
 
 Scale = Literal["share", "percent", "unbounded"]
 """A number from 0 to 1, one from 0 to 100, or one without an upper bound."""
@@ -25,31 +24,7 @@ References = Literal["any", "short", "long"]
 RANKINGS = "rankings"
 """``MetricSpec.scores`` of the metrics of table retrieval."""
 
-SYNTHETIC = "[synthetic]"
-"""The end of the name of a score over synthetic questions: ``recall@10[synthetic]``."""
-
-CORRECTED = "[corrected]"
-"""The end of the name of a score by corrected gold tables: ``recall@10[corrected]``."""
-
-_MARKS = re.compile(rf"(?:{re.escape(SYNTHETIC)})?(?:{re.escape(CORRECTED)})?$")
-_NAME = re.compile(rf"(?P<name>[^@\s]+?)(?:@(?P<k>[1-9]\d*))?{_MARKS.pattern}")
-
-
-def marks_of(name: str) -> str:
-    """Return the end of a metric's name that says of which queries and gold the score is."""
-    match = _MARKS.search(name)
-    return match[0] if match else ""
-
-
-def stored_name(name: str, known: Collection[str]) -> str:
-    """Return the name of a metric among known ones: ``recall@10`` may be ``recall@10[synthetic]``.
-
-    The plain name means synthetic questions where there are no others; unknown names stay.
-    """
-    known = known.keys() if isinstance(known, Mapping) else known  # ``ScoresByName`` has both
-    plain = name.removesuffix(CORRECTED)
-    synthetic = f"{plain}{SYNTHETIC}{name[len(plain) :]}"
-    return synthetic if name not in known and synthetic in known else name
+_NAME = re.compile(r"(?P<name>[^@\s]+?)(?:@(?P<k>[1-9]\d*))?")
 
 
 _HIGHEST: dict[Scale, float] = {"share": 1.0, "percent": 100.0, "unbounded": 1.0}
@@ -81,7 +56,6 @@ class MetricSpec:
         decides: whether its value of one query says that the answer is right (1), partly right, or
             wrong (0).
         tolerance: how far a score that is computed again may differ on another machine.
-        marks: of which queries and gold a score is: ``[synthetic]``, ``[corrected]``, both or none.
     """
 
     name: str
@@ -100,7 +74,6 @@ class MetricSpec:
     references: References = "any"
     decides: bool = False
     tolerance: float = 1e-4
-    marks: str = ""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -120,19 +93,12 @@ class MetricSpec:
 
     def at(self, k: int | None = None) -> str:
         """Print the name with its cutoff, as ``parse`` reads it: ``recall@10``."""
-        name = f"{self.name}@{k}" if self.at_k else self.name
-        return name + self.marks
+        return f"{self.name}@{k}" if self.at_k else self.name
 
     def label_at(self, k: int | str | None = None) -> str:
         """Print the label with its cutoff: ``R@10``."""
         label = self.label or self.name
-        label = f"{label}@{k}" if self.at_k and k is not None else label
-        return f"{label} {self.marks}" if self.marks else label
-
-    def over(self, name: str) -> "MetricSpec":
-        """Return the declaration of the score of this name, which has its marks."""
-        marks = marks_of(name)
-        return self if marks == self.marks else replace(self, marks=marks)
+        return f"{label}@{k}" if self.at_k and k is not None else label
 
     @property
     def top(self) -> float:
@@ -206,7 +172,7 @@ def _fits(field: str, value: Any) -> bool:
 
 
 def split(name: str) -> tuple[str, int | None]:
-    """Read the name and the cutoff of a metric: ``recall@10[synthetic]`` -> ``("recall", 10)``.
+    """Read the name and the cutoff of a metric: ``recall@10`` -> ``("recall", 10)``.
 
     Raises:
         ConfigError: it is not the name of a metric.
@@ -425,26 +391,6 @@ class Score:
         return cls(**known)
 
 
-class ScoresByName(dict[str, Score]):
-    """Metric name -> score; ``recall@10`` gets ``recall@10[synthetic]`` where there is no other."""
-
-    def __missing__(self, metric: str) -> Score:
-        name = stored_name(metric, self)
-        if name == metric:
-            raise KeyError(metric)
-        return self[name]
-
-    def __contains__(self, metric: object) -> bool:
-        return isinstance(metric, str) and stored_name(metric, self) in self.keys()
-
-    def get(self, metric: str, default: Any = None) -> Any:
-        """Return the score of a metric, or the default."""
-        try:
-            return self[metric]
-        except KeyError:
-            return default
-
-
 class _Denominators:
     __slots__ = ()
 
@@ -516,94 +462,6 @@ class AnswerCounts(_Denominators):
 
 
 # Synthetic questions are scored apart from those of people, and corrected gold beside the published
-
-
-class OnPart(Metric[Any]):
-    """A metric over a part of the queries; the statistics of the others are zeros.
-
-    Args:
-        metric: the metric.
-        part: (n,) which of the queries of the examples are in the part; None where statistics are
-            at hand already, in which the others are zeros.
-        mark: what its name ends with.
-        says: what its signature says of the part, or of what it is scored by.
-    """
-
-    def __init__(
-        self,
-        metric: Metric[Any],
-        part: NDArray[np.bool_] | None = None,
-        mark: str = "",
-        says: str = "",
-    ) -> None:
-        self.spec = metric.spec.over(metric.name + mark)
-        self.reads_outputs = metric.reads_outputs
-        self._metric = metric
-        self._part = part
-        self._mark, self._says = mark, says
-
-    @property
-    def name(self) -> str:
-        """As users write it, e.g. ``recall@10[synthetic]``."""
-        return self._metric.name + self._mark
-
-    @property
-    def highest(self) -> float:
-        """That of the metric."""
-        return self._metric.highest
-
-    @property
-    def signature(self) -> str:
-        """That of the metric, and what it is over."""
-        return "|".join(filter(None, [self._metric.signature, self._says]))
-
-    def statistics(self, examples: Any) -> NDArray[np.float64]:
-        """Return (n, m) statistics, zeros for queries that are not in the part."""
-        rows = self._metric.statistics(examples)
-        return rows if self._part is None else np.where(self._part[:, None], rows, 0.0)
-
-    def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the metric of sums of statistics."""
-        return self._metric.value(totals)
-
-    def counted(self, statistics: NDArray[np.float64]) -> int:
-        """Return the number of queries of the part that the metric is over."""
-        return self._metric.counted(statistics[_in_part(statistics)])
-
-    def per_query(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return (n,) values; NaN for queries that are not in the part."""
-        return np.where(_in_part(statistics), self._metric.per_query(statistics), np.nan)
-
-    def bounds(self, statistics: NDArray[np.float64]) -> tuple[float, float]:
-        """Return the lowest and the highest value that the score can have."""
-        return self._metric.bounds(statistics[_in_part(statistics)])
-
-    def weights(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return (n,) weights; 0 for queries that are not in the part."""
-        return self._metric.weights(statistics) * _in_part(statistics)
-
-    def without(self, total: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return (n,) the metric of sums without each of some rows."""
-        return self._metric.without(total, rows)
-
-
-def _in_part(statistics: NDArray[np.float64]) -> NDArray[np.bool_]:
-    inside: NDArray[np.bool_] = np.asarray(statistics.any(axis=1), dtype=np.bool_)
-    return inside
-
-
-def of_each_origin(
-    metrics: Sequence[Metric[Any]], queries: Sequence[Query]
-) -> Sequence[Metric[Any]]:
-    """Return each metric over the questions of people, and over the synthetic ones.
-
-    Where all are of one origin, only metrics over these are returned.
-    """
-    synthetic = np.array([query.synthetic for query in queries], dtype=np.bool_)
-    others = np.logical_not(synthetic)
-    people = [OnPart(metric, others) for metric in metrics] if others.any() else []
-    others_of = (OnPart(m, synthetic, SYNTHETIC, "queries:synthetic") for m in metrics)
-    return [*people, *others_of]
 
 
 def over_no_query(

@@ -14,14 +14,6 @@ Cell = str | int | float | bytes | None
 """One cell: text in web tables, the source's own type in databases."""
 
 
-GoldMissing = Literal["stop", "drop", "map"]
-"""What a gold table that is not among the tables does.
-
-``stop``: it is an error. ``drop``: its queries are left out. ``map``: the table that it is likely
-to be now takes its place; a query of which one is like no table is left out.
-"""
-
-
 LabelMode = Literal["strict", "target"]
 """How a label is read from an answer: as a word of its own, or as the original TARGET does it."""
 
@@ -126,8 +118,7 @@ class Query:
     Attributes:
         id: unique within the split.
         text: what the retriever and the generator see.
-        gold: the tables that answer it; none where they are not known or not needed, and where
-            ``unanswerable`` in its metadata says that there is none.
+        gold: the tables that answer it; none where they are not known or not needed.
         answer: the reference: accepted text(s), a label or SQL; empty if there is none.
         database_id: the database the query belongs to, where there are databases.
         metadata: all else the source says (difficulty, evidence, highlighted cells, ...).
@@ -149,11 +140,6 @@ class Query:
     def synthetic(self) -> bool:
         """Whether a program or a model wrote it: ``synthetic`` in its metadata says by what."""
         return bool(self.metadata.get("synthetic"))
-
-    @property
-    def unanswerable(self) -> bool:
-        """Whether no table answers it: ``unanswerable`` in its metadata, and no gold table."""
-        return not self.gold and bool(self.metadata.get("unanswerable"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,44 +411,6 @@ class Distractors:
     setting: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GoldCorrections:
-    """Gold tables that were found to be wrong, with the right ones, as a file has them.
-
-    Attributes:
-        path: the file.
-        sha256: of its content.
-        gold: id of a query -> its gold tables as they should be; none where no table answers it.
-    """
-
-    path: Path
-    sha256: str
-    gold: Mapping[str, tuple[TableId, ...]]
-
-    def __str__(self) -> str:
-        return f"{self.path.name}@{self.sha256[:12]}"
-
-
-@dataclass(frozen=True, slots=True)
-class MissingGold:
-    """Gold tables that are not among the tables, and what became of their queries.
-
-    Attributes:
-        tables: each of them -> the table that took its place, or None.
-        dropped: how many queries were left out.
-        mapped: how many queries have tables in their place.
-    """
-
-    tables: Mapping[TableId, TableId | None]
-    dropped: int
-    mapped: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return field name -> value, tables as text."""
-        tables = {str(old): None if new is None else str(new) for old, new in self.tables.items()}
-        return {"tables": tables, "dropped": self.dropped, "mapped": self.mapped}
-
-
 SPLIT_ALIASES = {"dev": "validation", "val": "validation", "valid": "validation"}
 """How the split ``validation`` is called elsewhere."""
 
@@ -484,9 +432,6 @@ class Dataset:
         distractors: what was mixed in.
         databases: database id -> SQLite or DuckDB file, for the task text-to-SQL. Databases that
             queries name and that are not here were missing.
-        corrections: of gold tables, by which rankings are scored beside the published ones, which
-            ``queries`` have; None without any.
-        missing_gold: gold tables that were not here; None where all are.
     """
 
     info: CorpusInfo
@@ -497,8 +442,6 @@ class Dataset:
     notes: tuple[str, ...] = ()
     distractors: tuple[Distractors, ...] = ()
     databases: Mapping[str, Path] = field(default_factory=dict)
-    corrections: GoldCorrections | None = None
-    missing_gold: MissingGold | None = None
 
     def __repr__(self) -> str:
         size = f"{len(self.corpus):,} tables, {len(self.queries):,} queries"

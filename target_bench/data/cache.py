@@ -126,8 +126,7 @@ def in_memory(kind: Kind, reading: SourceReading) -> Cached:
 def _entry(place: Path, name: str, folder: Path, kind: Kind) -> Cached | None:
     """Return an entry of these sources, or None.
 
-    Damaged entries are removed, and so are those of this folder whose sources have changed since,
-    except for the last one of tables (``former_tables``).
+    Damaged entries are removed, and so are those of this folder whose sources have changed since.
     """
     for path in sorted(place.glob(f"{name}-*.arrow")):
         with suppress(*_NO_ENTRY):
@@ -139,26 +138,8 @@ def _entry(place: Path, name: str, folder: Path, kind: Kind) -> Cached | None:
             if seen.still_true(folder):
                 return Cached(kind.opened(path), seen.files, tuple(record["notes"]))
             if record["folder"] == str(folder.resolve()):
-                path.replace(_former(place, name, folder)) if kind is TABLES else path.unlink()
+                path.unlink()
     return None
-
-
-def _former(place: Path, name: str, folder: Path) -> Path:
-    """Return the file that keeps what was read of a folder before it changed."""
-    key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:12]
-    return place / f".former-{name}-{key}.arrow"
-
-
-def former_tables(loader: CorpusLoader, folder: Path, split: str) -> "ArrowCorpus | None":
-    """Return the tables of a folder as they were before its files changed last, if they are kept.
-
-    They help to say what became of a table.
-    """
-    path = _former(cache_root() / "corpora", _name(loader, split, TABLES) or "", folder)
-    try:
-        return ArrowCorpus(path) if path.exists() else None
-    except _NO_ENTRY:
-        return None
 
 
 def _written(place: Path, name: str, folder: Path, kind: Kind, reading: SourceReading) -> Cached:

@@ -37,7 +37,6 @@ from target_bench.core.schema import (
     CorpusInfo,
     Dataset,
     Distractors,
-    GoldMissing,
     Query,
     Table,
 )
@@ -47,7 +46,6 @@ from target_bench.core.text_tables import first_of
 from target_bench.core.unicode_text import compose
 from target_bench.core.user_code import described, message, place
 from target_bench.data import distractors as mixing
-from target_bench.data import unanswerable
 from target_bench.data.cache import (
     QUERIES,
     TABLES,
@@ -55,11 +53,10 @@ from target_bench.data.cache import (
     Kind,
     SourceReading,
     cached,
-    former_tables,
     in_memory,
 )
 from target_bench.data.databases.stored_tables import sound_tables
-from target_bench.data.gold import settle_missing, with_corrections
+from target_bench.data.gold import check_gold
 from target_bench.data.languages import TOLD_APART, WORDS_OF, language_name
 from target_bench.data.table_text import languages_in, recognised_in, with_languages
 from target_bench.data.tables import (
@@ -94,8 +91,6 @@ def load(
     split: str | None = None,
     distractors: Sequence[str] = (),
     *,
-    gold_corrections: str | Path | None = None,
-    gold_missing: GoldMissing = "stop",
     data_dir: str | Path | None = None,
     observer: Observer | None = None,
 ) -> Dataset:
@@ -107,24 +102,18 @@ def load(
             default: the corpus's own, the one its paper reports on.
         distractors: tables of other corpora, splits or folders to mix in, each written as
             ``ottqa:split=train,n=1000,seed=7``; see ``DistractorSpec``.
-        gold_corrections: a file of corrections of gold tables (``data.gold``), by which rankings
-            are scored beside the published ones.
-        gold_missing: what a gold table does that is not among the tables: ``stop`` raises an error,
-            ``drop`` leaves its queries out, ``map`` takes the table that it is likely to be now.
         data_dir: the folder with the release files, or one that holds it under the corpus's name;
             default: ``$TARGET_BENCH_DATA/<name>``, else what was fetched, now or earlier.
         observer: is shown the progress of a download.
 
     Raises:
         ConfigError: an unknown corpus or split, or distractors are invalid.
-        DataError: files are missing or broken, or cannot be fetched; or a correction is of other
-            data.
+        DataError: files are missing or broken, or cannot be fetched.
     """
     if isinstance(distractors, str | Path):
         raise ConfigError(f"distractors={str(distractors)!r}: expected a list of texts")
     if not isinstance(corpus, CorpusLike):
         raise ConfigError(_no_corpus(corpus))
-    draw: unanswerable.Draw | None = None
     if isinstance(corpus, Dataset):
         if split not in (None, corpus.split):
             raise ConfigError(
@@ -134,15 +123,12 @@ def load(
         dataset = corpus
     else:
         plugin = loader(corpus)
-        _, draw = unanswerable.of_spec(str(corpus))
         split = split_of(plugin, split)
         folder = folder_of(plugin, data_dir, split, observer=observer)
-        dataset = read(plugin, folder, split, gold_missing)
+        dataset = read(plugin, folder, split)
     for spec in distractors:
         dataset = _mixed(dataset, spec, data_dir, observer)
-    if draw is not None:
-        dataset = unanswerable.without_answers(dataset, draw)
-    return dataset if gold_corrections is None else with_corrections(dataset, gold_corrections)
+    return dataset
 
 
 def _no_corpus(value: object) -> str:
@@ -157,11 +143,6 @@ def _mixed(
 ) -> Dataset:
     """Add distractors to the tables of a dataset; queries and gold tables stay as they are."""
     spec = mixing.parse(text)
-    if unanswerable.of_spec(spec.corpus)[1] is not None:
-        raise ConfigError(
-            f"distractors {text!r}: {' and '.join(unanswerable.SETTINGS)} are for the corpus that "
-            "is asked about"
-        )
     plugin = loader(spec.corpus)
     split = split_of(plugin, spec.split)
     same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
@@ -212,23 +193,6 @@ class Loaded:
     def limited(self, n: int | None) -> "Loaded":
         """Return the data with a sample of n queries, the same in every run."""
         return self if n is None else self._with(sample_queries(self.dataset.queries, n), limit=n)
-
-    def of_database(self, name: str | None) -> "Loaded":
-        """Return the data with the queries of one database only, in any case of its name.
-
-        Raises:
-            ConfigError: no query is about it.
-        """
-        if name is None:
-            return self
-        known = sorted({query.database_id for query in self.dataset.queries})
-        same = [name] if name in known else [n for n in known if n.lower() == name.lower()]
-        if len(same) != 1:
-            raise ConfigError(
-                f"no query is about the database {name!r}; there are {', '.join(known)}"
-            )
-        queries = tuple(q for q in self.dataset.queries if q.database_id == same[0])
-        return self._with(queries, database=same[0])
 
     def of_task(self, task: AnyTask) -> "Loaded":
         """Return the data with the queries about a task only, as ``of_task`` selects them.
@@ -295,12 +259,10 @@ class Loader:
         corpus: CorpusLike,
         split: str | None,
         distractors: tuple[str, ...],
-        gold_corrections: Path | None = None,
-        gold_missing: GoldMissing = "stop",
     ) -> Loaded:
         """Return a split of a corpus with distractors; arguments and errors as for ``load``."""
         name = id(corpus) if isinstance(corpus, Dataset) else str(corpus)
-        key = (name, split, distractors, gold_corrections, gold_missing)
+        key = (name, split, distractors)
         if key not in self._loaded:
             self._observer.stage(f"load {name_of(corpus)}")
             start = time.perf_counter()
@@ -308,8 +270,6 @@ class Loader:
                 corpus,
                 split,
                 distractors,
-                gold_corrections=gold_corrections,
-                gold_missing=gold_missing,
                 data_dir=self._data_dir,
                 observer=self._observer,
             )
@@ -340,15 +300,12 @@ def loader(name: str | Path) -> CorpusLoader:
     Args:
         name: a registered name, ``module:Class`` or ``path/file.py:Class``; or the path of a
             folder or database file of your own, written with a separator, as in ``./tables``; a
-            folder may have settings, as in ``./tables:encoding=cp1252``. Questions that are left
-            without an answer (``data.unanswerable``) are drawn by ``load``.
+            folder may have settings, as in ``./tables:encoding=cp1252``.
 
     Raises:
         ConfigError: the name is unknown.
         DataError: there is nothing readable at the path.
     """
-    if isinstance(name, str):
-        name, _ = unanswerable.of_spec(name)
     if is_path(name):
         from target_bench.data.formats import detect
 
@@ -479,9 +436,7 @@ def _folder_of_code(plugin: CorpusLoader) -> Path:
     return Path(inspect.getfile(type(plugin))).resolve().parent
 
 
-def read(
-    plugin: CorpusLoader, folder: Path, split: str, gold_missing: GoldMissing = "stop"
-) -> Dataset:
+def read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
     """Read tables and queries of one split, and note what is wrong with its databases.
 
     A folder of release files in TARGET's layout is read as that, whichever corpus it is of; any
@@ -492,7 +447,7 @@ def read(
         DataError: a file is missing or broken; the message names it.
     """
     if not folder.is_relative_to(PACKAGE):
-        return _read(plugin, folder, split, gold_missing)
+        return _read(plugin, folder, split)
     databases = frozenset(read_databases(plugin, folder, split).items())
     return _read_once(type(plugin), folder, split, databases)
 
@@ -507,18 +462,15 @@ def _read_once(
     return _read(plugin(), folder, split)
 
 
-def _read(
-    plugin: CorpusLoader, folder: Path, split: str, gold_missing: GoldMissing = "stop"
-) -> Dataset:
+def _read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
     plugin = by_layout(plugin, folder)
     tables = read_tables(plugin, folder, split)
     read_queries = read_part(plugin, folder, split, QUERIES)
     queries, more = plugin.answerable(read_queries.value, tables.value)
     files = tables.files | read_queries.files
-    former = former_tables(plugin, folder, split) if plugin.cached else None
     where = f"corpus {plugin.info.name}, split {split}{_from_files(list(files)[::-1])}"
-    queries, missing, gone = settle_missing(queries, tables.value, former, gold_missing, where)
-    notes = [*tables.notes, *read_queries.notes, *more, *gone]
+    check_gold(queries, tables.value, where)
+    notes = [*tables.notes, *read_queries.notes, *more]
     dataset = make_dataset(
         plugin.info, split, tables.value, queries, files, notes, plugin.tables_alone
     )
@@ -526,7 +478,7 @@ def _read(
     if databases or SQL_TASK in plugin.info.tasks:
         notes = [*dataset.notes, *_database_notes(dataset, databases)]
         dataset = replace(dataset, databases=databases, notes=tuple(notes))
-    return replace(dataset, missing_gold=missing)
+    return dataset
 
 
 def read_tables(plugin: CorpusLoader, folder: Path, split: str) -> Cached:

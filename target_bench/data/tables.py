@@ -444,7 +444,7 @@ def is_peculiarity(note: str) -> bool:
 
     What was to be left out is no damage either.
     """
-    return note.startswith("unanswerable=") or note.partition(" tables ")[2] in _PECULIAR
+    return note.partition(" tables ")[2] in _PECULIAR
 
 
 def has_title(table: Table) -> bool:

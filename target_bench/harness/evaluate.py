@@ -57,7 +57,7 @@ from target_bench.harness.stages.score import Scored, score_answers, score_ranki
 from target_bench.metrics.scores import code_of
 from target_bench.runs import slicing
 from target_bench.runs.manifest import Command
-from target_bench.runs.result import CONTESTED, Result, Results
+from target_bench.runs.result import Result, Results
 from target_bench.runs.score_files import read_scores
 from target_bench.runs.store import Run
 
@@ -299,12 +299,7 @@ def _metrics(experiment: Experiment, task: Task[Any]) -> list[Any]:
 
 def _command(experiment: Experiment, task: Task[Any], words: Mapping[str, Any]) -> Command:
     """Return the words of the command, without credentials."""
-    corrections = experiment.dataset.corrections
-    options = replace(
-        experiment.options,
-        gold_corrections=None if corrections is None else corrections.path,
-        metrics=tuple(_metrics(experiment, task)),
-    )
+    options = replace(experiment.options, metrics=tuple(_metrics(experiment, task)))
     recorded = {
         name: masked_settings(value) if isinstance(value, str) else value
         for name, value in {**experiment.loaded.words, **words}.items()
@@ -324,9 +319,6 @@ def _opened(
     run = Run(experiment.options.out, filter(None, label), identity)
     with run.locked(lambda message: observer.waiting(message, 0.0)):
         run.begin(command, len(dataset.queries), len(dataset.corpus))
-        missing = {} if dataset.missing_gold is None else dataset.missing_gold.to_json()
-        if run.manifest.missing_gold != missing:
-            run.write_manifest(missing_gold=missing)
         yield run
 
 
@@ -361,9 +353,8 @@ def _write(
     queries = [query for query in dataset.queries if query.id in ids]
     properties = slicing.by_property(queries)
     columns = {slicing.SLICE_PREFIX + name: values for name, values in properties.items()}
-    if dataset.corrections is not None:
-        columns[CONTESTED] = [query.id in dataset.corrections.gold for query in queries]
-        parts["corrections"] = str(dataset.corrections)
+    if any(query.synthetic for query in queries):
+        columns[f"{slicing.SLICE_PREFIX}synthetic"] = [query.synthetic for query in queries]
     code = code_of(scored.scores)
     before: Mapping[str, str] = {}
     with suppress(StoreError):  # there are none, or they are damaged and written again

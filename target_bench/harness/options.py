@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
-from target_bench.core.schema import GoldMissing, TableFormat
+from target_bench.core.schema import TableFormat
 from target_bench.core.settings import (
-    choice,
     cutoffs,
     option,
     option_info,
@@ -49,12 +48,7 @@ class Options(PromptOptions):
         split: the split; None for the corpus's own.
         top_k: the cutoffs, ascending. Retrieval runs once, at the largest.
         limit: how many queries are asked, a fixed sample spread over the databases; None for all.
-        database: the only database whose queries are asked; None for all.
         distractors: what is mixed in, each as ``ottqa:split=train,n=1000,seed=7``.
-        gold_corrections: a file of corrections of gold tables, by which rankings are scored beside
-            the published ones; None for none.
-        gold_missing: what a gold table does that is not among the tables: end the run, drop its
-            queries, or be mapped to the table that it is likely to be now.
         latency: how many single queries are timed after the batches, at most 500.
         metrics: metrics besides those of the task: functions, objects of ``Metric``, or texts as
             ``file.py:short``.
@@ -111,32 +105,12 @@ class Options(PromptOptions):
     limit: int | None = option(
         None, "Only N queries, a fixed sample spread over the databases.", whole(1), sweep="limit"
     )
-    database: str | None = option(
-        None,
-        "Only the queries of this database; upper and lower case are the same.",
-        text,
-        sweep="database",
-    )
     distractors: tuple[str, ...] = option(
         (),
         "Tables to mix in: a corpus or the path of a folder, with split, n, seed and "
         "near_copies, as in ottqa:split=train,n=1000,seed=7; may be repeated.",
         texts,
         shown=False,
-    )
-    gold_corrections: Path | None = option(
-        None,
-        "Score rankings by corrected gold tables too: a file .csv or .jsonl with query, old, "
-        "new, source and reason.",
-        path,
-        sweep="gold_corrections",
-    )
-    gold_missing: GoldMissing = option(
-        "stop",
-        "A gold table that is not among the tables: stop, drop its queries, or map it to the "
-        "table that is most like it.",
-        choice(GoldMissing),
-        sweep="gold_missing",
     )
     latency: int = option(
         0,
@@ -215,10 +189,7 @@ class DataKeywords(TypedDict, total=False):
     """Options that select queries and tables, of ``TARGET.run`` and ``TARGET.score``."""
 
     limit: int | None
-    database: str | None
     distractors: str | Sequence[str]
-    gold_corrections: str | Path | None
-    gold_missing: GoldMissing
     metrics: "MetricLike | Sequence[MetricLike]"
 
 

@@ -37,13 +37,7 @@ def check_tasks(pairs: Iterable[Pair], options: Options) -> None:
 
 def loaded_split(text: str, corpus: CorpusLike, options: Options, loader: Loader) -> Loaded:
     """Load the tables and queries of a task."""
-    loaded = loader.load(
-        corpus,
-        options.split,
-        options.distractors,
-        options.gold_corrections,
-        options.gold_missing,
-    )
+    loaded = loader.load(corpus, options.split, options.distractors)
     dataset = loaded.dataset
     if not dataset.queries:
         raise DataError(
@@ -55,8 +49,8 @@ def loaded_split(text: str, corpus: CorpusLike, options: Options, loader: Loader
 
 
 def limited_to(loaded: Loaded, options: Options) -> Loaded:
-    """Return the data with the queries that are asked: of one database, the first ones."""
-    return loaded.of_database(options.database).limited(options.limit)
+    """Return the data with the queries that are asked."""
+    return loaded.limited(options.limit)
 
 
 def made_retriever(

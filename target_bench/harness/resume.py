@@ -61,7 +61,6 @@ class ResumedRun:
         task: str | None = None,
         confirm: Confirm | None = None,
         metrics: Sequence[MetricLike] = (),
-        gold_corrections: Path | None = None,
     ) -> Results:
         """Score what is stored with the metrics as they are now.
 
@@ -69,8 +68,6 @@ class ResumedRun:
             task: the task of the run with other settings; default: as the run was asked for.
             confirm: is asked before a model that may cost money judges the answers.
             metrics: metrics besides those of the task, and those that the run was asked for with.
-            gold_corrections: a file of corrections of gold tables; default: the one that the run
-                was scored with.
 
         Raises:
             ConfigError: the task is another one, or the corpus cannot be loaded again.
@@ -86,7 +83,7 @@ class ResumedRun:
         made = make_task(text)
         check_names(metrics)
         check_read(metrics, {made.name: made})
-        experiment = self._experiment(made, metrics, gold_corrections)
+        experiment = self._experiment(made, metrics)
         if made.answer == "ranking":
             return Results([rank(experiment, made, self._run.asked.task)[0]])
         stored, identity = self._run.answers, self._run.identity
@@ -116,11 +113,8 @@ class ResumedRun:
             )
         return Results([result])
 
-    def load(self, gold_corrections: Path | None = None) -> Loaded:
+    def load(self) -> Loaded:
         """Return the tables and queries that the run was of, seen to be what they were.
-
-        Args:
-            gold_corrections: a file of corrections of gold tables.
 
         Raises:
             ConfigError: the corpus was made in Python.
@@ -136,11 +130,9 @@ class ResumedRun:
             command.corpus,
             identity.split,
             command.distractors,
-            gold_corrections,
-            command.gold_missing,
         )
         loaded = loaded.of_task(command.about or RANKING_TASK)
-        loaded = loaded.of_database(command.database).limited(command.limit)
+        loaded = loaded.limited(command.limit)
         corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
         self._check_same("tables", identity.corpus_fingerprint, corpus_now)
         fingerprint = answers_fingerprint if identity.has_answers else queries_fingerprint
@@ -151,20 +143,18 @@ class ResumedRun:
         self,
         task: Task[Any],
         metrics: Sequence[MetricLike] = (),
-        gold_corrections: Path | None = None,
     ) -> Experiment:
         """Return the data of the run with its rankings, if the task reads them.
 
-        Metrics and corrections of gold that the run was asked for with are asked for again.
+        Metrics that the run was asked for with are asked for again.
         """
         asked = [run.asked.options or {} for run in (self._run, self._rankings)]
         before = [text for options in asked for text in options.get("metrics") or ()]
-        corrections = gold_corrections or asked[1].get("gold_corrections")
         options = Options(
             out=self._out,
             metrics=(*metrics, *self._made_again(before, metrics)),
         )
-        loaded = self.load(None if corrections is None else Path(corrections)).of_task(task)
+        loaded = self.load().of_task(task)
         if task.source != "retrieved":
             return Experiment(loaded, None, options, self._observer)
         rankings = self._rankings

@@ -78,7 +78,7 @@ def config_of(command: Command, split: str) -> dict[str, Any]:
         _check("generator", command.generator, ANSWER_MODES)
         config["generators"] = [with_name(command.generator_name, command.generator)]
     options = {**(command.options or {}), **(command.prompting or {}), "split": split}
-    options |= {"database": command.database, "limit": command.limit}
+    options |= {"limit": command.limit}
     options["distractors"] = list(command.distractors)
     return config | {name: value for name, value in options.items() if value not in (None, [])}
 

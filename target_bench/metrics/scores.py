@@ -20,12 +20,10 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import source_hash
 from target_bench.core.metric import (
-    CORRECTED,
     RANKINGS,
     Metric,
     MetricSpec,
     Score,
-    marks_of,
     split,
     without_packages,
 )
@@ -120,7 +118,7 @@ def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]
         raise ConfigError(f"metric {name!r}: write it with a cutoff, as in {spec.at(10)}")
     if not spec.at_k and k is not None:
         raise ConfigError(f"metric {name!r}: it has no cutoff; write it as {spec.at()}")
-    return spec.over(name), k
+    return spec, k
 
 
 def declared(plugin: Any, name: str) -> MetricSpec:
@@ -182,7 +180,7 @@ def _built_in(name: str) -> MetricSpec | None:
     if registry.built_in_metric(family) is None:
         return None
     spec = declared(registry.resolve("metric", family), family)
-    return spec.over(name) if spec.at_k == (k is not None) else None
+    return spec if spec.at_k == (k is not None) else None
 
 
 def _installed(name: str) -> MetricSpec | None:
@@ -227,7 +225,7 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
         scores: the metrics, in the order in which the run records them.
         every: keep those of long references there too, after the others.
     """
-    specs = {name: spec for name, spec in _published(scores).items() if spec.scores != RANKINGS}
+    specs = {name: spec for name, spec in specs_of(scores).items() if spec.scores != RANKINGS}
     ranked = sorted((n for n in specs if specs[n].rank is not None), key=_by_rank(specs))
     if not ranked:
         return list(specs)
@@ -241,20 +239,14 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
 def ranking_metrics(scores: Scores) -> list[str]:
     """List the main metrics about rankings among those of a run, by rank and cutoff."""
     specs = {
-        n: s for n, s in _published(scores).items() if s.scores == RANKINGS and s.rank is not None
+        n: s for n, s in specs_of(scores).items() if s.scores == RANKINGS and s.rank is not None
     }
     return sorted(specs, key=lambda name: (_by_rank(specs)(name), _parts(name)[1]))
 
 
 def main_metrics(scores: Scores) -> list[str]:
     """List the metrics that stand for a run: about answers; else about rankings; else all."""
-    return answer_metrics(scores) or ranking_metrics(scores) or list(_published(scores))
-
-
-def _published(scores: Scores) -> dict[str, MetricSpec]:
-    """Name -> declaration, of the scores by published gold: those by corrected gold never lead."""
-    specs = specs_of(scores)
-    return {n: s for n, s in specs.items() if not n.endswith(CORRECTED)} or specs
+    return answer_metrics(scores) or ranking_metrics(scores) or list(specs_of(scores))
 
 
 def headline(scores: Scores, k: int | None = None) -> str:
@@ -382,7 +374,7 @@ def table_metrics(scores: Scores, retrieved: bool = True, every: bool = False) -
     """
     answers, rankings = answer_metrics(scores, every), ranking_metrics(scores)
     if not answers or not rankings:
-        return answers or rankings or list(_published(scores))
+        return answers or rankings or list(specs_of(scores))
     specs = specs_of(rankings)
     databases = [name for name in rankings if specs[name].needs]
     beside = databases[0] if databases else headline(rankings)
@@ -410,4 +402,4 @@ def _parts(name: str) -> tuple[str, int]:
         family, k = split(name)
     except ConfigError:
         return name, 0
-    return family + marks_of(name), k or 0
+    return family, k or 0

@@ -1,7 +1,7 @@
 """``compare``: stored runs, or per-query values of other harnesses, side by side, with tests."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
 from pathlib import Path
@@ -10,16 +10,13 @@ from typing import Literal
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.metric import CORRECTED, MetricSpec, Score, score_of, stored_name
+from target_bench.core.metric import MetricSpec, Score, score_of
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
 from target_bench.reporting.comparison import (
-    ByGold,
     Comparison,
     Difference,
     Row,
-    listed,
-    verdict,
 )
 from target_bench.reporting.value_files import ValueColumns, read_value_files
 from target_bench.runs import slicing
@@ -27,7 +24,7 @@ from target_bench.runs.differences import check_same_slices, labels
 from target_bench.runs.find import find, is_store, labelled
 from target_bench.runs.manifest import read_manifest
 from target_bench.runs.newest import BASELINE_OF_FOLDER, COMPARED, Shared, newest_runs
-from target_bench.runs.result import Result, Results, check_same_data, read_run
+from target_bench.runs.result import SYNTHETIC, Result, Results, check_same_data, read_run
 from target_bench.runs.slicing import Floats, Mask, Measured, mean_of, part_score
 
 RunLike = str | Path | Result | Results
@@ -107,10 +104,7 @@ def compare(
     conditions = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
     check_same_slices(scored, [part.name for part in conditions], compared)
     parts = slicing.parts(base.slices, conditions, len(base.query_ids))
-    other_gold = _other_corrections(by_name)
-    again = [] if other_gold else [f"{metric}{CORRECTED}" for metric in family]
-    again = [metric for metric in again if all(metric in run.scores for run in scored)]
-    specs = specs_of({name: base.scores[name] for name in [*compared, *again]})
+    specs = specs_of({name: base.scores[name] for name in compared})
 
     def rows_of(metrics: Sequence[str]) -> list[Row]:
         sides = {
@@ -121,7 +115,6 @@ def compare(
         return compared_rows(sides, name, dict.fromkeys(metrics, parts), specs, (resamples, seed))
 
     rows, n_tests = corrected(rows_of(compared), family)
-    corrected_rows, _ = corrected(rows_of(again), again)
     return Comparison(
         task=base.task,
         corpus=" + ".join([f"{base.corpus} {base.split}", *base.asked.distractors]),
@@ -134,11 +127,10 @@ def compare(
         rows=tuple(rows),
         notes=(
             *(*notes, *chosen, *left_out, *([f"{why}."] if why else [])),
-            *(*other_gold, *_unread(by_name)),
+            *_unread(by_name),
+            *([SYNTHETIC] if any(run.is_synthetic for run in scored) else []),
         ),
         specs={name: specs[name] for name in compared},
-        corrections=base.corrections if again else "",
-        by_gold=tuple(_by_gold(rows, corrected_rows, by_name, base, parts, specs)),
     )
 
 
@@ -325,7 +317,7 @@ def most_tables(runs: Iterable[Result]) -> int | None:
 def _metrics(runs: Sequence[Result], chosen: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the metrics to compare, and what to say of those that are left out."""
     if chosen:
-        names = list(dict.fromkeys(stored_name(name, runs[0].scores) for name in chosen))
+        names = list(dict.fromkeys(name for name in chosen))
         for metric in names:
             _check_signatures(runs, metric)
         return names, []
@@ -368,20 +360,6 @@ def _unread(runs: Mapping[str, Result]) -> list[str]:
         for name, run in runs.items()
         if run.answer_counts and run.answer_counts.unparsed
     ]
-
-
-def _other_corrections(runs: Mapping[str, Result]) -> list[str]:
-    """Say so where runs are not scored by the same corrections of gold."""
-    corrections = [run.corrections for run in runs.values()]
-    without = [name for name, run in runs.items() if not run.corrections]
-    if len({*corrections}) == 1:
-        return []
-    if without:
-        return [
-            f"{listed(without)} {'is' if len(without) == 1 else 'are'} not scored by corrected "
-            "gold as the others are: target-bench score RUN --gold-corrections FILE does it"
-        ]
-    return [f"the runs are scored by different corrections of gold: {listed(corrections)}"]
 
 
 # Tests
@@ -461,39 +439,6 @@ def corrected(rows: Sequence[Row], family: Sequence[str]) -> tuple[list[Row], in
             row = replace(row, difference=replace(row.difference, p_corrected=p))
         with_p.append(row)
     return with_p, len(tests)
-
-
-def _by_gold(
-    rows: Sequence[Row],
-    corrected_rows: Sequence[Row],
-    runs: Mapping[str, Result],
-    base: Result,
-    parts: Mapping[str, Mask],
-    specs: Mapping[str, MetricSpec],
-) -> Iterator[ByGold]:
-    """Yield the verdict on each difference by published and by corrected gold."""
-    again = {(row.metric, row.slice, row.run): row for row in corrected_rows}
-    for row in rows:
-        other = again.get((row.metric + CORRECTED, row.slice, row.run))
-        if other is None or row.difference is None or other.difference is None:
-            continue
-        mine, theirs = (run.measured(row.metric) for run in (runs[row.run], base))
-        mask, spec = parts[row.slice], specs[row.metric]
-        contested = mask & np.array(base.slices["contested"], dtype=np.bool_)
-        known = ~np.isnan([mine.values, theirs.values]).any(axis=0)
-        differ = mask & known & (mine.values != theirs.values)
-        yield ByGold(
-            row.metric,
-            row.slice,
-            row.run,
-            row.difference,
-            other.difference,
-            verdict(row, spec),
-            verdict(other, spec),
-            int(differ.sum()),
-            int((differ & contested).sum()),
-            int(contested.sum()),
-        )
 
 
 # Per-query values of other harnesses

@@ -10,7 +10,7 @@ from typing import Any
 
 from target_bench.core import text_tables
 from target_bench.core.metric import MetricSpec, Score
-from target_bench.core.text_tables import Column, TextTable, counted, p_text, score_text
+from target_bench.core.text_tables import Column, TextTable, counted, p_text
 from target_bench.metrics.scores import spec_of
 from target_bench.metrics.stats import ALPHA, FEWEST, POWER
 
@@ -106,51 +106,6 @@ def flat_record(record: Mapping[str, Any]) -> dict[str, Any]:
     return flat | {names.get(name, name): value for name, value in differs.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class ByGold:
-    """A difference from the baseline by published gold, and by gold that was corrected.
-
-    Attributes:
-        metric: the metric.
-        slice: which queries; empty for all.
-        run: what the run is called.
-        published: the difference by published gold.
-        corrected: by corrected gold.
-        verdict: ``better``, ``worse`` or ``not told apart``, by published gold.
-        corrected_verdict: the same by corrected gold.
-        differ: on how many queries the values of the two runs differ, by published gold.
-        contested: of how many of these the gold is corrected.
-        of_all: of how many queries the gold is corrected.
-    """
-
-    metric: str
-    slice: str
-    run: str
-    published: Difference
-    corrected: Difference
-    verdict: str
-    corrected_verdict: str
-    differ: int
-    contested: int
-    of_all: int
-
-    def __str__(self) -> str:
-        part = f", {self.slice}" if self.slice else ""
-        verdicts = f"{self.verdict} by both"
-        if self.flips:
-            verdicts = f"{self.verdict} by published gold, {self.corrected_verdict} by corrected"
-        by_each = (score_text(gold.value, 3, "+") for gold in (self.published, self.corrected))
-        return (
-            f"{self.run}, {self.metric}{part}: {verdicts} ({' and '.join(by_each)}); "
-            f"{self.contested:,} of the {self.differ:,} queries on which it differs are contested"
-        )
-
-    @property
-    def flips(self) -> bool:
-        """Whether the verdict is another one by corrected gold."""
-        return self.verdict != self.corrected_verdict
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """Runs side by side; prints as a table.
@@ -169,8 +124,6 @@ class Comparison:
         rows: by metric, then slice, then run.
         notes: what a reader should know.
         specs: the declaration of each metric.
-        corrections: the corrections of gold that all runs are scored by too; empty without any.
-        by_gold: each difference of a tested metric by published and by corrected gold.
         own_means: of files of values: what each is called -> the mean of all its own values, and
             how many these are.
     """
@@ -187,8 +140,6 @@ class Comparison:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     specs: Mapping[str, MetricSpec] = field(default_factory=dict)
-    corrections: str = ""
-    by_gold: tuple[ByGold, ...] = ()
     own_means: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
     def spec(self, metric: str) -> MetricSpec:
@@ -350,15 +301,6 @@ def legend(comparison: Comparison) -> list[str]:
             f"{family} is tested. Name metrics with --metric to test each of them: p is then "
             "corrected for all of these tests."
         )
-    if comparison.by_gold:
-        flips = sum(each.flips for each in comparison.by_gold)
-        n = sum({each.slice: each.of_all for each in comparison.by_gold}.values())
-        lines.append(
-            f"Gold: {comparison.corrections} corrects {counted(n, 'query')}; of "
-            f"{counted(len(comparison.by_gold), 'verdict')} {flips or 'none'} "
-            f"{'change' if flips > 1 else 'changes'}."
-        )
-        lines += [f"  {each}." for each in comparison.by_gold]
     return [*lines, *(f"Note: {note}" for note in comparison.notes)]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from xml.etree import ElementTree
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import MetricSpec, stored_name
+from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable, counted, markdown, p_text, text
 from target_bench.metrics import stats
 from target_bench.metrics.scores import is_perfect, spec_of
@@ -303,8 +303,6 @@ def gate(
             metric = comparison.family[0]
             rules = [_usual_rule(metric, comparison.spec(metric))]
             comparison = compared([metric])
-        stored = {row.metric for row in comparison.rows}
-        rules = [replace(rule, metric=stored_name(rule.metric, stored)) for rule in rules]
         remarks = tuple(_too_easy(rules, read_run(base), read_run(checked)))
     checks = _checks(rules, comparison, alpha)
     return Gate(checked, str(baseline), alpha, tuple(checks), notes, remarks)

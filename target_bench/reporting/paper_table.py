@@ -8,7 +8,7 @@ from typing import Any
 
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import MetricSpec, stored_name
+from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable, counted, pipe_table
 from target_bench.metrics import stats
 from target_bench.metrics.scores import main_metrics, specs_of
@@ -153,7 +153,7 @@ def compare_corpora(
     groups, methods = _groups(runs), _methods(runs)
     first = baseline.resolve() if baseline else runs[0].folder.resolve()
     base = next(methods[run.folder] for run in runs if run.folder.resolve() == first)
-    shared = list(dict.fromkeys(stored_name(name, runs[0].scores) for name in metrics))
+    shared = list(dict.fromkeys(name for name in metrics))
     shared = shared or [m for m in main_metrics(runs[0].scores) if all(m in r.scores for r in runs)]
     if not shared:
         raise ConfigError("the runs have no metric in common; name some with --metric")
@@ -208,7 +208,7 @@ def _groups(runs: Sequence[Result]) -> dict[str, list[Result]]:
     groups: dict[str, list[Result]] = {}
     for run in runs:
         command = run.asked
-        parts = {"about": command.about, "database": command.database, "limit": command.limit}
+        parts = {"about": command.about, "limit": command.limit}
         words = [" + ".join([f"{run.corpus} {run.split}", *command.distractors])]
         words += [f"{name} {value}" for name, value in parts.items() if value is not None]
         groups.setdefault(", ".join(words), []).append(run)

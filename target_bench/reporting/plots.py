@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
-from target_bench.core.metric import SYNTHETIC, MetricSpec, Score, score_of, stored_name
+from target_bench.core.metric import MetricSpec, Score, score_of
 from target_bench.core.observer import Observer
 from target_bench.harness.resume import ResumedRun
 from target_bench.metrics import stats
@@ -62,7 +62,7 @@ def recall_at_k(
             ks = np.arange(1, len(curve[0]) + 1)
             _line_with_band(axes, i, name, ks, *curve, markevery=1 + len(ks) // 13)
         axes.locator_params("x", integer=True)
-        axes.set(xlabel="k (tables)", ylabel=f"recall@k{synthetic_mark(runs)}", ylim=(0, 1.02))
+        axes.set(xlabel="k (tables)", ylabel="recall@k", ylim=(0, 1.02))
 
 
 def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
@@ -157,7 +157,7 @@ def recall_at_every_k(
 ) -> tuple[Curve, Curve, Curve]:
     """Recall at 1, 2, ... down to the depth of the rankings, with its 95% interval.
 
-    Among questions of people synthetic ones are left out. The gold tables are read from the corpus
+    The gold tables are read from the corpus
     again.
 
     Returns:
@@ -181,7 +181,6 @@ def recall_at_every_k(
     missing = [query.id for query in queries if query.id not in stored]
     if missing:
         raise StoreError(f"{path}: query {missing[0]!r} has no ranking; run the same command again")
-    queries = tuple(query for query in queries if query.synthetic == bool(synthetic_mark([run])))
     depth = run.identity.top_k[-1]
     judged = judge([stored[q.id].tables for q in queries], [q.gold for q in queries], depth)
     points = []
@@ -221,15 +220,9 @@ def front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) 
     return sorted(best, key=points.__getitem__)
 
 
-def synthetic_mark(runs: Sequence[Result]) -> str:
-    """Return the end of the names of metrics: that of synthetic questions, if all are synthetic."""
-    names = [name for run in runs for name in run.scores]
-    return SYNTHETIC if names and all(name.endswith(SYNTHETIC) for name in names) else ""
-
-
 def _metric(runs: Sequence[Result], metric: str | None) -> tuple[str, MetricSpec]:
     """Return a metric, by default the one that leads, and its declaration."""
-    name = stored_name(metric or leading_metric(runs)[0], runs[0].scores)
+    name = metric or leading_metric(runs)[0]
     return name, spec_of(name, runs[0].scores.get(name))
 
 

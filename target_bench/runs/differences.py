@@ -70,7 +70,7 @@ def settings(run: Result) -> dict[str, str]:
     command = run.asked
     values = {"corpus": run.corpus, "split": run.split}
     values["distractors"] = " + ".join(command.distractors) or "none"
-    chosen = {"about": command.about, "database": command.database, "limit": command.limit}
+    chosen = {"about": command.about, "limit": command.limit}
     ranked = run.retrieval.identity.top_k
     chosen |= {"k": ranked[-1] if ranked else None, **(command.prompting or {})}
     if run.has_answers and ranked:
@@ -83,7 +83,7 @@ def settings(run: Result) -> dict[str, str]:
     return values
 
 
-_DATA = ("corpus", "split", "distractors", "about", "database", "limit", "task", "repeat")
+_DATA = ("corpus", "split", "distractors", "about", "limit", "task", "repeat")
 """Settings that say what a run is of, and not how it answers."""
 
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import StoreError, reason
 from target_bench.core.files import DamageError, parse_json, unsealed
-from target_bench.core.schema import GoldMissing, Query
+from target_bench.core.schema import Query
 from target_bench.core.user_code import described
 from target_bench.metrics.retrieval import GRADES, grades_of
 
@@ -113,7 +113,6 @@ class Command(Entries):
         task: the task, with its settings; None for rankings.
         retrieval_run: name of the folder of the rankings that answers are built on.
         about: the task that the queries are about, where one was chosen.
-        database: the only database that was asked about.
         limit: how many queries were asked at most.
         options: option -> value of how the run was made; None for one that was made in parts.
         prompting: option -> value of what its prompts are made of; None for rankings.
@@ -128,16 +127,9 @@ class Command(Entries):
     task: str | None = None
     retrieval_run: str | None = None
     about: str | None = None
-    database: str | None = None
     limit: Count | None = None
     options: dict[str, Any] | None = None
     prompting: dict[str, Any] | None = None
-
-    @property
-    def gold_missing(self) -> GoldMissing:
-        """What became of gold tables that were not among the tables."""
-        choice: GoldMissing = (self.options or {}).get("gold_missing", "stop")
-        return choice
 
     @property
     def is_basis(self) -> bool:
@@ -196,8 +188,6 @@ class Manifest(Entries):
         data: where the data are from.
         data_notes: what a user should know about the data.
         distractors: what was mixed into the corpus.
-        missing_gold: gold tables that were not among the tables (``schema.MissingGold``); empty
-            where all were.
         started: when the run began, as local time with offset.
         seconds: stage -> wall-clock seconds, over all times that the run was gone on with.
         timed_queries: how many queries ``seconds["retrieve"]`` covers; None before it is measured.
@@ -223,7 +213,6 @@ class Manifest(Entries):
     data: str | None = None
     data_notes: tuple[str, ...] = ()
     distractors: tuple[MixedIn, ...] = ()
-    missing_gold: dict[str, Any] = {}
     started: str | None = None
     seconds: dict[str, Number] = {}
     timed_queries: Count | None = None

@@ -25,19 +25,13 @@ from target_bench.core.errors import (
 )
 from target_bench.core.identity import is_bound, is_no_context, reads_gold
 from target_bench.core.metric import (
-    CORRECTED,
-    SYNTHETIC,
     AnswerCounts,
     Counts,
-    OnPart,
     Score,
-    ScoresByName,
-    marks_of,
     of_mean,
     over_no_query,
     score_of,
     split,
-    stored_name,
 )
 from target_bench.core.schema import Generation, Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
@@ -78,8 +72,8 @@ RunStatus = Literal["finished", "unfinished", "damaged"]
 what ended the last work on it. ``damaged``: a file is not what was written, or cannot be read.
 """
 
-CONTESTED = f"{SLICE_PREFIX}contested"
-"""The column of ``per_query.parquet`` that says whether the gold of a query is corrected."""
+SYNTHETIC = "The questions are synthetic: they do not decide between lexical and dense retrievers."
+"""What is said wherever scores of such questions are shown."""
 
 _NAMED = 12
 """Metrics that the message on an unknown one lists."""
@@ -131,12 +125,9 @@ class Result:
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric, also of the rankings that answers are built on.
 
-        ``recall@10`` is ``recall@10[synthetic]`` in a run of synthetic questions alone.
-
         Raises:
             ConfigError: the run has no such metric.
         """
-        metric = stored_name(metric, self.all_scores)
         if metric not in self.all_scores:
             raise ConfigError(self._no_metric(metric, self.all_scores))
         return self.all_scores[metric]
@@ -242,27 +233,14 @@ class Result:
 
     @property
     def data(self) -> dict[str, Any]:
-        """Fingerprints of ``corpus`` and ``queries``, SHA-256 of ``files``, ``distractors``.
-
-        And ``missing_gold``, where gold tables were missing.
-        """
-        missing = self.missing_gold
+        """Fingerprints of ``corpus`` and ``queries``, SHA-256 of ``files``, ``distractors``."""
         mixed_in = [mixed.spec for mixed in self.retrieval.manifest.distractors]
         return {
             "corpus": self.identity.corpus_fingerprint,
             "queries": self.identity.queries_fingerprint,
             "files": dict(self.manifest.files),
             "distractors": mixed_in or list(self.asked.distractors),
-            **({"missing_gold": missing} if missing else {}),
         }
-
-    @property
-    def missing_gold(self) -> Mapping[str, Any]:
-        """Gold tables that were not here: ``tables`` (old -> new), queries ``dropped``, ``mapped``.
-
-        Empty where all were there.
-        """
-        return self.retrieval.manifest.missing_gold or self.manifest.missing_gold
 
     # Scores
 
@@ -278,7 +256,7 @@ class Result:
     @cached_property
     def scores(self) -> Mapping[str, Score]:
         """Metric name -> score: of the answers if there are any, else of the rankings."""
-        return ScoresByName(self._scored.scores)
+        return self._scored.scores
 
     @cached_property
     def all_scores(self) -> Mapping[str, Score]:
@@ -288,7 +266,7 @@ class Result:
         rankings = self.retrieval.scores
         if self.is_no_context:  # its rankings are empty: no score says anything
             rankings = over_no_query(rankings, {})[0]
-        return ScoresByName({**rankings, **self.scores})
+        return {**rankings, **self.scores}
 
     @property
     def headline(self) -> str:
@@ -360,14 +338,9 @@ class Result:
         return make_task(self.asked.task or self.task).view.summary(self.report)
 
     @property
-    def corrections(self) -> str:
-        """The corrections of gold that it is scored by too, as ``file.csv@1a2b...``, or nothing."""
-        return self._scored.corrections
-
-    @property
-    def n_contested(self) -> int:
-        """How many of the scored queries have corrected gold."""
-        return sum(self.slices.get("contested", ()))
+    def is_synthetic(self) -> bool:
+        """Whether any of its questions is synthetic."""
+        return any(self.slices.get("synthetic", ()))
 
     # Every query
 
@@ -432,15 +405,12 @@ class Result:
                 not installed.
             StoreError: what is stored does not give the score.
         """
-        metric = stored_name(metric, self.scores)
         if metric not in self.scores or metric not in self.per_query:
             rankings = self.asked.retrieval_run
             elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
             raise ConfigError(self._no_metric(metric, self.scores) + elsewhere)
         score, statistics = self.scores[metric], self.statistics[metric]
         spec, known = spec_of(metric, score), named(metric)
-        if known is not None and ("synthetic" in self.slices or marks_of(metric)):
-            known = OnPart(known, mark=marks_of(metric))
         # A ratio of nothing may be 0 by itself, and is no score of a run over no query.
         summary = KnownMean(spec) if known is None or isnan(score.value) else known
         again = f"score it again with target-bench score {self.folder}"
@@ -681,7 +651,6 @@ class Result:
             "answers": self.answer_counts.to_json() if self.answer_counts else None,
             **({"report": dict(self.report)} if self.report else {}),
             "scores": {name: score.to_json() for name, score in self.all_scores.items()},
-            **({"gold_corrections": self.corrections} if self.corrections else {}),
             **({"by": slices_to_json(self.by)} if self.by else {}),
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
@@ -997,7 +966,7 @@ def data_options(run: Result) -> dict[str, Any]:
         "corpus": run.corpus,
         "split": run.split,
         "queries": run.manifest.queries,
-        **{name: getattr(options, name) for name in ("distractors", "about", "database", "limit")},
+        **{name: getattr(options, name) for name in ("distractors", "about", "limit")},
     }
 
 
@@ -1086,17 +1055,13 @@ def metrics_worth_a_column(
     own = [name for name in own if not _is_deeper(name, own)]
     built_in = {name: scores[name] for name in names if name not in own}
     if answered:
-        twice = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
-        main = [name for name in twice if name in built_in][:_IN_A_TABLE]
+        main = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
     else:
         ranked = ranking_metrics(built_in) or table_metrics(built_in)
         recalls = [name for name in ranked if name.startswith("recall@")]
-        of_people = [name for name in recalls if not name.endswith(SYNTHETIC)]
-        synthetic = [name for name in recalls if name.endswith(SYNTHETIC)]
-        ends = [*of_people[:1], *of_people[1:][-1:], *synthetic[:1], *synthetic[1:][-1:]]
-        twice = ends or ranked[:_IN_A_TABLE]
-        main = [*twice, *(name for name in names if name in _OF_SETS)]
-    main = [*main, *(f"{name}{CORRECTED}" for name in twice if f"{name}{CORRECTED}" in scores)]
+        of_databases = [name for name in names if name.startswith("recall[db]@")]
+        ends = [*recalls[:1], *recalls[1:][-1:], *of_databases[-1:]]
+        main = [*(ends or ranked[:_IN_A_TABLE]), *(name for name in names if name in _OF_SETS)]
     return [*main, *(name for name in own if name not in main)]
 
 
@@ -1184,9 +1149,7 @@ def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
 
 def metric_column(name: str) -> Column:
     """Return the column of a metric with its interval; ``R@10`` is recall@10."""
-    marks = marks_of(name)
-    heading = re.sub("^recall@", "R@", name.removesuffix(marks))
-    heading = " ".join([*marks.strip("[]").split("]["), heading]).strip()
+    heading = re.sub("^recall@", "R@", name)
     return Column(f"{heading}\n[95%]", right=True, beside=True, label=name)
 
 

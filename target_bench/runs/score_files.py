@@ -31,7 +31,6 @@ class StoredScores:
         counts: the denominators of the rankings.
         answers: the denominators of the answers; None for a run of rankings.
         report: what else the task says of the answers; empty where it says nothing.
-        corrections: the name and hash of the corrections of gold; empty without any.
         code: metric without its cutoff -> hash of the code that computed it.
     """
 
@@ -39,7 +38,6 @@ class StoredScores:
     counts: Counts
     answers: AnswerCounts | None
     report: Mapping[str, Any]
-    corrections: str
     code: Mapping[str, str]
 
 
@@ -63,7 +61,6 @@ def read_scores(folder: Path) -> StoredScores:
             _counts(Counts, content["counts"]),
             None if answers is None else _counts(AnswerCounts, answers),
             content.get("report") or {},
-            content.get("corrections") or "",
             content.get("code") or {},
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -222,7 +222,7 @@ class Run:
         write_file(self.folder / name, text.encode("utf-8", "backslashreplace"))
 
 
-_SCORED_BY = ("metrics", "gold_corrections")
+_SCORED_BY = ("metrics",)
 """Options that say how a run is scored, and not how it is made."""
 
 

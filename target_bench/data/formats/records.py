@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +119,7 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
 
     ``table_id`` is a gold table or a list of them (empty if none is known), ``database_id``
     (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
-    there is becomes metadata. ``synthetic`` and ``unanswerable`` are false where a text says so
+    there is becomes metadata. ``synthetic`` is false where a text says so
     (``no``, ``0``). With ``gold_of``, ``table_id`` may be left out where the answer is SQL.
 
     Raises:
@@ -135,9 +134,8 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
         for name, value in record.items()
         if name not in _FIELDS and value is not None
     }
-    for name in ("synthetic", "unanswerable"):
-        if str(metadata.get(name, "")).strip().lower() in _NO:
-            metadata[name] = False
+    if str(metadata.get("synthetic", "")).strip().lower() in _NO:
+        metadata["synthetic"] = False
     gold: Sequence[TableId]
     if gold_of is not None and record.get("table_id") is None and answer:
         gold = gold_of(answer if isinstance(answer, str) else answer[0], where, place)
@@ -145,11 +143,6 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
         named = converted(field(record, "table_id", object, place), "table_id", place)
         names = named if isinstance(named, list) else [] if named is None else [named]
         gold = [TableId(where, identifier(name, "table_id", place)) for name in names]
-    if metadata.get("unanswerable") and (gold or any(answer)):
-        raise DataError(
-            f"{place}: field 'unanswerable' says that no table answers the query, and field "
-            f"{'table_id' if gold else 'answer'!r} is given. Remove one of the two."
-        )
     return Query(query_id, text, tuple(gold), answer, where, metadata)
 
 
@@ -233,17 +226,10 @@ def queries_of(
     database_id: str = "0",
     gold_of: GoldOf | None = None,
 ) -> Iterator[Query]:
-    """Yield the queries of a file of JSON lines or CSV that belong to a split (default: test).
-
-    In JSON lines, ``table_id: null`` without an answer says that no table answers the query.
-    """
+    """Yield the queries of a file of JSON lines or CSV that belong to a split (default: test)."""
     for place, record in _records(release, path):
         if split_of(record, place) == split:
-            made = query(record, place, database_id, gold_of)
-            is_null = not _is_csv(path) and record.get("table_id", "") is None
-            if is_null and not (made.gold or any(made.answer)):
-                made = replace(made, metadata={"unanswerable": True, **made.metadata})
-            yield made
+            yield query(record, place, database_id, gold_of)
 
 
 def note_other_splits(release: Release, path: Path, split: str) -> None:

@@ -20,8 +20,6 @@ from target_bench.core.metric import (
     Metric,
     MetricSpec,
     Score,
-    ScoresByName,
-    of_each_origin,
     of_mean,
     score_of,
     split,
@@ -73,9 +71,6 @@ class Scored(Generic[CountsT]):
     statistics: Mapping[str, Floats]
     counts: CountsT
     report: Mapping[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", ScoresByName(self.scores))
 
 
 def score_rankings(
@@ -221,15 +216,12 @@ def metrics_of(
     ks: Sequence[int] = (),
     more: Sequence[MetricLike] = (),
 ) -> Sequence[Metric[Any]]:
-    """List the metrics of a task, and more that were asked for; none without queries.
-
-    Those over synthetic questions stand apart.
-    """
+    """List the metrics of a task, and more that were asked for; none without queries."""
     check_names(more)
     metrics = [metric_of(each) for each in task.metrics(queries, ks)] if queries else []
     if more and queries:
         metrics = [*with_asked_settings(metrics, more), *added_metrics(more, task, metrics, ks)]
-    return of_each_origin(metrics, queries) if any(q.synthetic for q in queries) else metrics
+    return metrics
 
 
 def aligned(

@@ -57,9 +57,7 @@ class SweepCell:
     def parts(self) -> list[str]:
         """What it is made of, in words: task, data, retriever, generator and its prompt."""
         options = self.options
-        limits = [
-            f"{n}={v}" for n in ("database", "limit") if (v := getattr(options, n)) is not None
-        ]
+        limits = [f"{n}={v}" for n in ("limit",) if (v := getattr(options, n)) is not None]
         data = " ".join(filter(None, (masked_settings(self.corpus), options.split, *limits)))
         parts = [masked_settings(self.task), " + ".join([data, *options.distractors])]
         for name, text in (named_and_masked(p) for p in (self.retriever, self.generator)):
@@ -97,7 +95,6 @@ def described(cell: SweepCell) -> dict[str, Any]:
         "corpus": masked_settings(cell.corpus),
         "split": options.split,
         "distractors": " + ".join(options.distractors) or None,
-        "database": options.database,
         "limit": options.limit,
         "retriever": retriever,
         "generator": generator,

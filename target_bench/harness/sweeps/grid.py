@@ -42,7 +42,7 @@ _SHARED = {entry: each.name for entry, each in in_sweeps(axis=False)} | {
 }
 """Entry -> option of ``run`` that is the same for all cells."""
 
-_OF_CORPUS = {"splits": "split", "database": "database", "limit": "limit"}
+_OF_CORPUS = {"splits": "split", "limit": "limit"}
 """Key of an entry of ``corpora`` -> option of ``run``."""
 
 

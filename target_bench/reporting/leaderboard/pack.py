@@ -19,7 +19,6 @@ from target_bench.core import registry
 from target_bench.core.credentials import is_secret, without_secrets
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.identity import reads_gold
-from target_bench.core.metric import SYNTHETIC
 from target_bench.core.registry import installed_version
 from target_bench.core.task_names import make_task
 from target_bench.data.load import is_path
@@ -154,9 +153,9 @@ def _check(run: Result, is_basis: bool) -> None:
     judge = make_task(run.task).judge if registered else None
     for fault, message in (
         (
-            any(name.endswith(SYNTHETIC) for name in run.scores),
-            f"a score that ends in {SYNTHETIC} is of synthetic questions, and a board compares "
-            "systems by those of people; run it on the corpus as it was published",
+            run.is_synthetic,
+            "its questions are synthetic, and a board compares systems by those of people; run it "
+            "on the corpus as it was published",
         ),
         (
             not is_basis and not run.scores,
@@ -178,8 +177,8 @@ def _check(run: Result, is_basis: bool) -> None:
             "upper bound that reads the gold; it is not a result of a system",
         ),
         (
-            command.limit is not None or command.database is not None,
-            "was run with --limit or --database, on a part of the queries; run it without, as "
+            command.limit is not None,
+            "was run with --limit, on a part of the queries; run it without, as "
             "scores of a board are of all of them",
         ),
     ):

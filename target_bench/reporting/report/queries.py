@@ -118,12 +118,11 @@ def recall_curve(
 ) -> list[float]:
     """Return the mean recall at 1, 2, ..., ``depth``; empty without gold tables.
 
-    Synthetic questions count where all are. ``ranks`` are those of each query's gold tables.
+    ``ranks`` are those of each query's gold tables.
     """
-    all_synthetic = all(query.synthetic for query in queries)
     recalled, n = np.zeros(depth + 1), 0
     for query, of_gold in zip(queries, ranks, strict=True):
-        if query.gold and (all_synthetic or not query.synthetic):
+        if query.gold:
             n += 1
             for rank in of_gold:
                 recalled[rank] += 1 / len(set(query.gold))

@@ -14,6 +14,7 @@ from target_bench.reporting.report.report_runs import ReportRun, open_runs
 from target_bench.reporting.report.summary import best_first, summary
 from target_bench.reporting.web import environment, page_parts, valid
 from target_bench.runs.record_log import write_file
+from target_bench.runs.result import SYNTHETIC
 from target_bench.runs.slicing import by_name, by_property
 
 _FOLDER = Path(__file__).parent
@@ -114,7 +115,7 @@ def _context(
         "cutoffs": cutoffs,
         "curves": curves,
         "recall_chart": charts.recall_chart(labels, drawn, cutoffs) if any(drawn) else None,
-        "synthetic": all(query.synthetic for query in dataset.queries),
+        "synthetic": SYNTHETIC if any(query.synthetic for query in dataset.queries) else "",
         "listed": min(len(dataset.queries), MOST_QUERIES),
         "blocks": _blocks(*_listed(runs, dataset), limits, shown, observer),
     }

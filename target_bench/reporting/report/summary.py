@@ -312,9 +312,6 @@ def queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     if any(run.is_ranked for run in runs):
         for part, name in _OF_RANKINGS.items():
             numbers[name] = [getattr(each, part) for each in counts]
-    numbers["gold corrected"] = [run.run.n_contested or None for run in runs]
-    for part in ("dropped", "mapped"):  # of the queries whose gold tables are gone
-        numbers[f"gold gone: {part}"] = [run.run.missing_gold.get(part) for run in runs]
     for part, name in _OF_ANSWERS.items():
         numbers[name] = [getattr(each, part, None) for each in answers]
     columns = {n: [count(v) for v in values] for n, values in numbers.items() if any(values)}

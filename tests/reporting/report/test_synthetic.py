@@ -1,14 +1,16 @@
-"""Pictures and reports of synthetic questions say what they are of."""
+"""Screens, comparisons and reports of synthetic questions say what they do not decide."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from target_bench import Observer, ask, read_run
+from target_bench import Observer, ask, compare, read_run
+from target_bench.cli.results import print_results
 from target_bench.data.own_data import write_questions
 from target_bench.reporting import plots
 from target_bench.reporting.report import write_report
+from target_bench.runs.result import SYNTHETIC
 from tests.target import TARGET
 
 PEOPLE = [
@@ -35,12 +37,28 @@ def _run(folder: Path, people: bool, out: Path) -> Path:
     return TARGET(("retrieval", folder), out=out).run("bm25", top_k=[1, 2, 3])[0].folder
 
 
-@pytest.mark.parametrize(("people", "mark"), [(True, ""), (False, "[synthetic]")])
-def test_curves_are_of_one_origin(folder: Path, tmp_path: Path, people: bool, mark: str) -> None:
+@pytest.mark.parametrize("people", [True, False])
+def test_every_screen_says_so(
+    folder: Path, tmp_path: Path, people: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, also where only some are synthetic; the score is over all of them."""
     run = read_run(_run(folder, people, tmp_path))
     recall, *_ = plots.recall_at_every_k(run, None, Observer())
-    assert plots.synthetic_mark([run]) == mark
-    assert list(recall) == pytest.approx([run.scores[f"recall@{k}{mark}"].value for k in (1, 2, 3)])
+    assert list(recall) == pytest.approx([run.scores[f"recall@{k}"].value for k in (1, 2, 3)])
+    assert run.scores["recall@1"].n == run.n_queries
     report = tmp_path / "report.html"
     write_report([run.folder], report)
-    assert ("Recall over k (synthetic questions)" in report.read_text()) == (not people)
+    assert SYNTHETIC in report.read_text()
+    other = TARGET(("retrieval", folder), out=tmp_path).run("tfidf", top_k=[1, 2, 3])[0]
+    assert SYNTHETIC in str(compare([run, other]))
+    print_results([run], [])
+    assert SYNTHETIC in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_questions_of_people_are_not_called_so(folder: Path, tmp_path: Path) -> None:
+    path = folder / "queries.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in PEOPLE))
+    target = TARGET(("retrieval", folder), out=tmp_path)
+    runs = [target.run(name, top_k=[1, 2, 3])[0] for name in ("bm25", "tfidf")]
+    assert not runs[0].is_synthetic
+    assert SYNTHETIC not in str(compare(runs))
