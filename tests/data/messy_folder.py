@@ -31,7 +31,7 @@ class Messy:
 _BAD = {
     "bad/blank.csv": b"\n",
     "bad/binary.csv": bytes(range(256)) * 4,
-    "bad/quote.csv": b'a,b\n"1,2\n3,4\n',
+    "bad/quote.csv": b'a,b\n"1,2\n3,4,5\n',
     "bad/undefined.csv": b"a,b\n1,\x81\n",
     "bad/lines.jsonl": b'{"a": 1}\n{"a": \n',
     "bad/list.jsonl": b"[1, 2]\n",

@@ -6,6 +6,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
 from pathlib import Path
@@ -15,6 +16,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
+from target_bench.data.formats.preamble import count_preamble, names_values
 from target_bench.data.tables import Grid, rectangular
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -28,6 +30,8 @@ _NO_TEXT = {
 }
 """How files begin that are named .csv at times."""
 
+NO_QUOTE = "none"
+_SURE = 0.9
 _ENOUGH_FOR_DELIMITER = 65536
 _ENOUGH_ROWS = 1000
 
@@ -39,7 +43,17 @@ _SEPARATING_COMMA = re.compile(r",(?! |(?<=\d,)\d)")
 
 _NOT_UTF8 = "CSV files are not UTF-8 and were read in another encoding"
 _DELIMITER = "CSV files have another delimiter than their suffix says"
-_PREAMBLE = "CSV files have lines before their header, which were left out of the table"
+_BLANKS = "CSV files have blanks before cells and their quotes, which were left out"
+_SINGLE_QUOTES = 'CSV files have single quotes around cells that hold the separator (quote="\'")'
+_ESCAPED = "CSV files have quotes behind a backslash inside of quotes (escape='\\\\')"
+_UNQUOTED = (
+    "CSV files have quotes that enclose no cell, and were read as they stand (quote=none; "
+    "quote='\"' says that they enclose cells)"
+)
+_PREAMBLE = (
+    "CSV files have lines before their header, which were left out of the table (preamble=0 says "
+    "that there are none)"
+)
 
 
 @dataclass(frozen=True)
@@ -49,12 +63,16 @@ class FileSettings:
     Attributes:
         encoding: of CSV files, a codec of Python such as ``cp1252``.
         delimiter: what separates the cells of CSV files: one character.
+        quote: what encloses cells of CSV files: one character, or ``none``.
+        escape: what stands before a quote inside of quotes, if that is not doubled: a character.
         preamble: how many lines of a CSV file, or rows of a sheet, stand before the header.
         header_rows: how many rows the header has; with 0, the columns have no names.
     """
 
     encoding: str | None = None
     delimiter: str | None = None
+    quote: str | None = None
+    escape: str | None = None
     preamble: int | None = None
     header_rows: int | None = None
 
@@ -83,6 +101,10 @@ def _is_codec(value: Any) -> bool:
         return False
 
 
+def _is_character(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 1 and value not in "\r\n"
+
+
 def _is_number(value: Any) -> bool:
     return type(value) is int and value >= 0
 
@@ -91,8 +113,10 @@ _MEANINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "encoding": ("an encoding such as cp1252", _is_codec),
     "delimiter": (
         "one character",
-        lambda value: isinstance(value, str) and len(value) == 1 and value not in '"\r\n',
+        lambda value: _is_character(value) and value != '"',
     ),
+    "quote": ("one character, or none", lambda value: value == NO_QUOTE or _is_character(value)),
+    "escape": ("one character", _is_character),
     "preamble": ("a number of lines", _is_number),
     "header_rows": ("a number of rows", _is_number),
 }
@@ -140,8 +164,12 @@ def read_csv(
     in all but such columns, but its rules change with its versions, and with them would change the
     fingerprint of a corpus.)
 
+    Double quotes enclose cells, and are doubled inside of them, unless the file is read better with
+    a blank before quotes, with single quotes, with quotes behind a backslash or without any; TSV
+    files have none where all lines are of one length without them.
+
     The preamble is made of the leading rows with text in their first cell alone, if a header and a
-    row with more cells follow.
+    row with more cells follow, and of those that ``preamble.count_preamble`` finds.
 
     Raises:
         DataError: the file is broken or does not fit the settings; the message names the line.
@@ -156,10 +184,10 @@ def read_csv(
     )
     if delimiter != default and chosen.delimiter is None:
         release.remark(_DELIMITER, f"{path}: {delimiter!r}")
-    lines = _lines(path, text, delimiter=delimiter, strict=True)
+    lines = _quoted_lines(release, path, text, delimiter, chosen)
     before = chosen.preamble
     if before is None:
-        before = _preamble(lines[:_ENOUGH_ROWS])
+        before = _lines_before(lines[:_ENOUGH_ROWS])
         if before:
             release.remark(_PREAMBLE, f"{path}: {before}")
     header_rows = 1 if chosen.header_rows is None else chosen.header_rows
@@ -198,7 +226,8 @@ def _grid(release: Release, place: str, lines: Sequence[Line], header_rows: int 
         _joined(rows[:header_rows]) if header_rows else [""] * len(rows[0]),
         rows[header_rows:],
         lambda number: f"{place}, line {lines[number + header_rows].number}",
-        advice=". Is a cell that holds the separator without quotes?",
+        advice=". Does a cell without quotes hold the separator, or do lines above the header "
+        "(preamble=N)?",
     )
 
 
@@ -289,6 +318,11 @@ def _delimiter(path: Path, text: str, default: str, preamble: int) -> str:
         better = share > most or (in_cells and best == default and share == most > 0)
         if better and (delimiter == default or not _is_in_texts(rows)):
             best, most = delimiter, share
+    if best == default == "," and "\t" not in text:  # of texts in one column, no comma divides
+        rows = [row for row in _lines(path, text, _ENOUGH_ROWS) if row.number > preamble]
+        cells = [row.cells for row in rows if len(row.cells) > 1]
+        if cells and _is_in_texts(rows) and not names_values(cells[0], cells[1:]):
+            return "\t"
     return best
 
 
@@ -304,6 +338,72 @@ def _is_in_texts(rows: Sequence[Line]) -> bool:
 def _most_frequent(widths: Sequence[int]) -> int:
     counts = Counter(widths)
     return max(counts, key=lambda width: (counts[width], width), default=0)
+
+
+def _quoted_lines(
+    release: Release, path: Path, text: str, delimiter: str, chosen: FileSettings
+) -> list[Line]:
+    """Return the rows of a CSV file, under the quotes that the settings name or that fit best.
+
+    Raises:
+        DataError: no quotes fit; the message names the line.
+    """
+    plain = {"delimiter": delimiter, "strict": True}
+    bare = {**plain, "quoting": csv.QUOTE_NONE}
+    if chosen.quote is not None or chosen.escape is not None:
+        quote = {} if chosen.quote is None else {"quotechar": chosen.quote}
+        known = bare if chosen.quote == NO_QUOTE else {**plain, **quote}
+        return _lines(path, text, **known, escapechar=chosen.escape)
+    if delimiter == "\t":
+        with_quotes, without = _share(path, text, plain), _share(path, text, bare)
+        if without >= with_quotes and _n_rows(path, text, plain) < _n_rows(path, text, bare):
+            release.remark(_UNQUOTED, str(path))
+            return _lines(path, text, **bare)
+    between = re.escape(delimiter)
+    blank_before = re.compile(rf'{between} +"[^"\n]*" *({between}|$)', re.MULTILINE)
+    enclosed = re.compile(rf"(^|{between})'[^'\n]*{between}[^'\n]*'({between}|$)", re.MULTILINE)
+    if blank_before.search(text):
+        stripped = {**plain, "skipinitialspace": True}
+        if _share(path, text, stripped) >= _share(path, text, plain):
+            release.remark(_BLANKS, str(path))
+            plain = stripped
+    elif enclosed.search(text):
+        single = {**plain, "quotechar": "'"}
+        if _share(path, text, single) > _share(path, text, plain):
+            release.remark(_SINGLE_QUOTES, str(path))
+            plain = single
+    try:
+        return _lines(path, text, **plain)
+    except DataError:
+        escaped = {**plain, "escapechar": "\\"}
+        for dialect, remark in ((escaped, _ESCAPED), (bare, _UNQUOTED)):
+            if (dialect is bare or '\\"' in text) and _share(path, text, dialect) > _SURE:
+                with suppress(DataError):
+                    lines = _lines(path, text, **dialect)
+                    release.remark(remark, str(path))
+                    return lines
+        raise
+
+
+def _share(path: Path, text: str, dialect: Mapping[str, Any]) -> float:
+    """Return which share of the first rows has the most frequent number of cells, from two on."""
+    lines = _lines(path, text, _ENOUGH_ROWS, **{**dialect, "strict": False})
+    widths = [len(line.cells) for line in lines]
+    width = _most_frequent(widths)
+    return widths.count(width) / len(widths) if width > 1 else 0.0
+
+
+def _n_rows(path: Path, text: str, dialect: Mapping[str, Any]) -> int:
+    return len(_lines(path, text, **{**dialect, "strict": False}))
+
+
+def _lines_before(lines: Sequence[Line]) -> int:
+    """Return the line on which the preamble ends, 0 without any."""
+    filled = [line for line in lines if any(cell.strip() for cell in line.cells)]
+    divided = [i for i in range(1, len(filled)) if filled[i].before > filled[i - 1].number]
+    n = count_preamble([line.cells for line in filled], divided)
+    start = lines.index(filled[n]) if n else 0
+    return _preamble(lines[start:]) or (filled[n].before if n else 0)
 
 
 def _preamble(lines: Sequence[Line]) -> int:
@@ -340,7 +440,8 @@ def _lines(place: object, text: str, most: int | None = None, **dialect: Any) ->
     except csv.Error as error:
         raise DataError(
             f"{place}, line {reader.line_num}: {error}. Quote cells that hold quotes, and double "
-            "the quotes in them."
+            "the quotes in them; or say how it is written with the settings quote and escape, as "
+            "in ./tables:quote=none."
         ) from error
     finally:
         csv.field_size_limit(limit)

@@ -1,6 +1,5 @@
 """The tables of one file: CSV, TSV, Parquet, JSON lines, or a workbook."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from target_bench.core.schema import Cell
 from target_bench.data.formats import spreadsheets
 from target_bench.data.formats.cells import arrow_grid, cells, parquet_table
 from target_bench.data.formats.csv_files import FileSettings, FileTable, read_csv
+from target_bench.data.formats.preamble import NUMERIC_NAME, VALUES
 from target_bench.data.tables import Grid
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
@@ -22,12 +22,6 @@ _NO_HEADER = (
     "(header_rows=0 says that there is none)"
 )
 _ENOUGH_ROWS = 1000
-_VALUES = (
-    re.compile(r"[-+]?[\d.,' ]*\d ?[%€$£]?"),
-    re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?"),
-)
-"""Numbers, and dates."""
-_NUMERIC_NAME = re.compile(r"\d{1,3}|1[5-9]\d\d|2[01]\d\d")
 
 
 def suffix_of(name: str) -> str | None:
@@ -65,10 +59,10 @@ def _looks_like_data(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> b
     texts = [row for row in texts if row != list(header)]  # a header that is repeated on each page
     for j, name in enumerate(header):
         column = [row[j] for row in texts if row[j] not in ("", "None")]
-        kind = next((kind for kind in _VALUES if kind.fullmatch(name)), None)
+        kind = next((kind for kind in VALUES if kind.fullmatch(name)), None)
         if kind is None and name.strip() and name in column:
             return True
-        is_value = kind is not None and not _NUMERIC_NAME.fullmatch(name)
+        is_value = kind is not None and not NUMERIC_NAME.fullmatch(name)
         if kind is not None and is_value and column and all(map(kind.fullmatch, column)):
             return True
     return False

@@ -76,7 +76,8 @@ def test_lines_before_the_header(tmp_path: Path, before: str) -> None:
     assert grid == [["region", "amount", "year"], ["N", "1", "2020"], ["S", "2", "2021"]]
     assert preamble == "Sales report\nMay 2024"
     assert notes == [
-        "CSV files have lines before their header, which were left out of the table: 1 (the first: "
+        "CSV files have lines before their header, which were left out of the table (preamble=0 "
+        "says that there are none): 1 (the first: "
         f"{tmp_path / 't.csv'}: 3)"
     ]
 
@@ -179,4 +180,82 @@ def test_ragged_csv(
         assert [list(table.header), *map(list, table.rows)] == grid
         (note,) = (note for note in dataset.notes if "rows are not" in note)
         assert note.startswith(f"{NOTE}{n} (the first: {tmp_path / 'tables' / 't.csv'}, {first}")
-        assert note.endswith("Is a cell that holds the separator without quotes?)")
+        assert note.endswith("or do lines above the header (preamble=N)?)")
+
+
+WORLD_BANK = """"Data Source","World Development Indicators",\r
+\r
+"Last Updated Date","2024-05-30",\r
+\r
+"Country Name","Country Code","Indicator Name","2019","2020",\r
+"Norland","NLD","Population","100","101",\r
+"Sudland","SUD","Population","200","",\r
+"Estland","EST","Population","300","301",\r
+"""
+KEYS = "Report,Sales by region\nFrom,2024-01-01\nTo,2024-03-31\n"
+SALES = "Region,Product,Units\nNorth,Bolt,5\nSouth,Nut,7\nEast,Bolt,9\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "n"),
+    [
+        (WORLD_BANK, "Country Name|Country Code|Indicator Name|2019|2020|", 3),
+        (f"{KEYS}\n{SALES}", "Region|Product|Units", 3),
+        (f"{KEYS}{SALES}", "Region|Product|Units", 3),
+        (KEYS.replace("\n", ",\n") + f",,\n{SALES}", "Region|Product|Units", 3),
+        (f"Sales\n{KEYS}\n{SALES}", "Region|Product|Units", 3),
+        ("# source: agency, retrieved 2024, v1\nid,name,v\n1,a,2\n2,b,3\n", "id|name|v", 2),
+        ("# station 7, river A\nid,name,v\n1,a,2\n2,b,3\n3,c,4\n", "id|name|v", 3),
+        ("# a, b\n# c, d, e\nname,city\nAnn,Oslo\n", "name|city", 1),
+        # no lines above the header
+        ("# id,name,v\n1,a,2\n2,b,3\n", "# id|name|v", 2),
+        ("#,name\n1,a\n2,b\n", "#|name", 2),
+        ("name,city\nAnn,Oslo,5\nBo,Nice,7\nCy,Bonn,9\n", "name|city|", 3),
+        ("name,city\nAnn,Oslo,x\nBo,Nice,y\nCy,Bonn,z\n", "name|city|", 3),
+        ("name,city\nAnn,Oslo\nBo,Nice,extra\nCy,Bonn,z\nDi,Rome,z\n", "name|city|", 4),
+        ("sentence\nHello, world\nIt rains, again\nYes, sir\n", "sentence", 3),
+        ("a,b\n1,2\n\nc,d\n3,4\n", "a|b", 3),
+    ],
+)
+def test_lines_of_several_cells_before_the_header(
+    tmp_path: Path, text: str, header: str, n: int
+) -> None:
+    """Real ones are left out with a note; a short header stays one."""
+    grid, preamble, notes = _read(tmp_path, text)
+    assert "|".join(grid[0]) == header
+    assert len(grid) == n + 1
+    assert bool(preamble) == any("preamble=0" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rows", "setting"),
+    [
+        ("t.csv", 'id, name, note\n1, "Smith, J", x\n2, "Doe, A", y\n', "1|Smith, J|x", "blanks"),
+        ("t.csv", 'id, name\n1, "Ann"\n2, "Bo"\n', "1|Ann", "blanks"),
+        ("t.csv", "id,name,v\n1,'Smith, J',3\n2,'Doe, A',4\n", "1|Smith, J|3", "quote="),
+        ("t.csv", "id,name\n1,'tis\n2,rock 'n' roll\n", "1|'tis", ""),
+        ("t.csv", 'id,text\n1,"say \\"hi, you\\""\n2,"x"\n', '1|say "hi, you"', "escape="),
+        ("t.csv", 'a,nick,m\nAnna,"ham" Berg,a\nBo,Bo,b\n', 'Anna|"ham" Berg|a', "quote=none"),
+        ("t.tsv", 'id\ttitle\ty\n1\t"Heat\t5\n3\tIce\t7\n4\tSnow"\t8\n', '1|"Heat|5', "quote=none"),
+        ("t.tsv", 'id\ttitle\n1\t"a" b\n2\tc\n', '1|"a" b', "quote=none"),
+        ("t.tsv", 'id\ttitle\n1\t"a\tb"\n2\t"c\nd"\n', "1|a\tb", ""),
+        ("t.csv", 'id,title\n1,"a ""b"", c"\n2,"c\nd, e"\n', '1|a "b", c', ""),
+    ],
+)  # fmt: skip
+def test_quotes(tmp_path: Path, name: str, text: str, rows: str, setting: str) -> None:
+    """Each way is found, and said with the setting that names it."""
+    grid, _, notes = _read(tmp_path, text, name)
+    assert "|".join(grid[1]) == rows
+    assert [setting in note for note in notes] == [True] * bool(setting)
+    assert len({len(row) for row in grid}) == 1
+
+
+def test_settings_for_quotes(tmp_path: Path) -> None:
+    text = 'a,b\n|1,x|,"2\n'
+    assert _read(tmp_path, text, quote="|")[0] == [["a", "b"], ["1,x", '"2']]
+    assert _read(tmp_path, 'a,b\n1,"2\n', quote="none")[0] == [["a", "b"], ["1", '"2']]
+    assert _read(tmp_path, 'a,b\n1,"2^"3"\n', escape="^")[0] == [["a", "b"], ["1", '2"3']]
+    with pytest.raises(DataError, match=r"t\.csv, line 3: .* settings quote and escape"):
+        _read(tmp_path, 'a,b\n1,"2\n3,4,5\n')
+    with pytest.raises(ConfigError, match="quote should be one character, or none, not 'no'"):
+        _read(tmp_path, "a\n", quote="no")

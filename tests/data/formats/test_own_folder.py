@@ -71,8 +71,8 @@ def test_one_table_in_many_forms(tmp_path: Path, name: str, content: str | bytes
     ("content", "fault"),
     [
         ("\n\r\n", "the file is empty; the first line of a table is its header"),
-        ('a,b\n"1,2\n3,4\n', "unexpected end of data. Quote cells that hold quotes"),
-        ('a,b\n"1"x,2\n', "line 2: ',' expected after '\"'"),
+        ('a,b\n"1,2\n3,4,5\n', "unexpected end of data. Quote cells that hold quotes"),
+        ('a,b\n"1"x,2,3\n', "line 2: ',' expected after '\"'"),
         (b"a,b\n1,\x81\n", "not valid cp1252 (character maps to <undefined>). Convert the file"),
         ("a,b\n1,\0\n", "line 2: a NUL byte"),
         ("a,b\n".encode("utf-16-le"), "line 1: a NUL byte, which no text file holds. Convert"),
@@ -98,7 +98,7 @@ def test_any_text_comes_back_from_csv(
     csv.writer(file, delimiter="\t" if suffix == "tsv" else ",").writerows(grid)
     raw = b"\xef\xbb\xbf" + file.getvalue().encode()
     folder = tmp_path_factory.mktemp("mine")
-    known = {"delimiter": "\t" if suffix == "tsv" else ",", "preamble": 0}
+    known = {"delimiter": "\t" if suffix == "tsv" else ",", "preamble": 0, "quote": '"'}
     (folder / "tables.jsonl").write_text(json_lines([{"table_id": "t", "read": known}]))
     packed = gzip.compress(raw) if suffix.endswith("gz") else raw
     assert _grid(_load(folder, f"t.{suffix}", packed)) == compose(grid)
@@ -350,7 +350,7 @@ def test_queries_in_csv(tmp_path: Path) -> None:
         ("query,table_id\nA?,a\nOne, or?,a\n", "row 2: 'a' is in no column. Quote the cells"),
         ("query,table_id,,\nA?,a,stray,\n", "row 1: 'stray' is in no column. Quote the cells"),
         ("query,table\nA?,a\n", "no column 'table_id', but 'table'. Rename it to table_id"),
-        ("query\nOne, or two?\nTwo, or one?\n", "no column 'query'; its columns are One"),
+        ("One, or two?\nTwo, or one?\n", "no column 'query'; its columns are One"),
         ("Query,table_id\nWhat?,a\n", "its columns are Query, table_id. Rename the one that"),
         ("query,table_id\n?,films.csv\n", "(perhaps films)"),
     ],

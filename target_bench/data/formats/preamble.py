@@ -1,0 +1,73 @@
+"""Lines above a table's header: titles, lines of a key and its value, comments."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+VALUES = (
+    re.compile(r"[-+]?[\d.,' ]*\d ?[%€$£]?"),
+    re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?"),
+)
+"""Numbers, and dates."""
+NUMERIC_NAME = re.compile(r"\d{1,3}|1[5-9]\d\d|2[01]\d\d")
+"""A number that may be the name of a column: a year, or one of up to three digits."""
+
+_YEAR = re.compile(r"1[5-9]\d\d|2[01]\d\d")
+_MOST_LINES = 20
+_COMMENT_WITH_KEY = re.compile(r"#+\s*[^,;\t]*\w:(\s|$)")
+
+
+def count_preamble(rows: Sequence[Sequence[str]], after_blank: Collection[int] = ()) -> int:
+    """Return how many leading rows with several cells, or comments, stand above the header.
+
+    The header is the first row that reaches as far as most rows do. What is above it is no part of
+    the table if the header names its columns, and if a blank row divides at least two rows from it
+    or a column has a name above nothing but numbers or dates. Leading rows that begin with ``#``
+    are comments under the same evidence, or where one has the form ``# key: value``.
+
+    Args:
+        rows: the first rows of a file or sheet, without blank ones.
+        after_blank: the numbers of rows, from 0, that have a blank one above them.
+    """
+    ends = [_end(row) for row in rows]
+    comments = next((i for i, row in enumerate(rows) if not "".join(row[:1]).startswith("#")), 0)
+    if comments and not (
+        comments > 1
+        or _COMMENT_WITH_KEY.match(",".join(rows[0]))
+        or names_values(rows[comments], rows[comments + 1 :])
+    ):
+        return 0
+    below = ends[comments:]
+    most = Counter(end for end in below if end).most_common(1)
+    if not most or most[0][0] < 2:
+        return comments
+    reach = most[0][0]
+    start = next(i for i, end in enumerate(below) if end >= reach) + comments
+    if start == comments or start - comments > _MOST_LINES or len(rows) < start + 2:
+        return comments
+    header, body = rows[start], rows[start + 1 :]
+    is_divided = start in after_blank and start - comments > 1
+    if _is_header(header) and (is_divided or names_values(header, body)):
+        return start
+    return comments
+
+
+def _end(row: Sequence[str]) -> int:
+    """Return the number of cells up to the last one that is not empty."""
+    return next((i for i in range(len(row), 0, -1) if row[i - 1].strip()), 0)
+
+
+def _is_header(row: Sequence[str]) -> bool:
+    names = [cell.strip() for cell in row[: _end(row)]]
+    values = [name for name in names if any(kind.fullmatch(name) for kind in VALUES)]
+    return len(set(names)) == len(names) and all(map(_YEAR.fullmatch, values))
+
+
+def names_values(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Return whether a column has a name above nothing but numbers or dates."""
+    for j, name in enumerate(header):
+        column = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
+        is_name = name.strip() and not any(kind.fullmatch(name.strip()) for kind in VALUES)
+        if is_name and column and any(all(map(kind.fullmatch, column)) for kind in VALUES):
+            return True
+    return False
