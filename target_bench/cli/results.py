@@ -97,6 +97,12 @@ def verdict(results: "Sequence[Result]") -> Iterator[str]:
         known or systems, key=lambda result: spec_of(metric).merit(result.scores[metric].value)
     )
     yield _what_it_reaches(best, metric)
+    if by_database := best.interval_by_database(metric):
+        n = len(set(best.databases))
+        yield (
+            f"For questions about other databases than these {n} the interval of {best.label}'s "
+            f"{metric} is [{spec_of(metric).interval(*by_database, ', ')}]."
+        )
     golden = [result for result in results if result.reads_gold and metric in result.scores]
     values = {result.label: result.scores[metric].value for result in golden}
     above = upper_bounds(values, best.scores[metric].value, spec_of(metric))
@@ -127,11 +133,6 @@ def _what_it_reaches(best: "Result", metric: str) -> str:
     from target_bench.metrics.scores import ranking_metrics
     from target_bench.runs.result import score_cell
 
-    if not best.scores[metric].n:
-        return (
-            "No question has an answer in any table: null in table_id says so, [] that its tables "
-            "are not known."
-        )
     n = counted(best.scores[metric].n, "question")
     recall = [name for name in ranking_metrics(best.scores) if name.startswith("recall@")]
     if best.has_answers or not recall:

@@ -13,6 +13,14 @@ difference of two systems on the same queries has Newcombe's hybrid score interv
 method 10; Zou & Donner 2008), built from both scores' intervals and their correlation.
 ``benchmarks/coverage.py`` computes how often they cover the truth. Nothing in them is random.
 
+Questions about one database are alike. Where the databases are a sample, too, the jackknife leaves
+out one database after another, and the quantile is that of Student's t with one degree of freedom
+less than there are databases (the cluster-robust variance CR3: Bell & McCaffrey 2002; Cameron,
+Gelbach & Miller 2008 for few clusters). A simulation chose it: of 95% intervals of a share over 5
+to 40 databases whose logits vary by .8, 94.6% to 95.4% hold the truth, where intervals over the
+questions alone do in .34 to .82 of the cases. The paired test by database swaps all answers to the
+questions of a database at once.
+
 The paired test is the randomisation test, two-sided (Fisher; Smucker, Allan & Carterette 2007, "A
 comparison of statistical significance tests for information retrieval evaluation", section 3.1):
 under the null hypothesis the two systems could have swapped their answers to any query.
@@ -27,7 +35,7 @@ Biometrics 43, 207-211, equation 1). Fewer than six queries show nothing: with f
 in one direction, p is 2 / 2⁵ = 0.0625.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, sqrt
 from statistics import NormalDist
@@ -151,16 +159,109 @@ def _effective(n: int, share: float, variance: float) -> float:
     return n * most * (n + 1) / (n * variance + most)
 
 
-def _wilson(share: float, n: float) -> tuple[float, float]:
+def _wilson(share: float, n: float, z: float = _Z) -> tuple[float, float]:
     """Return Wilson's interval of a share of n; n need not be whole."""
-    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def _reach_of(n: float) -> float:
     """Return the upper bound of Wilson's interval of nothing seen in n queries."""
     return _Z**2 / (n + _Z**2)
+
+
+def sum_by_cluster(statistics: Floats, clusters: Sequence[Hashable]) -> Floats:
+    """Return (k, m) sums of statistics over the rows of each cluster, as of a database."""
+    _, places = np.unique(np.array(list(map(str, clusters))), return_inverse=True)
+    sums = np.zeros((int(places.max(initial=-1)) + 1, statistics.shape[1]))
+    np.add.at(sums, places, statistics)
+    return sums
+
+
+def interval_by_cluster(
+    metric: Bounded, statistics: Floats, clusters: Sequence[Hashable]
+) -> tuple[float, float]:
+    """Return the 95% interval of a score where the clusters of queries are a sample, too.
+
+    It holds the interval for these clusters. Where nothing varies between them, as for a perfect
+    score, it is that one.
+
+    Args:
+        metric: the metric.
+        statistics: (n, m) sufficient statistics, one row per query.
+        clusters: (n,) what queries have in common, as their database.
+
+    Returns:
+        (low, high); NaN for a metric that is over no query. With one cluster the whole scale.
+    """
+    e = estimate(metric, statistics)
+    if np.isnan(e.low):
+        return e.low, e.high
+    lowest, highest = metric.bounds(statistics)
+    lowest, highest = min(lowest, e.value), max(highest, e.value)
+    (without,) = _without_clusters(metric, [statistics], clusters)
+    if len(without) < 2 or np.isnan(without).any():
+        return lowest, highest
+    place, span = (e.value - lowest) / e.span, e.span
+    variance = _jackknife_variance(without) / span**2
+    if variance <= _CONSTANT or not 0 < place < 1:
+        return round(e.low, _DECIMALS), round(e.high, _DECIMALS)
+    low, high = _wilson(place, place * (1 - place) / variance, _quantile_of_t(len(without)))
+    bounds = min(e.low, lowest + span * low), max(e.high, lowest + span * high)
+    return round(bounds[0], _DECIMALS), round(bounds[1], _DECIMALS)
+
+
+def interval_of_difference_by_cluster(
+    metric: Bounded, first: Floats, second: Floats, clusters: Sequence[Hashable]
+) -> tuple[float, float]:
+    """Return the 95% interval of a difference where the clusters of queries are a sample, too.
+
+    It holds the interval for these clusters.
+
+    Args:
+        metric: the metric.
+        first: (n, m) sufficient statistics, one row per query.
+        second: the same of the other system, queries in the same order.
+        clusters: (n,) what queries have in common, as their database.
+
+    Returns:
+        (low, high); NaN if the metric is over no query of one system. With one cluster the whole
+        scale.
+    """
+    low, high = interval_of_difference(metric, first, second)
+    mine, theirs = estimate(metric, first), estimate(metric, second)
+    widest = max(mine.span, theirs.span)
+    if np.isnan(low):
+        return low, high
+    apart = np.subtract(*_without_clusters(metric, [first, second], clusters))
+    if len(apart) < 2 or np.isnan(apart).any():
+        return -widest, widest
+    half = _quantile_of_t(len(apart)) * sqrt(_jackknife_variance(apart))
+    difference = mine.value - theirs.value
+    low, high = min(low, difference - half), max(high, difference + half)
+    return round(max(low, -widest), _DECIMALS), round(min(high, widest), _DECIMALS)
+
+
+def _without_clusters(
+    metric: Bounded, sides: Sequence[Floats], clusters: Sequence[Hashable]
+) -> list[Floats]:
+    """Return the scores of each system without each cluster that counts for one of them."""
+    weights = np.sum([metric.weights(side) for side in sides], axis=0)
+    counts = sum_by_cluster(weights[:, None], clusters)[:, 0] > 0
+    sums = (sum_by_cluster(side, clusters)[counts] for side in sides)
+    return [metric.without(s.sum(axis=0), own) for s, own in zip(sides, sums, strict=True)]
+
+
+def _jackknife_variance(without: Floats) -> float:
+    n = len(without)
+    return float((n - 1) / n * ((without - without.mean()) ** 2).sum())
+
+
+def _quantile_of_t(clusters: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(clusters - 1, (1 + LEVEL) / 2))
 
 
 def interval_of_difference(metric: Bounded, first: Floats, second: Floats) -> tuple[float, float]:

@@ -369,7 +369,9 @@ class MeanInNormalForm(MeanOverAnswers):
         forms: Collection[str] = ("plain",),
     ) -> None:
         named = " or ".join(name for form, name in _NAMES.items() if form in forms)
-        super().__init__(spec, f"{named}, best reference", compare, reading)
+        super().__init__(
+            spec, f"{named}, best reference", lambda t, r: compare(t, r, "plain"), reading
+        )
         self._compare = compare
 
     def statistics(self, examples: JudgedAnswers) -> Floats:

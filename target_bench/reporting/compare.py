@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.metric import MetricSpec, Score, score_of
+from target_bench.core.metric import Metric, MetricSpec, Score, score_of
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics, specs_of
 from target_bench.reporting.comparison import (
@@ -112,7 +112,8 @@ def compare(
             for name, run in by_name.items()
         }
         name = [*by_name][place]
-        return compared_rows(sides, name, dict.fromkeys(metrics, parts), specs, (resamples, seed))
+        of_metrics, draws = dict.fromkeys(metrics, parts), (resamples, seed)
+        return compared_rows(sides, name, of_metrics, specs, draws, base.databases)
 
     rows, n_tests = corrected(rows_of(compared), family)
     return Comparison(
@@ -375,6 +376,7 @@ def compared_rows(
     parts: Mapping[str, Mapping[str, Mask]],
     specs: Mapping[str, MetricSpec],
     draws: tuple[int, int],
+    databases: Sequence[str] = (),
 ) -> list[Row]:
     """Compare runs of ours, or of another harness, with one of them; p is not corrected yet.
 
@@ -384,6 +386,7 @@ def compared_rows(
         parts: metric -> name of a part -> (n,) which queries are in it.
         specs: the declaration of each metric.
         draws: how many ways to swap a test draws at most, and the seed.
+        databases: (n,) the database of each query; empty where there are none.
     """
     rows = []
     for metric, masks in parts.items():
@@ -392,16 +395,53 @@ def compared_rows(
                 (measured, stored), (base, _) = side[metric], sides[baseline][metric]
                 differs = None
                 if name != baseline:
-                    differs = _difference(measured, base, specs[metric], mask, draws)
+                    differs = _difference(measured, base, specs[metric], mask, draws, databases)
                 if stored is None or not mask.all() or stats.SIGNATURE not in stored.signature:
                     stored = part_score(measured, mask, stored)
                 bounds = (stored.value, stored.low, stored.high)
-                rows.append(Row(metric, part, stored.n, name, *bounds, differs))
+                row = Row(metric, part, stored.n, name, *bounds, differs)
+                rows.append(_with_databases(row, measured, mask, databases))
     return rows
 
 
+def _with_databases(row: Row, measured: Measured, mask: Mask, databases: Sequence[str]) -> Row:
+    """Return a row with the interval of its score where the databases are a sample, too."""
+    of_queries = [name for name, kept in zip(databases, mask, strict=False) if kept]
+    if len(set(of_queries)) < 2 or np.isnan(row.score):
+        return row
+    statistics = measured.statistics[mask]
+    low, high = stats.interval_by_cluster(measured.metric, statistics, of_queries)
+    return replace(
+        row,
+        databases=len(set(of_queries)),
+        score_low_by_database=low,
+        score_high_by_database=high,
+    )
+
+
+def _test_by_database(
+    difference: Difference,
+    metric: Metric[Any],
+    sides: tuple[Floats, Floats],
+    databases: Sequence[str],
+    draws: tuple[int, int],
+) -> Difference:
+    """Return a difference with interval and test where the databases are a sample, too."""
+    if len(set(databases)) < 2:
+        return difference
+    low, high = stats.interval_of_difference_by_cluster(metric, *sides, databases)
+    mine, theirs = (stats.sum_by_cluster(side, databases) for side in sides)
+    p, _ = stats.randomization_test(mine, theirs, metric.value, *draws)
+    return replace(difference, low_by_database=low, high_by_database=high, p_by_database=p)
+
+
 def _difference(
-    measured: Measured, base: Measured, spec: MetricSpec, mask: Mask, draws: tuple[int, int]
+    measured: Measured,
+    base: Measured,
+    spec: MetricSpec,
+    mask: Mask,
+    draws: tuple[int, int],
+    databases: Sequence[str],
 ) -> Difference | None:
     metric, mine, theirs = measured.metric, measured.statistics[mask], base.statistics[mask]
     if any(np.isnan(score_of(metric, statistics)) for statistics in (mine, theirs)):
@@ -411,7 +451,7 @@ def _difference(
     values = measured.values[mask], base.values[mask]
     counts = stats.wins_ties_losses(*values)
     wins, ties, losses = counts if spec.higher_is_better else reversed(counts)
-    return Difference(
+    difference = Difference(
         value=paired.difference,
         low=low,
         high=high,
@@ -423,6 +463,8 @@ def _difference(
         losses=losses,
         detectable=stats.detectable(metric, mine, theirs),
     )
+    of_queries = [name for name, kept in zip(databases, mask, strict=False) if kept]
+    return _test_by_database(difference, metric, (mine, theirs), of_queries, draws)
 
 
 def corrected(rows: Sequence[Row], family: Sequence[str]) -> tuple[list[Row], int]:
@@ -430,15 +472,27 @@ def corrected(rows: Sequence[Row], family: Sequence[str]) -> tuple[list[Row], in
 
     Rows of other metrics have no corrected p-value.
     """
-    tests = [row.difference.p for row in rows if row.difference and row.metric in family]
-    p_values = iter(stats.holm(tests))
+    tested = [row for row in rows if row.difference and row.metric in family]
+    p_values = _corrected_by_row(tested, "p")
+    by_database = _corrected_by_row(tested, "p_by_database")
     with_p = []
     for row in rows:
         if row.difference is not None:
-            p = next(p_values) if row.metric in family else None
-            row = replace(row, difference=replace(row.difference, p_corrected=p))
+            difference = replace(
+                row.difference,
+                p_corrected=p_values.get(id(row)),
+                p_by_database_corrected=by_database.get(id(row)),
+            )
+            row = replace(row, difference=difference)
         with_p.append(row)
-    return with_p, len(tests)
+    return with_p, len(tested)
+
+
+def _corrected_by_row(rows: Sequence[Row], field: str) -> dict[int, float]:
+    """Return the identity of a row -> its p-value corrected by Holm, where it has one."""
+    of_rows = {id(row): getattr(row.difference, field) for row in rows}
+    known = {row: p for row, p in of_rows.items() if p is not None}
+    return dict(zip(known, stats.holm([*known.values()]), strict=True))
 
 
 # Per-query values of other harnesses

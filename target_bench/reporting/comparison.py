@@ -35,6 +35,11 @@ class Difference:
         losses: those with a worse one.
         detectable: the smallest difference that as many queries are likely to show
             (``stats.detectable``); None where there are too few to show any.
+        low_by_database: lower bound of its 95% interval where the databases are a sample, too;
+            None where the tables are in no databases.
+        high_by_database: upper bound.
+        p_by_database: of the test that swaps all answers to the questions of a database at once.
+        p_by_database_corrected: the same, corrected for all tests of the family.
     """
 
     value: float
@@ -47,6 +52,10 @@ class Difference:
     ties: int
     losses: int
     detectable: float | None = None
+    low_by_database: float | None = None
+    high_by_database: float | None = None
+    p_by_database: float | None = None
+    p_by_database_corrected: float | None = None
 
     @property
     def marker(self) -> str:
@@ -69,6 +78,10 @@ class Row:
         low: lower bound of its 95% interval.
         high: upper bound.
         difference: from the baseline; None for the baseline itself, and over no query.
+        databases: how many databases the queries are about; None where they are about none or one.
+        score_low_by_database: lower bound of the score's 95% interval where the databases are a
+            sample, too.
+        score_high_by_database: upper bound.
     """
 
     metric: str
@@ -79,6 +92,9 @@ class Row:
     low: float
     high: float
     difference: Difference | None
+    databases: int | None = None
+    score_low_by_database: float | None = None
+    score_high_by_database: float | None = None
 
     @property
     def is_undecided(self) -> bool:
@@ -207,8 +223,14 @@ def _tables(comparison: Comparison) -> list[TextTable]:
     by_metric = {metric: list(of_metric) for metric, of_metric in rows}
     others = [metric for metric in by_metric if metric not in comparison.family]
     beside = [others[i : i + _BESIDE] for i in range(0, len(others), _BESIDE)]
+    tested = [name for name in by_metric if name not in others]
     return [
-        *(_table(comparison, name, by_metric[name]) for name in by_metric if name not in others),
+        *(_table(comparison, name, by_metric[name]) for name in tested),
+        *(
+            _by_database(comparison, name, by_metric[name])
+            for name in tested
+            if any(row.databases for row in by_metric[name])
+        ),
         *(_scores(comparison, {name: by_metric[name] for name in names}) for names in beside),
     ]
 
@@ -255,6 +277,33 @@ def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTabl
     )
 
 
+def _by_database(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTable:
+    """Lay out intervals and tests where the databases are a sample, too."""
+    spec, sliced = comparison.spec(metric), bool(rows[0].slice)
+    lines = []
+    for row in rows:
+        low, high = row.score_low_by_database, row.score_high_by_database
+        cells = [row.slice] * sliced + [row.run, f"{row.databases or ''}"]
+        cells.append("" if low is None or high is None else spec.interval(low, high))
+        of = row.difference
+        if of is None or of.low_by_database is None or of.high_by_database is None:
+            cells += ["", ""]
+        else:
+            cells.append(spec.interval(of.low_by_database, of.high_by_database, " to ", "+"))
+            p = of.p_by_database_corrected
+            cells.append("" if p is None else p_text(p))
+        lines.append(cells)
+    columns = [
+        *([Column("slice")] if sliced else []),
+        Column("run"),
+        Column("databases", right=True),
+        Column("95%", right=True, label="95% of the score"),
+        Column("95% of difference", right=True, label="95% of the difference"),
+        Column("p", right=True),
+    ]
+    return TextTable(columns, lines, f"{metric} · for questions about other databases, too")
+
+
 _COLUMNS = (
     Column("slice"),
     Column("n", right=True),
@@ -293,6 +342,11 @@ def legend(comparison: Comparison) -> list[str]:
         f"{comparison.resamples:,} samples, seed {comparison.seed}; p corrected for {tests} of "
         f"{family} (Holm): * < .05, ** < .01, *** < .001. W/T/L: queries won, tied and lost."
     ]
+    if any(row.databases for row in comparison.rows):
+        lines.append(
+            "The first intervals and p-values are about questions on these databases; those for "
+            "other databases take the databases as a sample, too (docs/significance.md)."
+        )
     lines += power_of_tests(comparison.rows, comparison.family, comparison.specs)
     if comparison.own_means:
         lines.append(f"{comparison.by_itself}.")

@@ -36,6 +36,7 @@ from target_bench.core.metric import (
 from target_bench.core.schema import Generation, Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
 from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted, first_of
+from target_bench.metrics import stats
 from target_bench.metrics.scores import (
     headline,
     is_built_in,
@@ -397,6 +398,26 @@ class Result:
         hint, there = did_you_mean(metric, names), first_of(names, _NAMED)
         return f"{self.folder.name}: no metric {metric!r}.{hint} There are {there}"
 
+    @cached_property
+    def databases(self) -> Sequence[str]:
+        """The database of each query, if every query is about one and they are several; else ()."""
+        names = self.slices.get("db_id", ())
+        return names if None not in names and len(set(names)) > 1 else ()
+
+    def interval_by_database(self, metric: str) -> tuple[float, float] | None:
+        """Return the 95% interval of a score where the databases are a sample, too.
+
+        None for a run over tables that are in no databases, or in one.
+
+        Raises:
+            ConfigError: as ``measured``.
+            StoreError: as ``measured``.
+        """
+        if not self.databases:
+            return None
+        measured = self.measured(metric)
+        return stats.interval_by_cluster(measured.metric, measured.statistics, self.databases)
+
     def measured(self, metric: str) -> Measured:
         """Return the contributions of the queries to a metric.
 
@@ -637,6 +658,13 @@ class Result:
             return f"the run of its rankings is missing: {rankings}"
         return None
 
+    def _by_database(self) -> dict[str, Any]:
+        """Return how many databases there are, and metric -> its interval by database."""
+        bounds = {name: self.interval_by_database(name) for name in self.scores}
+        known = {name: each for name, each in bounds.items() if each and each[0] == each[0]}
+        intervals = {name: {"low": low, "high": high} for name, (low, high) in known.items()}
+        return {"databases": len(set(self.databases)), "intervals": intervals}
+
     def to_json(self) -> dict[str, Any]:
         """Return the result as ``target-bench run --json`` prints it."""
         return {
@@ -651,6 +679,7 @@ class Result:
             "answers": self.answer_counts.to_json() if self.answer_counts else None,
             **({"report": dict(self.report)} if self.report else {}),
             "scores": {name: score.to_json() for name, score in self.all_scores.items()},
+            **({"by_database": self._by_database()} if self.databases else {}),
             **({"by": slices_to_json(self.by)} if self.by else {}),
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
