@@ -31,8 +31,8 @@ COMPARE_HELP = """Compare stored runs on the same queries: intervals, paired tes
 `target-bench compare runs` compares the newest run of each system with bm25, else with the oldest
 run. `target-bench compare RUN RUN --metric recall@10 --slice 'gold_tables>1'` compares those that
 are named: as `runs list` calls them, by id, by folder, or by the first characters of these. Runs of
-several corpora give the table of a paper: methods × corpora, the best marked, tested against a
-baseline.
+several corpora, also those of a folder, give the table of a paper: methods × corpora, the best
+marked, tested against a baseline.
 
 `target-bench compare a.csv b.csv --id question --value faithfulness` compares per-query values that
 any other harness wrote: CSV, Parquet, JSON lines, or Inspect's .eval.
@@ -117,7 +117,7 @@ def compare(
     folders, base, notes = (
         (files, Path(baseline) if baseline else None, [])
         if files
-        else compared_runs(runs, baseline, out)
+        else compared_runs(runs, baseline, out, of_corpora=not (slices or by))
     )
     how: dict[str, Any] = {"resamples": resamples, "seed": seed, "notes": notes}
     form = "json" if as_json else "latex" if latex else printed_as

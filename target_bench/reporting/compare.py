@@ -23,7 +23,13 @@ from target_bench.runs import slicing
 from target_bench.runs.differences import check_same_slices, labels
 from target_bench.runs.find import find, is_store, labelled
 from target_bench.runs.manifest import read_manifest
-from target_bench.runs.newest import BASELINE_OF_FOLDER, COMPARED, Shared, newest_runs
+from target_bench.runs.newest import (
+    BASELINE_OF_FOLDER,
+    COMPARED,
+    Shared,
+    newest_runs,
+    newest_runs_of_corpora,
+)
 from target_bench.runs.result import SYNTHETIC, Result, Results, check_same_data, read_run
 from target_bench.runs.slicing import Floats, Mask, Measured, mean_of, part_score
 
@@ -221,18 +227,33 @@ def named_runs(
 
 
 def compared_runs(
-    runs: RunLike | Iterable[RunLike], baseline: RunLike | None, out: str | Path
+    runs: RunLike | Iterable[RunLike],
+    baseline: RunLike | None,
+    out: str | Path,
+    of_corpora: bool = False,
 ) -> tuple[list[Path], Path | None, list[str]]:
     """Return the run folders to compare, that of a baseline if one is named, and notes on these.
+
+    Args:
+        runs: as for ``compare``.
+        baseline: as for ``compare``.
+        out: the folder of all runs.
+        of_corpora: whether a folder of runs stands for runs on all its corpora.
 
     Raises:
         ConfigError: there is no such run, or several are named as the baseline.
     """
     named = [runs] if isinstance(runs, str | Path | Result) else runs
     named = list(named) if isinstance(named, Iterable) else named
-    folders, notes = named_runs(named, out)
+    if of_corpora and len(named) == 1 and isinstance(named[0], str | Path) and is_store(named[0]):
+        folders, left_out = newest_runs_of_corpora(Path(named[0]))
+        notes = [left_out] if left_out else []
+    else:
+        folders, notes = named_runs(named, out)
     if baseline is not None:
         among = [folder for folder in folders if read_manifest(folder).asked.label == baseline]
+        if len({read_manifest(folder).asked.corpus for folder in among}) == len(among):
+            among = among[:1]  # of a method's runs on several corpora any names the method
         (first, *more), _ = (among, []) if len(among) == 1 else named_runs(baseline, out)
         if more:
             raise ConfigError(f"baseline={baseline!s:.200}: name one run, not {1 + len(more)}")

@@ -12,7 +12,7 @@ from typing import Any
 
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import counted
-from target_bench.runs.differences import system_of
+from target_bench.runs.differences import method_of, system_of
 from target_bench.runs.find import repeat_of, run_folders
 from target_bench.runs.result import Result, data_options, option_text
 
@@ -72,6 +72,47 @@ def newest_runs(
             systems.sort(key=lambda run: run is not first)
             return [run.folder for run in systems], _sentence(left_out, root)
     return [], None
+
+
+def newest_runs_of_corpora(root: Path) -> tuple[list[Path], str | None]:
+    """Return the runs of ``newest_runs``, and those of the same task on other corpora.
+
+    Of each other corpus they are the runs beside the last one with the same limit, distractors and
+    cutoffs, if the baseline is among them.
+
+    Args:
+        root: the folder of all runs.
+
+    Returns:
+        The run folders, those of the newest run's corpus first; and a sentence on what was left
+        out, if anything was.
+
+    Raises:
+        StoreError: there is no finished run, or no such folder.
+    """
+    folders, left_out = newest_runs(root)
+    scored = [run for run in map(Result, run_folders(root)) if run.is_scored and _is_readable(run)]
+    scored.sort(key=_began)
+    chosen = {folder.resolve() for folder in folders}
+    systems = [run for run in scored if run.folder.resolve() in chosen]
+    newest, baseline = systems[-1], Result(folders[0])
+    on_corpus = {run.corpus: run for run in scored if _options(run) == _options(newest)}
+    for corpus, last in on_corpus.items():
+        if corpus != newest.corpus:
+            beside, _ = _beside(last, scored, COMPARED)
+            if any(method_of(run) == method_of(baseline) for run in beside):
+                folders += [run.folder for run in beside]
+    others = {folder.resolve() for folder in folders} - chosen
+    if others:
+        rest = [run for run in scored if run.folder.resolve() not in others]
+        left_out = _sentence(_beside(newest, rest, COMPARED)[1], root)
+    return folders, left_out
+
+
+def _options(run: Result) -> tuple[Any, ...]:
+    """Return what runs of one comparison share beside their corpus."""
+    asked = run.asked
+    return run.task, asked.about is None, asked.limit, asked.distractors, run.identity.top_k
 
 
 def _is_readable(run: Result) -> bool:

@@ -18,7 +18,7 @@ def runs(tmp_path: Path) -> Runs:
 def test_forms(inside: Inside, runs: Runs) -> None:
     out = inside.good("compare", runs.bm25.name, runs.tfidf.name[-12:], "--resamples", "500")
     assert out.startswith("Beside bm25, by recall@10: tfidf is worse (p < .05).\n")
-    assert "1/260/19" in out
+    assert "2/259/19" in out
     assert "p corrected for 1 test of recall@10 (Holm)" in out
     command = ("compare", runs.bm25, runs.tfidf, "--metric", "mrr", "--resamples", "50")
     document = json.loads(inside.good(*command, "--json", "--slice", "task"))
@@ -51,3 +51,30 @@ def test_runs_of_several_corpora(inside: Inside, runs: Runs) -> None:
     assert inside.good(*command, "--latex").startswith("% recall@1")
     assert "| method |" in inside.good(*command, "--format", "markdown")
     assert "name the runs of one corpus" in inside.bad(2, *command, "--by", "task")
+
+
+def test_a_folder_with_runs_of_several_corpora(inside: Inside, tmp_path: Path) -> None:
+    """Their newest runs are one table; what has another limit, or no baseline, is left out."""
+    for name, cities in (("north", "Oslo Bergen"), ("south", "Rome Nice"), ("west", "Cork Faro")):
+        (tables := tmp_path / name).mkdir()
+        for city in cities.split():
+            (tables / f"{city}.csv").write_text(f"city,visitors\n{city},3\n", encoding="utf-8")
+        lines = [f"visitors of {city},{city}" for city in cities.split()]
+        (tables / "queries.csv").write_text("\n".join(["query,table_id", *lines]))
+    run = ("--task", "retrieval", "--top-k", "1", "--json")
+    both = ("--retriever", "bm25", "--retriever", "tfidf")
+    inside("run", "./north", *both, *run, "--limit", "1")
+    inside("run", "./west", "--retriever", "tfidf", *run)
+    for name in ("./north", "./south"):
+        inside("run", name, *both, *run)
+    document = json.loads(inside.good("compare", "runs", "--json"))
+    assert (document["methods"], document["baseline"]) == (["bm25", "tfidf"], "bm25")
+    assert sorted(map(str, document["corpora"])) == ["north test", "south test"]
+    assert {cell["n"] for cell in document["cells"]} == {2}
+    (left_out,) = (note for note in document["notes"] if note.startswith("Left out"))
+    assert left_out.startswith("Left out: 2 runs with corpus north, 1 with corpus west.")
+    assert "method" in inside.good("compare", "runs")
+    other = json.loads(inside.good("compare", "runs", "--baseline", "tfidf", "--json"))
+    assert other["baseline"] == "tfidf"
+    one = json.loads(inside.good("compare", "runs", "--by", "gold_tables", "--json"))
+    assert one["corpus"] == "south test"

@@ -94,7 +94,7 @@ def test_forms(runs: Runs) -> None:
     assert "-.083*" in str(comparison)
     latex = layout.latex(comparison)
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 2
-    assert r"95\% of the score & difference & 95\% of the difference & p & d\_z" in latex
+    assert r"95\% of the score & difference & 95\% of the difference & p & W/T/L" in latex
     assert "& $-$.083*" in latex
     assert "| bm25 | .804 |" in layout.markdown(comparison)
     for row, record in zip(comparison.rows, comparison.to_records(), strict=True):
