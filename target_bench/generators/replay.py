@@ -51,6 +51,9 @@ class Replay(Generator):
     Attributes:
         query_ids: the order of a file without query ids and without ``order``; set by whoever
             knows the queries.
+        repeated: id of a query -> that of the earlier query which has the same id in its release,
+            as BIRD mini-dev has some twice; set by the same. A file may answer that id as often,
+            or once for all.
         in_corpus_order: whether answers that name no query, one a line, were read in that order.
         by_position: whether answers that name no query were read in any order.
     """
@@ -63,6 +66,7 @@ class Replay(Generator):
             if name is not None and not Path(name).is_file():
                 raise ConfigError(f"{name}: there is no such file")
         self.query_ids: Sequence[str] | None = None
+        self.repeated: Mapping[str, str] = {}
         self.in_corpus_order = False
         self.by_position = False
 
@@ -104,7 +108,7 @@ class Replay(Generator):
             start = ""  # one answer per line, regardless of how the first one begins
         if start == "[":
             records = enumerate(release.json(path), start=1)
-            return _records((f"{path}, record {n}", record) for n, record in records)
+            return self._of_records((f"{path}, record {n}", record) for n, record in records)
         if start == "{":
             return self._from_object(release, path, text)
         self.in_corpus_order = self.order is None
@@ -115,10 +119,10 @@ class Replay(Generator):
         """Read one JSON object, or one a line."""
         first = text.lstrip().partition("\n")[0]
         if _is_json(first) and text.strip() != first.strip():
-            return _records(release.json_lines(path))
+            return self._of_records(release.json_lines(path))
         answers = release.json(path)
         if any(name in answers for name in _ID_FIELDS):
-            return _records([(str(path), answers)])
+            return self._of_records([(str(path), answers)])
         values = list(answers.values())
         if len(values) == 1 and isinstance(values[0], dict):
             answers = values[0]
@@ -127,13 +131,42 @@ class Replay(Generator):
             for name, value in answers.items()
         }
         is_bird = any(_BIRD in (value or "") for value in texts.values())
+        if is_bird and texts.keys() <= set(self.query_ids or ()) and not _are_positions(texts):
+            is_bird = False  # in its form, with its ids
         if not is_bird and not self._is_by_position(path, answers):
-            return {name: value for name, value in texts.items() if value is not None}
+            return self._by_id((str(path), *item) for item in texts.items())
         self.in_corpus_order = self.order is None and not is_bird
         positions = [str(position) for position in range(len(texts))]
         if missing := set(positions) - texts.keys():
             raise DataError(f"{path}: no answer at position {min(missing, key=int)!r}")
         return self._in_order(path, "answers", [texts[position] for position in positions])
+
+    def _of_records(self, records: Iterable[tuple[str, Any]]) -> dict[str, str]:
+        """Query id -> answer, of (place, object)."""
+        return self._by_id(_record(place, record) for place, record in records)
+
+    def _by_id(self, texts: Iterable[tuple[str, str, str | None]]) -> dict[str, str]:
+        """Query id -> answer, of (place, id in the file, answer); None is not an answer.
+
+        Raises:
+            DataError: an id has more answers than queries.
+        """
+        places: dict[str, list[str]] = {}
+        for query_id, first in self.repeated.items():
+            places.setdefault(first, [first]).append(query_id)
+        answers: dict[str, str] = {}
+        for place, name, text in texts:
+            if text is None:
+                continue
+            query_id = compose(name)
+            free = [each for each in places.get(query_id, [query_id]) if each not in answers]
+            if not free:
+                raise DataError(f"{place}: query {query_id!r} was answered before")
+            answers[free[0]] = text
+        for query_id, first in self.repeated.items():
+            if first in answers:
+                answers.setdefault(query_id, answers[first])
+        return answers
 
     def _is_by_position(self, path: Path, answers: Mapping[str, Any]) -> bool:
         """Return whether the keys are positions rather than ids.
@@ -143,7 +176,7 @@ class Replay(Generator):
         """
         if self.order is None and self.query_ids is None:
             return False
-        if answers.keys() != {str(position) for position in range(len(answers))}:
+        if not _are_positions(answers):
             return False
         ids = self._order()
         if self.order is not None:
@@ -197,6 +230,10 @@ def _as_bird(lines: list[str]) -> list[str]:
     return [f"{match[1]}{_BIRD}{match[2]}" for match in matches if match]
 
 
+def _are_positions(names: Mapping[str, Any]) -> bool:
+    return names.keys() == {str(position) for position in range(len(names))}
+
+
 def _is_json(line: str) -> bool:
     try:
         parse_json(line)
@@ -205,24 +242,18 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _records(records: Iterable[tuple[str, Any]]) -> dict[str, str]:
-    """Query id -> answer, of (place, object); one that records an error has no answer."""
-    answers: dict[str, str] = {}
-    for place, record in records:
-        answer = field({"record": record}, "record", dict, place)
-        query_id = compose(str(_named(answer, _ID_FIELDS, place)))
-        if answer.get("error") is not None:
-            continue
-        if query_id in answers:
-            raise DataError(f"{place}: query {query_id!r} was answered before")
-        value = _named(answer, _TEXT_FIELDS, place)
-        database = next((answer[name] for name in _DATABASE_FIELDS if name in answer), None)
-        is_sql = any(name in answer for name in _SQL_FIELDS)
-        if is_sql and isinstance(value, str) and isinstance(database, str):
-            value = f"{value}{_BIRD}{database}"
-        if value is not None:  # null is not an answer
-            answers[query_id] = _text(value, place)
-    return answers
+def _record(place: str, record: Any) -> tuple[str, str, str | None]:
+    """Return the place, query id and answer of a record; None if it records an error or null."""
+    answer = field({"record": record}, "record", dict, place)
+    query_id = str(_named(answer, _ID_FIELDS, place))
+    if answer.get("error") is not None:
+        return place, query_id, None
+    value = _named(answer, _TEXT_FIELDS, place)
+    database = next((answer[name] for name in _DATABASE_FIELDS if name in answer), None)
+    is_sql = any(name in answer for name in _SQL_FIELDS)
+    if is_sql and isinstance(value, str) and isinstance(database, str):
+        value = f"{value}{_BIRD}{database}"
+    return place, query_id, None if value is None else _text(value, place)
 
 
 def _named(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.core.unicode_text import compose
 from target_bench.generators.replay import Replay
 from target_bench.runs.record_log import ANSWERS as ANSWER_LOG
 from target_bench.runs.record_log import Answered
@@ -76,7 +77,10 @@ def test_every_format_gives_the_same_answers(tmp_path: Path, name: str, how: How
 line = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=12)
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=5), line, min_size=2, max_size=5), st.data())
+name = st.text(min_size=1, max_size=5).map(compose)  # as ids are read
+
+
+@given(st.dictionaries(name, line, min_size=2, max_size=5), st.data())
 def test_any_answers(
     tmp_path_factory: pytest.TempPathFactory, answers: dict[str, str], data: st.DataObject
 ) -> None:
@@ -211,3 +215,39 @@ def test_keys_that_are_positions(tmp_path: Path) -> None:
         _ = _ordered(path, ["7", "1", "0", "9"]).answers
     order = write_release(tmp_path, "order.json", '["7", "1", "0"]')
     assert Replay(str(path), str(order)).answers == {"7": "x", "1": "y"}
+
+
+REPEATED = {"7#2": "7"}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (_records("question_id", "SQL", {"7": "x", "9": "y"}), {"7": "x", "9": "y", "7#2": "x"}),
+        (
+            [
+                *_records("question_id", "SQL", {"7": "x", "9": "y"}),
+                *_records("question_id", "SQL", {"7": "z"}),
+            ],
+            {"7": "x", "9": "y", "7#2": "z"},
+        ),
+        ({"7": "x", "9": "y"}, {"7": "x", "9": "y", "7#2": "x"}),
+        ({"7": f"x{BIRD}cups", "9": "y"}, {"7": f"x{BIRD}cups", "9": "y", "7#2": f"x{BIRD}cups"}),
+        ({"0": "x", "1": "y", "2": f"z{BIRD}cups"}, {"7": "x", "9": "y", "7#2": f"z{BIRD}cups"}),
+    ],
+)
+def test_two_queries_with_one_id(tmp_path: Path, content: object, expected: Written) -> None:
+    """As BIRD mini-dev has: its id is answered once or twice, or the places are."""
+    forms = [json.dumps(content)]
+    if isinstance(content, list):
+        forms.append(json_lines(content))
+    for form in forms:
+        replay = _ordered(write_release(tmp_path, "p.json", form), ["7", "9", "7#2"])
+        replay.repeated = REPEATED
+        assert replay.answers == expected
+    if isinstance(content, list):
+        thrice = [*content, *content, *content]
+        replay = _ordered(write_release(tmp_path, "p.json", json.dumps(thrice)), ["7", "9", "7#2"])
+        replay.repeated = REPEATED
+        with pytest.raises(DataError, match="was answered before"):
+            _ = replay.answers

@@ -1,13 +1,18 @@
 """BIRD's release files: sizes, gold tables, descriptions, and databases that are missing."""
 
+import json
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from target_bench.core.schema import Dataset
 from target_bench.data.load import load
+from tests.builders import Recorder, only
 from tests.real.data import DATA
 from tests.real.databases import share_of_databases_found
+from tests.target import TARGET
 
 pytestmark = pytest.mark.skipif(
     not (DATA / "bird").is_dir(), reason=f"no BIRD in {DATA} (set TARGET_BENCH_DATA)"
@@ -38,6 +43,29 @@ def test_mini_dev() -> None:
     assert sum("#" in query.id for query in dataset.queries) == 2
     counts = Counter(query.database_id for query in dataset.queries)
     assert [counts[name] for name in ("student_club", "superhero", "toxicology")] == [48, 52, 40]
+
+
+@pytest.mark.parametrize("form", ["records", "records, each id once", "by id", "by place"])
+def test_predictions_of_mini_dev(form: str, tmp_path: Path) -> None:
+    """Two ids stand there twice; 498 and 500 answers are answers to all 500 questions."""
+    queries = load("bird", "mini-dev", data_dir=DATA).queries
+    gold = [(query.id.partition("#")[0], str(query.answer)) for query in queries]
+    records = [{"question_id": int(query_id), "SQL": sql} for query_id, sql in gold]
+    contents: dict[str, Any] = {
+        "records": records,
+        "records, each id once": list({each["question_id"]: each for each in records}.values()),
+        "by id": {query_id: f"{sql}\t----- bird -----\tcards" for query_id, sql in gold},
+        "by place": {str(i): sql for i, (_, sql) in enumerate(gold)},
+    }
+    path = tmp_path / "predictions.json"
+    path.write_text(json.dumps(contents[form]), encoding="utf-8")
+    target = TARGET(
+        ("text-to-sql", "bird"), data_dir=DATA / "bird", out=tmp_path, observer=Recorder()
+    )
+    result = only(target.score(predictions=path, split="mini_dev"))
+    assert (result.n_failed, result.scores["ex[bird]"].n) == (0, 140)
+    if form != "by id":  # which names one database for all
+        assert result.scores["ex[bird]"].value == 1
 
 
 def test_rows(bird: Dataset) -> None:
