@@ -135,9 +135,9 @@ def compare(
         notes=(
             *(*notes, *chosen, *left_out, *([f"{why}."] if why else [])),
             *_unread(by_name),
-            *([SYNTHETIC] if any(run.is_synthetic for run in scored) else []),
         ),
         specs={name: specs[name] for name in compared},
+        remarks=(SYNTHETIC,) if any(run.is_synthetic for run in scored) else (),
     )
 
 

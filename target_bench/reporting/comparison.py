@@ -140,6 +140,7 @@ class Comparison:
         rows: by metric, then slice, then run.
         notes: what a reader should know.
         specs: the declaration of each metric.
+        remarks: what a reader must know, however short the table is printed.
         own_means: of files of values: what each is called -> the mean of all its own values, and
             how many these are.
     """
@@ -157,6 +158,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
     specs: Mapping[str, MetricSpec] = field(default_factory=dict)
     own_means: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def spec(self, metric: str) -> MetricSpec:
         """Return the declaration of a metric."""
@@ -355,7 +357,7 @@ def legend(comparison: Comparison) -> list[str]:
             f"{family} is tested. Name metrics with --metric to test each of them: p is then "
             "corrected for all of these tests."
         )
-    return [*lines, *(f"Note: {note}" for note in comparison.notes)]
+    return [*comparison.remarks, *lines, *(f"Note: {note}" for note in comparison.notes)]
 
 
 def power_of_tests(

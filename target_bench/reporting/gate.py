@@ -303,7 +303,8 @@ def gate(
             metric = comparison.family[0]
             rules = [_usual_rule(metric, comparison.spec(metric))]
             comparison = compared([metric])
-        remarks = tuple(_too_easy(rules, read_run(base), read_run(checked)))
+        easy = _too_easy(rules, read_run(base), read_run(checked))
+        remarks = (*(remark.rstrip(".") for remark in comparison.remarks), *easy)
     checks = _checks(rules, comparison, alpha)
     return Gate(checked, str(baseline), alpha, tuple(checks), notes, remarks)
 

@@ -29,7 +29,7 @@ from target_bench.reporting.comparison import (
     power_of_tests,
 )
 from target_bench.runs.differences import labels, method_of
-from target_bench.runs.result import Result
+from target_bench.runs.result import SYNTHETIC, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class PaperTable:
         n_tests: how many tests p-values are corrected for: all methods on all corpora.
         specs: the declaration of each metric.
         notes: what a reader should know.
+        remarks: what a reader must know, however short the table is printed.
     """
 
     task: str
@@ -62,6 +63,7 @@ class PaperTable:
     n_tests: int
     specs: Mapping[str, MetricSpec]
     notes: tuple[str, ...] = field(default=())
+    remarks: tuple[str, ...] = field(default=())
 
     def is_best(self, metric: str, corpus: str, method: str) -> bool:
         """Whether no other method has a better score on a corpus; alone there, none is best."""
@@ -94,6 +96,7 @@ class PaperTable:
             ],
             "specs": {name: spec.to_json() for name, spec in self.specs.items()},
             "notes": list(self.notes),
+            "remarks": list(self.remarks),
         }
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -200,7 +203,14 @@ def compare_corpora(
         n_tests=n_tests,
         specs=specs_of({name: runs[0].scores[name] for name in shared}),
         notes=tuple(notes),
+        remarks=tuple(_remarks(groups)),
     )
+
+
+def _remarks(groups: Mapping[str, Sequence[Result]]) -> Iterator[str]:
+    synthetic = [corpus for corpus, group in groups.items() if any(r.is_synthetic for r in group)]
+    if synthetic:
+        yield f"{', '.join(synthetic)}: {SYNTHETIC}"
 
 
 def _groups(runs: Sequence[Result]) -> dict[str, list[Result]]:
@@ -343,4 +353,5 @@ def _legend(table: PaperTable, best: str) -> list[str]:
         f"corrected for {counted(table.n_tests, 'test')} over all corpora, Holm).",
     ]
     rows = list(table.cells.values())
-    return [*lines, *power_of_tests(rows, table.family, table.specs), *table.notes]
+    power = power_of_tests(rows, table.family, table.specs)
+    return [*table.remarks, *lines, *power, *table.notes]
