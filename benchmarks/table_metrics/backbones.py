@@ -5,7 +5,7 @@
 RELEASE is a checkout of CoRAL-ASU/TabXEval, whose ``llama/syndataset/tabscore_results.pkl`` holds
 what LLaMA-3.3 wrote of all 250 tables of TabXBench, aligned tables and comparison tuples, and what
 the authors' code counted of them. Printed is how many counts ours are equal to, and the agreement
-of the published score (``tabxeval.py``) with the rankings by people. ``--outputs`` names another
+of the published score with the rankings by people. ``--outputs`` names another
 file of the release with both texts, as Gemini's (``*.pklstep2``), which has no counts. Most of
 these are over the size that public copies of the repository keep; GPT-4o and Qwen have none.
 """
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.table_metrics.rank_agreement import RankAgreement, agreements
-from benchmarks.table_metrics.tabxeval import published_penalty, statistics
+from tests.real.published_tabxeval import published_penalty, statistics
 
 OUTPUTS = Path("EVALUATION_OF_MODELS", "llama", "syndataset", "tabscore_results.pkl")
 PLACES = range(5)

@@ -31,12 +31,12 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.table_metrics.backbones import read_plain_pickle
-from benchmarks.table_metrics.tabxeval import compare_aligned_text
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.comparison.rubric import PlacePair
 from target_bench.tables.comparison.values import CellValue, DataType, cell_value, converted, unit
 from target_bench.tables.reading import read_tables
+from tests.real.published_tabxeval import compare_aligned_text
 
 CORPORA = {
     "wikitabletext": "WikiTableText",

@@ -7,15 +7,11 @@ from pathlib import Path
 
 import yaml
 
-from benchmarks.table_metrics.changes import Rows
-from target_bench.core.schema import Dataset, Query, Table, TableId
-from target_bench.data.table_text import Serializer
+from target_bench.core.schema import Dataset, Query
 from target_bench.tables.compared_tables import ComparedTables
 
 TASK = "table_comparison"
 """What the metadata of a query call this, where a corpus has queries of tasks, too."""
-
-_MARKDOWN = Serializer(("header", "rows"), "markdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +87,3 @@ def _ranked_set(queries: Sequence[Query]) -> RankedSet:
         )
     pairs = tuple(ComparedTables(q.text, q.references[0], "text") for q in queries)
     return RankedSet(pairs, tuple(sorted(range(len(ranks)), key=ranks.__getitem__)))
-
-
-def markdown(rows: Rows) -> str:
-    """Write a table in Markdown; rows may differ in length."""
-    return _MARKDOWN(Table(TableId("0", ""), rows[0], rows[1:]))

@@ -7,7 +7,6 @@ import typer
 
 from target_bench.cli.command_line import AsJson, Yes, group, option
 from target_bench.cli.output import ask_for_consent, check_output, print_json
-from target_bench.core.errors import ConfigError
 from target_bench.core.files import atomic_write
 from target_bench.core.text_tables import print_tables, visible
 
@@ -23,8 +22,7 @@ COMPARE_HELP = """Compare a table with its reference: what is missing, extra or 
 
 `target-bench tables compare reference.csv prediction.md --html comparison.html`. A file is CSV,
 TSV, Parquet or JSON lines, a workbook (.xlsx, .ods), or a text with a table: Markdown, HTML, LaTeX
-or JSON. Of a file with several tables or sheets, FILE:2 is the second. Large tables are compared by
-a key: `--key order_id`.
+or JSON. Of a file with several tables or sheets, FILE:2 is the second.
 """
 
 
@@ -35,18 +33,10 @@ def compare(
     table: Annotated[
         int | None, option("Which table of files with several, from 1; FILE:2 is that of one.")
     ] = None,
-    key: Annotated[
-        list[str] | None,
-        option(
-            "Column that says which row is which; may be repeated. Rows with equal keys are "
-            "paired, several rows with one key in their order, and tables may be of any length."
-        ),
-    ] = None,
     weights: Annotated[
         str,
         typer.Option(
-            help="Of the score: equal, tabxbench (fitted on its rankings), or pairs such as "
-            "missing=1,extra=0.5,numeric=2.",
+            help="Of the score: equal, or pairs such as missing=1,extra=0.5,numeric=2.",
         ),
     ] = "equal",
     generator: Annotated[
@@ -66,8 +56,6 @@ def compare(
     from target_bench.tables.comparison.rubric import page, text_tables, weights_named
 
     chosen = weights_named(weights)
-    if key and generator is not None:
-        raise ConfigError("--key pairs rows without a model: leave out --generator, or --key")
     if html is not None:
         check_output(html, "--html", "comparison.html")
     sides = read_single_table(reference, table), read_single_table(prediction, table)
@@ -75,11 +63,7 @@ def compare(
         for note in side.notes:
             typer.echo(visible(f"{side.name}: {note}."), err=True)
     pair = sides[0].table, sides[1].table
-    comparison = (
-        compare_tables(*pair, key=key or ())
-        if generator is None
-        else _judged(generator, yes, *pair)
-    )
+    comparison = compare_tables(*pair) if generator is None else _judged(generator, yes, *pair)
     title = f"{sides[0].name} and {sides[1].name}"
     if as_json:
         print_json(comparison.to_json(chosen))

@@ -64,7 +64,6 @@ def test_a_table_is_read_in_any_format(
         ("t.md", TWO, ["--table", "2"], "reference.csv has no table 2: it holds 1. FILE:2 chooses"),
         ("t.json", '{"a": ', [], "no table can be read in it as JSON: it cannot be parsed"),
         ("t.csv", REFERENCE, ["--html", "."], "--html .: is a folder; name a file"),
-        ("t.csv", REFERENCE, ["--key", "x", "--generator", "g"], "pairs rows without a model"),
     ],
 )
 def test_a_file_without_one_table_is_named(

@@ -13,7 +13,7 @@ from benchmarks.table_metrics.rank_agreement import (
     rank_biased_overlap,
 )
 from benchmarks.table_metrics.ranked_tables import ranked_sets
-from benchmarks.table_metrics.table2 import FILE_ORDER, agreement, all_scores, released
+from benchmarks.table_metrics.table2 import released
 from target_bench.data.load import load
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
@@ -89,16 +89,12 @@ def _orders(case: Case) -> list[list[int]]:
 def test_rankings_are_read_in_both_ways_of_writing_them() -> None:
     sets = ranked_sets(load("tabxbench", data_dir=DATA))
     orders = [list(tables.order) for tables in sets]
-    published = [tables.tolist() for tables in released(DATA)]
+    published = released(DATA)
     for case in (parameters.values[0] for parameters in cases(FILE, "corpus_correlation")):
         if case["input"]["scores"] == published:
             assert _orders(case) == orders
     means = agreements(orders, published).mean(axis=0)
     assert means[:2] == pytest.approx([0.455, 0.403], abs=5e-4)
-    scores, _ = all_scores(sets)
-    rho = {name: agreement(sets, values)[:, 0].mean() for name, values in scores.items()}
-    assert rho[FILE_ORDER] == pytest.approx(0.332, abs=5e-4)
-    assert round(rho["tabxeval"], 3) == 0.543
     ragged = sum(pair.answer.tables[0].is_ragged for tables in sets for pair in tables.pairs)
     ragged += sum(tables.pairs[0].reference.tables[0].is_ragged for tables in sets)
     assert (len(sets), ragged) == (50, 3)  # 46 where empty cells at the ends are stripped

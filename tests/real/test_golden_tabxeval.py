@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.table_metrics.tabxeval import (
+from target_bench.tables.comparison.rubric import RubricWeights, Structure, penalty
+from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
+from tests.real.published_tabxeval import (
     Frame,
     PublishedWeights,
     UnscorableTupleError,
@@ -15,8 +17,6 @@ from benchmarks.table_metrics.tabxeval import (
     read_records,
     statistics,
 )
-from target_bench.tables.comparison.rubric import RubricWeights, Structure, penalty
-from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 
 pytestmark = needs_golden
 

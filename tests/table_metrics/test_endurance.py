@@ -10,7 +10,7 @@ import pytest
 from sacrebleu import sentence_chrf
 
 from benchmarks.table_metrics import backbones, endurance
-from benchmarks.table_metrics.metrics import METRICS
+from benchmarks.table_metrics.table2 import METRICS
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import compare_tables
 

@@ -15,7 +15,7 @@ from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
 from target_bench.tables.cell_texts import with_decimal_points
-from target_bench.tables.comparison.differences import is_abbreviation, known_name
+from target_bench.tables.comparison.differences import is_abbreviation
 from target_bench.tables.comparison.values import (
     Cells,
     CellValue,
@@ -129,16 +129,6 @@ def align(reference: ReadTable, prediction: ReadTable) -> tuple[Pairs, Pairs]:
     return columns, _align_rows(reference, prediction, columns)
 
 
-def align_columns(reference: ReadTable, prediction: ReadTable, rows: Pairs, known: Pairs) -> Pairs:
-    """Return pairs of columns that belong together, ``known`` ones too, where rows are paired."""
-    similar = _column_similarities(reference, prediction)
-    for i, j in known:
-        similar[i, :], similar[:, j] = 0.0, 0.0
-        similar[i, j] = len(similar) + similar.shape[1]
-    columns = _with_evidence(reference, prediction, _assigned(similar, LEAST_COLUMN), rows)
-    return sorted({*columns, *known, *_columns_by_rows(reference, prediction, columns, rows)})
-
-
 def _align_rows(reference: ReadTable, prediction: ReadTable, columns: Pairs) -> Pairs:
     """Return pairs of rows that belong together, by the cells of paired columns."""
     n, m = len(reference.grid.rows), len(prediction.grid.rows)
@@ -220,7 +210,7 @@ def _cell_similarities(reference: Cells, prediction: Cells) -> Matrix:
             for side, at in zip((left_cells, right_cells), texts, strict=True)
         )
         ratio = cdist(left, right, scorer=Indel.normalized_similarity)
-        similar[np.ix_(*texts)] = _NEAREST * np.maximum(ratio, _other_names(left, right))
+        similar[np.ix_(*texts)] = _NEAREST * np.maximum(ratio, _initials(left, right))
     place = {value.key: j for j, value in enumerate(right_cells)}
     for i, value in enumerate(left_cells):
         if value.key in place:
@@ -232,8 +222,8 @@ def _start(text: str) -> str:
     return words(text)[:_COMPARED]
 
 
-def _other_names(left: Sequence[str], right: Sequence[str]) -> Matrix:
-    """Return 1 where one text is the initials, or another name, of the other, else 0."""
+def _initials(left: Sequence[str], right: Sequence[str]) -> Matrix:
+    """Return 1 where one text is the initials of the other, else 0."""
     same = np.zeros((len(left), len(right)))
     for texts, others, turned in ((left, right, same), (right, left, same.T)):
         short = {text.replace(" ", ""): j for j, text in enumerate(others)}
@@ -241,11 +231,6 @@ def _other_names(left: Sequence[str], right: Sequence[str]) -> Matrix:
             letters = "".join(word[0] for word in text.split())
             if len(letters) > 1 and letters in short:
                 turned[i, short[letters]] = 1.0
-    names = [known_name(text) for text in right]
-    for i, text in enumerate(left):
-        name = known_name(text)
-        if name is not None:
-            same[i, [j for j, other in enumerate(names) if other == name]] = 1.0
     return same
 
 

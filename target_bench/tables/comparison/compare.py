@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from statistics import fmean
 from typing import Any
@@ -17,7 +16,6 @@ from target_bench.tables.comparison.align import (
     Pairs,
     ReadTable,
     align,
-    align_columns,
     merged_columns,
     read_table,
 )
@@ -47,30 +45,19 @@ MOST_COLUMNS = 200
 """Columns of a table above which it is not compared."""
 
 
-def compare_tables(
-    reference: AnyTable | Any, prediction: AnyTable | Any, *, key: str | Sequence[str] = ()
-) -> TableComparison:
+def compare_tables(reference: AnyTable | Any, prediction: AnyTable | Any) -> TableComparison:
     """Compare a table with its reference by rules: align both, then compare cell by cell.
 
     Args:
         reference: the table as it should be: a ``Table``, an ``AnswerTable``, a pandas data frame,
             or rows of cells, the header first.
         prediction: the table as it is.
-        key: names of the columns that say which row is which. Rows with equal keys belong together,
-            and tables may have any number of rows: time grows with it, not with its square. Where
-            several rows of a table have one key, they are paired in their order, and
-            ``repeated_keys`` counts such keys. Keys of equal text are paired before those that are
-            written otherwise. A prediction with a key is not looked at turned.
-            None: rows are aligned by all their cells.
 
     Raises:
-        ConfigError: one is not a table, or has no column, or several, of a name of the key.
+        ConfigError: one is not a table.
         DataError: a table has more rows, columns or cells than are compared.
     """
-    names = [key] if isinstance(key, str) else list(key)
     grid, other = _grid(reference, "reference"), _grid(prediction, "prediction")
-    if names:
-        return _compared_by_key(read_table(grid), read_table(other), names)
     _check_size(grid, "reference")
     _check_size(other, "prediction")
     names_at = _transposed_at(grid, other)
@@ -143,8 +130,7 @@ def _check_size(grid: Grid, role: str) -> None:
     if rows > MOST_ROWS or columns > MOST_COLUMNS or rows * columns > MOST_CELLS:
         raise DataError(
             f"the {role} has {rows:,} rows and {columns:,} columns; tables are compared up to "
-            f"{MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells. Tables of any "
-            "number of rows are compared by a key: --key COLUMN, in Python key=[COLUMN]"
+            f"{MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells"
         )
 
 
@@ -196,68 +182,6 @@ def _transposed(grid: Grid, names_at: int) -> Grid:
     """Return a table with its rows as columns; ``names_at`` is the column with their names."""
     columns = _lines(grid)
     return Grid(columns[names_at], (*columns[:names_at], *columns[names_at + 1 :]))
-
-
-# Rows paired by a key.
-
-
-def _compared_by_key(
-    reference: ReadTable, prediction: ReadTable, names: Sequence[str]
-) -> TableComparison:
-    places = [
-        (
-            _place_of(name, reference.grid, "reference"),
-            _place_of(name, prediction.grid, "prediction"),
-        )
-        for name in names
-    ]
-    rows, repeated = _rows_paired(reference, prediction, places)
-    columns = align_columns(reference, prediction, rows, places)
-    return replace(_compared(reference, prediction, columns, rows), repeated_keys=repeated)
-
-
-def _place_of(name: str, grid: Grid, role: str) -> int:
-    """Return the place of the column of a name, as it is typed if need be.
-
-    Raises:
-        ConfigError: there is none, or there are several.
-    """
-    places = [i for i, other in enumerate(grid.header) if other == name]
-    places = places or [i for i, n in enumerate(grid.header) if _as_typed(n) == _as_typed(name)]
-    if len(places) == 1:
-        return places[0]
-    count = f"{len(places)} columns of this name" if places else "no such column"
-    raise ConfigError(
-        f"key {name!r}: the {role} has {count}. Its columns are {', '.join(grid.header)}"
-    )
-
-
-def _rows_paired(reference: ReadTable, prediction: ReadTable, places: Pairs) -> tuple[Pairs, int]:
-    """Return the pairs of rows with equal keys, and the number of keys of several rows.
-
-    Keys of equal text come first, then those that are equal in another format: ``01`` and ``1``
-    may be two keys of one table, and ``1`` and ``1.0`` one key of two. Dates of equal text but in
-    columns of another order are not equal.
-    """
-    columns = [
-        [table.values[pair[side]] for pair in places]
-        for side, table in enumerate((reference, prediction))
-    ]
-    pairs: Pairs = []
-    repeated: set[tuple[object, ...]] = set()
-    for by_text in (True, False):
-        taken = [{pair[side] for pair in pairs} for side in (0, 1)]
-        rows: list[dict[tuple[object, ...], list[int]]] = [{}, {}]
-        for side, keys in enumerate(columns):
-            for row, cells in enumerate(zip(*keys, strict=True)):
-                if row not in taken[side]:
-                    texts = [cell.text.strip() for cell in cells] if by_text else ()
-                    key: tuple[object, ...] = (*texts, *(cell.key for cell in cells))
-                    rows[side].setdefault(key, []).append(row)
-            repeated |= {key[-len(keys) :] for key, own in rows[side].items() if len(own) > 1}
-        for key, own in rows[0].items():
-            pairs += zip(own, rows[1].get(key, ()), strict=False)
-    return sorted(pairs), len(repeated)
 
 
 # The comparison of aligned tables.

@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
-from datetime import date, timedelta
-from itertools import pairwise, product
+from datetime import date
+from itertools import pairwise
 from math import isclose
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from target_bench.tables.comparison.values import (
     CellValue,
     Day,
     Unit,
-    are_opposite_bounds,
     converted,
     days_of,
     signs,
@@ -32,7 +31,7 @@ KINDS = {
     "unit": "unit",
     "identifier": "identifier",
     "numeric": "number",
-    "relation": "bound or estimate",
+    "relation": "estimate",
     "date": "date",
     "time": "time",
     "boolean": "yes or no",
@@ -50,7 +49,7 @@ PartialKind = str
 
 ``format``: the same value written otherwise. ``unit``: a number whose unit is missing, added or of
 another kind. ``identifier``: an identifier that lost or won leading zeros, or is another one.
-``relation``: the same number, but as a bound or an estimate (``<5``, ``about 5``).
+``relation``: the same number, but as an estimate (``~5``, ``±5``).
 ``numeric``, ``date``, ``time``, ``boolean``, ``list``: another value of that type.
 ``abbreviation``, ``typo``, ``semantic``: text that is shortened, has a few other letters, or shares
 words. ``different``: other text. ``type``: a value of another type.
@@ -66,7 +65,7 @@ _NOISE = 5e-16
 _TYPO = 0.25  # edits a character up to which other text is a slip
 _SHARED = 0.5  # similarity of sorted words from which texts have to do with each other
 _DAY = 86_400  # seconds of a day
-_RELATED = 0.25  # share of a number that is wrong where one side has it as a bound or an estimate
+_RELATED = 0.25  # share of a number that is wrong where one side has it as an estimate
 
 _ZEROS_LOST = 0.5
 """Share of an identifier that is wrong without its leading zeros: no other table has it so."""
@@ -132,8 +131,6 @@ def difference(
         return None
     if reference.key == prediction.key:
         return _FORMAT
-    if types == {"number", "time"} and (apart := _durations(reference, prediction, units)):
-        return apart
     if len(types) > 1:
         return _types(reference, prediction, known)
     if reference.type == "date":
@@ -164,14 +161,13 @@ _Units = tuple[Unit | None, Unit | None]
 def _numbers(
     reference: CellValue, prediction: CellValue, units: _Units, scale: float
 ) -> CellDifference | None:
-    """Compare two numbers; to be a bound or an estimate of one side alone is a difference, too."""
+    """Compare two numbers; to be an estimate on one side alone is a difference, too."""
     apart = _amounts(reference, prediction, units, scale)
     if reference.relation == prediction.relation:
         return apart
-    more = 1.0 if are_opposite_bounds(reference.relation, prediction.relation) else _RELATED
     if apart is None or not apart.share:
-        return CellDifference("relation", more)
-    return apart._replace(share=min(1.0, apart.share + more))
+        return CellDifference("relation", _RELATED)
+    return apart._replace(share=min(1.0, apart.share + _RELATED))
 
 
 def _amounts(
@@ -244,14 +240,10 @@ def _types(reference: CellValue, prediction: CellValue, known: Container[str]) -
 
 
 def _dates(reference: CellValue, prediction: CellValue) -> CellDifference:
-    if _are_in_two_zones(reference, prediction):
-        reference, prediction = _in_utc(reference), _in_utc(prediction)
     if reference.readings & prediction.readings:
         gap = prediction.clock - reference.clock
         share = min(1.0, 0.25 + abs(gap) / _DAY)
-        if gap:
-            return CellDifference("time", share, gap, "seconds")
-        return _zones(reference, prediction)
+        return CellDifference("time", share, gap, "seconds") if gap else _FORMAT
     gaps = [_days_apart(a, b) for a in reference.readings for b in prediction.readings]
     gap = min(gaps, key=abs)
     return CellDifference("date", min(1.0, 0.25 + abs(gap) / 365.25), gap or None, "days")
@@ -267,63 +259,15 @@ def _days_apart(day: Day, later: Day) -> float:
     return round(days_of(second) - days_of(first), 1)
 
 
-def _are_in_two_zones(reference: CellValue, prediction: CellValue) -> bool:
-    zones = {reference.zone, prediction.zone}
-    return len(zones) == 2 and None not in zones
-
-
-def _in_utc(cell: CellValue) -> CellValue:
-    """Return a date with a time as in UTC, where it may be another day."""
-    days, clock = divmod(cell.clock - (cell.zone or 0.0), _DAY)
-    readings: set[Day] = set()
-    for day in cell.readings:
-        try:
-            moved = date(*day) + timedelta(days)  # type: ignore[arg-type]
-            readings.add((moved.year, moved.month, moved.day))
-        except (TypeError, OverflowError):  # no day is said, as in "May 2020, 10:30"; year 9999
-            readings.add(day)
-    return cell._replace(readings=frozenset(readings), clock=clock, zone=0.0)
-
-
-def _zones(reference: CellValue, prediction: CellValue) -> CellDifference:
-    """Return the difference of two equal times: none, but where one names no time zone."""
-    if reference.zone == prediction.zone or None not in (reference.zone, prediction.zone):
-        return _FORMAT
-    return CellDifference("unit", 0.0)
-
-
 _FRACTION = re.compile(r"\.\d")
 
 
 def _times(reference: CellValue, prediction: CellValue) -> CellDifference:
     first, second = _seconds(reference, prediction), _seconds(prediction, reference)
     gap = second - first
-    if _are_in_two_zones(reference, prediction):
-        later = gap - (prediction.zone or 0.0) + (reference.zone or 0.0)
-        gap = (later + _DAY / 2) % _DAY - _DAY / 2  # the nearest, as no date is said
     if isclose(gap, 0.0, abs_tol=1e-9 * max(first, second, 1.0)):
-        return _zones(reference, prediction)
-    return CellDifference("time", min(1.0, abs(gap) / max(first, 1.0)), gap, "seconds")
-
-
-def _durations(reference: CellValue, prediction: CellValue, units: _Units) -> CellDifference | None:
-    """Compare ``1:30:00`` with ``1 h 30 min``; None where the number is no amount of time."""
-    options = list(map(_options_in_seconds, (reference, prediction), units))
-    if not all(options):
-        return None
-    first, second = min(product(*options), key=lambda pair: abs(pair[1] - pair[0]))
-    if _near(first, second):
         return _FORMAT
-    gap = second - first
     return CellDifference("time", min(1.0, abs(gap) / max(first, 1.0)), gap, "seconds")
-
-
-def _options_in_seconds(cell: CellValue, unit: Unit | None) -> list[float]:
-    """Return what a time, or an amount of time, may be in seconds: ``3:45`` may be minutes."""
-    if cell.type == "time":
-        return [cell.number, *([cell.number / 60] if cell.text.count(":") == 1 else [])]
-    seconds = converted(cell.number, unit, Unit("second")) if unit and unit.name else None
-    return [] if seconds is None else [seconds]
 
 
 def _seconds(cell: CellValue, other: CellValue) -> float:
@@ -343,11 +287,7 @@ def _texts(reference: str, prediction: str, known: Container[str]) -> CellDiffer
         return other
     # a slip in a digit is another number
     keeps_digits = [c for c in first if c.isdigit()] == [c for c in second if c.isdigit()]
-    names = [known_name(text_key(text)) for text in (reference, prediction)]
-    same_name = names[0] is not None and names[0] == names[1]
-    if same_name or (
-        keeps_digits and (is_abbreviation(first, second) or is_abbreviation(second, first))
-    ):
+    if keeps_digits and (is_abbreviation(first, second) or is_abbreviation(second, first)):
         return CellDifference("abbreviation", 0.25)
     share = edits / max(len(first), len(second))
     is_slip = not any(word in known for word in {*second.split()} - {*first.split()})
@@ -392,86 +332,14 @@ def _shortens(short: str, long: str) -> bool:
     return shorter and all(letter in rest for letter in short)
 
 
-# Texts of nearly the same letters that say the opposite, and names of one thing. A text says the
-# opposite of another where the two differ in a negation (guilty, not guilty; with, without), in a
-# prefix that negates (legal, illegal), in two prefixes of opposite meaning (hypertension,
-# hypotension), or in two words of a short list.
+# Texts that differ in a negation say the opposite: guilty, not guilty; legal, illegal.
 
-_NEGATING_WORDS = """
-not no non never without neither nor none nothing nobody cannot except excluding lacking
-"""
-
-_NEGATING_PREFIXES = "un in im il ir dis non anti de mis counter"
-
-_OPPOSITE_PREFIXES = """
-hyper/hypo in/de in/ex im/ex in/out as/des ac/de ap/de en/dis con/pro pre/post ante/post over/under
-up/down north/south east/west inter/intra macro/micro max/min mono/poly multi/mono homo/hetero
-sub/super endo/exo intro/extro pro/anti inter/exter
-"""
-
-_OPPOSITE_WORDS = """
-male/female man/woman men/women he/she his/her boy/girl major/minor more/less most/least
-former/latter inner/outer upper/lower buyer/seller lender/borrower employer/employee payer/payee
-winner/loser debit/credit profit/loss asset/liability assets/liabilities income/expense gain/loss
-rise/fall rising/falling rose/fell win/loss wins/losses won/lost pass/fail passed/failed true/false
-yes/no on/off open/closed left/right top/bottom up/down in/out above/below before/after first/last
-early/late hot/cold high/low higher/lower highest/lowest large/small larger/smaller long/short
-longer/shorter near/far old/new old/young older/younger heavy/light fast/slow hard/easy dead/alive
-day/night morning/evening am/pm north/south east/west northern/southern eastern/western
-northeast/southeast northwest/southwest front/rear positive/negative plus/minus accept/reject
-accepted/rejected approved/rejected allowed/denied granted/refused present/absent presence/absence
-public/private single/married benign/malignant acute/chronic solid/liquid offense/defense
-offensive/defensive offence/defence attack/defence home/away arrival/departure arrivals/departures
-domestic/foreign urban/rural buy/sell bought/sold ancestor/descendant parent/child mother/father
-son/daughter brother/sister husband/wife king/queen hired/fired start/end begin/end odd/even
-mandatory/optional sender/receiver symmetric/asymmetric typical/atypical septic/aseptic moral/amoral
-symptomatic/asymptomatic synchronous/asynchronous periodic/aperiodic normal/abnormal
-"""
-
-
-def _both_ways(pairs: str) -> list[tuple[str, str]]:
-    split = [pair.partition("/")[::2] for pair in pairs.split()]
-    return [*split, *((other, word) for word, other in split)]
-
-
+_NEGATIONS = {
+    *("not", "no", "non", "never", "without", "neither", "nor", "none", "nothing", "nobody"),
+    *("cannot", "except", "excluding", "lacking"),
+}
+_NEGATING_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "anti", "de", "mis", "counter")
 _STEM = 4  # letters of a word at least without the prefix that turns its meaning round
-
-_NEGATIONS = frozenset(_NEGATING_WORDS.split())
-_NEGATED_BY = tuple(_NEGATING_PREFIXES.split())
-_PREFIX_PAIRS = _both_ways(_OPPOSITE_PREFIXES)
-_OPPOSITES = {
-    word: [other for left, other in _both_ways(_OPPOSITE_WORDS) if left == word]
-    for word, _ in _both_ways(_OPPOSITE_WORDS)
-}
-_ALIASES = {
-    alias: names[0]
-    for names in (
-        ("united states", "usa", "us", "united states of america", "america"),
-        ("united kingdom", "uk", "great britain", "britain", "gb"),
-        ("united arab emirates", "uae", "emirates"),
-        ("european union", "eu"),
-        ("soviet union", "ussr", "union of soviet socialist republics"),
-        ("russia", "russian federation"),
-        ("south korea", "republic of korea", "korea republic of", "korea south"),
-        ("north korea", "korea north", "korea democratic people s republic of", "dprk"),
-        ("czechia", "czech republic"),
-        ("democratic republic of the congo", "drc", "dr congo", "congo kinshasa"),
-        ("ivory coast", "côte d ivoire", "cote d ivoire"),
-        ("vietnam", "viet nam"),
-        ("turkey", "türkiye", "turkiye"),
-        ("myanmar", "burma"),
-        ("netherlands", "the netherlands", "holland"),
-        ("switzerland", "ch", "swiss confederation"),
-        ("people s republic of china", "prc", "china"),
-    )
-    for alias in names
-}
-"""Name, in normal form -> the first of the names of the same thing."""
-
-
-def known_name(text: str) -> str | None:
-    """Return one name for all names of a thing that has several; None for any other text."""
-    return _ALIASES.get(text)
 
 
 def _are_opposite_texts(text: str, other: str) -> bool:
@@ -482,7 +350,13 @@ def _are_opposite_texts(text: str, other: str) -> bool:
     if _negations(first) != _negations(second):
         return True
     gone, new = Counter(first) - Counter(second), Counter(second) - Counter(first)
-    return any(opposite in new for word in gone for opposite in _opposites(word))
+    return any(
+        f"{prefix}{word}" in ours
+        for ours, theirs in ((gone, new), (new, gone))
+        for word in theirs
+        if len(word) >= _STEM
+        for prefix in _NEGATING_PREFIXES
+    )
 
 
 def _joined_words(text: str) -> list[str]:
@@ -504,15 +378,3 @@ def _negations(words: Sequence[str]) -> int:
         is_contracted = word.endswith("n") and following == "t"  # isn't
         count += is_contracted or (word in _NEGATIONS and not is_number)
     return count
-
-
-def _opposites(word: str) -> Iterator[str]:
-    """Yield what would be the opposite of a word, whether there is such a word or not."""
-    yield from _OPPOSITES.get(word, ())
-    if len(word) >= _STEM:
-        yield from (prefix + word for prefix in _NEGATED_BY)
-    turned = [*((prefix, "") for prefix in _NEGATED_BY), *_PREFIX_PAIRS]
-    for prefix, other in turned:
-        stem = word.removeprefix(prefix)
-        if stem != word and len(stem) >= _STEM:
-            yield other + stem

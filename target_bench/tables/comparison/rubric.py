@@ -16,7 +16,6 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.text_tables import Column, TextTable, text
 from target_bench.tables.comparison.align import Grid, Merged
 from target_bench.tables.comparison.differences import KINDS, CellDifference, PartialKind
-from target_bench.tables.comparison.moved import Moved, PairedCell, moved_values
 from target_bench.tables.comparison.values import DataType, cell_value
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
@@ -124,7 +123,7 @@ class Structure:
 
 @dataclass(frozen=True)
 class TableComparison:
-    """Two tables compared; notebooks show them side by side, and ``print`` what differs.
+    """Two tables compared; notebooks and ``print`` show what differs.
 
     Attributes:
         reference: the table as it should be.
@@ -134,7 +133,6 @@ class TableComparison:
         rows: the rows of both, in the same order.
         cells: the cells of matched rows and columns of which one is not empty.
         merged: columns that were merged or split.
-        repeated_keys: keys that stand in several rows of a table, where rows were paired by keys.
     """
 
     reference: Grid
@@ -144,7 +142,6 @@ class TableComparison:
     rows: tuple[PlacePair, ...]
     cells: tuple[CellPair, ...]
     merged: tuple[Merged, ...] = ()
-    repeated_keys: int = 0
 
     def score(self, weights: "RubricWeights | None" = None) -> float:
         """Return how good the prediction is: 1 less the penalty, and at least 0.
@@ -204,31 +201,6 @@ class TableComparison:
         return shares
 
     @cached_property
-    def moved(self) -> tuple[Moved, ...]:
-        """Values that stand elsewhere: shifted or exchanged columns, another order."""
-        columns = [
-            column
-            for column in self.columns
-            if column.pair.is_matched and column.pair not in self.merged_pairs
-        ]
-        wrong = {(cell.row, cell.column) for cell in self.cells if cell.outcome != "exact"}
-        first, second = self.reference.rows, self.prediction.rows
-        cells = [
-            [
-                PairedCell(
-                    cell_value(first[i][column.pair.reference or 0]).key,
-                    cell_value(second[j][column.pair.prediction or 0]).key,
-                    (PlacePair(i, j), column.pair) not in wrong,
-                )
-                for column in columns
-            ]
-            for i, j in self.rows
-            if i is not None and j is not None
-        ]
-        names = [column.name for column in columns]
-        return moved_values(names, [column.pair.prediction or 0 for column in columns], cells)
-
-    @cached_property
     def types(self) -> "TypeTable":
         """The column descriptor: data type -> what is missing, extra and partially right of it."""
         outcomes = Counter((cell.column, cell.outcome) for cell in self.cells)
@@ -266,8 +238,6 @@ class TableComparison:
             "terms": [term._asdict() | {"value": term.value} for term in penalty.terms],
             "structure": asdict(self.structure),
             "types": self.types,
-            "repeated_keys": self.repeated_keys,
-            "moved": [moved._asdict() for moved in self.moved],
             "transposed": self.transposed,
             "columns": [
                 column._asdict() | {"header": column.header and column.header._asdict()}
@@ -285,7 +255,7 @@ class TableComparison:
         return text(text_tables(self))
 
     def _repr_html_(self) -> str:
-        body = _body(self, None)
+        body = _body(self, None, "Comparison")
         return f'<style>{_STYLE}</style><div class="tb-comparison">{body}</div>'
 
 
@@ -368,35 +338,26 @@ class RubricWeights:
 
 _TERMS = tuple(field.name for field in fields(RubricWeights) if field.name != "kinds")
 
-TABXBENCH_WEIGHTS = RubricWeights(extra=0.52, row=0.92, column=0.73, partial=0.78)
-"""Weights fitted on the rankings of all 50 tables of TabXBench: quote no figure on these with them.
-
-``benchmarks/table_metrics/weights.py`` fits them, and reports weights of one half on the other.
-"""
-
-NAMED = {"equal": RubricWeights(), "tabxbench": TABXBENCH_WEIGHTS}
-"""Weights with a name."""
-
 
 def weights_named(text: str) -> RubricWeights:
-    """Read weights as users write them; the others stay as in ``equal``.
+    """Read weights as users write them; the others stay 1.
 
     Args:
-        text: a name of ``NAMED``, or ``name=number`` pairs divided by commas: fields of
-            ``RubricWeights``, and kinds of partial differences (the paper's gamma).
+        text: ``equal``, or ``name=number`` pairs divided by commas: fields of ``RubricWeights``,
+            and kinds of partial differences (the paper's gamma).
 
     Raises:
         ConfigError: a name is unknown or stands twice, or a weight is not a number from 0 on.
     """
-    if text in NAMED:
-        return NAMED[text]
+    if text == "equal":
+        return RubricWeights()
     weights: dict[str, Any] = {}
     for part in text.split(","):
         name, _, number = (side.strip() for side in part.partition("="))
         is_new = name in (*_TERMS, *KINDS) and name not in weights
         if not is_new or not number.replace(".", "", 1).isdecimal():
             raise ConfigError(
-                f"--weights: {part.strip()!r} is not a weight. There are {', '.join(NAMED)}, or "
+                f"--weights: {part.strip()!r} is not a weight. There is equal, or "
                 "pairs such as missing=1,numeric=0.5: a number from 0 on for each, once, of "
                 f"{', '.join((*_TERMS, *KINDS))}"
             )
@@ -481,7 +442,7 @@ def penalty(
     return Penalty(tuple(term for term in terms if term.amount))
 
 
-# For people: one view for the terminal and one HTML page, of the same rows, counts and sentences.
+# For people: tables for the terminal, and the same ones as a page.
 
 MOST_PRINTED = 60
 """Rows that are printed in a terminal."""
@@ -493,7 +454,10 @@ _MOST_NAMES = 10  # columns with another name that are listed
 
 
 def text_tables(
-    comparison: TableComparison, weights: RubricWeights | None = None, name: str = "Comparison"
+    comparison: TableComparison,
+    weights: RubricWeights | None = None,
+    name: str = "Comparison",
+    most: int = MOST_PRINTED,
 ) -> list[TextTable]:
     """Return the aligned table with its differences, counts, and the arithmetic of the score.
 
@@ -501,8 +465,9 @@ def text_tables(
         comparison: what is shown.
         weights: of the score; None for the default ones.
         name: of the comparison.
+        most: rows that are shown; those without a difference are left out first.
     """
-    shown = _shown_rows(comparison, MOST_PRINTED)
+    shown = _shown_rows(comparison, most)
     left_out = len(comparison.rows) - len(shown)
     notes = [f"{left_out:,} more rows are not shown."] if left_out else []
     if comparison.transposed:
@@ -541,7 +506,7 @@ def page(comparison: TableComparison, title: str, weights: RubricWeights | None 
         f"<title>{escape(title)}</title><style>:root {{ color-scheme: light dark; }} "
         "body { margin: 1.5rem; background: light-dark(#fff, #14171c); }"
         f'{_STYLE}</style></head><body><main class="tb-comparison">'
-        f"<h1>{escape(title)}</h1>{_body(comparison, weights)}</main></body></html>\n"
+        f"{_body(comparison, weights, title)}</main></body></html>\n"
     )
 
 
@@ -668,7 +633,7 @@ def _by_the_paper(comparison: TableComparison, weights: RubricWeights | None) ->
 
 
 def _sentences(comparison: TableComparison) -> Iterator[str]:
-    """Yield which columns are named otherwise, merged, split or moved, and which cells differ."""
+    """Yield which columns are named otherwise, merged or split, and which cells differ."""
     renamed = [f"{c.name} → {c.predicted_name}" for c in comparison.columns if c.is_renamed]
     if renamed:
         left = len(renamed) - _MOST_NAMES
@@ -680,13 +645,6 @@ def _sentences(comparison: TableComparison) -> Iterator[str]:
         names = " + ".join(apart[part] for part in merged.parts), together[merged.whole]
         first, second = names if merged.in_prediction else reversed(names)
         yield f"Columns {'merged' if merged.in_prediction else 'split'}: {first} → {second}."
-    if comparison.repeated_keys:
-        count = comparison.repeated_keys
-        yield (
-            f"{count:,} {'key stands' if count == 1 else 'keys stand'} in several rows: these are "
-            "paired in their order."
-        )
-    yield from map(str, comparison.moved)
     kinds = Counter(cell.difference.kind for cell in comparison.cells if cell.difference)
     if kinds:
         named = ", ".join(f"{KINDS[kind]} {n}" for kind, n in sorted(kinds.items()))
@@ -711,7 +669,7 @@ def _in_one(cell: _Shown) -> str:
     return cell.reference or cell.prediction
 
 
-# HTML: both tables side by side, as one with a line for every row, so that rows stay level.
+# HTML: the tables of the terminal, with a colour for what is missing, extra or wrong.
 
 _STYLE = """
 .tb-comparison { color-scheme: light dark; color: light-dark(#1a1e25, #e7eaf0);
@@ -726,108 +684,34 @@ _STYLE = """
 .tb-comparison .missing { background: light-dark(#fbe7e9, #461c22); }
 .tb-comparison .extra { background: light-dark(#e6eefc, #1f3050); }
 .tb-comparison .partial { background: light-dark(#fdf1d6, #3d3013); }
-.tb-comparison .absent { background: repeating-linear-gradient(45deg, transparent 0 4px,
-  light-dark(#eceff3, #262b34) 4px 8px); }
-.tb-comparison .next { border-left: 0.5rem double light-dark(#8a93a1, #6d7685); }
-.tb-comparison thead tr:first-child th { font-weight: 650; }
-.tb-comparison small { display: block; font-size: 0.8em; color: light-dark(#525b69, #a5aebd); }
 """
 
 
-def _body(comparison: TableComparison, weights: RubricWeights | None) -> str:
+def _body(comparison: TableComparison, weights: RubricWeights | None, name: str) -> str:
+    aligned, *others = text_tables(comparison, weights, name, MOST_SHOWN)
     shown = _shown_rows(comparison, MOST_SHOWN)
-    penalty = comparison.penalty(weights)
-    score = f"<strong>{penalty.score:.4f}</strong>: 1 less a penalty of {penalty.total:.4f}"
-    notes = [f"Score {score}. {_by_the_paper(comparison, weights)}"]
-    if comparison.transposed:
-        notes.append("The prediction was transposed; it is shown as the reference lies.")
-    if len(comparison.rows) > len(shown):
-        notes.append(
-            f"{len(shown):,} of {len(comparison.rows):,} rows are shown; rows without a "
-            "difference were left out first."
-        )
-    notes += map(escape, _sentences(comparison))
-    types, counts, terms = _number_tables(comparison, weights)
-    sums = "".join(
-        f'<tr><th colspan="4">{name}</th><td class="number">{value:.4f}</td></tr>'
-        for name, value in (
-            ("sum", penalty.total),
-            ("score: 1 less the sum, and at least 0", penalty.score),
-        )
+    marks = [["", *(cell.mark for cell in cells)] for _, _, cells in shown]
+    header = ["", *(cell.mark for cell in _header(comparison))]
+    return _html(aligned, header, marks) + "".join(map(_html, others))
+
+
+def _html(table: TextTable, header: Sequence[str] = (), marks: Sequence[Sequence[str]] = ()) -> str:
+    """Return a table and its note; marks are classes of cells, in place of those of numbers."""
+    kinds = ["number" if column.right else "" for column in table.columns]
+    names = zip((column.name for column in table.columns), header or [""] * len(kinds), strict=True)
+    head = "".join(_element("th", name, mark) for name, mark in names)
+    lines = (
+        "".join(_element("td", cell, kind) for cell, kind in zip(row, classes, strict=True))
+        for row, classes in zip(table.rows, marks or [kinds] * len(table.rows), strict=True)
     )
-    numbers = f"{_number_html(counts)}{_number_html(types)}{_number_html(terms, sums)}"
-    return f"{''.join(f'<p>{note}</p>' for note in notes)}{_both(comparison, shown)}{numbers}"
-
-
-def _both(comparison: TableComparison, rows: Iterable[tuple[int, str, Sequence[_Shown]]]) -> str:
-    """Return both tables as one: a line for every row, the reference's columns first."""
-    pairs = [column.pair for column in comparison.columns]
-    sides = [[place for place, pair in enumerate(pairs) if pair[at] is not None] for at in (0, 1)]
-
-    def line(cells: Sequence[_Shown], tag: str) -> str:
-        # a table without columns has an empty cell
-        return "".join(
-            "".join(
-                _side_cell(cells[place], at, tag, starts=at == 1 and place == places[0])
-                for place in places
-            )
-            or _tag(tag, "", ["next"] * at)
-            for at, places in enumerate(sides)
-        )
-
-    names = "".join(
-        f'<th colspan="{max(len(places), 1)}"{_class(["next"] * at)}>{name}</th>'
-        for at, (name, places) in enumerate(zip(("Reference", "Prediction"), sides, strict=True))
-    )
-    lines = "".join(
-        f"<tr><th>{number}{_small(note)}</th>{line(cells, 'td')}</tr>"
-        for number, note, cells in rows
-    )
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    note = _element("p", table.note or "") if table.note else ""
     return (
-        '<section tabindex="0" aria-label="Reference and prediction"><table><thead>'
-        f'<tr><th rowspan="2">#</th>{names}</tr><tr>{line([*_header(comparison)], "th")}</tr>'
-        f"</thead><tbody>{lines}</tbody></table></section>"
+        f"<section><table><caption>{escape(table.title or '')}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></section>{note}"
     )
 
 
-def _side_cell(cell: _Shown, at: int, tag: str, starts: bool) -> str:
-    """Return a cell of one table; where both have it, the prediction names the difference.
-
-    Args:
-        cell: what it says in both.
-        at: 0 for the reference, 1 for the prediction.
-        tag: of the element.
-        starts: whether the columns of the prediction begin here.
-    """
-    in_both = cell.mark in ("exact", "partial")
-    absent = cell.mark in ("absent", ("extra", "missing")[at])
-    kind = "absent" if absent else "" if cell.mark == "exact" else cell.mark
-    note = cell.note or ("" if in_both else cell.mark)
-    if absent or (at == 0 and cell.prediction and in_both):
-        note = ""
-    classes = [*([kind] if kind else []), *(["next"] if starts else [])]
-    return _tag(tag, f"{escape(cell[at])}{_small(note)}", classes)
-
-
-def _tag(tag: str, content: str, classes: Sequence[str] = ()) -> str:
-    return f"<{tag}{_class(classes)}>{content}</{tag}>"
-
-
-def _class(names: Sequence[str]) -> str:
-    return f' class="{" ".join(names)}"' if names else ""
-
-
-def _small(text: str) -> str:
-    return _tag("small", escape(text)) if text else ""
-
-
-def _number_html(table: TextTable, more: str = "") -> str:
-    head = "".join(_tag("th", escape(column.name)) for column in table.columns)
-    lines = "".join(
-        _tag("tr", _tag("th", name) + "".join(_tag("td", n, ["number"]) for n in numbers))
-        for name, *numbers in table.rows
-    )
-    return (
-        f"<section><table><caption>{table.title}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{lines}{more}</tbody></table></section>"
-    )
+def _element(name: str, text: str, kind: str = "") -> str:
+    attribute = f' class="{kind}"' if kind else ""
+    return f"<{name}{attribute}>{escape(text)}</{name}>"

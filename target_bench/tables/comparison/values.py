@@ -12,9 +12,8 @@ from typing import Any, Literal, NamedTuple
 DataType = Literal["number", "string", "bool", "date", "list", "time", "other", "empty"]
 """The type of a cell or a column; ``other`` is a column of several types."""
 
-Relation = Literal["", "<", "≤", ">", "≥", "~", "±", "decade"]
-"""What makes a number a bound or an estimate. ``~``: an estimate; ``decade``: ten years, as in
-``1990s``; empty: the number itself."""
+Relation = Literal["", "~", "±"]
+"""What makes a number an estimate; empty: the number itself."""
 
 Day = tuple[int | None, int | None, int | None]
 """Year, month and day; None where it is not said."""
@@ -44,10 +43,8 @@ class CellValue(NamedTuple):
         unit: the unit of a number, where the cell has one.
         readings: of a date; two where day and month may be exchanged.
         items: of a list, as their keys.
-        relation: what makes a number a bound or an estimate.
+        relation: what makes a number an estimate.
         clock: of a date, the seconds of its day, where it says a time.
-        zone: of a time, and of a date with a time: seconds that its clock is before UTC; None
-            where it names no time zone.
     """
 
     type: DataType
@@ -59,7 +56,6 @@ class CellValue(NamedTuple):
     items: frozenset[object] = frozenset()
     relation: Relation = ""
     clock: float = 0.0
-    zone: float | None = None
 
     @property
     def scaled(self) -> float:
@@ -84,7 +80,7 @@ def cell_value(text: str) -> CellValue:
     if plain in _EMPTY and text not in _NAMES_LIKE_EMPTY:
         return CellValue("empty", text, "")
     if len(text) <= _LONGEST_VALUE:
-        for read in (_bool, _time, _date, _timestamp, _number, _amount_in_parts, _list):
+        for read in (_bool, _time, _date, _timestamp, _number, _list):
             value = read(text, plain)
             if value is not None:
                 return value
@@ -123,8 +119,12 @@ _CELL_SCALES = {"M": Unit("", 1e6), "B": Unit("", 1e9), "T": Unit("", 1e12)}
 """Capital letters that are scales beside a number; in the name of a column ``M`` is metres."""
 
 
+_DECADE = re.compile(r"[12]\d\d0['’]?s", re.IGNORECASE)
+"""``1990s``: ten years, and no number of seconds."""
+
+
 def _number(text: str, _plain: str) -> CellValue | None:
-    if not any(map(str.isdigit, text)):
+    if not any(map(str.isdigit, text)) or _DECADE.fullmatch(text):
         return None
     relation, amount = _relation_of(text)
     match = _NUMBER.fullmatch(amount)
@@ -149,41 +149,6 @@ def _number(text: str, _plain: str) -> CellValue | None:
     return CellValue("number", text, key, value, own_unit, relation=relation)
 
 
-_PARTS = tuple(
-    {written: (factor, unit) for unit, factor, names in parts for written in names.split()}
-    for parts in (
-        (
-            ("day", 86_400.0, "d day days"),
-            ("hour", 3600.0, "h hr hrs hour hours"),
-            ("minute", 60.0, "m min mins minute minutes"),
-            ("second", 1.0, "s sec secs second seconds"),
-        ),
-        (("foot", 12.0, "ft foot feet ' ′"), ("inch", 1.0, "in inch inches \" ″ ''")),
-        (("stone", 224.0, "st stone"), ("pound", 16.0, "lb lbs pounds"), ("ounce", 1.0, "oz")),
-    )
-)
-"""Units that amounts are written in together, each as name -> (size in the smallest, unit)."""
-
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+|'{1,2}|[\"′″])\.?(?:\s*,)?(?:\s+and)?\s*")
-
-
-def _amount_in_parts(text: str, plain: str) -> CellValue | None:
-    """Read ``2 h 55 min`` and ``5 ft 10 in`` as one number, in the unit of the first part."""
-    parts = _PART.findall(plain)
-    if len(parts) < 2 or _PART.sub("", plain):
-        return None
-    for names in _PARTS:
-        units = [names.get(written) for _, written in parts]
-        sizes = [part[0] for part in units if part is not None]
-        if len(sizes) < len(units) or sorted(set(sizes), reverse=True) != sizes:
-            continue
-        total = sum(float(digits) * size for (digits, _), size in zip(parts, sizes, strict=True))
-        number = float(f"{total / sizes[0]:.12g}")
-        own_unit = Unit(names[parts[0][1]][1])
-        return CellValue("number", text, number_key(number, ""), number, own_unit)
-    return None
-
-
 def _amount(digits: str, exponent: str) -> float | None:
     """Return a number; None for one too large or too small to calculate with."""
     number = float(digits + exponent)
@@ -198,49 +163,17 @@ def number_key(number: float, relation: Relation) -> object:
     return (relation, number) if relation else number
 
 
-_ZONES = {
-    name: hours * 3600.0
-    for hours, names in {
-        **{0: "z utc gmt wet", 1: "cet west bst", 2: "cest eet", 3: "eest msk", 8: "hkt sgt"},
-        **{9: "jst kst", 10: "aest", 11: "aedt", -4: "edt", -5: "est cdt", -6: "cst mdt"},
-        **{-7: "mst pdt", -8: "pst"},
-    }.items()
-    for name in names.split()
-}
-"""Time zones by name -> seconds that their clocks are before UTC; others, as IST, are left out."""
-
-_OFFSET = r"[-+−](?:0?\d|1[0-4])(?::?[0-5]\d)?"
-_ZONE = rf"(?P<zone>{'|'.join(_ZONES)}|(?:utc|gmt)\s?{_OFFSET}|{_OFFSET.replace('0?', '0')})"
 _TIME = re.compile(
-    r"(\d{1,3}):([0-5]\d)(?::([0-5]\d))?(?:\.(\d{1,6}))?\s*(?:([ap])\.?(?:m\.?)?(?![a-z]))?"
-    rf"(?:\s*\(?{_ZONE}\)?)?",
+    r"(\d{1,3}):([0-5]\d)(?::([0-5]\d))?(?:\.(\d{1,6}))?\s*(?:([ap])\.?(?:m\.?)?(?![a-z]))?",
     re.IGNORECASE,
 )
-_OFFSET_PARTS = re.compile(r"(\D+)(\d{1,2}):?(\d\d)?")
-
-
-def _zone(written: str) -> float:
-    """Return the seconds that clocks of a time zone are before UTC."""
-    parts = _OFFSET_PARTS.fullmatch(written)
-    if parts is None:
-        return _ZONES[written]
-    size = int(parts[2]) * 3600.0 + int(parts[3] or 0) * 60
-    return size if parts[1].endswith("+") else -size
-
-
-def _in_zone(key: object, zone: float | None) -> object:
-    """Return the key of a time in a time zone; that in UTC, or in none, is the plain time."""
-    return (key, zone) if zone else key
 
 
 def _time(text: str, plain: str) -> CellValue | None:
     match = _TIME.fullmatch(plain)
     if match is None:
         return None
-    first, second, third, fraction, half, written = match.groups()
-    if third is None and written and written[0] in "-−":
-        return None  # 10:30-11:30 is from one time to another
-    zone = _zone(written) if written else None
+    first, second, third, fraction, half = match.groups()
     hours = int(first)
     if half:
         hours = hours % 12 + (12 if half == "p" else 0)
@@ -249,7 +182,7 @@ def _time(text: str, plain: str) -> CellValue | None:
     else:
         seconds = hours * 3600.0 + int(second) * 60 + int(third or 0)
     seconds += float(f"0.{fraction}") if fraction else 0.0
-    return CellValue("time", text, _in_zone(("time", seconds), zone), seconds, zone=zone)
+    return CellValue("time", text, ("time", seconds), seconds)
 
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -261,8 +194,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _TIMESTAMP = re.compile(
-    r"(?P<date>.{6,24}?)(?:t|,? )(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d{1,6})?)?(?: ?[ap]\.?m\.?)?"
-    rf"(?: ?\(?{_ZONE}\)?)?)"
+    r"(?P<date>.{6,24}?)(?:t|,? )(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d{1,6})?)?(?: ?[ap]\.?m\.?)?)z?"
 )
 
 
@@ -285,8 +217,8 @@ def _timestamp(text: str, plain: str) -> CellValue | None:
     time = match and _time(match["time"], match["time"])
     if not day or not time:
         return None
-    key = _in_zone((day.key, time.number) if time.number else day.key, time.zone)
-    return day._replace(text=text, key=key, clock=time.number, zone=time.zone)
+    key = (day.key, time.number) if time.number else day.key
+    return day._replace(text=text, key=key, clock=time.number)
 
 
 def days_of(day: Day) -> float:
@@ -429,7 +361,7 @@ def _with_day_first(cell: CellValue, day_first: bool) -> CellValue:
         return cell
     key: object = ("date", day)
     return cell._replace(
-        key=_in_zone((key, cell.clock) if cell.clock else key, cell.zone),
+        key=(key, cell.clock) if cell.clock else key,
         number=days_of(day),
         readings=frozenset({day}),
     )
@@ -665,52 +597,21 @@ def _pint() -> Any:
     return UnitRegistry()
 
 
-# What makes a number beside it a bound or an estimate: ``<``, ``≥``, ``about``.
+# What makes a number beside it an estimate: ``~``, ``about``, ``±``.
 
-_RELATIONS: dict[Relation, tuple[str, ...]] = {
-    "<": ("<", "less than", "fewer than", "under", "below"),
-    "≤": ("≤", "⩽", "<=", "=<", "at most", "up to", "no more than", "not more than"),
-    ">": (">", "more than", "over", "above"),
-    "≥": ("≥", "⩾", ">=", "=>", "at least", "no less than", "not less than"),
-    "~": (
-        *("~", "∼", "≈", "≃", "about", "around", "approx", "approx.", "approximately"),
-        *("roughly", "circa", "ca", "ca.", "c.", "nearly", "almost", "some"),
-    ),
-    "±": ("±", "+/-", "+-"),
-}
-_BEFORE = {written: relation for relation, names in _RELATIONS.items() for written in names}
-_AFTER: dict[str, Relation] = {
-    **dict.fromkeys(("+", "or more", "and more"), "≥"),
-    **dict.fromkeys(("or less", "or fewer"), "≤"),
-    **dict.fromkeys(("approx", "approx."), "~"),
-}
-_LONGEST_FIRST = "|".join(map(re.escape, sorted(_BEFORE, key=len, reverse=True)))
-_STARTS = re.compile(
-    rf"({_LONGEST_FIRST})(?:(?<=\w)\s+|(?<!\w)\s*)(?=[-+−–(.$€£¥₹\d]|[a-z]{{2,3}}[$ ])",
+_ESTIMATE = re.compile(
+    r"(?:(?P<plus_minus>±|\+/-|\+-)|[~∼≈≃]|(?:about|around|approx\.?|approximately|roughly|circa|ca\.?)\s|c\.)"
+    r"\s*(?=[-+−–(.$€£¥₹\d]|[a-z]{2,3}[$ ])",
     re.IGNORECASE,
 )
-_ENDS = re.compile(rf"(?<=[\w%])\s*({'|'.join(map(re.escape, _AFTER))})", re.IGNORECASE)
-_DECADE = re.compile(r"[12]\d\d0(?=['’]?s$)", re.IGNORECASE)
-_UPPER, _LOWER = frozenset("<≤"), frozenset(">≥")
 
 
 def _relation_of(text: str) -> tuple[Relation, str]:
     """Return the relation that a number is written with, and the text without it."""
-    decade = _DECADE.match(text)
-    if decade is not None:
-        return "decade", decade[0]
-    start = _STARTS.match(text)
-    if start is not None:
-        return _BEFORE[start[1].casefold()], text[start.end() :]
-    for end in _ENDS.finditer(text):
-        if end.end() == len(text):
-            return _AFTER[end[1].casefold()], text[: end.start()]
-    return "", text
-
-
-def are_opposite_bounds(first: Relation, second: Relation) -> bool:
-    """Return whether one is an upper bound and the other a lower one."""
-    return (first in _UPPER and second in _LOWER) or (first in _LOWER and second in _UPPER)
+    match = _ESTIMATE.match(text)
+    if match is None:
+        return "", text
+    return "±" if match["plus_minus"] else "~", text[match.end() :]
 
 
 # Texts in normal form: their words, without case and punctuation, but with signs of numbers.

@@ -6,7 +6,8 @@ extra, difference``. What is computed from these is here, equal to fuzzy_table_m
 comparison_utils.py and eval_scores.ipynb: blank cells that shift columns and rounded ratios
 included. ``published_penalty(alignment, statistics(alignment, tuples))`` is the score's penalty.
 
-It is what the harness's own rubric by rules is held against (``tests/real/test_golden_tabxeval``).
+It is held against vectors of that code (``test_golden_tabxeval``), and benchmarks score with it
+what the authors released of their models (Tables 3 to 5 of the paper).
 """
 
 import ast
