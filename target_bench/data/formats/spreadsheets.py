@@ -1,12 +1,13 @@
 """Workbooks (``.xlsx``, ``.xls``, ``.ods``): every sheet is a table, merged cells are kept.
 
-calamine reads them, whatever the suffix says. An error such as ``#N/A`` is an empty cell.
+calamine reads them, whatever the suffix says. An error such as ``#N/A`` is an empty cell. In
+``.xlsx`` percentages, padded digits and durations are the text that a person sees.
 """
 
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, time
 from functools import reduce
 from itertools import product
@@ -19,6 +20,8 @@ from target_bench.core.release import Release
 from target_bench.core.schema import Cell
 from target_bench.data.formats.cells import cells
 from target_bench.data.formats.csv_files import FileTable, is_text
+from target_bench.data.formats.number_formats import read_shown_numbers
+from target_bench.data.formats.preamble import count_preamble
 
 SUFFIXES = (".xlsx", ".xlsm", ".xls", ".ods")
 
@@ -32,6 +35,8 @@ _DIVIDED = (
 
 _MOST_CELLS = 20_000_000  # of the rectangle that a sheet's filled cells span
 _MOST_BYTES = 2_000_000_000  # of what is packed into a workbook
+_ENOUGH_ROWS = 1000
+_YEARS = (1500, 2199)
 _EXACT = 2**53  # the largest whole number that every spreadsheet program keeps
 
 _XLSX_CELL = re.compile(
@@ -95,9 +100,11 @@ def read_workbook(
 
     Rows and columns that are empty at the edges are left out. The preamble is made of the leading
     rows with nothing but their first cell, in a sheet of at least three columns or where that cell
-    is as wide as the sheet. The header is the next row; and the row below it, if a merged cell of
-    the header reaches into it, or divides into its texts: it then has cells under such merged cells
-    alone, or a column under them holds only numbers below.
+    is as wide as the sheet, and of those that ``preamble.count_preamble`` finds. The header is the
+    next row; and the row below it, if a merged cell of the header reaches into it (and not to the
+    end of the sheet, and it holds no number but years and those under a wide merged cell), or
+    divides into its texts: it then has cells under such merged cells alone, or a column under them
+    holds only numbers below.
 
     Args:
         release: reads the file, and keeps notes of what was found in it.
@@ -131,8 +138,11 @@ def _sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     ods_spans: list[list[Span]] = []
+    shown: Mapping[str, Mapping[tuple[int, int], str]] = {}
     if zipfile.is_zipfile(io.BytesIO(content)):
-        ods_spans = _looked_into(release, path, zipfile.ZipFile(io.BytesIO(content)))
+        parts = zipfile.ZipFile(io.BytesIO(content))
+        ods_spans = _looked_into(release, path, parts)
+        shown = read_shown_numbers(parts)
     book = CalamineWorkbook.from_filelike(io.BytesIO(content))
     for number, info in enumerate(book.sheets_metadata):
         if info.typ != SheetTypeEnum.WorkSheet:  # a chart
@@ -140,6 +150,9 @@ def _sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
         sheet = book.get_sheet_by_name(info.name)
         top, left = sheet.start or (0, 0)
         rows = [[*map(_plain, row)] for row in sheet.to_python(skip_empty_area=True)]
+        for (i, j), text in shown.get(info.name, {}).items():
+            if i - top < len(rows) and j - left < len(rows[i - top]):
+                rows[i - top][j - left] = text
         filled = [(i, j) for i, row in enumerate(rows) for j, c in enumerate(row) if c is not None]
         if not filled:
             continue
@@ -225,7 +238,7 @@ def _table(
     release: Release, path: Path, sheet: Sheet, preamble: int | None, header_rows: int | None
 ) -> FileTable:
     place = f"{path}, sheet {sheet.name!r}"
-    start = _preamble(sheet) if preamble is None else max(preamble - sheet.above, 0)
+    start = _rows_before(sheet) if preamble is None else max(preamble - sheet.above, 0)
     if start and preamble is None:
         release.remark(_PREAMBLE, f"{place}: {sheet.above + start}")
     words = "\n".join(str(c) for row in sheet.rows[:start] for c in row if c is not None)
@@ -246,6 +259,18 @@ def _table(
     return FileTable(header, rows[n:], sheet.name, grid if body.spans else None, words)
 
 
+def _rows_before(sheet: Sheet) -> int:
+    texts = [["" if c is None else str(c) for c in row] for row in sheet.rows[:_ENOUGH_ROWS]]
+    for span in sheet.spans:  # its text reaches as far as the cell does
+        for i, j in span.places():
+            if i < len(texts):
+                texts[i][j] = texts[span.row][span.column]
+    filled = [i for i, row in enumerate(texts) if any(row)]
+    divided = [n for n in range(1, len(filled)) if filled[n] > filled[n - 1] + 1]
+    n = count_preamble([texts[i] for i in filled], divided)
+    return max(_preamble(sheet), filled[n] if n else 0)
+
+
 def _preamble(sheet: Sheet) -> int:
     width = len(sheet.rows[0])
     across = {s.row for s in sheet.spans if s.columns == width > 1}
@@ -261,11 +286,19 @@ def _preamble(sheet: Sheet) -> int:
 def _header_rows(sheet: Sheet) -> int:
     n = 1
     while n + 1 < len(sheet.rows):
-        reaches = any(s.row < n < s.row + s.rows for s in sheet.spans)
-        if not reaches and not _divides(sheet, n):
+        reaches = any(s.row < n < s.row + s.rows < len(sheet.rows) for s in sheet.spans)
+        if not (reaches and _may_be_header(sheet, n)) and not _divides(sheet, n):
             break
         n += 1
     return n
+
+
+def _may_be_header(sheet: Sheet, number: int) -> bool:
+    """Return whether a row has no number but years, and under wide merged cells above it."""
+    wide = [s for s in sheet.spans if s.row < number and s.columns > 1]
+    under = {j for s in wide for j in range(s.column, s.column + s.columns)}
+    alone = [cell for j, cell in enumerate(sheet.rows[number]) if j not in under]
+    return not any(isinstance(c, int | float) and not _YEARS[0] <= c <= _YEARS[1] for c in alone)
 
 
 def _divides(sheet: Sheet, number: int) -> bool:

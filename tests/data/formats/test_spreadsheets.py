@@ -163,3 +163,62 @@ def test_a_damaged_workbook_is_never_called_text(tmp_path: Path, name: str, end:
     with pytest.raises(DataError, match=rf"^{path}: not (text, but a|a) workbook") as caught:
         read_file(Release(tmp_path, ""), path, FileSettings())
     assert ".csv." not in str(caught.value)
+
+
+def test_keys_and_values_before_the_header(path: Path) -> None:
+    rows: Rows = [["Report", "Sales"], ["Date", "2024-01-05"], [], ["Region", "Units", "Price"]]
+    (table,), _ = _read(write_workbook(path, {"S": [*rows, ["N", 1, 2], ["S", 3, 4]]}))
+    assert _grid(table) == [["Region", "Units", "Price"], ["N", 1, 2], ["S", 3, 4]]
+    assert table.preamble == "Report\nSales\nDate\n2024-01-05"
+
+
+@pytest.mark.parametrize("place", [0, 2])
+@pytest.mark.parametrize("high", [3, 5])
+def test_a_merged_note_beside_the_table_is_no_header(path: Path, place: int, high: int) -> None:
+    """Whether it reaches to the last row or not."""
+    rows = [["Name", "Amount"], *([name, n] for n, name in enumerate("abcd", 10))]
+    rows = [[*row[:place], "Note" if i == 0 else None, *row[place:]] for i, row in enumerate(rows)]
+    (table,), _ = _read(write_workbook(path, {"S": rows}, {"S": [(0, place, high, 1)]}))
+    assert list(table.header) == [*["Name", "Amount"][:place], "Note", *["Name", "Amount"][place:]]
+    assert len(table.rows) == 4
+
+
+@pytest.mark.parametrize("sub", [["Q1", "Q2"], [2019, 2020], [1, 2]])
+def test_merged_headers_stay_headers(path: Path, sub: list[Any]) -> None:
+    rows: Rows = [["Name", "Amount", None], [None, *sub], ["a", 1, 2], ["b", 3, 4]]
+    spans = {"S": [(0, 0, 2, 1), (0, 1, 1, 2)]}
+    (table,), _ = _read(write_workbook(path, {"S": rows}, spans))
+    assert list(table.header) == ["Name", f"Amount {sub[0]}", f"Amount {sub[1]}"]
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "shown"),
+    [
+        (0.075, "0.0%", "7.5%"),
+        (-0.125, "0%;[Red]-0%", "-13%"),
+        (12.5, "#,##0%", "1,250%"),
+        (0.0705, "0.00%", "7.05%"),
+        (501, "00000", "00501"),
+        (123456789, "000\\-00\\-0000", "123-45-6789"),
+        (7, '"No. "000', "No. 007"),
+        (30.5 / 24, "[h]:mm", "30:30"),
+        (1 / 24, "[mm]:ss", "60:00"),
+        (1234.5, "#,##0.00", 1234.5),
+        (1234.5, '#,##0.00" €"', 1234.5),
+        (3, "0", 3),
+        (1.5, "000", 1.5),
+        ("a", "0.0%", "a"),
+    ],
+)
+def test_numbers_are_what_a_person_sees(tmp_path: Path, value: Any, code: str, shown: Any) -> None:
+    """Percentages, padded digits and durations; others stay numbers."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = "Déjà & vu"
+    sheet["C3"], sheet["C4"] = "name", value
+    sheet["D3"], sheet["D4"] = "plain", 0.075
+    sheet["C4"].number_format = code
+    book.save(tmp_path / "t.xlsx")
+    (table,), _ = _read(tmp_path / "t.xlsx")
+    assert _grid(table) == [["name", "plain"], [shown, 0.075]]
