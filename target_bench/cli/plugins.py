@@ -201,7 +201,8 @@ def check(
         raise ConfigError(
             "name one plug-in: target-bench check RETRIEVER or target-bench check --generator NAME"
         )
-    kind, name = ("generator", generator) if generator else (_kind_of(str(plugin)), str(plugin))
+    kind: registry.Kind = "generator" if generator else _kind_of(str(plugin))
+    name = generator or str(plugin)
     if tolerance is not None and kind != "retriever":
         raise ConfigError("--tolerance is for retrievers")
     left_out = [item.partition("=") for item in skip or ()]

@@ -55,12 +55,12 @@ def _derived(folder: Path) -> dict[str, Any]:
         "CREATE MACRO num(cell) AS CAST(trim(CAST(cell AS VARCHAR), '()') AS DOUBLE)"
     )
     for path in sorted((folder / "tables").glob("*.csv")):
-        rows = f"read_csv('{path}', all_varchar=true, header=true, delim=',', quote='\"')"
-        connection.execute(f'CREATE TABLE "{path.stem}" AS SELECT * FROM {rows}')
+        source = f"read_csv('{path}', all_varchar=true, header=true, delim=',', quote='\"')"
+        connection.execute(f'CREATE TABLE "{path.stem}" AS SELECT * FROM {source}')
     answers = {}
     for name, sql in ANSWERS.items():
         rows = connection.execute(sql).fetchall()
-        value = rows[0][0] if len(rows) == 1 else rows
+        value: object = rows[0][0] if len(rows) == 1 else rows
         answers[name] = f"{value:g}" if isinstance(value, float) else str(value)
     return answers
 

@@ -1,7 +1,7 @@
 """Synthetic questions about a corpus."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +38,7 @@ def questions(mini: Dataset) -> SyntheticQuestions:
     return ask(mini, 60, seed=1)
 
 
-def _table(name: str, header: list[str], *rows: list[Cell], title: str = "") -> Table:
+def _table(name: str, header: list[str], *rows: Sequence[Cell], title: str = "") -> Table:
     return Table(TableId("0", name), header, rows, {"title": title})
 
 
