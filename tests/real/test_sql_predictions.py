@@ -53,3 +53,28 @@ def test_counts_of_published_predictions(system: str, tmp_path: Path) -> None:
     records = (result.folder / "judgements.jsonl").read_text(encoding="utf-8").splitlines()
     verdicts = [json.loads(record)["verdict"] for record in records]
     assert verdicts.count("correct") == sum(correct)
+
+
+@pytest.mark.parametrize("system", ["gpt-4-o_cot_SQLite", "gpt-35-turbo_cot_SQLite"])
+def test_engines_differ_over_few_predictions(system: str, tmp_path: Path) -> None:
+    """8 of all 1,400; what is judged in DuckDB has SQLite's scores."""
+    predictions = BIRD / "mini_dev_predictions" / f"predict_mini_dev_{system}.json.gz"
+    records = {}
+    for engine in ("sqlite", "duckdb"):
+        task = f"text-to-sql:timeout=10,engine={engine}"
+        target = TARGET((task, "bird"), data_dir=BIRD, out=tmp_path, observer=Recorder())
+        result = only(target.score(predictions=predictions, split="mini_dev"))
+        lines = (result.folder / "judgements.jsonl").read_text(encoding="utf-8").splitlines()
+        records[engine] = {each["query_id"]: each for each in map(json.loads, lines)}
+    differing = []
+    for query_id, here in records["duckdb"].items():
+        if here["verdict"] == "not_runnable":
+            continue
+        there = records["sqlite"][query_id]
+        for name in ("ex[bird]", "ex[spider]", "soft_f1"):
+            assert here[name] == there[name], (query_id, name)
+        if here["verdict"] == "translation_differs":
+            differing.append(query_id)
+        else:
+            assert here["verdict"] == there["verdict"], query_id
+    assert 1 <= len(differing) <= 2, differing
