@@ -186,8 +186,7 @@ def _cell(value: Any) -> str:
 EXPORT_HELP = """Write a run for other tools.
 
 `target-bench runs export runs/retrieval-mini-... --format trec -o trec/` writes run.trec and
-qrels.trec, which ir-measures and trec_eval read. `--format lines` writes answers.txt, an answer a
-line in the order of the corpus, which ToTTo's test server reads.
+qrels.trec, which ir-measures and trec_eval read.
 """
 
 
@@ -195,8 +194,8 @@ line in the order of the corpus, which ToTTo's test server reads.
 def export(
     run: Annotated[str, argument("A run folder, or its name or id in `runs list`.", metavar="RUN")],
     format: Annotated[
-        Literal["trec", "lines"],
-        typer.Option(help="Run and judgements as TREC has them, or an answer a line."),
+        Literal["trec"],
+        typer.Option(help="Run and judgements as TREC has them."),
     ] = "trec",
     out: Annotated[
         Path | None,
@@ -209,10 +208,9 @@ def export(
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
-    """Write the rankings or answers of a run, with its corpus loaded."""
+    """Write the rankings of a run, with its corpus loaded."""
     from target_bench.data.formats import detect
-    from target_bench.data.load import is_path, load, of_task
-    from target_bench.runs.answer_lines import export_answer_lines
+    from target_bench.data.load import is_path, load
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
     from target_bench.runs.trec import export as export_trec
@@ -227,11 +225,5 @@ def export(
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     dataset = load(name, stored.split, stored.asked.distractors, data_dir=data_dir)
     folder = out or stored.folder
-    if format == "lines":
-        path, n_empty = export_answer_lines(stored, of_task(dataset, stored.identity.task), folder)
-        typer.echo(path)
-        if n_empty:
-            say(f"{counted(n_empty, 'line')} empty: no answer")
-        return
     for path in export_trec(stored, dataset, folder):
         typer.echo(path)

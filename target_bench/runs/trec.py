@@ -9,6 +9,7 @@ import numpy as np
 
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.schema import Dataset, Query, Retrieval, TableId
+from target_bench.metrics.retrieval import grades_of
 from target_bench.runs.manifest import queries_fingerprint
 from target_bench.runs.record_log import RANKINGS, write_file
 from target_bench.runs.result import Result
@@ -99,10 +100,19 @@ def run_lines(retrievals: Iterable[Retrieval], words: Mapping[TableId, str]) -> 
 
 
 def qrels_lines(queries: Iterable[Query], words: Mapping[TableId, str]) -> Iterator[str]:
-    """Yield the lines of the judgements: ``query 0 table 1``."""
+    """Yield the lines of the judgements: ``query 0 table grade``, the grade 1 without any.
+
+    Raises:
+        DataError: a grade is no whole number, which trec_eval would cut off.
+    """
     for query in queries:
-        for table_id in dict.fromkeys(query.gold):
-            yield f"{word(query.id)} 0 {words[table_id]} 1\n"
+        for table_id, grade in grades_of(query).items():
+            if not grade.is_integer():
+                raise DataError(
+                    f"query {query.id!r}: the grade of {table_id} is {grade:g}, and TREC's "
+                    "judgements are whole numbers"
+                )
+            yield f"{word(query.id)} 0 {words[table_id]} {grade:.0f}\n"
 
 
 def _descending(scores: Sequence[float]) -> list[str]:

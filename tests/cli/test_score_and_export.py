@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from target_bench.data.load import load, of_task
 from tests.builders import json_lines, rewrite
 from tests.cli.inside import Inside
 
@@ -33,25 +32,6 @@ def test_there_and_back(inside: Inside) -> None:
     assert (
         _result(inside.good("score", "mini", "--run", own, *RUN[4:]))["scores"] == first["scores"]
     )
-
-
-def test_export_of_answers(inside: Inside) -> None:
-    """An answer a line in the order of the corpus, which are scored to the same figures."""
-    run = ("run", "mini", "--task", "table-to-text", "--generator", "extractive", "--json")
-    first = _result(inside.good(*run))
-    log = Path(first["folder"]) / "generations.jsonl"
-    assert inside.good("runs", "export", first["folder"], "--format", "lines", "-o", "a") == (
-        "a/answers.txt\n"
-    )
-    lines = Path("a/answers.txt").read_text(encoding="utf-8").splitlines()
-    records = map(json.loads, log.read_text(encoding="utf-8").splitlines())
-    stored = {record["query_id"]: record["text"] for record in records}
-    queries = of_task(load("mini"), "table_to_text").queries
-    assert lines == [stored[query.id] for query in queries]
-    scored = ("score", "mini", "--task", "table-to-text", "--predictions", "a/answers.txt")
-    assert _result(inside(*scored, "--json").out)["scores"] == first["scores"]
-    rankings = _result(inside.good(*RUN))["folder"]
-    assert "for answers" in inside.bad(2, "runs", "export", rankings, "--format", "lines")
 
 
 def test_export_of_data_of_ones_own(inside: Inside, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from target_bench.core.errors import DataError, StoreError
 from target_bench.core.schema import Query
 from target_bench.data.load import load
 from target_bench.runs.result import Result
-from target_bench.runs.trec import export
+from target_bench.runs.trec import export, qrels_lines, words_of
 from tests.builders import Counting, Recorder, only, same_scores
 from tests.runs.judges import check_figures
 from tests.target import TARGET
@@ -121,3 +121,22 @@ def test_nothing_but_the_two_files_is_written(tmp_path: Path, five: Result) -> N
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"cannot be written: .*with -o"):
         export(five, load("mini"), tmp_path / "file")
+
+
+def test_grades_are_exported_and_scored_as_here(tmp_path: Path) -> None:
+    """trec_eval's nDCG over the exported judgements is that of the scores."""
+    mini, grades = load("mini"), iter(range(10**6))
+    queries = tuple(
+        replace(q, metadata={**q.metadata, "grades": [1 + next(grades) % 4 for _ in q.gold]})
+        for q in mini.queries[:40]
+    )
+    data = replace(mini, queries=queries)
+    target = TARGET(("retrieval", data), out=tmp_path, observer=Recorder())
+    run = only(target.run("tfidf", top_k=TOP_K))
+    paths = export(Result(run.folder), data, tmp_path / "trec")
+    written = {line.split()[3] for line in paths[1].read_text(encoding="utf-8").splitlines()}
+    assert written == {"1", "2", "3", "4"}
+    check_figures(run, paths, TOP_K)
+    half = replace(queries[0], metadata={"grades": [0.5] * len(queries[0].gold)})
+    with pytest.raises(DataError, match=r"grade of .* is 0.5, and TREC's"):
+        list(qrels_lines([half], words_of(data.corpus.ids)))
