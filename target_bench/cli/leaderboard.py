@@ -1,7 +1,5 @@
 """``target-bench leaderboard``: pack runs, verify submissions, build the site."""
 
-import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +14,7 @@ from target_bench.cli.command_line import (
     group,
     option,
 )
-from target_bench.cli.output import print_json
+from target_bench.cli.output import print_json, results_alone
 from target_bench.core.errors import ConfigError
 from target_bench.core.text_tables import counted, say
 from target_bench.harness.options import RUNS
@@ -58,7 +56,7 @@ def build(
     """Verify the submissions, write the site, say what was written."""
     from target_bench.reporting.leaderboard.site import build as build_site
 
-    with TerminalObserver() as observer, redirect_stdout(sys.stderr):
+    with TerminalObserver() as observer, results_alone():
         shown, rejected, pages = build_site(
             submissions, out, submit_to, data_dir, observer, minutes
         )
@@ -138,7 +136,7 @@ def verify(
     """Verify, print scores, findings and verdict."""
     from target_bench.reporting.leaderboard.verify import verify as verified
 
-    with TerminalObserver() as observer, redirect_stdout(sys.stderr):
+    with TerminalObserver() as observer, results_alone():
         if file.is_file():
             typer.echo(
                 f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)", err=True

@@ -5,7 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,6 +40,33 @@ Noted = TypeVar("Noted", bound="Comparison | PaperTable | Gate")
 
 
 @contextmanager
+def results_alone() -> Iterator[None]:
+    """Send to standard error what anything prints meanwhile, so that results stand alone.
+
+    Also what goes past ``sys.stdout``, as ``os.write(1, ...)`` and ``sys.__stdout__`` do.
+    """
+    with redirect_stdout(sys.stderr):
+        try:
+            kept = os.dup(1)
+        except OSError:  # it is closed
+            yield
+            return
+        _flush()
+        try:
+            os.dup2(2, 1)
+            yield
+        finally:
+            _flush()
+            os.dup2(kept, 1)
+            os.close(kept)
+
+
+def _flush() -> None:
+    with suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
+        sys.__stdout__.flush()  # type: ignore[union-attr]
+
+
+@contextmanager
 def printed(
     printed_as: PrintedForm = "text", every: bool = False, notes: bool = False
 ) -> "Iterator[tuple[Observer, list[Result]]]":
@@ -58,7 +85,7 @@ def printed(
     results: list[Result] = []
     on_data: list[str] = []
     try:
-        with TerminalObserver() as observer, redirect_stdout(sys.stderr):
+        with TerminalObserver() as observer, results_alone():
             yield observer, results
             if printed_as == "text" and results:
                 on_data, observer.notes = list(observer.notes), {}

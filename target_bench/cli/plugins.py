@@ -2,9 +2,7 @@
 
 import os
 import re
-import sys
 from collections.abc import Mapping
-from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from target_bench.cli.command_line import (
@@ -15,7 +13,7 @@ from target_bench.cli.command_line import (
     argument,
     option,
 )
-from target_bench.cli.output import ask_for_consent, print_as, print_json
+from target_bench.cli.output import ask_for_consent, print_as, print_json, results_alone
 from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS
 from target_bench.core.credentials import masked_settings, without_secrets
@@ -211,7 +209,7 @@ def check(
     }
     if tolerance is not None:
         options["tolerance"] = tolerance
-    with TerminalObserver() as observer, redirect_stdout(sys.stderr):
+    with TerminalObserver() as observer, results_alone():
         contract = CONTRACTS[kind]
         checks = contract.checks(name, **options)
         _agree_to_checks(kind, name, contract.most_sent, yes)

@@ -1,9 +1,7 @@
 """``target-bench sweep``: the cells of a YAML file, looked at or run."""
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,7 +17,7 @@ from target_bench.cli.command_line import (
     is_debugged,
     option,
 )
-from target_bench.cli.output import INTERRUPTED, agreed, announced, print_as, size
+from target_bench.cli.output import INTERRUPTED, agreed, announced, print_as, results_alone, size
 from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.text_tables import (
     Column,
@@ -79,14 +77,14 @@ def sweep(
     form: PrintedForm = "json" if as_json else printed_as
     view = SweepView(quiet)
     try:
-        with redirect_stdout(sys.stderr):
+        with results_alone():
             loaded = Sweep.load(file, out=out, observer=view)
         if dry_run:
             _show(loaded, form)
             return
         _agree(loaded.estimates, yes)
         view.n_cells = len(loaded.cells)
-        with view, redirect_stdout(sys.stderr):
+        with view, results_alone():
             outcomes = loaded.run(runner, view)
     except KeyboardInterrupt:
         typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)

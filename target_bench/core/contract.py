@@ -53,7 +53,14 @@ from target_bench.core.schema import (
     Retrieval,
     TableId,
 )
-from target_bench.core.user_code import described, message, place, shown, whole_traceback
+from target_bench.core.user_code import (
+    described,
+    message,
+    place,
+    process_restored,
+    shown,
+    whole_traceback,
+)
 
 T = TypeVar("T")
 
@@ -374,6 +381,7 @@ def _has_batch(retriever: RetrieverLike) -> bool:
     return own is not Retriever.retrieve_batch
 
 
+@process_restored()
 def retrieve(
     retriever: Any,
     queries: Sequence[Query],

@@ -28,7 +28,7 @@ from target_bench.core.errors import (
 )
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.settings import parse_settings
-from target_bench.core.user_code import described, place
+from target_bench.core.user_code import described, place, process_restored
 
 DISTRIBUTION = "target-bench"
 
@@ -162,7 +162,8 @@ def build(
     cls = resolve(kind, target, other_names)
     checked = _checked(cls, settings, f"{kind} {target}")
     try:
-        return cls(**checked)
+        with process_restored():
+            return cls(**checked)
     except (*PASSED_ON, MissingExtraError):
         raise
     except BaseException as error:

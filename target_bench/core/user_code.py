@@ -1,8 +1,11 @@
 """What code that is not ours raises, told so that its author finds the line."""
 
+import os
 import re
 import sysconfig
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +16,18 @@ _MOST_CHARACTERS = 20_000  # of a message, or of a step of a traceback
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PLACE = re.compile(r'\n  File "[^\n]+", line \d+(?:, in [^\n]+)?(?:\n    [^\n]+)?\Z')
+
+
+@contextmanager
+def process_restored() -> Iterator[None]:
+    """Put the working folder and the umask back that code of users leaves otherwise."""
+    folder, mask = os.getcwd(), os.umask(0)  # noqa: PTH109 (it is called for every batch)
+    os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(mask)
+        os.chdir(folder)
 
 
 def described(error: BaseException) -> str:

@@ -29,6 +29,7 @@ from target_bench.core.settings import texts
 from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task
 from target_bench.core.text_tables import first_of
+from target_bench.core.user_code import process_restored
 from target_bench.data.load import CorpusLike, Loader, once, tasks_and_corpora
 from target_bench.harness import run_warnings
 from target_bench.harness.identities import answer_plan, answers_identity, retrieval_identity
@@ -237,7 +238,8 @@ def rank(
         rankings, reused = RetrieveStage(experiment, run).run()
         with _scoring(run, command, spec.label, reused, observer):
             metrics = _metrics(experiment, task)
-            scored = score_rankings(dataset, rankings, experiment.cutoffs, task, metrics)
+            with process_restored():
+                scored = score_rankings(dataset, rankings, experiment.cutoffs, task, metrics)
             counts = scored.counts.to_json()
             reused = not _write(experiment, task, run, scored, counts=counts) and reused
     if spec.retriever is None or not is_own_code(type(spec.retriever)):
@@ -284,7 +286,8 @@ def answer(experiment: Experiment, plan: AnswerPlan) -> Result:
         reused = reused and judged
         with _scoring(run, command, generator.label, reused, experiment.observer):
             metrics = _metrics(experiment, task)
-            scored = score_answers(dataset, answers, task, judgements, rankings, metrics)
+            with process_restored():
+                scored = score_answers(dataset, answers, task, judgements, rankings, metrics)
             parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scored.counts.to_json()}
             if scored.report:
                 parts["report"] = scored.report

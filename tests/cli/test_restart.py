@@ -10,6 +10,7 @@ from target_bench.metrics import classification
 from target_bench.tasks import fact_verification
 from tests.builders import json_lines, rewrite
 from tests.cli.inside import Inside
+from tests.runs import processes
 
 RUN = ("run", "./shop", "--retriever", "bm25", "--top-k", "1", "--task")
 
@@ -128,3 +129,51 @@ def test_damaged_manifest(inside: Inside, shop: Path) -> None:
             message = inside.bad(4, *command.split(), folder)
             assert "manifest.json: damaged (" in message
             assert f"no {entry}." in message or f"{entry} is {value}: input should be" in message
+
+
+RUDE = """
+import os, sys
+from pathlib import Path
+
+
+class Rude:
+    def __init__(self):
+        self.leave("made")
+
+    def leave(self, what):
+        folder = Path(__file__).with_name("elsewhere")
+        folder.mkdir(exist_ok=True)
+        os.chdir(folder)
+        os.umask(0o777)
+        print(what)
+        print(what, file=sys.__stdout__, flush=True)
+        os.write(1, what.encode())
+
+    def embed_corpus(self, corpus):
+        self.leave("embedded")
+        self.ids = corpus.ids
+
+    def retrieve(self, query, top_k):
+        self.leave("asked")
+        return self.ids[:top_k]
+
+    def generate(self, request):
+        self.leave("answered")
+        return "yes"
+"""
+
+
+def test_a_plug_in_that_leaves_the_process_otherwise_breaks_no_run(tmp_path: Path) -> None:
+    """Another folder, another umask, and words past ``sys.stdout``; ``--out`` is relative."""
+    (tmp_path / "rude.py").write_text(RUDE, encoding="utf-8")
+    words = ["--retriever", "rude.py:Rude", "--generator", "rude.py:Rude", "--limit", "4"]
+    run = processes.command("run", "mini", "--task", "qa", *words, "--out", "out", "--json")
+    for reused in (False, True):
+        process = processes.start_unforked(run, tmp_path)
+        out, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err
+        (result,) = json.loads(out)["results"]
+        assert ("asked" in err) is not reused
+        assert (tmp_path / result["folder"]).is_dir()
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert all(path.stat().st_mode & 0o400 for path in files)

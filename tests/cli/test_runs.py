@@ -15,6 +15,7 @@ CARD = """\
 name: Our BM25
 authors: [Ann Other]
 retriever_kind: lexical
+chosen_on: nothing
 parameters: 0
 training_data: {mini: no}
 hardware: 2 cores

@@ -17,11 +17,11 @@ from tests.builders import Recorder
 from tests.data.written import asked, write_own
 
 KEYS = {
-    "retrieval": "fe9640220522",
-    "question_answering": "b53fe11bc004",
-    "fact_verification": "b48667ec75d0",
-    "text_to_sql": "d6a67468686c",
-    "text_to_sql:engine=duckdb": "f185bc7464f4",
+    "retrieval": "f4adb2854300",
+    "question_answering": "c834f0234fe9",
+    "fact_verification": "a3dbaaab652f",
+    "text_to_sql": "2633d9703efd",
+    "text_to_sql:engine=duckdb": "44edac846a64",
 }
 
 

@@ -35,7 +35,7 @@ PRELOADED = [
     *("pyarrow.parquet", "pydantic.type_adapter", "rapidfuzz.distance"),
     *("rich.live", "rich.progress", "rich.table"),
     *("target_bench.cli.main", "target_bench.cli.run", "target_bench.corpora.mini.loader"),
-    *("target_bench.harness.sweeps.sweep", "target_bench.harness.target"),
+    *("target_bench.harness.sweeps.sweep", "target_bench.harness.evaluate"),
     *("target_bench.generators.extractive", "target_bench.retrievers.bm25"),
     *("target_bench.tasks.fact_verification", "target_bench.tasks.question_answering"),
     *("target_bench.tasks.table_to_text", "target_bench.tasks.text_to_table"),

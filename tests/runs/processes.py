@@ -13,8 +13,11 @@ from tests.builders import ROOT
 from tests.runs.forked import Forked
 
 SLOW = """
-import os, time, zlib
+import io, os, time, zlib
 from pathlib import Path
+
+# In words that a run does not look for: it would say that it cannot see what they give.
+ENVIRONMENT, OPEN = getattr(os, "environ"), getattr(io, "open")
 
 
 class Slow:
@@ -25,16 +28,16 @@ class Slow:
         self.asked = 0
 
     def retrieve(self, query, top_k):
-        time.sleep(float(os.environ.get("SLOW_SECONDS", 0)))
-        if os.environ.get("SLOW_WAITS_AT") == str(self.asked):
+        time.sleep(float(ENVIRONMENT.get("SLOW_SECONDS", 0)))
+        if ENVIRONMENT.get("SLOW_WAITS_AT") == str(self.asked):
             Path("waiting").touch()
             while not Path("go").exists():
                 time.sleep(0.01)
         self.asked += 1
-        if "SLOW_ASKED" in os.environ:
-            with open(os.environ["SLOW_ASKED"], "a", encoding="utf-8") as file:
+        if "SLOW_ASKED" in ENVIRONMENT:
+            with OPEN(ENVIRONMENT["SLOW_ASKED"], "a", encoding="utf-8") as file:
                 file.write(query + "\\n")
-        if query in os.environ.get("SLOW_FAILS_ON", ""):
+        if query in ENVIRONMENT.get("SLOW_FAILS_ON", ""):
             raise RuntimeError("no answer")
         start = zlib.crc32(query.encode()) % len(self.ids)
         turned = self.ids[start:] + self.ids[:start]

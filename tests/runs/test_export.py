@@ -27,7 +27,7 @@ class Odd(Counting):
         if n % 11 == 0:
             raise RuntimeError("no")
         ids = self.embedded[-1].ids
-        chosen = [ids[(n * 31 + i * 7) % len(ids)] for i in range(n % (top_k + 1))]
+        chosen = [ids[(n * 31 + i * 7) % len(ids)] for i in range(n % 11)][:top_k]
         score = {0: 0.0, 1: 1e300, 2: -1e300, 3: 1e-7}.get(n % 5)
         return [
             (table_id, score if score is not None else -i / 3) for i, table_id in enumerate(chosen)

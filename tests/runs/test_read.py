@@ -23,11 +23,13 @@ def runs(tmp_path: Path) -> Runs:
 
 
 class Broken:
-    """Fails at the tenth query as long as it is to."""
+    """Fails as long as it is to: at the tenth query, or, with an error of its own, before."""
 
     error: BaseException | None = None
 
     def embed_corpus(self, corpus: Corpus) -> None:
+        if isinstance(Broken.error, Exception):
+            raise Broken.error
         self._ids = corpus.ids
         self._n = 0
 

@@ -28,7 +28,7 @@ from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWrite
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import named
 from target_bench.core.task import Task, has_reference
-from target_bench.core.user_code import shown, split_place
+from target_bench.core.user_code import process_restored, shown, split_place
 from target_bench.harness.stages.consent import of_generator
 from target_bench.harness.stages.recorded import Stage
 from target_bench.harness.stages.retrieve import MOST_FAILURES, Experiment
@@ -211,7 +211,7 @@ class GenerateStage(Stage):
         start = time.perf_counter()
         watch = cache_use.CacheWatch()
         try:
-            with ANSWERS.log(self.store.folder) as append:
+            with ANSWERS.log(self.store.folder) as append, process_restored():
                 for answered in self._answers(todo):
                     append([answered])
                     answers[answered.generation.query_id] = answered

@@ -9,6 +9,7 @@ from target_bench.core.contract import ask_if_paid
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Dataset, Generation, Judgement, Retrieval
 from target_bench.core.task import Task
+from target_bench.core.user_code import process_restored
 from target_bench.data.load import of_task
 from target_bench.harness.stages.consent import of_judge
 from target_bench.harness.stages.generate import AnswerPlan
@@ -53,7 +54,7 @@ def judge_stage(
         start = time.perf_counter()
         judging = judge.judged(todo, dataset, generations, retrievals)
         try:
-            with JUDGEMENTS.log(store.folder) as append, closing(judging):
+            with JUDGEMENTS.log(store.folder) as append, process_restored(), closing(judging):
                 for judgement in judging:
                     append([judgement])
                     new[judgement.query_id] = judgement

@@ -28,7 +28,7 @@ from target_bench.core.schema import (
     Query,
     Retrieval,
 )
-from target_bench.core.user_code import split_place
+from target_bench.core.user_code import process_restored, split_place
 from target_bench.data.load import Loaded
 from target_bench.harness.options import Options
 from target_bench.harness.stages.consent import Confirm, Estimate
@@ -267,7 +267,11 @@ class RetrieveStage(Stage):
         """Have the corpus embedded; return the seconds that it took."""
         self.observer.stage(f"{self.spec.label}: embed {self.dataset.info.name}")
         where = f"embed_corpus on {self.where}"
-        with plugin_errors(f"retriever {self.spec.label}", where), times.worked() as took:
+        with (
+            process_restored(),
+            plugin_errors(f"retriever {self.spec.label}", where),
+            times.worked() as took,
+        ):
             retriever.embed_corpus(self.dataset.corpus.handed_out())
         return took[0]
 
@@ -360,7 +364,11 @@ class RetrieveStage(Stage):
             return time.perf_counter() - start
 
         name = type(retriever).__name__
-        with plugin_errors(name, "retrieve, of a single query"), cache_use.turned_off():
+        with (
+            process_restored(),
+            plugin_errors(name, "retrieve, of a single query"),
+            cache_use.turned_off(),
+        ):
             for text in sample[:_WARM_UP]:
                 retriever.retrieve(text, self.depth)
             watch = CacheWatch()
