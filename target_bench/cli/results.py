@@ -73,7 +73,7 @@ def records_of(results: "Sequence[Result]") -> list[dict[str, Any]]:
 def verdict(results: "Sequence[Result]") -> Iterator[str]:
     """Yield which system is best, and which ones a test does not tell from it.
 
-    The best run by the metric that leads (``scores.leading``) is tested against all others on
+    The best run by the main metric is tested against all others on
     the same queries (randomisation test, corrected for all tests). Upper and lower bounds have no
     part in it.
 

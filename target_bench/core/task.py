@@ -198,6 +198,8 @@ class Task(ABC, Generic[ExamplesT]):
             ``SQL``, ``rankings``, or a word of its own; "" where they are functions.
         scores_unlabelled: whether it has metrics that need no reference: where no query has one,
             ``metrics`` gives those alone and all queries are scored.
+        main: the metric that decides between systems, without a cutoff: of a metric of rankings
+            the largest one counts. Default: the first of its metrics.
         prompt: how it asks.
         judge: what judges its answers before they are scored, if anything does; an object may set
             it where that follows from its settings.
@@ -213,6 +215,7 @@ class Task(ABC, Generic[ExamplesT]):
     source: ClassVar[TableSource] = "retrieved"
     scores: ClassVar[str] = ""
     scores_unlabelled: ClassVar[bool] = False
+    main: ClassVar[str] = ""
     prompt: PromptStyle = PromptStyle()
     judge: AnswerJudge | None = None
     view: View = View()
@@ -254,6 +257,10 @@ class Task(ABC, Generic[ExamplesT]):
             BudgetError: the time for reading and scoring is over.
         """
         return cast(ExamplesT, Outputs(dataset, predictions))
+
+    def main_metric(self, queries: Sequence[Query]) -> str:  # noqa: ARG002 (for tasks of several)
+        """Return the metric that decides between systems on some queries. Default: ``main``."""
+        return self.main
 
     def parsed(self, examples: ExamplesT) -> Sequence[object | None]:  # noqa: ARG002
         """List the value read from each answer; None where there is none. Default: an empty list.

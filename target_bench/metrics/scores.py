@@ -1,13 +1,15 @@
-"""Scores of a run: the declarations of their metrics, and which of them lead.
+"""Scores of a run: the declarations of their metrics, and which of them is the main one.
 
 The declaration of a metric of this package is found by its name. Of any other metric it stands
 beside the score (``Score.spec``), so that a run is shown right where the plug-in is not installed.
 
-Metrics about answers come before those about rankings, each by its ``rank``. Of answers to
-questions, the first one depends on the data: BLEU counts sequences of up to four words, so it says
-nothing about answers of one or two. Where the median reference has at most ``MOST_WORDS`` words,
-the metrics of short references stand for the run (exact match and token F1), else those of long
-ones come first (BLEU and ROUGE-L). Scores are recorded in this order, so no data are needed.
+A task declares its main metric (``Task.main``), whatever the scores are: it is recorded first, and
+of metrics of rankings the largest cutoff counts, or the
+smallest where that takes in every table. Metrics about answers come before those about
+rankings, the others each by its ``rank``. Of answers to questions, the main one depends on the
+references: BLEU counts sequences of up to four words, so it says nothing about answers of one or
+two. Where the median reference has at most ``MOST_WORDS`` words, exact match is the main metric,
+else BLEU.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -192,14 +194,10 @@ def _installed(name: str) -> MetricSpec | None:
         return None
 
 
-def in_order(scores: Mapping[str, Score], queries: Sequence[Query]) -> dict[str, Score]:
-    """Sort scores of answers in the order in which they are recorded: see the module."""
-    specs = specs_of(scores)
-    ranked = sorted((name for name in scores if specs[name].rank is not None), key=_by_rank(specs))
-    first = [name for name in ranked if specs[name].references == "short"]
-    if not first or not have_short_answers(queries):
-        return dict(scores)
-    return {name: scores[name] for name in [*first, *(n for n in scores if n not in first)]}
+def in_order(scores: Mapping[str, Score], main: str) -> dict[str, Score]:
+    """Put the main metric of a task first, as scores of answers are recorded."""
+    first = [name for name in scores if _parts(name)[0] == main]
+    return {name: scores[name] for name in dict.fromkeys([*first, *scores])}
 
 
 def have_short_answers(queries: Sequence[Query]) -> bool:
@@ -216,24 +214,25 @@ def have_short_answers(queries: Sequence[Query]) -> bool:
 
 
 def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
-    """List the main metrics about answers among those of a run.
+    """List the main metrics about answers among those of a run, that of its task first.
 
-    Where the references are short, those of long references are not among them. Where no metric
-    about answers has a rank, all of them are.
+    Where the main one is for short references, those of long ones are not among them. Where no
+    metric about answers has a rank, all of them are.
 
     Args:
         scores: the metrics, in the order in which the run records them.
         every: keep those of long references there too, after the others.
     """
     specs = {name: spec for name, spec in specs_of(scores).items() if spec.scores != RANKINGS}
-    ranked = sorted((n for n in specs if specs[n].rank is not None), key=_by_rank(specs))
+    ranked = [name for name in specs if specs[name].rank is not None]
     if not ranked:
         return list(specs)
-    kinds = [specs[name].references for name in specs if name in ranked]
-    if next((kind for kind in kinds if kind != "any"), "long") == "long":
-        return ranked
-    ranked.sort(key=lambda name: specs[name].references == "long")
-    return ranked if every else [name for name in ranked if specs[name].references != "long"]
+    main, *others = ranked
+    others.sort(key=_by_rank(specs))
+    if specs[main].references != "short":
+        return [main, *others]
+    others.sort(key=lambda name: specs[name].references == "long")
+    return [main, *(n for n in others if every or specs[n].references != "long")]
 
 
 def ranking_metrics(scores: Scores) -> list[str]:
@@ -250,7 +249,7 @@ def main_metrics(scores: Scores) -> list[str]:
 
 
 def headline(scores: Scores, k: int | None = None) -> str:
-    """Choose the one metric to show: the first of the main ones, at its largest cutoff.
+    """Return the main metric: the first of the main ones, at its largest cutoff.
 
     Args:
         scores: the metrics of a run; at least one.
@@ -265,44 +264,52 @@ def headline(scores: Scores, k: int | None = None) -> str:
 def leading(
     *groups: Sequence[Mapping[str, Any]], k: int | None = None, n_tables: int | None = None
 ) -> tuple[str, str | None]:
-    """Choose the metric that decides between runs, and say why where it is not the headline metric.
+    """Return the main metric, and say so where it cannot choose between runs.
 
     Use: ``leading([run.scores for run in runs])``.
 
-    The rule looks at scores alone, never at tests. The headline metric leads unless it is
-    saturated: all runs have the same score, or several have the best possible one, so that it
-    cannot choose between the best runs; or its cutoff lists every table, so that any complete
-    ranking is perfect by it. Then the next metric of which neither is true leads, in this order:
-    the same metric at its smallest cutoff (recall@1) and up, then the other main metrics by their
-    rank. Where all of them are saturated, the first leads that not all runs have the same
-    score of; where there is none, as for equal runs, the headline metric.
+    It never depends on the scores. A cutoff that takes in every table makes any complete ranking
+    perfect, so there the smallest one is the main one. A metric cannot choose where all runs have
+    the same score or several the best possible one.
 
     Args:
         groups: the scores of the runs on each set of queries and tables: name -> a ``Score``, what
             ``Score.to_json`` wrote, or a number. One run at least, without upper and lower bounds.
-            With several groups a metric is saturated only if it is in each of them.
-        k: the cutoff of the headline metric to prefer, where there is one.
+            With several groups it cannot choose only if it cannot in each of them.
+        k: the cutoff of the main metric to prefer, where there is one.
         n_tables: how many tables there were to rank, of several groups the most; None: unknown.
 
     Returns:
-        The name of the metric; why it is not the headline metric, or None.
+        The name of the metric; why it is at another cutoff, or why it cannot choose and which one
+        to look at; or None.
     """
     runs = [scores for group in groups for scores in group]
-    first = headline(runs[0], k)
-    main, family = main_metrics(runs[0]), _parts(first)[0]
-    by_cutoff = sorted(main, key=lambda name: _parts(name)[1])
-    order = dict.fromkeys([first, *(n for n in by_cutoff if _parts(n)[0] == family), *main])
-    known = [n for n in order if all(n in scores for scores in runs) and not isnan(_sum(n, runs))]
-    every_table = {n for n in known if n_tables is not None and _parts(n)[1] >= n_tables}
-    free = [n for n in known if not all(_is_saturated(n, group) for group in groups)]
-    free = [n for n in free if n not in every_table] or free
-    free = free or [n for n in known if not all(_is_constant(n, group) for group in groups)]
-    chosen = free[0] if free else first
-    if chosen == first or first not in known:
-        return first, None
-    lists_all = f"{first} takes in all {counted(n_tables or 0, 'table')}"
-    why = lists_all if first in every_table else _why_saturated(first, groups)
-    return chosen, f"{why}; {chosen} decides"
+    main, others = headline(runs[0], k), main_metrics(runs[0])
+    family = [name for name in others if _parts(name)[0] == _parts(main)[0]]
+    family.sort(key=lambda name: _parts(name)[1])
+    if len(runs) < 2 or not all(_is_known(main, scores) for scores in runs):
+        return main, None
+    note = None
+    if _lists_all(main, n_tables) and not _lists_all(family[0], n_tables):
+        note = f"{main} takes in all {counted(n_tables or 0, 'table')}; {family[0]} decides"
+        main = family[0]
+    if not all(_is_known(main, s) for s in runs) or not all(_is_saturated(main, g) for g in groups):
+        return main, note
+    why = _why_saturated(main, groups)
+    for name in [name for name in dict.fromkeys([*family, *others]) if name != main]:
+        known = all(_is_known(name, scores) for scores in runs) and not _lists_all(name, n_tables)
+        if known and not all(_is_saturated(name, group) for group in groups):
+            return main, f"{why}; look at {name}"
+    return main, why
+
+
+def _is_known(name: str, scores: Mapping[str, Any]) -> bool:
+    return name in scores and not isnan(_value(scores[name]))
+
+
+def _lists_all(name: str, n_tables: int | None) -> bool:
+    """Whether a cutoff takes in every table."""
+    return n_tables is not None and _parts(name)[1] >= n_tables
 
 
 def is_perfect(name: str, score: Any) -> bool:
@@ -313,11 +320,6 @@ def is_perfect(name: str, score: Any) -> bool:
 def _value(score: Any) -> float:
     value = score.get("value") if isinstance(score, Mapping) else getattr(score, "value", score)
     return nan if value is None else float(value)
-
-
-def _sum(name: str, runs: Sequence[Mapping[str, Any]]) -> float:
-    """Return the sum of a metric over runs; NaN where it is over no query of one of them."""
-    return sum(_value(scores[name]) for scores in runs)
 
 
 def _is_saturated(name: str, group: Sequence[Mapping[str, Any]]) -> bool:
@@ -348,10 +350,10 @@ def _why_saturated(name: str, groups: Sequence[Sequence[Mapping[str, Any]]]) -> 
     n, k = _n_perfect(name, group), _parts(name)[1]
     if not n:
         value = spec.text(_value(group[0][name]))
-        return f"{name} is {value} for {_runs(len(group), len(group))}"
+        return f"{name} is {value} for {_runs(len(group), len(group))}: it cannot choose"
     return (
-        f"{name} is {spec.text(_perfect(spec))} for {_runs(n, len(group))}: these questions are "
-        f"too easy to choose {f'at k={k}' if k else 'by it'}"
+        f"{name} is {spec.text(_perfect(spec))} for {_runs(n, len(group))}: too easy to choose "
+        f"{f'at k = {k}' if k else 'by it'}"
     )
 
 

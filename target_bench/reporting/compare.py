@@ -61,8 +61,8 @@ def compare(
         runs: run folders, ids of runs under ``out``, results, or a folder of runs, of which the
             newest run of each system is compared; two runs at least.
         metrics: which metrics; all of them are tested, and p-values corrected for all tests.
-            Default: the main ones of the task that all runs have, of which the one that leads
-            (``scores.leading``) alone is tested and the others are descriptive.
+            Default: the main ones of the task that all runs have, of which the first alone is
+            tested and the others are descriptive.
         baseline: the run that the others are compared with; default: the first; of a folder of
             runs ``bm25`` if it is there, else the oldest.
         by: names of properties, as ``"difficulty"``: a part of each value.
@@ -310,7 +310,7 @@ def check_comparable(runs: Sequence[Result]) -> None:
 
 
 def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tuple[str, str | None]:
-    """Choose the metric that decides between runs; upper and lower bounds have no say in it.
+    """Return the main metric, and why it cannot choose between runs (bounds left out), or None.
 
     Args:
         groups: the runs on each set of queries and tables; see ``scores.leading``.

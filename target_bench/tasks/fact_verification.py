@@ -51,6 +51,7 @@ class FactVerification(Task[JudgedLabels]):
     title = "Fact Verification"
     aliases = ("fv", "fact_checking", "fact_verification_task")
     scores = "labels"
+    main = "accuracy"
     answer: ClassVar[AnswerKind] = "label"
     prompt = PromptStyle(schema=_SCHEMA, reads_prose=True)
     view = View(

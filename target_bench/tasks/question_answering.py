@@ -8,6 +8,7 @@ from target_bench.core.reasoning import READING
 from target_bench.core.schema import AnswerKind, Dataset, Query
 from target_bench.core.task import Predictions, Task, View
 from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
+from target_bench.metrics.scores import have_short_answers
 from target_bench.metrics.text import (
     MOST_CHARACTERS,
     VERSION,
@@ -58,6 +59,12 @@ class QuestionAnswering(Task[JudgedValues]):
 
             metrics.append(BERTScore(self.bertscore, READING))
         return metrics
+
+    def main_metric(self, queries: Sequence[Query]) -> str:
+        """Return denotation for lists of values, exact match for short answers, else BLEU."""
+        if queries and all("values" in query.metadata for query in queries):
+            return "denotation"
+        return "exact_match" if have_short_answers(queries) else "sacrebleu"
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
         """Return the answers without their reasoning blocks; a failed or unfinished one as None.

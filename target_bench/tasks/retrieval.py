@@ -31,6 +31,7 @@ class TableRetrieval(Task[JudgedRankings]):
     title = "Table Retrieval"
     aliases = ("table_retrieval", "table_retrieval_task")
     scores = RANKINGS
+    main = "recall"
     view = View("the tables of a corpus", "a ranking of tables")
     answer: ClassVar[AnswerKind] = "ranking"
 

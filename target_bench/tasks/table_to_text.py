@@ -70,6 +70,7 @@ class TableToText(Task[JudgedSentences]):
     title = "Table-to-Text"
     aliases = ("t2t", "data_to_text")
     scores = OF
+    main = "parent"
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "given"
     view = View(

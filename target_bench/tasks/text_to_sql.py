@@ -111,6 +111,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
     title = "Text-to-SQL"
     aliases = ("sql", "text2sql", "nl2sql", "text_to_sql_task")
     scores = "SQL"
+    main = "ex[bird]"
     answer: ClassVar[AnswerKind] = "sql"
     view = View(
         "the schema of the database of the tables that were retrieved for a question",

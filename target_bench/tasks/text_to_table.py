@@ -63,6 +63,7 @@ class TextToTable(JudgedTask[Compared]):
     title = "Text-to-Table"
     aliases: ClassVar[tuple[str, ...]] = ("t2table", "text_to_tables", "struc_bench")
     scores = "tables"
+    main = "cell_f1"
     answer: ClassVar[AnswerKind] = "tables"
     source: ClassVar[TableSource] = "none"
     scores_unlabelled = True

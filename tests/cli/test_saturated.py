@@ -1,4 +1,4 @@
-"""Tables so few that recall@10 is perfect: another metric decides everywhere, and says so."""
+"""Tables so few that recall@10 takes in all: the smallest cutoff decides, and says so."""
 
 import json
 from pathlib import Path

@@ -206,7 +206,7 @@ def score_answers(
     if scored_task.view.slices:
         slicing = (scored.queries, scored_task.view.slices, computed)
         report["by"] = report_by(*slicing, per_query, statistics)
-    in_their_order = in_order(scores, scored.queries)
+    in_their_order = in_order(scores, scored_task.main_metric(scored.queries))
     return Scored(ids, in_their_order, per_query, statistics, counts, report or None)
 
 

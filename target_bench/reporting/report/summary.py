@@ -67,12 +67,11 @@ def summary(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = ())
 def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | None]:
     """List the metric that stands for each run: one for all of them, where there is one.
 
-    That which leads (``scores.leading``), as in the terminal: of answers if all runs have some,
-    else of rankings at the largest cutoff they share unless it is saturated there; without any,
-    each run's own. None for a run without scores.
+    As in the terminal: of answers if all runs have some, else of rankings at the largest cutoff
+    they share; without any, each run's own. None for a run without scores.
 
     Returns:
-        The metrics; a sentence about a saturated one, or None.
+        The metrics; a sentence where it cannot choose between them, or None.
     """
     k = max(set.intersection(*(set(run.cutoffs) for run in runs)), default=None)
     answered = [{n: run.scores[n] for n in answer_metrics(run.scores)} for run in runs]
