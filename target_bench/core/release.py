@@ -353,7 +353,7 @@ class CorpusLoader(ABC):
     embedded: Path | None = None
     folder: ClassVar[str] = ""
     subfolders: ClassVar[tuple[str, ...]] = ()
-    cached: ClassVar[bool] = True
+    cached: bool = True
     tables_alone: bool = False
 
     @abstractmethod

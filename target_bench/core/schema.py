@@ -40,12 +40,6 @@ with any statement.
 """
 
 
-KIND = "kind"
-"""The entry of a table's context that says what it is, where it is no table."""
-
-PASSAGE = "passage"
-"""The kind of a text among tables: its only cell, which is written without a header."""
-
 NO_DATABASE = "0"
 """The database id of tables that are in no database."""
 

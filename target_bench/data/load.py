@@ -529,7 +529,7 @@ def read_databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[st
     plugin = by_layout(plugin, folder)
     release = Release(folder, plugin.info.source, plugin.subfolders)
     with _naming(plugin, [release], f"databases of {split}") as where:
-        files = compose(dict(plugin.databases(release, split)))
+        files: dict[str, Path] = compose(dict(plugin.databases(release, split)))
         for name, path in files.items():
             if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
                 raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")

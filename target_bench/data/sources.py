@@ -66,9 +66,6 @@ SOURCES: Mapping[str, Mapping[str, tuple[GitHubFiles | HubFiles, ...]]] = {
         "train": _fetaqa("train"),
     },
     "ottqa": {"validation": _ottqa("released_data/dev.json")},
-    "ottqa-passages": {
-        "validation": _ottqa("released_data/dev.traced.json", "data/traindev_request_tok/*")
-    },
     "tabfact": {
         "test": (
             GitHubFiles(

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from target_bench.core.errors import ConfigError
 from target_bench.core.grid import GridCell
 from target_bench.core.schema import (
-    KIND,
-    PASSAGE,
     Cell,
     Corpus,
     Field,
@@ -109,8 +107,6 @@ class Serializer:
     def _body(self, table: Table) -> str:
         header = table.header if "header" in self.fields else ()
         rows = self._rows(table)
-        if table.context.get(KIND) == PASSAGE:
-            return _text((), rows)
         if self.format == "text":
             return _text(header, rows)
         if self.format == "json":

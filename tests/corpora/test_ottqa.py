@@ -10,7 +10,6 @@ from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
 from target_bench.corpora.ottqa import OTTQA
 from target_bench.data.load import read
-from target_bench.data.table_text import Serializer
 from tests.builders import (
     HOWS,
     How,
@@ -78,52 +77,6 @@ def _write_folder(folder: Path, tables: list[Record], ids: object, how: How = "p
 
 FOLDER_TABLES = [ottqa_table("Cup_0"), ottqa_table('Ståle_"Cup"_1'), ottqa_table("Unused_0")]
 FOLDER_QUESTIONS = [ottqa_question("q1", "Cup_0"), ottqa_question("q2", 'Ståle_"Cup"_1')]
-
-
-LINKED = ottqa_table("Cup_0", data=[[["2001", []], ["Ann", ["/wiki/Ann", "/wiki/Bo_(singer)"]]]])
-PASSAGES = {"/wiki/Bo_(singer)": "Bo sings .", "/wiki/Ann": "Ann is tall ."}
-NODES = [["Ann", [0, 1], path, "passage"] for path in [*PASSAGES, "/wiki/Ann"]]
-
-
-def _with_passages(folder: Path, how: How, **answer: Any) -> Dataset:
-    cell = {"answer-node": [*NODES, ["Ann Cup_1", [0, 1], None, "table"]]}
-    questions = [
-        ottqa_question("q1", "Cup_0", **{"answer-node": NODES, **answer}),
-        ottqa_question("q2", "Cup_1", **cell),
-    ]
-    write_release(folder / "released_data", "dev.traced.json", json.dumps(questions))
-    write_release(folder, "dev_tables.jsonl", json_lines([LINKED, ottqa_table("Cup_1")]))
-    of_tables = [("Cup_0", PASSAGES), ("Cup_1", {"/wiki/Ann": "Ann is tall ."})]
-    for table_id, passages in of_tables:
-        name = f"{table_id}.json"
-        write_release(folder / "data" / "traindev_request_tok", name, json.dumps(passages), how)
-    return read(OTTQA(passages=True), folder, "validation")
-
-
-@pytest.mark.parametrize("how", HOWS)
-def test_passages_are_in_the_corpus(tmp_path: Path, how: How) -> None:
-    """Each once; gold are those that hold an answer which no cell of the table holds."""
-    dataset = _with_passages(tmp_path / "a", how)
-    assert dataset.info.name == "ottqa-passages"
-    paths = ["/wiki/Ann", "/wiki/Bo_(singer)"]
-    assert [table.table_id for table in dataset.corpus.ids] == ["Cup_0", "Cup_1", *paths]
-    passage = dataset.corpus["0", "/wiki/Bo_(singer)"]
-    assert Serializer(format="markdown")(passage) == "Bo (singer)\nBo sings ."
-    assert dataset.corpus["0", "Cup_0"].context["links"] == [paths]
-    first, second = dataset.queries
-    assert [table.table_id for table in first.gold] == ["Cup_0", *paths[::-1]]
-    assert [query.metadata["passages"] for query in (first, second)] == [paths[::-1], []]
-    assert second.gold == (TableId("0", "Cup_1"),)
-    records = [{"table_id": "Cup_0", "passages": PASSAGES}]
-    write_release(tmp_path / "a", "dev_request_passages.jsonl", json_lines(records), how)
-    again = read(OTTQA(True), tmp_path / "a", "validation")
-    assert again.corpus.fingerprint == dataset.corpus.fingerprint
-
-
-@pytest.mark.parametrize("node", [["Ann"], ["Ann", [0, 1], None, "passage"], "Ann"])
-def test_answer_nodes_in_another_shape(tmp_path: Path, node: Any) -> None:
-    with pytest.raises(DataError, match=r"traced\.json, question 1: field 'answer-node': expected"):
-        _with_passages(tmp_path, "plain", **{"answer-node": [node]})
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -194,6 +147,3 @@ def test_missing_files(tmp_path: Path) -> None:
             write_release(tmp_path, "dev_tables.jsonl", json_lines(present))
         with pytest.raises(DataError, match=missing):
             read(OTTQA(), tmp_path, "validation")
-    write_ottqa(tmp_path, TABLES, QUESTIONS)
-    with pytest.raises(DataError, match=r"no dev_request_passages\.jsonl or traindev_request_tok/"):
-        read(OTTQA(True), tmp_path, "validation")

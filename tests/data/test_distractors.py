@@ -130,7 +130,7 @@ def test_another_split(ottqa: Path) -> None:
         ("n=0", "n=0 should be a whole number from 1"),
         ("n=true", "n=True should be a whole number from 1"),
         ("seed=x", "seed='x' should be a whole number"),
-        ("colour=red", "corpus ottqa: unknown setting 'colour'. Known: passages."),
+        ("colour=red", "corpus ottqa: unknown setting 'colour'"),
         ("near_copies=all", "near_copies='all' should be out or kept"),
         ("n=1,n=2", "n is set twice"),
     ],

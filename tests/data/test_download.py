@@ -273,7 +273,7 @@ def test_a_corpus_that_is_here_needs_no_client() -> None:
 def test_the_pins_that_are_shipped() -> None:
     """Sizes and numbers of the paper's splits; hashes of 64 hexadecimal digits, or git's of 40."""
     counts = {}
-    for name in ("fetaqa", "ottqa", "ottqa-passages", "tabfact"):
+    for name in ("fetaqa", "ottqa", "tabfact"):
         for split, (part,) in sources.SOURCES[name].items():
             assert isinstance(part, GitHubFiles)
             files = download._pinned(part)
@@ -286,7 +286,6 @@ def test_the_pins_that_are_shipped() -> None:
         ("fetaqa", "validation"): 1,
         ("fetaqa", "train"): 1,
         ("ottqa", "validation"): 789 + 2,
-        ("ottqa-passages", "validation"): 789 + 789 + 2,
         ("tabfact", "test"): 1695 + 1,
     }
     assert git_blob(b"") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # what git says

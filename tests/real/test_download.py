@@ -27,16 +27,12 @@ def _fetaqa() -> Mapping[str, bytes]:
 
 def _ottqa() -> Mapping[str, bytes]:
     """A table a line here is a file each there, written with an indent of two."""
-    names = ("dev.json", "dev.traced.json", "train_dev_test_table_ids.json")
+    names = ("dev.json", "train_dev_test_table_ids.json")
     files = {f"released_data/{name}": _unpacked(DATA / "ottqa" / f"{name}.gz") for name in names}
     for line in _unpacked(DATA / "ottqa" / "dev_tables.jsonl.gz").splitlines():
         table = json.loads(line)
         path = f"data/traindev_tables_tok/{table['uid']}.json"
         files[path] = json.dumps(table, indent=2).encode()
-    for line in _unpacked(DATA / "ottqa" / "dev_request_passages.jsonl.gz").splitlines():
-        passages = json.loads(line)
-        path = f"data/traindev_request_tok/{passages['table_id']}.json"
-        files[path] = json.dumps(passages["passages"], indent=2).encode()
     return files
 
 
@@ -56,7 +52,7 @@ def _tabfact() -> Mapping[str, bytes]:
     [
         ("fetaqa", "test", _fetaqa),
         ("fetaqa", "validation", _fetaqa),
-        ("ottqa:passages=true", "validation", _ottqa),
+        ("ottqa", "validation", _ottqa),
         ("tabfact", "test", _tabfact),
     ],
 )

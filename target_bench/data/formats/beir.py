@@ -9,11 +9,13 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, Cell, Query, Table, TableId
+from target_bench.core.text_tables import first_of
 from target_bench.core.unicode_text import compose
 from target_bench.data.formats import records
 from target_bench.tables.plain_formats import read_pipe_tables
 
 _CORPUS, _QUERIES = "corpus.jsonl", "queries.jsonl"
+_MOST_NAMED = 5
 _HEADER = "query-id\tcorpus-id\tscore"
 
 _BETWEEN = "__"
@@ -68,18 +70,17 @@ class BeirFolder(CorpusLoader):
         if path is None:
             raise DataError(f"{release.folder / 'qrels'}: no {split}.tsv (nor .tsv.gz)")
         gold = _gold(release, path)
-        documents = release.require(_CORPUS)
-        ids = set(_ids(release, documents))
-        in_databases = _are_in_databases(ids)
+        in_databases = _are_in_databases(_ids(release, release.require(_CORPUS)))
         file = release.require(_QUERIES)
         texts = _texts(release, file)
+        if missing := [query_id for query_id in gold if query_id not in texts]:
+            place = gold[missing[0]][0][0]
+            raise DataError(
+                f"{place}: query-ids that are not in {file.name}: {len(missing):,} "
+                f"({first_of(missing, _MOST_NAMED)}). Add the queries, or remove these lines."
+            )
         for query_id, judged in gold.items():
             place = judged[0][0]
-            if query_id not in texts:
-                raise DataError(f"{place}: query-id {query_id!r} is not in {file.name}")
-            for line, table_id, _ in judged:
-                if table_id not in ids:
-                    raise DataError(f"{line}: corpus-id {table_id!r} is not in {documents.name}")
             text, metadata = texts[query_id]
             gold_ids = tuple(_table_id(table_id, in_databases) for _, table_id, _ in judged)
             grades = [score for _, _, score in judged]

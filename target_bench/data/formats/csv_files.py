@@ -348,8 +348,8 @@ def _quoted_lines(
     Raises:
         DataError: no quotes fit; the message names the line.
     """
-    plain = {"delimiter": delimiter, "strict": True}
-    bare = {**plain, "quoting": csv.QUOTE_NONE}
+    plain: dict[str, Any] = {"delimiter": delimiter, "strict": True}
+    bare: dict[str, Any] = {**plain, "quoting": csv.QUOTE_NONE}
     if chosen.quote is not None or chosen.escape is not None:
         quote = {} if chosen.quote is None else {"quotechar": chosen.quote}
         known = bare if chosen.quote == NO_QUOTE else {**plain, **quote}

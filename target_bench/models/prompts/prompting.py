@@ -19,8 +19,6 @@ from target_bench.core.prompt_writer import (
 )
 from target_bench.core.registry import is_own_code
 from target_bench.core.schema import (
-    KIND,
-    PASSAGE,
     AnswerKind,
     Corpus,
     Generation,
@@ -257,8 +255,7 @@ class Prompter:
 
     def _written(self, number: int, table: Table, n_rows: int) -> str:
         kept = replace(table, rows=table.rows[:n_rows])
-        kind = "Passage" if table.context.get(KIND) == PASSAGE else "Table"
-        return f"{kind} {number}:\n{self._serializer(kept)}"
+        return f"Table {number}:\n{self._serializer(kept)}"
 
     def _marked(self, number: int, table: Table, n_rows: int) -> str:
         left_out = f"{len(table.rows) - n_rows} of {len(table.rows)} rows left out"

@@ -100,8 +100,8 @@ FORM = "line 2: expected query-id, corpus-id and a number as score"
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("q9\td1\t1", "line 2: query-id 'q9' is not in queries.jsonl"),
-        ("q1\td9\t1", "line 2: corpus-id 'd9' is not in corpus.jsonl"),
+        ("q9\td1\t1", "line 2: query-ids that are not in queries.jsonl: 1 (q9)"),
+        ("q1\td9\t1", "query 'q1' has gold table d9, which is not among the"),
         ("q1\td1\tyes", FORM),
         ("q1\td1", FORM),
         ("q1\t0\td1\t1", FORM),
@@ -112,7 +112,8 @@ FORM = "line 2: expected query-id, corpus-id and a number as score"
 def test_broken_judgement(tmp_path: Path, line: str, fault: str) -> None:
     with pytest.raises(DataError) as caught:
         corpora.load(_write(tmp_path, qrels=f"{HEADER}{line}\nq1\td1\t1\n"))
-    assert f"{tmp_path}/qrels/test.tsv, {fault}" in str(caught.value)
+    place = "" if "gold table" in fault else f"{tmp_path}/qrels/test.tsv, "
+    assert f"{place}{fault}" in str(caught.value)
 
 
 def test_queries_that_nothing_is_relevant_to_are_reported(tmp_path: Path) -> None:

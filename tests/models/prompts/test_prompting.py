@@ -127,13 +127,6 @@ def test_long_tables_are_not_written_out_to_find_what_fits(format: Format) -> No
     assert rows.taken < 20 * shown[0]
 
 
-def test_a_passage_is_written_as_text() -> None:
-    context = {"title": "Bo (singer)", "kind": "passage"}
-    passage = Table(TableId("0", "/wiki/Bo_(singer)"), ["passage"], [["Bo | sings ."]], context)
-    text = prompter().fit([table(1, "a"), passage])[0]
-    assert text.endswith("\n\nPassage 2:\nBo (singer)\nBo | sings .")
-
-
 @pytest.mark.parametrize(
     "odd", ["{{ 7 * 7 }}", "{% for x in y %}", "{# no #}", "{{ query.__class__ }}", "{{", "<b>&"]
 )
