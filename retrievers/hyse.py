@@ -8,10 +8,32 @@ CRUSH4SQL (Kothyari et al., EMNLP 2023) does the same for columns of databases.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from target_bench.plugin_tools import Method, QueryExpansion, Scale
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench import ConfigError, GenerationRequest, Message, Ranked
+from target_bench.plugin_tools import (
+    Candidates,
+    Fusion,
+    InnerRetriever,
+    Method,
+    Ranking,
+    Scale,
+    Wrapper,
+    ask_generator,
+    check_generator,
+    note_cached,
+    part,
+)
+
+_DEPTH = 200
+_BULLET = re.compile(r"^\s*(?:[-*•#>]+|\(?\d+[.):])\s*")
+_Places = NDArray[np.int64]
+_Floats = NDArray[np.float64]
 
 PROMPT = """\
 Imagine a large collection of tables. One of them answers the question or decides the statement \
@@ -27,7 +49,7 @@ _MARKS = re.compile(r"[*_`|]+")
 _OPENING = re.compile(r"[\[{]")
 
 
-class HySE(QueryExpansion):
+class HySE(Wrapper):
     """Ranks by the query and by the schemas of tables that a generator imagines for it.
 
     Needs: extra dense; MiniLM (download); a generator, which may cost money.
@@ -54,7 +76,7 @@ class HySE(QueryExpansion):
         ConfigError: a part cannot be built, or a setting is invalid.
     """
 
-    writes = "hypothetical schema"
+    packages = ("numpy",)
 
     def __init__(
         self,
@@ -67,8 +89,78 @@ class HySE(QueryExpansion):
         normalise: Scale = "max",
         depth: int | None = None,
     ) -> None:
-        super().__init__(generator, retriever, prompt, n_schemas, weight, method, normalise, depth)
+        if depth is not None and depth < 1:
+            raise ConfigError(f"depth={depth}: at least 1 is needed")
+        if not 0 <= weight <= 1:
+            raise ConfigError(f"weight={weight}: the share of the query's ranking, from 0 to 1")
+        if "{{ query }}" not in prompt:
+            raise ConfigError("prompt: it has no field {{ query }}")
+        if n_schemas < 1:
+            raise ConfigError(f"{n_schemas} hypothetical schemas: at least 1 is needed")
+        self.generator = generator
+        self.retriever = retriever
         self.n_schemas = n_schemas
+        self.weight = weight
+        self.prompt = prompt
+        self.method: Method = method
+        self.normalise: Scale = normalise
+        self.depth = depth
+        self._fusion = Fusion(method, normalise)
+        self._inner = InnerRetriever(retriever)
+        self._generator = check_generator(part("generator", generator))
+        self._texts: dict[str, list[str]] = {}
+        self._failed: dict[str, str] = {}
+
+    def parts(self) -> Mapping[str, object]:
+        """Return the generator, and the retriever."""
+        return {"generator": self._generator, **super().parts()}
+
+    def notes(self) -> Sequence[str]:
+        """Return the notes of the retriever, and the number of queries without schemas."""
+        notes = list(super().notes())
+        if self._failed:
+            query, problem = next(iter(self._failed.items()))
+            notes.append(
+                f"{len(self._failed):,} of {len(self._failed) + len(self._texts):,} queries "
+                f"got no hypothetical schema and were ranked by themselves; the first, "
+                f"{query[:80]!r}: {problem[:200]}"
+            )
+        return notes
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """Return the rankings of several queries, expanded and computed together."""
+        if not queries or not len(self._inner.ids):
+            return [[] for _ in queries]
+        if self.weight < 1:
+            self._expand(queries)
+        depth = self.depth or max(_DEPTH, top_k)
+        texts = [[query, *self._texts.get(query, [])] for query in queries]
+        fused = _fused(self._inner, texts, self.weight, self._fusion, depth, top_k)
+        return Ranked(self._inner.ids, *fused)
+
+    def _expand(self, queries: Sequence[str]) -> None:
+        """Have schemas written for the queries that have none yet."""
+        unique = dict.fromkeys(queries)
+        new = [query for query in unique if query not in self._texts]
+        if len(new) < len(unique):
+            note_cached("hypothetical schemas asked for before")
+        prompt = self.prompt.replace("{{ n }}", str(self.n_schemas))
+        prompts = {query: prompt.replace("{{ query }}", query) for query in new}
+        requests = [
+            GenerationRequest(query, "table_retrieval", (Message("user", text),), query)
+            for query, text in prompts.items()
+        ]
+        answers = ask_generator(self._generator, requests)
+        for query in new:
+            answer = answers[query]
+            texts = () if answer.error else dict.fromkeys(self.texts_in(answer.text))
+            self._failed.pop(query, None)
+            if texts:
+                self._texts[query] = list(texts)[: self.n_schemas]
+            else:
+                self._failed[query] = (
+                    answer.error or f"no hypothetical schema in {answer.text!r:.150}"
+                )
 
     def texts_in(self, answer: str) -> list[str]:
         """Return the schemas in an answer, a line each: title and columns.
@@ -142,8 +234,49 @@ def _text(value: Any) -> str:
 
 def _line(line: str) -> str:
     """Return a line without bullet, number and marks, if it names columns; else nothing."""
-    bare = QueryExpansion.without_bullet(line)
+    bare = _without_bullet(line)
     title, colon, columns = _MARKS.sub(" ", bare).partition(":")
     if not (columns.strip() if colon else re.search(r"[(,|\t]", bare)):
         return ""
     return re.sub(r"[(),:;\t]", " ", f"{title} {columns}")
+
+
+def _without_bullet(line: str) -> str:
+    """Return a line of an answer without the bullet or number that it begins with."""
+    return _BULLET.sub("", line).strip()
+
+
+def _fused(
+    retriever: InnerRetriever,
+    texts: Sequence[Sequence[str]],
+    weight: float,
+    fusion: Fusion,
+    depth: int,
+    k: int,
+) -> tuple[_Places, _Floats]:
+    """Return the best tables of each query by its own ranking and those of further texts.
+
+    Args:
+        retriever: ranks; its corpus is indexed.
+        texts: of each query: itself, then the further ones.
+        weight: of the query's own ranking, from 0 to 1; the further ones share the rest. A query
+            without any has 1.
+        fusion: of the rankings.
+        depth: how many tables each ranking has.
+        k: the most tables to return.
+
+    Returns:
+        As ``Fusion.fused``.
+    """
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(chain(*texts)))}
+    candidates = retriever.candidates(list(numbers), depth)
+    counts = np.array([len(group) - 1 for group in texts])[:, None]
+    own = np.where(counts, weight, 1.0)
+    share = (1.0 - own) / np.maximum(counts, 1)
+    weights = [own, *(np.where(counts > place, share, 0.0) for place in range(counts.max()))]
+    rankings = []
+    for place in range(len(weights)):  # who has no such text gets its first again, with weight 0
+        chosen = [numbers[group[place if place < len(group) else 0]] for group in texts]
+        scores = None if candidates.scores is None else candidates.scores[chosen]
+        rankings.append(Candidates(candidates.rows[chosen], scores, candidates.label))
+    return fusion.fused(rankings, weights, depth, len(retriever.ids), k)

@@ -37,7 +37,7 @@ class CacheWatch:
         return used
 
 
-def note(cache: str) -> None:
+def note_cached(cache: str) -> None:
     """Note that something was read from the cache of this name."""
     with _lock:
         _reads[cache] += 1
@@ -63,7 +63,7 @@ def record_answers(generator: Any, any_cached: bool) -> None:
     of the cache of answers, which knows what the run has asked for itself.
     """
     if any_cached and not getattr(type(generator), "answers_are_noted", False):
-        note(ANSWERS)
+        note_cached(ANSWERS)
 
 
 @contextmanager

@@ -108,7 +108,7 @@ class VectorDatabase(BatchRetriever):
         self._dimensions: int | None = None
         self._is_empty = False
         if self.is_filled(corpus):
-            cache_use.note("kept vectors")
+            cache_use.note_cached("kept vectors")
             return
         vectors = self._encoding.tables(texts)
         self._dimensions = vectors.shape[1]

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from target_bench.core.cache_use import note_cached
     from target_bench.core.contract import check_generator
     from target_bench.core.credentials import looks_secret, without_secrets
     from target_bench.core.identity import plugin_identity
@@ -20,22 +21,22 @@ if TYPE_CHECKING:
     from target_bench.models.encoders.retriever_encoding import Encoding
     from target_bench.models.generator_calls import ask_generator
     from target_bench.models.prompts.schema_prompting import create_statement
-    from target_bench.models.query_expansion import QueryExpansion
     from target_bench.models.vector_database import VectorDatabase
-    from target_bench.search.fusion import Method, Scale
+    from target_bench.search.fusion import Fusion, Method, Scale
     from target_bench.search.lexical.postings import Formula, Postings
-    from target_bench.search.nested import InnerRetriever, Wrapper
+    from target_bench.search.nested import Candidates, InnerRetriever, Wrapper
 
 _HOME = {
     "Analyzer": "data.table_text",
+    "Candidates": "search.nested",
     "Encoding": "models.encoders.retriever_encoding",
     "Field": "core.schema",
     "Format": "core.schema",
     "Formula": "search.lexical.postings",
+    "Fusion": "search.fusion",
     "InnerRetriever": "search.nested",
     "Method": "search.fusion",
     "Postings": "search.lexical.postings",
-    "QueryExpansion": "models.query_expansion",
     "Ranking": "core.ranking",
     "RowLimit": "core.schema",
     "Scale": "search.fusion",
@@ -51,6 +52,7 @@ _HOME = {
     "field": "core.release",
     "first_rows": "data.table_text",
     "looks_secret": "core.credentials",
+    "note_cached": "core.cache_use",
     "part": "core.registry",
     "plugin_identity": "core.identity",
     "stop_words": "data.table_text",
@@ -63,14 +65,15 @@ _HOME = {
 __all__ = [
     "WORDS",
     "Analyzer",
+    "Candidates",
     "Encoding",
     "Field",
     "Format",
     "Formula",
+    "Fusion",
     "InnerRetriever",
     "Method",
     "Postings",
-    "QueryExpansion",
     "Ranking",
     "RowLimit",
     "Scale",
@@ -85,6 +88,7 @@ __all__ = [
     "field",
     "first_rows",
     "looks_secret",
+    "note_cached",
     "part",
     "plugin_identity",
     "stop_words",

@@ -6,7 +6,6 @@ scores that were brought to one scale (CombSUM of Fox and Shaw, TREC-2, with wei
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.ranking import DOUBLE, graded
 from target_bench.core.ranking import top_k as best_columns
-from target_bench.search.nested import Candidates, InnerRetriever
+from target_bench.search.nested import Candidates
 
 Method = Literal["weighted", "rrf"]
 Scale = Literal["max", "minmax", "zscore", "none"]
@@ -102,42 +101,6 @@ class Fusion:
         ranks = np.arange(1, ranking.rows.shape[1] + 1)
         gains = np.broadcast_to(1.0 / (self.constant + ranks), ranking.rows.shape)
         return gains, np.zeros((len(gains), 1))
-
-
-def expanded(
-    retriever: InnerRetriever,
-    texts: Sequence[Sequence[str]],
-    weight: float,
-    fusion: Fusion,
-    depth: int,
-    k: int,
-) -> tuple[Places, Floats]:
-    """Return the best tables of each query by its own ranking and those of further texts.
-
-    Args:
-        retriever: ranks; its corpus is indexed.
-        texts: of each query: itself, then the further ones.
-        weight: of the query's own ranking, from 0 to 1; the further ones share the rest. A query
-            without any has 1.
-        fusion: of the rankings.
-        depth: how many tables each ranking has.
-        k: the most tables to return.
-
-    Returns:
-        As ``Fusion.fused``.
-    """
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(chain(*texts)))}
-    candidates = retriever.candidates(list(numbers), depth)
-    counts = np.array([len(group) - 1 for group in texts])[:, None]
-    own = np.where(counts, weight, 1.0)
-    share = (1.0 - own) / np.maximum(counts, 1)
-    weights = [own, *(np.where(counts > place, share, 0.0) for place in range(counts.max()))]
-    rankings = []
-    for place in range(len(weights)):  # who has no such text gets its first again, with weight 0
-        chosen = [numbers[group[place if place < len(group) else 0]] for group in texts]
-        scores = None if candidates.scores is None else candidates.scores[chosen]
-        rankings.append(Candidates(candidates.rows[chosen], scores, candidates.label))
-    return fusion.fused(rankings, weights, depth, len(retriever.ids), k)
 
 
 def _scaled(ranking: Candidates, scale: Scale, depth: int, n_tables: int) -> tuple[Floats, Floats]:
