@@ -167,10 +167,11 @@ def _define(
     per_label: bool = False,
     **more: Any,
 ) -> MetricDefinition:
-    spec = MetricSpec(name, label, description, scores="labels", needs=("labels",), **more)
+    spec = MetricSpec(name, label, description, _SOURCE, "labels", needs=("labels",), **more)
     return MetricDefinition(spec, partial(LabelMetric, spec, measure, per_label))
 
 
+_SOURCE = "scikit-learn's accuracy_score and precision_recall_fscore_support"
 _WEIGHTED = "mean over labels, weighted by gold frequency"
 _MACRO = "mean over the labels of the gold"
 

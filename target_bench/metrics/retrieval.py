@@ -341,13 +341,13 @@ def _first_line(function: Callable[..., Any]) -> str:
     return line[:1].lower() + line[1:]
 
 
-@_mean("recall", "R", rank=1)
+@_mean("recall", "R", source="trec_eval's recall", rank=1)
 def _recall(judged: JudgedRankings, k: int) -> Floats:
     """Mean over queries of gold tables found / gold tables."""
     return ratio(judged.hits(k), judged.gold)
 
 
-@_mean("recall[dup]", "R[dup]")
+@_mean("recall[dup]", "R[dup]", source="target-bench")
 def _recall_or_copy(judged: JudgedRankings, k: int) -> Floats:
     """Recall where a table with the gold table's header and rows counts as it."""
     return ratio(_floats(judged.matched_or_copy[:, :k].sum(axis=1)), judged.gold)
@@ -359,7 +359,7 @@ def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
     return judged.hits(k), _floats(judged.gold)
 
 
-@_mean("capped_recall", "capped R")
+@_mean("capped_recall", "capped R", source="Thakur et al. 2021 (BEIR)")
 def _capped_recall(judged: JudgedRankings, k: int) -> Floats:
     """Mean of gold tables found / min(gold tables, k)."""
     return ratio(judged.hits(k), np.minimum(judged.gold, k))
@@ -371,19 +371,19 @@ def _capped_recall_target(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
     return judged.hits(k), np.minimum(judged.gold, judged.size(k))
 
 
-@_mean("full_recall", "all")
+@_mean("full_recall", "all", source="target-bench")
 def _full(judged: JudgedRankings, k: int) -> Floats:
     """Share of queries with all gold tables found."""
     return _floats((judged.hits(k) == judged.gold) & (judged.gold > 0))
 
 
-@_mean("success", "hit")
+@_mean("success", "hit", source="trec_eval's success")
 def _success(judged: JudgedRankings, k: int) -> Floats:
     """Share of queries with at least one gold table found."""
     return np.minimum(judged.hits(k), 1)
 
 
-@_mean("precision", "P")
+@_mean("precision", "P", source="trec_eval's P")
 def _precision(judged: JudgedRankings, k: int) -> Floats:
     """Mean of gold tables found / k."""
     return judged.hits(k) / k
@@ -401,7 +401,7 @@ def _ndcg(judged: JudgedRankings, k: int) -> Floats:
     return ratio(met @ discounts[: met.shape[1]], best[np.minimum(judged.gold, k)])
 
 
-@_mean("mrr", "MRR", at_k=False, rank=3)
+@_mean("mrr", "MRR", source="Voorhees 1999; trec_eval's recip_rank", at_k=False, rank=3)
 def _reciprocal_rank(judged: JudgedRankings, _k: int) -> Floats:
     """Mean of 1 / rank of the first gold table."""
     hit = judged.matched > 0
@@ -410,14 +410,14 @@ def _reciprocal_rank(judged: JudgedRankings, _k: int) -> Floats:
     return _floats(hit.any(axis=1) / (hit.argmax(axis=1) + 1.0))
 
 
-@_mean("map", "MAP", at_k=False)
+@_mean("map", "MAP", source="Buckley & Voorhees 2000; trec_eval's map", at_k=False)
 def _average_precision(judged: JudgedRankings, _k: int) -> Floats:
     """Mean average precision over all gold tables."""
     precision = np.cumsum(judged.matched, axis=1) / np.arange(1, judged.matched.shape[1] + 1)
     return ratio((precision * judged.matched).sum(axis=1), judged.gold)
 
 
-@_mean("recall[db]", "DB", needs=(OF_DATABASES,), rank=2)
+@_mean("recall[db]", "DB", source="TARGET's rule for databases", needs=(OF_DATABASES,), rank=2)
 def _recall_of_database(judged: JudgedRankings, k: int) -> Floats:
     """Share of queries with a table of the gold database among the first k (TARGET's rule)."""
     if judged.database_ranks is None:
@@ -426,25 +426,31 @@ def _recall_of_database(judged: JudgedRankings, k: int) -> Floats:
     return _floats((at > 0) & (at <= k))
 
 
-@_mean("set_precision", "set P", needs=(OF_SETS,), at_k=False)
+@_mean("set_precision", "set P", source="trec_eval's set_P", needs=(OF_SETS,), at_k=False)
 def _set_precision(judged: JudgedRankings, k: int) -> Floats:
     """Mean of gold tables returned / tables returned, 0 for no table."""
     return ratio(judged.hits(k), judged.size(k))
 
 
-@_mean("set_recall", "set R", needs=(OF_SETS,), at_k=False)
+@_mean("set_recall", "set R", source="trec_eval's set_recall", needs=(OF_SETS,), at_k=False)
 def _set_recall(judged: JudgedRankings, k: int) -> Floats:
     """Mean of gold tables returned / gold tables."""
     return _recall(judged, k)
 
 
-@_mean("set_f1", "set F1", needs=(OF_SETS,), at_k=False)
+@_mean("set_f1", "set F1", source="trec_eval's set_F", needs=(OF_SETS,), at_k=False)
 def _set_f1(judged: JudgedRankings, k: int) -> Floats:
     """Mean of 2 * gold tables returned / (tables returned + gold tables)."""
     return ratio(2 * judged.hits(k), judged.size(k) + judged.gold)
 
 
-@_mean("complete_recall", "complete R", needs=(OF_SETS,), at_k=False)
+@_mean(
+    "complete_recall",
+    "complete R",
+    source="perfect recall of papers on sets of tables",
+    needs=(OF_SETS,),
+    at_k=False,
+)
 def _complete_recall(judged: JudgedRankings, k: int) -> Floats:
     """Share of queries whose gold tables are all returned."""
     return _full(judged, k)
@@ -454,6 +460,7 @@ def _complete_recall(judged: JudgedRankings, k: int) -> Floats:
     "set_size",
     "set size",
     MeanOverSome,
+    source="target-bench",
     needs=(OF_SETS,),
     at_k=False,
     scale="unbounded",

@@ -65,6 +65,12 @@ def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() ->
     assert load("mini").info.tasks == tuple(BUILT_IN["task"])
 
 
+@pytest.mark.parametrize("spec", SPECS.values(), ids=str)
+def test_every_metric_has_a_definition_and_a_source(spec: MetricSpec) -> None:
+    assert spec.description
+    assert spec.source or spec.name.startswith("valid[")
+
+
 NAMES = st.text(st.characters(exclude_characters="@", exclude_categories=("Z", "C")), min_size=1)
 
 
