@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import CACHE_VARIABLE, Seen, cache_root, parse_json, sha256_of
+from target_bench.core.files import Seen, cache_root, parse_json, sha256_of
 from target_bench.core.identity import PACKAGE, code_hash
 from target_bench.core.registry import installed_version
 from target_bench.core.release import CorpusLoader, Release
@@ -96,25 +96,16 @@ def cached(
     """Return what is cached of unchanged sources, read into the cache first if need be.
 
     Where the cache cannot be written, or the loader's code or settings have no hash, it is read
-    into memory, and a note says why.
+    into memory.
 
     Raises:
         DataError: the sources cannot be read.
     """
     name, place = _name(loader, split, kind), cache_root() / "corpora"
-    if name is None:
-        part = f"{loader.info.name}-{split}-{kind.name}"
-        why = f"{part} is read again every time: its loader's code or settings have no hash"
-    else:
-        try:
+    if name is not None:
+        with suppress(OSError):
             return _entry(place, name, folder, kind) or _written(place, name, folder, kind, read())
-        except OSError as error:
-            why = (
-                f"the cache {cache_root()} cannot be written ({error.strerror or error}), so the "
-                f"{kind.name} were read without it; name another folder with ${CACHE_VARIABLE}"
-            )
-    fresh = in_memory(kind, read())
-    return fresh._replace(notes=(*fresh.notes, why))
+    return in_memory(kind, read())
 
 
 def in_memory(kind: Kind, reading: SourceReading) -> Cached:

@@ -146,10 +146,7 @@ def test_file_in_the_place_of_the_cache(folder: Path, tmp_path: Path, where: str
     (tmp_path / where).parent.mkdir(exist_ok=True)
     (tmp_path / where).write_text("in the way", encoding="utf-8")
     dataset = _load(folder)
-    assert len(list(dataset.corpus)) == len(dataset.notes) == 2
-    for note in dataset.notes:
-        assert f"the cache {tmp_path / 'cache'} cannot be written (" in note
-        assert "name another folder with $TARGET_BENCH_CACHE" in note
+    assert (len(list(dataset.corpus)), dataset.notes) == (2, ())
 
 
 def _python(code: str, *arguments: object) -> str:
@@ -304,9 +301,8 @@ def test_changed_code_of_the_loader(shop: str, tmp_path: Path) -> None:
 def test_setting_that_cannot_be_distinguished_from_another(
     shop: str, place: Path, tmp_path: Path
 ) -> None:
-    """It is read again every time, says so, and leaves nothing in the cache."""
-    notes = corpora.load(f"{shop}:Shop:odd=true", data_dir=tmp_path / "shop").notes
-    assert "shop-test-tables is read again every time" in " ".join(notes)
+    """It is read again every time, and leaves nothing in the cache."""
+    assert len(corpora.load(f"{shop}:Shop:odd=true", data_dir=tmp_path / "shop").corpus) == 1
     assert not place.exists()
 
 
@@ -340,7 +336,7 @@ import resource, sys
 from target_bench import corpora
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 dataset = corpora.load("ottqa", data_dir=sys.argv[1])
-print(len(list(dataset.corpus)), *dataset.notes, sep="|")
+print(len(list(dataset.corpus)))
 """
 
 
@@ -350,9 +346,7 @@ def test_full_disk(tmp_path: Path, place: Path) -> None:
     rows = [[["x" * 100, []], ["y", []]]] * 1000
     large = [ottqa_table(f"Cup_{i}", data=rows) for i in range(12)]
     folder = write_ottqa(tmp_path / "large", large, QUESTIONS)
-    n, note = _python(FULL, folder).split("|")
-    assert n == "12"
-    assert f"the cache {place.parent} cannot be written (" in note
+    assert _python(FULL, folder).strip() == "12"
     assert not [*place.parent.rglob(".new*")]
 
 

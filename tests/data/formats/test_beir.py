@@ -101,7 +101,7 @@ FORM = "line 2: expected query-id, corpus-id and a number as score"
     ("line", "fault"),
     [
         ("q9\td1\t1", "line 2: query-ids that are not in queries.jsonl: 1 (q9)"),
-        ("q1\td9\t1", "query 'q1' has gold table d9, which is not among the"),
+        ("q1\td9\t1", "1 gold table of 1 query missing: d9"),
         ("q1\td1\tyes", FORM),
         ("q1\td1", FORM),
         ("q1\t0\td1\t1", FORM),
