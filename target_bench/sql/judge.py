@@ -289,9 +289,9 @@ class Judge:
             if result.outcome == "unusable":
                 raise LeftOutError("unusable", result.message, golds[0])
         names = ("the gold", "the gold as ex[spider] runs it, without DISTINCT,")
-        for i, pair in enumerate(zip(golds, there, strict=False)):
-            rows = [result.rows for result in pair]
-            difference = differing(*pair, partial(same_rows, *rows, repeated=i > 0))
+        for i, (ours, theirs) in enumerate(zip(golds, there, strict=False)):
+            same = partial(same_rows, ours.rows, theirs.rows, i > 0)
+            difference = differing(ours, theirs, same)
             if difference:
                 raise LeftOutError("engines", f"{names[i]} {difference}", golds[0])
         return _Gold(golds, there or golds)

@@ -191,17 +191,22 @@ def _repaired(tree: Any, names: Names) -> Any:
     for node in reversed(list(tree.walk())):
         for types, rule in RULES.items():
             if isinstance(node, types):
-                kind = _kind(node, names)
-                new = rule(node, names)
-                new.meta["kind"] = kind
-                if isinstance(node, exp.Cast):
-                    new.unnest().meta["converts"] = True
-                if node is tree:
-                    tree = new
-                elif new is not node:
-                    node.replace(new)
+                new = _repaired_node(node, rule, names)
+                tree = new if node is tree else tree
                 break
     return tree
+
+
+def _repaired_node(node: Any, rule: Any, names: Names) -> Any:
+    """Put what a rule makes of an expression in its place, and keep what is known of it."""
+    kind = _kind(node, names)
+    new = rule(node, names)
+    new.meta["kind"] = kind
+    if isinstance(node, exp.Cast):
+        new.unnest().meta["converts"] = True
+    if new is not node and node.parent is not None:
+        node.replace(new)
+    return new
 
 
 def _like(node: Any, names: Names) -> Any:

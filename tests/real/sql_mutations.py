@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from threading import Timer
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlglot
 
@@ -44,11 +44,11 @@ Change = Callable[[str, random.Random], str]
 
 
 def _swap(sql: str, rng: random.Random) -> str:
-    tree = sqlglot.parse_one(sql, read="sqlite")
+    tree: Any = sqlglot.parse_one(sql, read="sqlite")
     items = list(tree.selects)
     rng.shuffle(items)
     tree.set("expressions", items)
-    return tree.sql("sqlite")
+    return str(tree.sql("sqlite"))
 
 
 def _distinct(sql: str, _rng: random.Random) -> str:
@@ -69,12 +69,12 @@ def _like(sql: str, rng: random.Random) -> str:
 
 def _wrap(*forms: str) -> Change:
     def change(sql: str, rng: random.Random) -> str:
-        tree = sqlglot.parse_one(sql, read="sqlite")
+        tree: Any = sqlglot.parse_one(sql, read="sqlite")
         items = [item.unalias().sql("sqlite") for item in tree.selects]
         place = rng.randrange(len(items))
         items[place] = rng.choice(forms).format(items[place])
         tree.set("expressions", [sqlglot.parse_one(item, read="sqlite") for item in items])
-        return tree.sql("sqlite")
+        return str(tree.sql("sqlite"))
 
     return change
 
