@@ -143,8 +143,10 @@ class Sets(Retriever):
         return {"encoder": self._encoding.encoder} if self._encoding else {}
 
     def config(self) -> Mapping[str, Any]:
-        """Return the settings that can change a ranking."""
-        return {name: value for name, value in super().config().items() if name != "cache"}
+        """Return the settings that can change a ranking, the learned weights among them."""
+        settings = {name: value for name, value in super().config().items() if name != "cache"}
+        content = (Path(__file__).parent / WEIGHTS_FILE).read_bytes()
+        return {**settings, "learned": hashlib.sha256(content).hexdigest()[:16]}
 
     def notes(self) -> Sequence[str]:
         """Return what the weights were learned from, and the notes of the encoder."""

@@ -129,6 +129,7 @@ def test_a_wheel_and_a_source_distribution_have_every_file(dist: Path) -> None:
         file = f"{path.parent.name}/{path.name}"
         assert f"target_bench/contrib/{file}" in in_wheel
         assert file in in_source
+    assert "target_bench/contrib/retrievers/sets_weights.json" in in_wheel
     assert not [name for name in in_wheel if name.split("/")[0] in KINDS]
 
 

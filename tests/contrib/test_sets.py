@@ -1,6 +1,7 @@
 """Sets of tables by learned probabilities."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -170,3 +171,13 @@ def test_inferred_keys_where_a_database_declares_none() -> None:
     undeclared = _joins(_named("rooms", "id", "building_id"), BUILDINGS, CITIES)
     assert undeclared[("buildings", "cities")] == 1  # name, in two tables
     assert undeclared[("cities", "rooms")] == 0.5  # id, in three
+
+
+def test_edited_weights_make_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file lies beside the retriever, whose own file is its identity."""
+    retriever = Sets(encoder="none")
+    before = retriever.config()
+    edited = tmp_path / "edited.json"
+    edited.write_text("{}")
+    monkeypatch.setattr(sets, "WEIGHTS_FILE", str(edited))
+    assert retriever.config() != before
