@@ -45,7 +45,7 @@ _NOT_UTF8 = "CSV files are not UTF-8 and were read in another encoding"
 _DELIMITER = "CSV files have another delimiter than their suffix says"
 _BLANKS = "CSV files have blanks before cells and their quotes, which were left out"
 _SINGLE_QUOTES = 'CSV files have single quotes around cells that hold the separator (quote="\'")'
-_ESCAPED = "CSV files have quotes behind a backslash inside of quotes (escape='\\\\')"
+_ESCAPED = "CSV files have quotes behind a backslash inside of quotes (escape=\\)"
 _UNQUOTED = (
     "CSV files have quotes that enclose no cell, and were read as they stand (quote=none; "
     "quote='\"' says that they enclose cells)"
@@ -354,20 +354,20 @@ def _quoted_lines(
         quote = {} if chosen.quote is None else {"quotechar": chosen.quote}
         known = bare if chosen.quote == NO_QUOTE else {**plain, **quote}
         return _lines(path, text, **known, escapechar=chosen.escape)
-    if delimiter == "\t":
+    if delimiter == "\t" and '"' in text:
         with_quotes, without = _share(path, text, plain), _share(path, text, bare)
         if without >= with_quotes and _n_rows(path, text, plain) < _n_rows(path, text, bare):
             release.remark(_UNQUOTED, str(path))
             return _lines(path, text, **bare)
     between = re.escape(delimiter)
     blank_before = re.compile(rf'{between} +"[^"\n]*" *({between}|$)', re.MULTILINE)
-    enclosed = re.compile(rf"(^|{between})'[^'\n]*{between}[^'\n]*'({between}|$)", re.MULTILINE)
+    enclosed = re.finditer(rf"(?:^|{between})'([^'\n]*)'(?:{between}|$)", text, re.MULTILINE)
     if blank_before.search(text):
         stripped = {**plain, "skipinitialspace": True}
         if _share(path, text, stripped) >= _share(path, text, plain):
             release.remark(_BLANKS, str(path))
             plain = stripped
-    elif enclosed.search(text):
+    elif any(delimiter in cell[1] for cell in enclosed):
         single = {**plain, "quotechar": "'"}
         if _share(path, text, single) > _share(path, text, plain):
             release.remark(_SINGLE_QUOTES, str(path))

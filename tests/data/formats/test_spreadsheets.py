@@ -176,7 +176,7 @@ def test_keys_and_values_before_the_header(path: Path) -> None:
 @pytest.mark.parametrize("high", [3, 5])
 def test_a_merged_note_beside_the_table_is_no_header(path: Path, place: int, high: int) -> None:
     """Whether it reaches to the last row or not."""
-    rows = [["Name", "Amount"], *([name, n] for n, name in enumerate("abcd", 10))]
+    rows: list[list[Any]] = [["Name", "Amount"], *([name, n] for n, name in enumerate("abcd", 10))]
     rows = [[*row[:place], "Note" if i == 0 else None, *row[place:]] for i, row in enumerate(rows)]
     (table,), _ = _read(write_workbook(path, {"S": rows}, {"S": [(0, place, high, 1)]}))
     assert list(table.header) == [*["Name", "Amount"][:place], "Note", *["Name", "Amount"][place:]]
