@@ -186,14 +186,14 @@ class Retriever(ABC):
     def save(self, folder: Path) -> None:
         """Write the index into an existing, empty folder. Default: ``NotImplementedError``.
 
-        Called by ``save_index``, which records retriever and corpus beside it.
+        Called by ``TableSearch.save``, which records retriever and corpus beside it.
         """
         raise NotImplementedError
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read the files of ``save`` in place of ``embed_corpus``. Default: NotImplementedError.
 
-        Called by ``load_index``, which has checked that the index is of this corpus.
+        Called by ``TableSearch.load``, which has checked that the index is of this corpus.
         """
         raise NotImplementedError
 

@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -192,7 +193,7 @@ def test_a_damaged_log_is_removed_and_made_again(runs: Runs) -> None:
     path = runs.bm25 / "retrieval.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b"medal", b"metal", 1))
-    again = {"task": "retrieval", "top_k": [1, 10], "out": runs.root}
+    again: dict[str, Any] = {"task": "retrieval", "top_k": [1, 10], "out": runs.root}
     with pytest.raises(
         StoreError, match=r"retrieval\.jsonl: damaged .*; remove it and run the same"
     ):

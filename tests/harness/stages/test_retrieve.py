@@ -288,7 +288,7 @@ def test_a_note_is_told_and_recorded_once(tmp_path: Path) -> None:
     """However often a run is gone on with."""
     store, observer = Run(tmp_path, ["x"], run_identity()), Recorder()
     store.begin(ASKED, 1)
-    stage = Stage(store, load("mini"), observer, "bm25", {})
+    stage = Stage(store, load("mini"), observer, "bm25", {}, None)
     stage.report(["slow", "slow"])
     stage.report(["slow", "new"])
     assert store.manifest.notes == ("slow", "new")
