@@ -126,8 +126,7 @@ Id = Annotated[str, Field(max_length=500)]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
 Amount = Annotated[float, Field(strict=False, ge=0, le=LARGEST_NUMBER)]
-Time = Annotated[float, Field(strict=False, ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
-Times = Annotated[dict[Name, Time], Field(max_length=20)]
+Times = Annotated[dict[Name, Amount], Field(max_length=20)]
 
 
 class Strict(BaseModel):
@@ -225,16 +224,12 @@ class RunDocument(RunFields):
 
     Attributes:
         retrieval: for answers to retrieved tables, the place of their rankings among the runs.
-        database: None; runs on a part of the queries are not submitted.
-        limit: None likewise.
         files: SHA-256 of every source file of the data, by name.
         identity: of ``retriever``, ``generator`` and ``prompt``: class, settings, versions.
         cold: that times of which something came out of a cache were left out.
     """
 
     retrieval: Annotated[int, Field(ge=0, lt=MOST_RUNS)] | None
-    database: None = None
-    limit: None = None
     files: dict[str, Hash]
     identity: dict[Name, dict[str, Any]]
     cold: Literal[True]

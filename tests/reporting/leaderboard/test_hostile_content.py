@@ -110,6 +110,7 @@ UNREADABLE: list[dict[str, Any]] = [
     {"cutoffs": [10, 5]}, {"cutoffs": [10**6]}, {"task": "text_to_sql"},
     {"retriever": "x" * 501}, {"retriever": "bm25\u202e"}, {"more": 1}, {"cold": False},
     {"limit": 3}, {"identity": {"retriever": "bm25"}}, {"scores": {}},
+    {"seconds": {"retrieve": -1.0}}, {"latency_ms": {"p50": -0.5}},
     {"date": "9999-99-99"}, {"date": "9999-12-31"},
     {"environment": {"python": "\ud800"}}, {"environment": {"\udfff": "x"}},
     {"identity": {"retriever": {"class": "BM25", "config": {"x": "a\udc80"}}}},

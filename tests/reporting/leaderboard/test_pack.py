@@ -73,7 +73,7 @@ def test_runs_that_are_refused(tmp_path: Path, retrieval_run: Path) -> None:
     synthetic = run(replace(mini, queries=ask(mini, 3).queries))
     refuse(synthetic, "its questions are synthetic")
     refuse(run(replace(mini, queries=mini.queries[:3])), "is of a corpus made in Python")
-    refuse(run(limit=20), "with --limit or --database, on a part of the queries")
+    refuse(run(limit=20), "with --limit, on a part of the queries")
     refuse(retrieval_run, "training_data", card(corpus="other"))
     refuse(retrieval_run, r"\.tbs\.zip", name="a.zip")
     unfinished = run()
