@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from target_bench.core.credentials import without_secrets
+from target_bench.core.credentials import mask_warnings, without_secrets
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import SchemaScope
@@ -26,7 +26,7 @@ from target_bench.core.settings import option_info
 from target_bench.core.text_tables import visible
 from target_bench.core.user_code import described, place
 from target_bench.core.version import __version__
-from target_bench.harness.options import OPTIONS, TOP_K, flag_of
+from target_bench.harness.options import OPTIONS, flag_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -47,6 +47,7 @@ def main(app: typer.Typer) -> None:
         typer.echo(f"target-bench {__version__}")
         sys.exit(0)
     _STATE["debug"] = "--debug" in sys.argv
+    mask_warnings()
     try:
         app([word for word in sys.argv[1:] if word != "--debug"], prog_name="target-bench")
     except TargetBenchError as error:
@@ -131,7 +132,7 @@ Generators = Annotated[list[str] | None, declared("generators")]
 DataDir = Annotated[Path | None, declared("data_dir")]
 Out = Annotated[Path, declared("out")]
 Split = Annotated[str | None, declared("split")]
-TopK = Annotated[str, declared("top_k")]
+TopK = Annotated[list[str] | None, declared("top_k")]
 Limit = Annotated[int | None, declared("limit")]
 Distractors = Annotated[list[str] | None, declared("distractors")]
 Latency = Annotated[int, declared("latency")]
@@ -155,14 +156,13 @@ By = Annotated[
     ),
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Print all metrics, and the task's summary.")
+    bool,
+    typer.Option("--verbose", "-v", help="Print all metrics and notes, and the task's summary."),
 ]
-Notes = Annotated[bool, typer.Option("--notes", help="Print the notes on runs and data.")]
+Notes = Annotated[bool, typer.Option("--verbose", "-v", help="Print every note on runs and data.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with all figures.")]
 PrintedForm = Literal["text", "markdown", "csv", "json"]
 PrintedAs = Annotated[PrintedForm, typer.Option("--format", help="How it is printed.")]
-
-TOP_K_TEXT = ",".join(map(str, TOP_K))
 
 
 def given_options(context: typer.Context) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class TerminalObserver(Observer):
     def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
         if self.notes and error is None:
             count = len(self.notes)
-            several = f"{count} on the tables: target-bench describe corpus CORPUS --notes"
+            several = f"{count} on the tables: target-bench describe corpus CORPUS"
             self._say(next(iter(self.notes)) if count == 1 else several, "Note: ")
         warnings.showwarning = self._show_other
         _ACTIVE.remove(self)

@@ -22,7 +22,6 @@ import typer
 from target_bench.cli.command_line import (
     AsJson,
     DataDir,
-    Notes,
     Offline,
     PrintedAs,
     Split,
@@ -33,7 +32,6 @@ from target_bench.cli.plugins import bounds_of
 from target_bench.cli.samples import sample_rows
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, unknown_name
-from target_bench.core.schema import LEFT_OUT
 from target_bench.core.text_tables import (
     Column,
     TextTable,
@@ -101,7 +99,6 @@ def describe(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Of a folder, name every file that is not read.")
     ] = False,
-    notes: Notes = False,
     as_json: AsJson = False,
     printed_as: PrintedAs = "text",
 ) -> None:
@@ -118,7 +115,7 @@ def describe(
         description = _plugin(cast(registry.Kind, kind), name)
     form = "json" if as_json else printed_as
     if form == "text":
-        _print(description, notes)
+        _print(description)
         exit_if_incomplete(description.notes)
         return
     document: dict[str, Any] = dict(description.facts)
@@ -144,7 +141,7 @@ def _known_facts(description: Description) -> Iterator[tuple[str, str]]:
             yield fact, text
 
 
-def _print(description: Description, notes: bool) -> None:
+def _print(description: Description) -> None:
     for fact, text in _known_facts(description):
         say_wrapped(f"{fact}: {text}", "  ")
     for paragraph in filter(None, re.split(r"\n\n+", description.text)):
@@ -166,11 +163,8 @@ def _print(description: Description, notes: bool) -> None:
     if description.print_more is not None:
         say("")
         description.print_more()
-    shown = [note for note in description.notes if notes or LEFT_OUT in note]
-    for note in shown:
+    for note in description.notes:
         say_wrapped(f"note: {note}", "  ")
-    if n := len(description.notes) - len(shown):
-        say_wrapped(f"{counted(n, 'note')}: --notes shows {'it' if n == 1 else 'them'}")
 
 
 _NONE = "\nIt has no settings."

@@ -35,7 +35,6 @@ app = typer.Typer(
     help=f"{QUESTION}\n\n"
     "`target-bench --version` prints the version; with `--debug` every command shows tracebacks.",
     invoke_without_command=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )

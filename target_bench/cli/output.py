@@ -68,7 +68,7 @@ def _flush() -> None:
 
 @contextmanager
 def printed(
-    printed_as: PrintedForm = "text", every: bool = False, notes: bool = False
+    printed_as: PrintedForm = "text", every: bool = False
 ) -> "Iterator[tuple[Observer, list[Result]]]":
     """Give an observer, and a list for results, which are printed at the end.
 
@@ -76,8 +76,7 @@ def printed(
 
     Args:
         printed_as: text, or markdown, csv or json with nothing beside the scores.
-        every: print all metrics, and what the task sums answers up by.
-        notes: print the notes on each run.
+        every: print all metrics and notes, and what the task sums answers up by.
 
     Raises:
         PluginError: queries of a result failed, or a judge did.
@@ -94,11 +93,11 @@ def printed(
         raise typer.Exit(INTERRUPTED) from None
     except TargetBenchError:
         if results and printed_as == "text":
-            print_results(_sorted(results), [], every, notes)
+            print_results(_sorted(results), [], every)
         raise
     ordered = _sorted(results)
     if printed_as == "text":
-        print_results(ordered, on_data, every, notes)
+        print_results(ordered, on_data, every)
     else:
         from target_bench.runs.result import score_tables
 
@@ -119,7 +118,7 @@ def say_notes(notes: Sequence[str], every: bool, corpus: str) -> None:
     others = [note for note in notes if note not in important]
     shown = [f"Note: {note}" for note in (important if len(others) > 1 else notes)]
     if len(others) > 1:
-        command = f"target-bench describe corpus {shlex.quote(corpus)} --notes"
+        command = f"target-bench describe corpus {shlex.quote(corpus)}"
         shown.append(f"{len(others)} notes on these tables: {command}")
     for line in shown:
         typer.echo(visible(line), err=True)
@@ -141,7 +140,7 @@ def folded(result: Noted, every: bool) -> tuple[Noted, str]:
     n = len(result.notes)
     if every or n < 2:
         return result, ""
-    return replace(result, notes=()), f"{n} notes: --notes shows them"
+    return replace(result, notes=()), f"{n} notes: --verbose shows them"
 
 
 def print_as(

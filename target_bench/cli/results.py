@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.text_tables import (
     counted,
+    has_colours,
     p_text,
     print_tables,
     say,
+    say_as_it_is,
     say_heading,
     say_wrapped,
+    terminal_width,
 )
 
 if TYPE_CHECKING:
     from target_bench.runs.result import Result
 
 
-def print_results(
-    results: "Sequence[Result]", on_data: Sequence[str], every: bool = False, notes: bool = False
-) -> None:
+def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bool = False) -> None:
     """Print results: of each task and corpus the verdict and a table with a row a system.
 
     Args:
         results: what was run, with its run folders.
         on_data: notes on the tables.
-        every: print all metrics, and what the task sums answers up by.
-        notes: print the notes on tables and runs, which are counted otherwise.
+        every: print all metrics and notes, and what the task sums answers up by.
     """
     from target_bench.runs.result import group_tables, same_questions, slice_tables, title_of
 
@@ -46,15 +46,34 @@ def print_results(
             for block in result.summary:
                 say_wrapped(f"{result.label}: {block}", "  ")
         say("")
+    if len(groups) > 1:
+        _print_by_corpus(results)
     known = [(result, note) for result in results for note in notes_on(result)]
-    for note in on_data if notes else ():
+    for note in on_data if every else ():
         say_wrapped(note, "  ")
-    for result, note in known if notes else ():
+    for result, note in known if every else ():
         data = f"{result.corpus} {result.task}, " if len(groups) > 1 else ""
         say_wrapped(f"{data}{result.label}: {note}", "  ")
     if results:
-        parts = last_line(results, 0 if notes else len(known) + len(on_data), len(groups))
+        parts = last_line(results, 0 if every else len(known) + len(on_data), len(groups))
         say_wrapped(" · ".join(parts))
+
+
+def _print_by_corpus(results: "Sequence[Result]") -> None:
+    """Print a table of methods by corpora, of each task that was run on several corpora."""
+    from target_bench.reporting import paper_table
+    from target_bench.reporting.compare import leading_metric
+
+    for task in dict.fromkeys(result.task for result in results):
+        of_task = [result for result in results if result.task == task and result.scores]
+        folders = [result.folder for result in of_task]
+        corpora = {result.corpus for result in of_task}
+        if len(corpora) < 2 or not paper_table.several_corpora(folders):
+            continue
+        lead, _ = leading_metric(of_task)
+        table = replace(paper_table.compare_corpora(folders, [lead]), notes=())
+        say_as_it_is(paper_table.text(table, terminal_width(), has_colours()))
+        say("")
 
 
 def records_of(results: "Sequence[Result]") -> list[dict[str, Any]]:
@@ -254,7 +273,7 @@ def last_line(results: "Sequence[Result]", n_notes: int, n_groups: int) -> Itera
     reuse = "" if not reused else ", reused" if reused == len(results) else f" ({reused} reused)"
     yield f"{counted(len(results), 'run')} in {store}/{reuse}"
     if n_notes:
-        yield f"{counted(n_notes, 'note')}: --notes shows {'it' if n_notes == 1 else 'them'}"
+        yield f"{counted(n_notes, 'note')}: --verbose shows {'it' if n_notes == 1 else 'them'}"
     place = shlex.quote(str(store))
     if n_groups > 1:
         yield f"next: target-bench runs list --out {place}"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from target_bench.cli.command_line import (
-    TOP_K_TEXT,
     AsJson,
     By,
     Corpora,
@@ -20,7 +19,6 @@ from target_bench.cli.command_line import (
     Latency,
     Limit,
     Metrics,
-    Notes,
     Offline,
     Out,
     PrintedAs,
@@ -67,20 +65,22 @@ all` they also find the tables for answers. `target-bench run --config run.yaml`
 from a file.
 """
 
-Shown = tuple[PrintedForm, bool, bool]
-"""How results are printed, whether with all metrics, and with the notes; see ``output.printed``."""
+Shown = tuple[PrintedForm, bool]
+"""How results are printed, and whether with all metrics and notes; see ``output.printed``."""
 
-Corpus = Annotated[str | None, argument("A corpus; the same as --corpus.")]
+Named = Annotated[
+    list[str] | None, argument("Corpora; the same as --corpus.", metavar="[CORPUS]...")
+]
 
 
 def run(
     context: typer.Context,
-    corpus: Corpus = None,
+    corpus: Named = None,
     corpora: Corpora = None,
     tasks: Tasks = None,
     retrievers: Retrievers = None,
     split: Split = None,
-    top_k: TopK = TOP_K_TEXT,
+    top_k: TopK = None,
     limit: Limit = None,
     distractors: Distractors = None,
     metrics: Metrics = None,
@@ -104,7 +104,6 @@ def run(
     ] = None,
     yes: Yes = False,
     verbose: Verbose = False,
-    notes: Notes = False,
     as_json: AsJson = False,
     printed_as: PrintedAs = "text",
     offline: Offline = False,
@@ -115,11 +114,11 @@ def run(
     from target_bench.harness.stages.generate import ANSWER_MODES
 
     options, written = _with_config(given_options(context), config)
-    names = _corpora(corpus, options.corpora)
+    names = _corpora([*(corpus or ()), *options.corpora])
     pairs = _pairs(options, names)
     _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)
-    shown = ("json" if as_json else printed_as, verbose, notes)
+    shown = ("json" if as_json else printed_as, verbose)
     with _reported(pairs, options, shown, written) as (pairs_to_run, how, results):
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
         chosen = options.retrievers or (registry.BASELINES if ranked else [None])
@@ -264,7 +263,7 @@ def score(
     ] = None,
     corpora: Corpora = None,
     split: Split = None,
-    top_k: TopK = TOP_K_TEXT,
+    top_k: TopK = None,
     limit: Limit = None,
     distractors: Distractors = None,
     metrics: Metrics = None,
@@ -273,7 +272,6 @@ def score(
     out: Out = RUNS,
     yes: Yes = False,
     verbose: Verbose = False,
-    notes: Notes = False,
     as_json: AsJson = False,
     printed_as: PrintedAs = "text",
     offline: Offline = False,
@@ -284,7 +282,7 @@ def score(
     given = given_options(context)
     options = Options(**given)
     confirm = announced if yes else agreed
-    shown = ("json" if as_json else printed_as, verbose, notes)
+    shown = ("json" if as_json else printed_as, verbose)
     if corpus and not (run_file or predictions or order):
         plugin = corpus.partition(":")[0]
         if not registry.is_known("corpus", plugin) and not Path(plugin).exists():
@@ -305,7 +303,7 @@ def score(
             scored = stored.score(task, confirm, options.metrics)
             results += [result.sliced(by or ()) for result in scored]
         return
-    pairs = [(task or RANKING_TASK, _corpora(corpus, options.corpora))]
+    pairs = [(task or RANKING_TASK, _corpora([*([corpus] if corpus else []), *options.corpora]))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
     from target_bench.harness.score_given import score_given
@@ -323,9 +321,8 @@ def score(
         )
 
 
-def _corpora(corpus: str | None, corpora: Iterable[str]) -> list[str]:
-    """Return the corpora of the command line, the argument first."""
-    names = [*([corpus] if corpus else []), *corpora]
+def _corpora(names: list[str]) -> list[str]:
+    """See that a corpus is named on the command line."""
     if not names:
         known = ", ".join(registry.names("corpus"))
         raise ConfigError(f"name a corpus, as in: target-bench run mini (known: {known})")

@@ -7,6 +7,7 @@ through ``without_secrets``.
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
@@ -140,6 +141,19 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
         if _SHORT <= len(secret) < _SHORTEST and not secret.isalpha() and secret in text:
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
     return text
+
+
+def mask_warnings() -> None:
+    """Have this process show Python's warnings without secrets: a plug-in may warn with its key."""
+    show = warnings.showwarning
+    if getattr(show, "is_masked", False):
+        return
+
+    def masked_warning(message: Any, *place: Any, **more: Any) -> None:
+        show(without_secrets(str(message)), *place, **more)  # type: ignore[arg-type]  # as Python does
+
+    masked_warning.is_masked = True  # type: ignore[attr-defined]
+    warnings.showwarning = masked_warning
 
 
 def _of_settings(text: str) -> str:

@@ -112,14 +112,13 @@ def path(name: str, value: Any) -> Path | None:
 
 def cutoffs(name: str, value: Any) -> tuple[int, ...]:
     """Read cutoffs, ascending, from a number, a list of numbers, or text such as ``1,5,10``."""
-    listed: Sequence[Any] = [value]
-    if isinstance(value, str):
-        listed = value.split(",")
-        if not all(part.strip().lstrip("+-").isdecimal() for part in listed):
-            raise ConfigError(f"{name}={value!r} (--top-k): expected numbers, as in 1,5,10")
-        listed = [int(part) for part in listed]
-    elif isinstance(value, Sequence):
-        listed = value
+    given = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    listed: list[Any] = []
+    for each in given:  # --top-k 1,5 --top-k 10 are three cutoffs
+        parts = each.split(",") if isinstance(each, str) else []
+        if not all(part.strip().lstrip("+-").isdecimal() for part in parts):
+            raise ConfigError(f"{name}={each!r} (--top-k): expected numbers, as in 1,5,10")
+        listed += map(int, parts) if isinstance(each, str) else [each]
     numbers = [whole_number(k) for k in listed]
     for cutoff, number in zip(listed, numbers, strict=True):
         if number is None or number < 1:

@@ -101,7 +101,13 @@ class Options(PromptOptions):
         axis=True,
         shown=False,
     )
-    top_k: tuple[int, ...] = option((1, 5, 10), "Cutoffs, as in 1,5,10,50.", cutoffs, sweep="top_k")
+    top_k: tuple[int, ...] = option(
+        (1, 5, 10),
+        "Cutoffs, as in 1,5,10,50; may be repeated. Default: 1,5,10.",
+        cutoffs,
+        sweep="top_k",
+        shown=False,
+    )
     limit: int | None = option(
         None, "Only N queries, a fixed sample spread over the databases.", whole(1), sweep="limit"
     )

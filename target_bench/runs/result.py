@@ -1114,11 +1114,13 @@ def _table(
         columns.pop()
         title = title and f"{title}, answered by {first.names[-1]}"
     stage = "generate" if first.generator else "retrieve"
+    measured = timed and any(result.latency for result in results)
     rows = [
         [
             *result.names[: len(columns)],
             *(score_cell(name, result.all_scores.get(name)) for name in metrics),
             *([result.times.cell(stage)] if timed else []),
+            *([_latency_cell(result.latency)] if measured else []),
         ]
         for result in results
     ]
@@ -1130,9 +1132,16 @@ def _table(
     columns += map(metric_column, metrics)
     note = None
     if timed:
-        columns.append(Column("ms/query", right=True))
+        columns.append(Column("ms/query" if first.generator else "ms/query (batch)", right=True))
         note = left_out_note((result.times.left_out for result in results), (stage,))
+    if measured:
+        columns.append(Column("p50/p95 ms (single)", right=True))
     return TextTable(columns, rows, title, note=note, marks=marks)
+
+
+def _latency_cell(latency: Mapping[str, Any] | None) -> str:
+    """Return the median and the 95th percentile of single queries, where they were measured."""
+    return f"{latency['p50']:.2f}/{latency['p95']:.2f}" if latency else ""
 
 
 def slice_tables(results: Sequence[Result]) -> list[TextTable]:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import ottqa_question, ottqa_table, write_ottqa
 from tests.cli.inside import Inside
 from tests.data.written import asked, write_own
 
@@ -39,7 +38,7 @@ def test_rankings_of_fewer_tables_are_counted(inside: Inside, fails: str) -> Non
     none, short = result["counts"]["empty"], result["counts"]["short"]
     assert 0 < none < short
     words = f"{short} of 280 questions have fewer tables than asked for ({none} with none)"
-    assert words in " ".join(inside.good(*RUN, "fails.py:Few", "--notes").split())
+    assert words in " ".join(inside.good(*RUN, "fails.py:Few", "--verbose").split())
 
 
 def _own(folder: Path) -> None:
@@ -59,25 +58,6 @@ def test_paths_keep_their_place(inside: Inside, tmp_path: Path) -> None:
     assert order == [(c, r) for c in ("shop", "mini", "barn") for r in ("oracle", "no-context")]
 
 
-def test_cache(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
-    assert "0 entries, 0.0 MB" in inside.good("data", "cache", "list")
-    assert json.loads(inside.good("data", "cache", "list", "--json")) == []
-    assert "removed 0 entries" in inside.good("data", "cache", "clear")
-    write_ottqa(tmp_path / "data", [ottqa_table("Cup_0")], [ottqa_question("q1", "Cup_0")])
-    run = ("run", "ottqa", "--data-dir", "data", "--retriever", "oracle", "--top-k", "1")
-    first = inside.good(*run)
-    entries = json.loads(inside.good("data", "cache", "list", "--json"))
-    assert entries
-    listed = inside.good("data", "cache", "list")
-    assert f"{len(entries)} entries" in listed
-    assert "ottqa" in listed
-    assert inside.good(*run).replace(", reused", "") == first
-    assert f"removed {len(entries)} entries" in inside.good("data", "cache", "clear")
-    assert json.loads(inside.good("data", "cache", "list", "--json")) == []
-    assert inside.good(*run).replace(", reused", "") == first
-
-
 def test_all_tasks_of_own_tables_are_those_that_their_references_fit(inside: Inside) -> None:
     folder = Path("own")
     folder.mkdir()
@@ -93,3 +73,21 @@ def test_all_tasks_of_own_tables_are_those_that_their_references_fit(inside: Ins
             why = "the answer of a statement should be True, False or Not Enough Information"
             assert f"./own, fact_verification: query '1': {why}" in done.err
         assert not set(tasks) & {"table_to_text", "text_to_table"}
+
+
+def test_several_corpora_and_cutoffs(inside: Inside, tmp_path: Path) -> None:
+    """Each has its table, and one of methods by corpora ends them; cutoffs may be repeated."""
+    for name in ("shop", "kiosk"):
+        folder = tmp_path / name
+        folder.mkdir()
+        for table in ("films", "towns"):
+            (folder / f"{table}.csv").write_text(f"{table},b\n1,2\n")
+        rows = [f"q{i},which {table},{table}" for i, table in enumerate(["films", "towns"] * 4)]
+        (folder / "queries.csv").write_text("\n".join(["query_id,query,table_id", *rows]) + "\n")
+    run = ("run", "./shop", "./kiosk", "--retriever", "bm25", "--retriever", "random")
+    shown = inside(*run, "--top-k", "1", "--top-k", "2").out
+    assert "R@1 [95%]" in shown
+    assert "R@2 [95%]" in shown
+    table = shown.partition(" method ")[2]
+    assert shown.count(" method ") == 1
+    assert all(name in table for name in ("bm25", "random"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import Inside
+from tests.runs import processes
 
 pytestmark = pytest.mark.filterwarnings("default")
 """The plug-in warns of what it knows."""
@@ -94,7 +95,7 @@ def _plugin(inside: Inside) -> None:
 @pytest.mark.parametrize("where", ["make", "index", "retrieve"])
 def test_no_credential_in_outputs_and_run_folders(inside: Inside, where: str) -> None:
     plugin = f"leaky.py:Leaky:where={where},{SETTINGS}"
-    run = ("run", "mini", "--task", "retrieval", "--limit", "12", "--debug")
+    run = ("run", "mini", "--task", "retrieval", "--limit", "60", "--debug")
     done = inside(*run, "--retriever", plugin)
     assert done.code != 0
     assert "refused" in done.out + done.err
@@ -162,3 +163,18 @@ def test_a_submission_holds_none(inside: Inside) -> None:
     packed = inside("leaderboard", "submit", folder, "-o", "s.tbs.zip", "--card", "card.yaml")
     assert packed.code == 0, packed.err
     assert _held(packed.out + packed.err + _files(Path())) == []
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_sweep_masks_what_plug_ins_warn_of(tmp_path: Path, workers: str) -> None:
+    """In its own process and in workers; the warnings themselves are shown."""
+    (tmp_path / "leaky.py").write_text(PLUGIN, encoding="utf-8")
+    entry = json.dumps(f"leaky.py:Leaky:where=never,{SETTINGS}")
+    text = f"corpora: {{name: mini, limit: 4}}\nretrievers: [{entry}, bm25]\n"
+    (tmp_path / "sweep.yaml").write_text(text, encoding="utf-8")
+    code, out, err = processes.finish(
+        processes.command("sweep", "sweep.yaml", "--workers", workers), tmp_path
+    )
+    assert code == 0, err
+    assert "refused" in err
+    assert _held(out + err) == []

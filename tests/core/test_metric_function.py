@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from target_bench import Generation, Query, Retrieval, TableId, evaluate, metric, score_answers
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.metric_function import FunctionMetric, metric_of
 from target_bench.corpora import load
 from target_bench.harness.resume import ResumedRun
@@ -129,3 +129,14 @@ def test_a_run_scored_again_has_the_metrics_it_was_asked_for_with(tmp_path: Path
     (again,) = ResumedRun(read_run(run.folder), observer=observer).score()
     assert ("aa" in again.scores, "bb" in again.scores) == (False, True)
     assert any("a.py:aa before, which is dropped" in warning for warning in observer.warnings)
+
+
+def test_values_that_cannot_be_added_up_are_a_fault(tmp_path: Path) -> None:
+    """JSON has no Infinity."""
+
+    @metric
+    def huge(ranking: Any) -> float:
+        return 1e308
+
+    with pytest.raises(PluginError, match="huge: its values are too large to be added up"):
+        evaluate("bm25", "mini", metrics=huge, limit=6, out=tmp_path)

@@ -68,6 +68,7 @@ def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
     [
         ("top_k", 5, (5,)),
         ("top_k", "10, 1", (1, 10)),
+        ("top_k", ["1,5", "10"], (1, 5, 10)),
         ("top_k", [5, np.int64(1), 5], (1, 5)),
         ("distractors", "ottqa:n=3", ("ottqa:n=3",)),
         ("limit", np.int32(4), 4),

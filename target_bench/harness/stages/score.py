@@ -346,6 +346,12 @@ def _computed(
                     f"metric {metric.name}: statistics() of {len(by_id)} queries has the shape "
                     f"{np.shape(statistics)}: expected a row for each query"
                 )
+            with np.errstate(over="ignore"):
+                if np.isinf(statistics.sum(axis=0)).any():
+                    raise PluginError(
+                        f"metric {metric.name}: its values are too large to be added up (the "
+                        f"largest is {np.abs(statistics).max():.3g})"
+                    )
             low, high = stats.interval(metric, statistics[by_id])
             scores[metric.name] = Score(
                 value=score_of(metric, statistics[by_id]),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from target_bench.core.credentials import mask_warnings
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
@@ -204,6 +205,7 @@ def _in_a_worker(cell: SweepCell, threads: int) -> tuple[CellOutcome, list[str]]
     if not any(thread.name == _WATCH for thread in threading.enumerate()):
         threading.Thread(target=_end_with_parent, name=_WATCH, daemon=True).start()
     sys.stdout = sys.stderr  # standard output is left to the results
+    mask_warnings()
     observer = _Warnings()
     with threadpool_limits(threads):
         return run_cell(cell, observer), observer.messages
