@@ -39,7 +39,7 @@ def gate(
         list[str] | None,
         option(
             "What fails, as in 'recall@10<-0.01'; may be repeated. Default: a drop of more than "
-            ".01 in the first metric that tells the runs apart.",
+            ".01 in the main metric of the task.",
             metavar="RULE",
         ),
     ] = None,

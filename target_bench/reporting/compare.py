@@ -133,11 +133,14 @@ def compare(
         n_tests=n_tests,
         rows=tuple(rows),
         notes=(
-            *(*notes, *chosen, *left_out, *([f"{why}."] if why else [])),
+            *(*notes, *chosen, *left_out),
             *_unread(by_name),
         ),
         specs={name: specs[name] for name in compared},
-        remarks=(SYNTHETIC,) if any(run.is_synthetic for run in scored) else (),
+        remarks=(
+            *([SYNTHETIC] if any(run.is_synthetic for run in scored) else []),
+            *([f"{why}."] if why else []),
+        ),
     )
 
 

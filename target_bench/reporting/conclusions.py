@@ -130,7 +130,7 @@ class Conclusion:
 def conclude(runs: Iterable[Result]) -> list[Conclusion]:
     """Conclude from runs, those of each task and set of queries by themselves.
 
-    They are ranked by the metric that leads (``scores.leading``).
+    They are ranked by the main metric of the task.
 
     Args:
         runs: finished runs, as those of a sweep.

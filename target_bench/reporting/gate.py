@@ -261,8 +261,7 @@ def gate(
             or a result.
         fail_on: a rule or several such as ``"recall@10<-0.01"``: the score must not be lower than
             the baseline's by more than .01. ``>`` is for metrics where lower is better. Default:
-            the metric that leads (``scores.leading``) must not be worse by more than a
-            hundredth of its scale.
+            the main metric of the task must not be worse by more than a hundredth of its scale.
         slices: conditions as ``compare`` takes them.
         by: names of properties, as in ``compare``.
         alpha: level of the test, between 0 and 1.
@@ -298,13 +297,14 @@ def gate(
             return compare([base, checked], metrics, base, slices, by=by, out=out)
 
         comparison = compared([rule.metric for rule in rules])
-        notes = comparison.notes
+        notes, said = comparison.notes, comparison.remarks
         if not rules:
             metric = comparison.family[0]
             rules = [_usual_rule(metric, comparison.spec(metric))]
             comparison = compared([metric])
-        easy = _too_easy(rules, read_run(base), read_run(checked))
-        remarks = (*(remark.rstrip(".") for remark in comparison.remarks), *easy)
+        easy = list(_too_easy(rules, read_run(base), read_run(checked)))
+        said = comparison.remarks if easy else said  # it says more of the same
+    remarks = (*(remark.rstrip(".") for remark in said), *easy)
     checks = _checks(rules, comparison, alpha)
     return Gate(checked, str(baseline), alpha, tuple(checks), notes, remarks)
 

@@ -163,11 +163,10 @@ def compare_corpora(
     for run in runs:
         for metric in shared:
             run.measured(metric)  # an unknown metric is reported before any test
-    family, notes = tuple(shared), [*notes]
+    family, notes, why = tuple(shared), [*notes], None
     if not metrics:
         lead, why = leading_metric(*groups.values(), among=shared)
         family = (lead,)
-        notes += [f"{why}."] if why else []
         shared.sort(key=lambda metric: metric != lead)  # what is tested stands first
     rows: dict[tuple[str, str, str], Row] = {}
     table_runs: dict[tuple[str, str], Path] = {}
@@ -203,7 +202,7 @@ def compare_corpora(
         n_tests=n_tests,
         specs=specs_of({name: runs[0].scores[name] for name in shared}),
         notes=tuple(notes),
-        remarks=tuple(_remarks(groups)),
+        remarks=(*_remarks(groups), *([f"{why}."] if why else [])),
     )
 
 
