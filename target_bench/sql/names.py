@@ -22,16 +22,12 @@ class Origin:
     """The origin of a column.
 
     Attributes:
-        table: the base table as the schema spells it; None for a computed column.
-        column: its name there.
         type: its type in the schema; empty for a computed column.
         expression: what a computed column is, a sqlglot expression; else None.
         source: the item of the FROM clause that has it, lower-case; empty for a name that the
             SELECT list gives.
     """
 
-    table: str | None
-    column: str
     type: str = ""
     expression: Any = None
     source: str = ""
@@ -49,9 +45,7 @@ class Names:
         from sqlglot.optimizer.scope import traverse_scope
 
         self._schema = {
-            table.lower(): {
-                name.lower(): Origin(table, name, kind) for name, kind in columns.items()
-            }
+            table.lower(): {name.lower(): Origin(kind) for name, kind in columns.items()}
             for table, columns in schema.items()
         }
         self._spelled = {table.lower(): table for table in schema}
@@ -111,7 +105,7 @@ class Names:
         for item in query.selects:
             if isinstance(item, exp.Alias) and item.alias.lower() == name:
                 inside = column.find_ancestor(exp.Alias) is item
-                return None if inside else Origin(None, item.alias, expression=item.this)
+                return None if inside else Origin(expression=item.this)
         return None
 
     def _columns(self, source: Any) -> dict[str, Origin]:
@@ -146,7 +140,7 @@ class Names:
             else:
                 value = item.unalias()
                 name = item.output_name or item.sql("sqlite")
-                outputs.setdefault(name.lower(), Origin(None, name, expression=value))
+                outputs.setdefault(name.lower(), Origin(expression=value))
         return outputs
 
     def _starred(self, scope: Any, star: Any) -> dict[str, Origin]:

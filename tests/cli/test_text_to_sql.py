@@ -82,12 +82,6 @@ def test_predictions_in_birds_form(inside: Inside, tmp_path: Path) -> None:
     outcomes = {"correct": 54, "wrong_result": 1, "no_such_table": 1, "no_prediction": 1}
     assert result["report"]["outcomes"] == outcomes
     assert result["scores"]["ex[bird]"]["value"] == pytest.approx(54 / 57)
-    database = QUERIES[3].database_id
-    part = _one(inside.good(*SCORE, path, "--database", database, "--json"))
-    assert part["scores"]["ex[bird]"]["n"] == sum(q.database_id == database for q in QUERIES)
-    message = inside.bad(2, *SCORE, path, "--database", "nowhere")
-    known = min(q.database_id for q in QUERIES)
-    assert f"no query is about the database 'nowhere'; there are {known}" in message
 
 
 def test_answers_of_models(inside: Inside, tmp_path: Path) -> None:
