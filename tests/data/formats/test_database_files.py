@@ -182,7 +182,7 @@ def test_gold_tables_of_sql_in_duckdb(tmp_path: Path) -> None:
         load(path)
 
 
-@pytest.mark.filterwarnings("ignore:.*views of databases are not read")
+@pytest.mark.filterwarnings("ignore:.* are not read")
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_a_database_in_a_folder_is_one_more_source(tmp_path: Path, engine: str) -> None:
     """Its views are named; a file that only ends like a database is none."""
