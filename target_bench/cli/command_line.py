@@ -111,7 +111,7 @@ def declared(name: str) -> Any:
 _PANELS = {
     "Data": "corpora split limit distractors data_dir",
     "Retrieval": "top_k latency",
-    "Answers": "generators prompt tables table_format prompt_tokens schema_scope structured",
+    "Answers": "generators prompt tables table_format schema_scope structured",
 }
 """Where help shows options that only some runs need; all else stands first."""
 
@@ -140,7 +140,6 @@ Metrics = Annotated[list[str] | None, declared("metrics")]
 PromptFile = Annotated[Path | None, declared("prompt")]
 TablesShown = Annotated[int | None, declared("tables")]
 Format = Annotated[TableFormat, declared("table_format")]
-PromptTokens = Annotated[int, declared("prompt_tokens")]
 Scope = Annotated[SchemaScope, declared("schema_scope")]
 Structured = Annotated[bool, declared("structured")]
 Yes = Annotated[

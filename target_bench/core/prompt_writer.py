@@ -64,13 +64,6 @@ class PromptOptions(Read):
         sweep="table_formats",
         axis=True,
     )
-    prompt_tokens: int = option(
-        8000,
-        "Approximate number of tokens that the tables of a prompt may take.",
-        whole(1),
-        sweep="prompt_tokens",
-        axis=True,
-    )
     schema_scope: SchemaScope = option(
         "database",
         "Text-to-SQL: show all tables of the first retrieved database, or the retrieved ones.",

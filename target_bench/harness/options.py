@@ -205,7 +205,6 @@ class Keywords(DataKeywords, total=False):
     latency: int
     prompt: str | Path | None
     tables: int | None
-    prompt_tokens: int
     table_format: TableFormat
     schema_scope: SchemaScope
     structured: bool
@@ -255,7 +254,7 @@ def options_read(task: "type[Task[Any]]") -> frozenset[str]:
     """Return those of ``READ_BY_SOME`` that a task reads."""
     if task.answer == "ranking":
         return frozenset({"run_file"})
-    reads = {"generators", "prompt", "prompt_tokens", "predictions", "order"}
+    reads = {"generators", "prompt", "predictions", "order"}
     if task.source == "retrieved":
         reads.add("tables")
     if task.answer == "sql":  # a prompt shows schemas

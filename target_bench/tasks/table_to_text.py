@@ -97,11 +97,12 @@ class TableToText(Task[JudgedSentences]):
         self, options: PromptOptions, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> CellPrompter:
         """Make what names the highlighted cells."""
+        prompt = prompt_of(self, options)
         return CellPrompter(
             self.name,
-            prompt_of(self, options),
+            prompt,
             options.table_format,
-            options.prompt_tokens,
+            prompt.tokens,
             answer=self.answer,
         )
 

@@ -170,11 +170,12 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         self, options: PromptOptions, databases: Mapping[str, Path], _follows_schema: bool
     ) -> SchemaPrompter:
         """Make what shows schemas; JSON is asked for in words, so any generator can give it."""
+        prompt = prompt_of(self, options)
         return SchemaPrompter(
             self.name,
-            prompt_of(self, options),
+            prompt,
             options.table_format,
-            options.prompt_tokens,
+            prompt.tokens,
             ANSWER_SCHEMA if options.structured else None,
             self.answer,
             self.prompt.reads_prose,

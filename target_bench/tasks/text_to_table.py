@@ -132,11 +132,12 @@ class TextToTable(JudgedTask[Compared]):
         self, options: PromptOptions, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> TablePrompter:
         """Make what writes the instruction of each query into its request."""
+        prompt = prompt_of(self, options)
         return TablePrompter(
             self.name,
-            prompt_of(self, options),
+            prompt,
             options.table_format,
-            options.prompt_tokens,
+            prompt.tokens,
             answer=self.answer,
             default_format=self.table_format,
         )

@@ -64,7 +64,9 @@ def test_other_tables_are_refused(inside: Inside, shop: Path) -> None:
 
 def test_answers_keep_the_prompt_they_were_made_with(inside: Inside, shop: Path) -> None:
     """Scoring files nothing under the prompt of a run that was never made."""
-    (asked,) = inside.results(*RUN, "qa", "--prompt-tokens", "1")
+    Path("short.yaml").write_text("tokens: 1\n")
+    done = inside(*RUN, "qa", "--prompt", "short.yaml", "--json")
+    (asked,) = json.loads(done.out)["results"]
     assert asked["answers"]["truncated"] == 5
     scores = Path(asked["folder"]) / "scores.json"
     scores.unlink()

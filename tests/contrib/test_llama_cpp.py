@@ -36,7 +36,9 @@ def answers(generator: Any, task: str, limit: int, out: Path) -> dict[str, str]:
     Returns:
         The texts of the answers, without those that failed.
     """
-    size: dict[str, Any] = {"top_k": 1, "limit": limit, "prompt_tokens": 200}
+    short = out.with_name("short.yaml")
+    short.write_text("tokens: 200\n")
+    size: dict[str, Any] = {"top_k": 1, "limit": limit, "prompt": short}
     [result] = evaluate("oracle", "mini", task=task, generator=generator, out=out, **size)
     assert 0 <= result[METRICS[task]].value <= 1
     assert result[METRICS[task]].n == limit

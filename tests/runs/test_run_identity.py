@@ -179,7 +179,6 @@ def test_every_argument_that_changes_a_result_makes_another_run(tmp_path: Path) 
         {"top_k": 5},
         {"generator": "extractive:tables=1"},
         {"generator": "gold"},
-        {"prompt_tokens": 500},
         {"table_format": "json"},
         {"task": "fact_verification"},
         {"task": "retrieval"},

@@ -65,7 +65,7 @@ class SweepCell:
         if self.generator is not None:
             parts += [options.prompt.name] if options.prompt else []
             parts += [counted(options.tables, "table")] if options.tables else []
-            for name in ("table_format", "prompt_tokens", "schema_scope"):
+            for name in ("table_format", "schema_scope"):
                 value = getattr(options, name)
                 parts += [f"{name}={value}"] if value != OPTIONS[name].default else []
         return parts
@@ -103,7 +103,6 @@ def described(cell: SweepCell) -> dict[str, Any]:
         "k": None if cell.retriever is None else options.top_k[-1],
         "tables": options.tables,
         "table_format": options.table_format if answered else None,
-        "prompt_tokens": options.prompt_tokens if answered else None,
         "schema_scope": options.schema_scope if scoped else None,
     }
 

@@ -39,6 +39,10 @@ _FIRST_ROWS = 64  # of a table are written at once, which is all of most
 _PARTS = ("system", "user", "no_context_system", "no_context_user")
 
 
+TOKENS = 8000
+"""Tokens of tables in a prompt, where its file names no other number."""
+
+
 @dataclass(frozen=True)
 class Prompt:
     """The templates of one task, in Jinja's language.
@@ -49,6 +53,7 @@ class Prompt:
         user: the user message, with tables.
         no_context_system: the system message, without any table.
         no_context_user: the user message, without any table.
+        tokens: about how many tokens the tables of a prompt may take.
     """
 
     name: str
@@ -56,11 +61,13 @@ class Prompt:
     user: str
     no_context_system: str
     no_context_user: str
+    tokens: int = TOKENS
 
     @classmethod
     def load(cls, task: str, file: Path | None = None) -> "Prompt":
         """Read the prompt of a task of this package, or a YAML file with the same four entries.
 
+        A file may also have the entry ``tokens``; with that alone, the texts are those of the task.
         Of a folder the file is read that is named after the task.
 
         Raises:
@@ -84,13 +91,20 @@ class Prompt:
             ) from error
         if not isinstance(entries, Mapping):
             raise ConfigError(f"prompt {path}: expected the entries {', '.join(_PARTS)}")
+        entries = dict(entries)
+        tokens = entries.pop("tokens", TOKENS)
+        if type(tokens) is not int or tokens < 1:
+            raise ConfigError(f"prompt {path}: tokens={tokens!r}: expected a whole number from 1")
+        if not entries and file is not None:
+            own = cls.load(task)
+            entries = {name: getattr(own, name) for name in _PARTS}
         for name in (*_PARTS, *entries):
             if name not in _PARTS or not isinstance(entries.get(name), str):
                 raise ConfigError(
                     f"prompt {path}: entry {name!r} is missing, unknown or no text; there are "
                     f"{', '.join(_PARTS)}, each a text"
                 )
-        prompt = cls(file.name if file else task, *(entries[name] for name in _PARTS))
+        prompt = cls(file.name if file else task, *(entries[name] for name in _PARTS), tokens)
         prompt._check(path)
         return prompt
 
@@ -338,11 +352,12 @@ def writer_of(
     if task.prompt.writer is not None:
         return task.prompt.writer(options, databases, follows_schema)
     structured = options.structured and follows_schema
+    prompt = prompt_of(task, options)
     return Prompter(
         task.name,
-        prompt_of(task, options),
+        prompt,
         options.table_format,
-        options.prompt_tokens,
+        prompt.tokens,
         task.prompt.schema if structured else None,
         task.answer,
         task.prompt.reads_prose,

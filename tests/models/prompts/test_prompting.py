@@ -228,3 +228,22 @@ HASHES = {
     "fact_verification": "de28b3d3decd",
     "text_to_sql": "5a88a18d42f0",
 }
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"), [("tokens: 600\n", 600), ("tokens: 0\n", None), ("tokens: many\n", None)]
+)
+def test_room_for_tables_is_a_setting_of_the_prompt(
+    tmp_path: Path, text: str, tokens: int | None
+) -> None:
+    """A file may hold it alone: the texts are then those of the task."""
+    file = tmp_path / "p.yaml"
+    file.write_text(text)
+    if tokens is None:
+        with pytest.raises(ConfigError, match=r"tokens=.*: expected a whole number from 1"):
+            Prompt.load("question_answering", file)
+        return
+    prompt = Prompt.load("question_answering", file)
+    own = Prompt.load("question_answering")
+    assert (prompt.tokens, own.tokens) == (tokens, 8000)
+    assert (prompt.system, prompt.hash) == (own.system, own.hash)
