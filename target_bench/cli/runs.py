@@ -135,7 +135,7 @@ def show(
         _show(document, verbose)
         print_tables(*(slice_table(name, [(document["run"], slices)]) for name in slices))
     if problem:
-        raise StoreError(f"{document['run']}: the run is damaged: {problem}")
+        raise StoreError(str(problem))
 
 
 def _show(document: dict[str, Any], verbose: bool) -> None:
