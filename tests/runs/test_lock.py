@@ -115,7 +115,7 @@ def test_threads(tmp_path: Path) -> None:
 
     def run(i: int) -> None:
         target = TARGET(("retrieval", "mini"), out=tmp_path, observer=recorders[i])
-        results[i] = only(target.run(retrievers[i]))
+        results[i] = only(target.run(retrievers[i], top_k=10))
 
     threads = [threading.Thread(target=run, args=[i]) for i in range(3)]
     threads[0].start()
