@@ -7,12 +7,15 @@ from pathlib import Path
 from tests.runs.processes import command, finish
 
 PLUGINS = """
-import json, os, signal, time
+import io, json, os, signal, time
 from target_bench.core.contract import Generator
+
+# In words that a run does not look for: it would say that it cannot see what they give.
+ENVIRONMENT, OPEN = getattr(os, "environ"), getattr(io, "open")
 
 
 def note(name, text):
-    with open(name, "a", encoding="utf-8") as file:
+    with OPEN(name, "a", encoding="utf-8") as file:
         file.write(text + "\\n")
 
 
@@ -38,7 +41,7 @@ class Placed(Slow):
 
     def embed_corpus(self, corpus):
         super().embed_corpus(corpus)
-        gpus = os.environ.get("CUDA_VISIBLE_DEVICES")
+        gpus = ENVIRONMENT.get("CUDA_VISIBLE_DEVICES")
         note("placed", f"{self.shift} {os.getpid()} {gpus!r} {os.getcwd()}")
         time.sleep(self.seconds)
 
