@@ -95,7 +95,7 @@ def _entry(share: float, name: str, value: float) -> Any:
     score = Score(float(values.mean()), value / 2, value * 2, len(values), "s", toy.SPEC)
     made = changed(
         made,
-        scores={**made.scores, "edits": score},
+        scores={"edits": score, **made.scores},
         per_query={**made.per_query, "edits": values},
     )
     return entry(name, basis, made)

@@ -80,8 +80,9 @@ def test_runs_that_are_refused(tmp_path: Path, retrieval_run: Path) -> None:
     lines = (unfinished / "retrieval.jsonl").read_text().splitlines(keepends=True)
     (unfinished / "retrieval.jsonl").write_text("".join(lines[1:]))
     refuse(unfinished, r"damaged, so it is not packed: .*retrieval\.jsonl: damaged")
-    (unfinished / "scores.json").unlink()
-    refuse(unfinished, "not finished")
+    other = TARGET(("retrieval", "mini"), out=tmp_path / "other").run("tfidf")[0].folder
+    (other / "scores.json").unlink()
+    refuse(other, "not finished")
 
 
 def test_answers_that_a_model_judges(
