@@ -68,7 +68,7 @@ class BARTScore(MeanOverAnswers):
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, 2): the value of each answer, and 1."""
-        both = list(zip(examples.texts, examples.references, strict=True))
+        both = list(zip(examples.readable, examples.references, strict=True))
         pairs = [(text or "", reference) for text, accepted in both for reference in accepted]
         places = np.repeat(np.arange(len(both)), [len(accepted) for _, accepted in both])
         best = np.full(len(both), -np.inf)

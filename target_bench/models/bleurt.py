@@ -75,7 +75,7 @@ class BLEURT(MeanOverAnswers):
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, 2): the value of each answer, and 1."""
         compared = examples.compared if isinstance(examples, JudgedDescriptions) else examples
-        both = list(zip(compared.texts, compared.references, strict=True))
+        both = list(zip(compared.readable, compared.references, strict=True))
         pairs = [
             (reference, self._failed if text is None else text)
             for text, accepted in both

@@ -238,7 +238,9 @@ class ComparedTables:
 
     @cached_property
     def _pointed(self) -> tuple[ReadAnswer, ReadAnswer]:
-        """Answer and reference with decimal points in their numbers."""
+        """Answer and reference with decimal points; rows of names and values are no columns."""
+        if not self.headers.column:
+            return self.answer, self.reference
         return _with_points(self.answer), _with_points(self.reference)
 
     @property

@@ -51,9 +51,9 @@ class JudgedDescriptions(JudgedAnswers):
 
     @cached_property
     def compared(self) -> JudgedAnswers:
-        """The texts as the official script compares them."""
+        """The texts as the official script compares them; too long ones count as failed."""
         return JudgedAnswers(
-            [None if text is None else totto_text.prediction(text) for text in self.texts],
+            [None if t is None else totto_text.prediction(t) for t in self.readable],
             [tuple(totto_text.references(texts, self.padded)) for texts in self.references],
         )
 

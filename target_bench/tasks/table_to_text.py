@@ -145,8 +145,8 @@ class TableToText(Task[JudgedSentences]):
         return [tuple(query.references)[:number] for query in queries]
 
     def parsed(self, examples: JudgedSentences) -> Sequence[str | None]:
-        """Return the sentence read in each answer; None where there is none."""
-        return examples.texts
+        """Return the sentence read in each answer; None where there is none, or it is too long."""
+        return examples.readable
 
     def settings(self) -> list[str]:
         """List the settings that change a score: the versions of the metrics."""

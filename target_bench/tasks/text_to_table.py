@@ -190,7 +190,7 @@ class TextToTable(JudgedTask[Compared]):
         pairs = {
             query_id: (tables.plain, tables.gold, tables.table_format)
             for query_id, tables in compared.items()
-            if tables.plain.strip() and tables.gold
+            if tables.answer.error not in ("empty", "too_long") and tables.gold
         }
         return pair_replies(self._pair_judge, pairs)
 

@@ -130,12 +130,12 @@ _LINE_END = re.compile(r"\s*(?:<NEWLINE>|\n)\s*")
 _LONG_DASHES = re.compile(r"[|\s]*(?:-{3,}[|\s]*)+")
 
 
-def _as_read(text: str) -> str:
+def _as_read(text: str, headers: Headers) -> str:
     """The text in which the official script reads what is read of an answer.
 
     ``<NEWLINE>`` ends a line without blanks around it too; a line of dashes above or below the
     header is a rule and no row, and so are later ones of three dashes a cell; a table without a
-    filled cell is none; decimal commas are points.
+    filled cell is none; decimal commas are points where columns have names.
     """
     lines = _LINE_END.split(text.strip())
     is_rule = [_SEPARATOR.match(line) is not None for line in lines]
@@ -150,7 +150,7 @@ def _as_read(text: str) -> str:
     grid = parse_paper_format("\n".join(rows)) or []
     if not any(cell for row in grid for cell in row):
         return ""
-    pointed = with_decimal_points(grid)
+    pointed = with_decimal_points(grid) if headers.column else None
     rows = rows if pointed is None else [f"| {' | '.join(row)} |" for row in pointed]
     return " <NEWLINE> ".join(rows)
 
@@ -164,12 +164,12 @@ def test_pairs_as_answers_are_read(kind: str) -> None:
         expected = case["expected"] if case["expected"] == "skipped" else case["expected"]["E"]
         if "error" in expected or "```" in texts[0]:
             continue
-        prediction, gold = map(_as_read, texts)
+        headers = _headers(case["input"]["headers"])
+        prediction, gold = (_as_read(text, headers) for text in texts)
         if list(map(_grid, texts)) == list(map(_grid, (prediction, gold))):
             n_same += 1  # then the official script reads both as they are
         else:
             expected = _score(prediction, gold, case, "exact") or "skipped"
-        headers = _headers(case["input"]["headers"])
         pairs = ComparedTables(*texts, "text", headers=headers).pairs("exact")
         if expected == "skipped":
             assert pairs == [], case["id"]

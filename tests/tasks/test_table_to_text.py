@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -149,6 +150,16 @@ def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> Non
     assert (stored.n_scored, stored.n_unlabelled, len(stored.query_ids)) == (0, 2, 0)
     with pytest.raises(DataError, match="totto test: no query has a reference answer, so the gen"):
         _run(folder, "totto", "gold", split="test")
+
+
+@pytest.mark.parametrize("unit", ["the score is 5. ", "| a | 5 |\n", "x"])
+def test_answers_of_10_mb_are_unreadable_and_end(unit: str) -> None:
+    answers = {query.id: unit * (10_000_000 // len(unit)) for query in MINI.queries[:6]}
+    start = process_time()
+    scored = score_answers(MINI, answers, "t2t")
+    assert process_time() - start < 10
+    assert scored.counts.unparsed == 6
+    assert scored.per_query["parent"][:6].tolist() == [0] * 6
 
 
 def test_slices_are_overlap_and_non_overlap(tmp_path: Path) -> None:

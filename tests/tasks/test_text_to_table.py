@@ -133,6 +133,16 @@ def test_an_answer_that_a_judge_failed_to_judge_is_judged_again() -> None:
     assert report["p_score"] == {"asked": 1, "counted": 1}
 
 
+def test_an_answer_that_is_too_long_is_not_sent_to_a_judge() -> None:
+    judge = Judge()
+    few = replace(MINI, queries=MINI.queries[:1])
+    answers = {query.id: OTHER * 300_000 for query in few.queries}
+    task = TextToTable(judged_by=judge)
+    made = judge_answers(few, answers, task)
+    assert (judge.requests, made["t2t-0001"].record["verdict"]) == ([], "too_long")
+    assert score_answers(few, answers, task, made).scores["cell_f1"].value == 0
+
+
 class Paid(Judge):
     paid = True
 
