@@ -111,7 +111,7 @@ class TableToText(Task[JudgedSentences]):
     ) -> list[Metric[JudgedSentences]]:
         """Return PARENT and ToTTo's BLEU."""
         number = number_of_references(self._references(queries))
-        metrics = description_metrics(number, READING)
+        metrics: list[Metric[JudgedSentences]] = [*description_metrics(number, READING)]
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
 
