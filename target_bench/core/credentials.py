@@ -150,7 +150,7 @@ def mask_warnings() -> None:
         return
 
     def masked_warning(message: Any, *place: Any, **more: Any) -> None:
-        show(without_secrets(str(message)), *place, **more)  # type: ignore[arg-type]  # as Python does
+        show(without_secrets(str(message)), *place, **more)
 
     masked_warning.is_masked = True  # type: ignore[attr-defined]
     warnings.showwarning = masked_warning

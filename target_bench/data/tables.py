@@ -180,7 +180,7 @@ class ShuffledCorpus(HashedCorpus):
         return self._base.at(self._order[place])
 
     @property
-    def shuffled(self) -> Corpus:  # type: ignore[override]  # not cached: it is the object itself
+    def shuffled(self) -> Corpus:
         """The corpus itself."""
         return self
 

@@ -53,7 +53,6 @@ def test_the_command_line_goes_before_the_file(inside: Inside) -> None:
         "--task text-to-sql:engine=duckdb --retriever bm25:k1=0.9 --generator gold --limit 3 "
         "--free-text --tables 1",
         "--task retrieval --retriever tfidf --top-k 3 --split val",
-        "--task sql --retriever oracle --database mountain_huts",
         "--task retrieval --retriever random --distractors ./more",
     ],
 )
