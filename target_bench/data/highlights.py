@@ -18,29 +18,17 @@ OUT_OF_RANGE = "out of range"
 
 @dataclass(frozen=True, slots=True)
 class Highlighted:
-    """A highlighted cell with the headers that ToTTo's heuristics find for it.
+    """A highlighted cell with the headers that ToTTo's heuristics find for it."""
 
-    Attributes:
-        row: the number of its row in the table, from 0.
-    """
-
-    row: int
     text: str
     column_headers: tuple[str, ...]
     row_headers: tuple[str, ...]
-    is_header: bool
 
     @property
     def name(self) -> str:
         """Its name: the headers above it, or those to the left if there are none above."""
         own = [text for text in self.column_headers or self.row_headers if text != self.text]
         return " ".join(dict.fromkeys(own)).strip()
-
-    @property
-    def nearest(self) -> str:
-        """The header next to it, above or else to the left; empty where there is none."""
-        own = [text for text in self.column_headers or self.row_headers if text.strip()]
-        return own[-1].strip() if own else ""
 
 
 def highlighted(query: Query, table: Table) -> Table:
@@ -62,11 +50,9 @@ def cells_of(table: Table) -> list[Highlighted]:
     headers = CellHeaders(rows)
     return [
         Highlighted(
-            i,
             rows[i][j].text.strip(),
             tuple(headers.of_column(i, j)),
             tuple(headers.of_row(i, j)),
-            rows[i][j].is_header,
         )
         for i, j in are_places(rows, table.context.get(HIGHLIGHTED) or ())
     ]

@@ -97,4 +97,4 @@ def test_faults_of_highlights(named: object, fault: str | None) -> None:
 def test_cells_in_words() -> None:
     assert highlights.in_words(TABLE) == "Role: lead; Year: 2001"
     (first, _) = highlights.cells_of(TABLE)
-    assert (first.name, first.nearest, first.is_header) == ("Role", "Role", False)
+    assert (first.name, first.text) == ("Role", "lead")
