@@ -63,10 +63,10 @@ def test_recall_at_10(
 @pytest.mark.parametrize(
     ("corpus", "values"),
     [
-        ("beaver", (0.137, 0.562, 0.718)),
-        ("spider2-lite", (0.136, 0.399, 0.479)),
-        ("wtq", (0.424, 0.651, 0.714)),
-        ("aitqa", (0.260, 0.773, 0.901)),
+        ("beaver", (0.134, 0.562, 0.719)),
+        ("spider2-lite", (0.134, 0.398, 0.477)),
+        ("wtq", (0.425, 0.651, 0.714)),
+        ("aitqa", (0.262, 0.775, 0.901)),
         pytest.param("infiagent", (0.097, 0.852, 0.949), marks=pytest.mark.slow),
     ],
 )
@@ -80,7 +80,7 @@ def test_hard_corpora(out: Path, corpus: str, values: tuple[float, ...]) -> None
 @pytest.mark.parametrize(
     ("corpus", "retriever", "recall", "complete"),
     [
-        ("beaver", "bm25", 0.718, 0.364),
+        ("beaver", "bm25", 0.719, 0.364),
     ],
 )
 def test_sets_of_tables(
