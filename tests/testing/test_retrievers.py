@@ -165,7 +165,7 @@ FAULTS = broken(
         "distances": ("top_k", "return -distance", _scores(lambda p: [(t, -s) for t, s in p])),
         "cuts before it ranks": (
             "top_k",
-            "with top_k=1 than at the head of top_k=10",
+            "with top_k=1 than at the head of top_k=10: its ranking depends on how many tables",
             _retrieve(lambda s, q, k: [p for p in s.scored(q) if p[0] in s.ids[: 2 * k]][:k]),
         ),
         "no seed": ("determinism", "from another one", {"embed_corpus": _with_noise}),
