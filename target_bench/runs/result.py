@@ -1132,10 +1132,10 @@ def _table(
     columns += map(metric_column, metrics)
     note = None
     if timed:
-        columns.append(Column("ms/query" if first.generator else "ms/query (batch)", right=True))
+        columns.append(Column("ms/query" if first.generator else "ms, batch", right=True))
         note = left_out_note((result.times.left_out for result in results), (stage,))
     if measured:
-        columns.append(Column("p50/p95 ms (single)", right=True))
+        columns.append(Column("p50/p95 ms, single", right=True))
     return TextTable(columns, rows, title, note=note, marks=marks)
 
 

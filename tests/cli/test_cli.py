@@ -147,6 +147,6 @@ def test_other_formats(inside: Inside, tmp_path: Path) -> None:
     assert lines[:3] == [
         "**mini test: retrieval, 280 queries**",
         "",
-        "| retriever | R@1 [95%] | R@10 [95%] | ms/query (batch) |",
+        "| retriever | R@1 [95%] | R@10 [95%] | ms, batch |",
     ]
     assert lines[4].startswith("| bm25 | .804 [.759, .843] | .982 [.961, .992] | ")

@@ -104,7 +104,8 @@ class Prompt:
                     f"prompt {path}: entry {name!r} is missing, unknown or no text; there are "
                     f"{', '.join(_PARTS)}, each a text"
                 )
-        prompt = cls(file.name if file else task, *(entries[name] for name in _PARTS), tokens)
+        parts = {name: entries[name] for name in _PARTS}
+        prompt = cls(file.name if file else task, **parts, tokens=tokens)
         prompt._check(path)
         return prompt
 
