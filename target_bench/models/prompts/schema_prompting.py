@@ -30,7 +30,7 @@ ANSWER_SCHEMA: Mapping[str, Any] = {
 }
 """The structured answer: thoughts, one statement, and the database it is for."""
 
-DUCKDB_PROMPT = Path(__file__).with_name("text_to_sql_duckdb.yaml")
+DUCKDB_PROMPT = Path(__file__).with_name("duckdb_sql.yaml")
 """The templates that ask for SQL of DuckDB."""
 
 _LONGEST_CELL = 80  # characters of a sample
