@@ -261,7 +261,7 @@ class Mine(Retriever):
 @pytest.mark.parametrize(
     ("body", "name"),
     [
-        ("open('weights.json', 'a').close()", "open"),
+        ("open(__file__).close()", "open"),
         ("Path(__file__).read_text()", "read_text"),
         ("os.environ.get('OFF')", "environ"),
         ("os.getenv('OFF')", "getenv"),
