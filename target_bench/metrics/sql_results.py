@@ -101,18 +101,23 @@ def same_rows(here: Rows, there: Rows, repeated: bool = False) -> bool:
         there: the rows that the other one gave, in any order.
         repeated: whether it matters how often a row is there.
     """
-    rows = [sorted(rows if repeated else distinct(rows), key=_rounded) for rows in (here, there)]
+    rows = [sorted(rows if repeated else distinct(rows), key=_place) for rows in (here, there)]
     return len(rows[0]) == len(rows[1]) and all(map(_same_row, *rows))
 
 
-def _rounded(row: Row) -> list[tuple[str, object]]:
-    """Return a key by which rows that are the same up to rounding stand at the same place."""
-    return [
-        ("number", float(f"{cell:.6g}"))
-        if isinstance(cell, int | float)
-        else (type(cell).__name__, cell if cell is not None else 0)
+def _place(row: Row) -> tuple[list[tuple[str, object]], list[float], list[float]]:
+    """Return a key by which rows that are the same up to rounding stand at the same place.
+
+    Rounded numbers come before exact ones, so that those of two rows with close numbers do, too.
+    """
+    numbers = [cell for cell in row if isinstance(cell, int | float) and cell == cell]
+    others = [
+        ("number", 0)
+        if isinstance(cell, int | float) and cell == cell
+        else (type(cell).__name__, cell if cell is not None and cell == cell else 0)
         for cell in row
     ]
+    return others, [float(f"{number:.6g}") for number in numbers], numbers
 
 
 def _same_row(here: Row, there: Row) -> bool:

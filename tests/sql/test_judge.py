@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any, get_args
 
@@ -258,6 +259,9 @@ def test_a_database_that_cannot_be_read(
         ([(1,)], [(1.0,)], True),
         ([(0.1 + 0.2,)], [(0.3,)], True),
         ([(1, "a"), (2, "b")], [(2, "b"), (1, "a")], True),
+        ([(1234567,), (1234568,)], [(1234568,), (1234567,)], True),
+        ([(0.1234567, None), (0.1234568, None)], [(0.1234568, None), (0.1234567, None)], True),
+        ([(nan,), (2.5,), (1,)], [(1,), (2.5,), (nan,)], True),
         ([(1,), (1,)], [(1,)], True),
         ([(1,)], [("1",)], False),
         ([(None,)], [(0,)], False),
