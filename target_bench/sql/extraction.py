@@ -24,20 +24,26 @@ _END_OF_TURN = re.compile(
     r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn)\|>"
     r"|<end_of_turn>|<｜end▁of▁sentence｜>|(?:</s>|<eos>)\s*\Z"
 )
-_FENCE = re.compile(r"```([^\n`]*)\n(.*?)(?:```|\Z)", re.DOTALL)
+_FENCE = re.compile(
+    r"```([^\n`]*)\n(.*?)(?:```|\Z)|^~~~+([^\n~]*)\n(.*?)(?:^~~~|\Z)", re.DOTALL | re.MULTILINE
+)
 _INLINE_FENCE = re.compile(
     r"```(sql|sqlite|sqlite3|duckdb)?[ \t]++(?!```)([^\n]+?)```", re.IGNORECASE
 )
 _INLINE_CODE = re.compile(r"(?<!`)`\s*+((?:SELECT|WITH)\b[^`]++)`(?!`)", re.IGNORECASE)
 _NAMED_SQL = ("sql", "sqlite", "sqlite3", "duckdb", "postgresql", "mysql")
 _SQL_FENCES = ("", *_NAMED_SQL, "text", "json")
-_TAG = re.compile(r"<([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,100})?>|\[([A-Za-z]\w{0,30})\]|\\boxed\{")
+_TAG = re.compile(
+    r"<([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,100})?>|\[([A-Za-z]\w{0,30})\]"
+    r"|\\(?:boxed|text\w{0,9}|math\w{1,9})\{"
+)
 _CLOSING = re.compile(r"</[A-Za-z][\w-]{0,30}>|\[/[A-Za-z]\w{0,30}\]|```")
 _START = re.compile(
     r"\bSELECT\b|\bWITH\s+(?:RECURSIVE\s+)?[\w\"`\[\]]+\s*(?:\([^()]*\)\s*)?AS\s*(?:MATERIALIZED\s*)?\(",
     re.IGNORECASE,
 )
 _LINE_START = re.compile(r"\s*(?:(?:--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/|\()\s*)*\Z")
+_ASKED = re.compile(r"(?:\A|\n)[\s#>*]*(?:question|q)[\s*]*:[\s*]*\Z", re.IGNORECASE)
 _NEW_LINE = re.compile(r"(?:\A|(?<=[;\n])|\n|:)[ \t]*")
 _UNFINISHED = re.compile(
     r"(?:[,=<(+/|]|\b(?:UNION|ALL|EXCEPT|INTERSECT|AS|FROM|JOIN|IN|NOT|EXISTS|ON|AND|OR|WHERE))\Z"
@@ -168,6 +174,8 @@ class _Reader:
             return Extracted(_ended(text))
         for start in islice(_START.finditer(text), _TRIES):
             begin = _begin(text, start.start())
+            if _ASKED.search(text[:begin]):
+                continue
             whole = text[begin:]
             if _begins_as_no_query(whole):
                 return Extracted(_ended(_paragraph(whole[: _first_end(whole)])))
@@ -325,7 +333,10 @@ def _field(record: Mapping[str, Any], name: str) -> str | None:
 
 def _fences(text: str) -> list[tuple[str, str]]:
     """Return the language and content of each fence, the last one first."""
-    fences = [(m.start(), m[1].strip().lower(), m[2]) for m in _FENCE.finditer(text)]
+    fences = [
+        (m.start(), (m[1] or m[3] or "").strip().lower(), m[2] or m[4] or "")
+        for m in _FENCE.finditer(text)
+    ]
     fences += [(m.start(), (m[1] or "").lower(), m[2]) for m in _INLINE_FENCE.finditer(text)]
     return [(language, content) for _, language, content in sorted(fences, reverse=True)]
 
