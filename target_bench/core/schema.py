@@ -192,8 +192,6 @@ class GenerationRequest:
         answer_schema: the JSON schema that the answer should follow, or None for free text.
         answer: what kind of answer the task asks for.
         schema_optional: whether an answer in prose is read as well as one of ``answer_schema``.
-        written_as: how the tables of an answer are to be written: ``text`` (Markdown), ``html``,
-            ``latex``, ``csv`` or ``json``.
         temperature: how freely words are to be drawn, where the generator draws any; None for its
             own setting.
     """
@@ -206,7 +204,6 @@ class GenerationRequest:
     answer_schema: Mapping[str, Any] | None = None
     answer: AnswerKind = "text"
     schema_optional: bool = False
-    written_as: str = "text"
     temperature: float | None = None
 
     def __post_init__(self) -> None:

@@ -29,16 +29,8 @@ CUP = Table(
 KINDS: list[AnswerKind] = ["text", "label", "tables"]
 
 
-def _ask(
-    query: str,
-    *tables: Table,
-    answer: AnswerKind = "text",
-    written_as: str = "text",
-    **settings: Any,
-) -> str:
-    request = GenerationRequest(
-        "q", "a_task", (), query, tables, answer=answer, written_as=written_as
-    )
+def _ask(query: str, *tables: Table, answer: AnswerKind = "text", **settings: Any) -> str:
+    request = GenerationRequest("q", "a_task", (), query, tables, answer=answer)
     return Extractive(**settings).generate(request)
 
 

@@ -326,7 +326,7 @@ class TablePrompter(Prompter):
         instruction = INSTRUCTIONS.get(table_format) if own is None else own
         parts = [query.text, *([str(instruction)] if instruction else [])]
         prompted = super().prompted(replace(query, text="\n\n".join(parts)), tables)
-        request = replace(prompted.request, query=query.text, written_as=table_format)
+        request = replace(prompted.request, query=query.text)
         return replace(prompted, request=request)
 
 
