@@ -486,12 +486,10 @@ def read_tables(plugin: CorpusLoader, folder: Path, split: str) -> Cached:
     return read_part(plugin, folder, split, TABLES)
 
 
-def read_part(
-    plugin: CorpusLoader, folder: Path, split: str, kind: Kind, in_cache: bool = True
-) -> Cached:
+def read_part(plugin: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
     """Return tables or queries of a split, checked one by one as they are read.
 
-    They are read into the cache if the loader wants one, and past it where ``in_cache`` is false.
+    They are read into the cache if the loader wants one.
 
     Raises:
         DataError: a source file is missing or broken, or holds nothing sound.
@@ -513,7 +511,7 @@ def read_part(
         return SourceReading(release, tables, lambda: [*notes, *release.notes])
 
     with _naming(plugin, releases, f"{kind.name} of {split}"):
-        if plugin.cached and in_cache:
+        if plugin.cached:
             part = cached(plugin, folder, split, kind, reading)
         else:
             part = in_memory(kind, reading())
