@@ -261,8 +261,8 @@ _RULE_WITH_ARGUMENTS = re.compile(
     rf"|(?:hdashline|Xhline|arrayrulecolor|morecmidrules|doublerulesep)(?![a-zA-Z])"
     r")"
 )
-_COLOR = re.compile(
-    rf"(?<!\\)((?:\\\\)*)\\(?:(?:(?:cell|text|page)?color|colorbox){_BRACKETS}?{_BRACES}"
+_COLOR_OR_LINK = re.compile(
+    rf"(?<!\\)((?:\\\\)*)\\(?:(?:(?:cell|text|page)?color|colorbox|href){_BRACKETS}?{_BRACES}"
     rf"|fcolorbox{_BRACKETS}?{_BRACES}{_BRACES})"
 )
 _ROWS_OF_ANY_WIDTH = re.compile(
@@ -307,11 +307,11 @@ def read_latex_tables(text: str) -> ReadAnswer:
 
 
 def _without_arguments(text: str) -> str:
-    """Return LaTeX without what the parser would take for text: arguments of rules and colours."""
+    """Return LaTeX without what would be taken for text: arguments of rules, colours, links."""
     text = _ACCENT_ON_NOTHING.sub(lambda m: _CHARACTERS[m[1]], text)
     text = _LINE_END.sub(r"\1", text)
     text = _RULE_WITH_ARGUMENTS.sub(r"\1\\hline ", text)
-    text = _COLOR.sub(r"\1\\em ", text)
+    text = _COLOR_OR_LINK.sub(r"\1\\em ", text)
     return _ROWS_OF_ANY_WIDTH.sub(r"\1{\2}", text)
 
 
@@ -424,7 +424,10 @@ def _to_text() -> Any:
 
 
 def _latex_text(nodes: list[Any]) -> str:
-    written: str = _to_text().nodelist_to_text(nodes)
+    try:
+        written: str = _to_text().nodelist_to_text(nodes)
+    except (ValueError, IndexError) as error:  # of macros without their arguments
+        raise UnreadableTableError("syntax", f"pylatexenc cannot write it: {error}") from error
     return " ".join(written.split())
 
 
