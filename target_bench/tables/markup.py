@@ -426,7 +426,7 @@ def _to_text() -> Any:
 def _latex_text(nodes: list[Any]) -> str:
     try:
         written: str = _to_text().nodelist_to_text(nodes)
-    except (ValueError, IndexError) as error:  # of macros without their arguments
+    except (ValueError, LookupError) as error:  # of macros without their arguments
         raise UnreadableTableError("syntax", f"pylatexenc cannot write it: {error}") from error
     return " ".join(written.split())
 

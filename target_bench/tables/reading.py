@@ -34,6 +34,7 @@ def read_tables(text: str, table_format: TableFormat, parser: str = HTML_PARSER)
         table_format: how it should be written.
         parser: what HTML is parsed with: ``html.parser`` or ``lxml``.
     """
+    text = text.encode("utf-8", "replace").decode()  # a lone surrogate is not UTF-8
     answer = normalize("NFC", without_reasoning(text)).removeprefix("\ufeff")
     if not answer.strip():
         return failed("empty")

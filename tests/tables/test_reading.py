@@ -109,7 +109,8 @@ def test_names_of_tables() -> None:
          ["ab", "12", "34", "56", "78"], set()),
         ("latex", r"\begin{tabular}{ll}\multirow{2}*{M} & 3 \\ \cline{2-2} & 4 \end{tabular}",
          ["M3", "M4"], set()),
-        ("latex", r"\begin{tabular}{ll}a & \href{https://x.org}{\textbf{b}} \\ 1 & 2 \\\end{tabular}",
+        ("latex",
+         r"\begin{tabular}{ll}a & \href{https://x.org}{\textbf{b}} \\ 1 & 2 \\\end{tabular}",
          ["ab", "12"], set()),
         ("latex", r"\begin{tabular}{ll}\multicolumn{2}{c}{a} b \\ c & d \\\end{tabular}",
          [("a b", "a b"), "cd"], set()),
@@ -157,6 +158,8 @@ def test_odd_tables(
 HOSTILE: list[tuple[TableFormat, str]] = [
     ("latex", r"\begin{tabular}{l}\href\end{tabular}"),
     ("latex", r"\begin{tabular}{l}\begin{array}x\end{array}\end{tabular}"),
+    ("latex", r"\begin{tabular}{l}$\sqrt[\frac<]$\end{tabular}"),
+    ("html", "<table><tr><td>\ud800</td></tr></table>"),
     ("html", "<div>" * 20_000),
     ("html", "<!--" * 24_000 + ">"),
     ("html", "<a" * 50_000),
