@@ -22,7 +22,7 @@ from target_bench.core.schema import Query
 from target_bench.metrics.means import Floats, RatioMetric
 from target_bench.metrics.ngrams import matched
 
-VERSION = "text:2"
+VERSION = "text:3"
 """The version of these metrics and of BERTScore, for identities: raise it if values can change."""
 
 
@@ -219,7 +219,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _ARTICLES_OF_WORDS = re.compile(r"\b(?:a|an|the)\s+(?=\S)")
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
-_NUMBER = re.compile(r"((?<![^\W_])(?<![)\]])-[$€£¥]?)?(?<!\d)(\d+(?:[.,]\d+)*|\.\d+)")
+_NUMBER = re.compile(r"((?<![^\W_])(?<![)\]])-[$€£¥]?)?(?<!\d)(\d+(?:[.,]\d+)*|(?<![^\W_])\.\d+)")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _MINUS, _POINT = "\ue000", "\ue001"  # of numbers, while punctuation is dropped
 
@@ -235,9 +235,10 @@ def ottqa_form(text: str) -> str:
 def plain_form(text: str) -> str:
     """Return lower case without punctuation and articles, in which numbers are still numbers.
 
-    A number keeps its sign and its decimal point, and 13.00 and 1,572 are 13 and 1572; what stands
-    between two digits divides them, as in 2:1. An article is dropped before a word. Where nothing
-    would be left, as of "!", the text stays. Letters are in Unicode's composed form.
+    A number keeps its sign and its decimal point, and 13.00 and 1,572 are 13 and 1572; the point of
+    "No.10" is none. What stands between two digits divides them, as in 2:1. An article is dropped
+    before a word. Where nothing would be left, as of "!", the text stays. Letters are in Unicode's
+    composed form.
     """
     whole = unicodedata.normalize("NFC", text).lower()
     kept = _NUMBER.sub(_plain_number, whole.translate(_DASHES))
