@@ -15,8 +15,7 @@ from tests.real.data import DATA, needs_data
 from tests.target import TARGET
 
 pytestmark = needs_data
-
-"""Titles, names of columns and databases as fields of their own."""
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +57,36 @@ def test_recall_at_10(
     assert scores["recall@10"].value == pytest.approx(at_10, abs=tolerance)
     if corpus == "fetaqa":  # a copy of the gold table counts in recall[dup] alone
         assert scores["recall[dup]@1"].value > scores["recall@1"].value
+
+
+@pytest.mark.parametrize("corpus", ["fetaqa", "spider", "bird"])
+def test_figures_of_the_readme(out: Path, corpus: str) -> None:
+    """R@1 / R@10 of the retrievers without a model, as README.md prints them."""
+    rows = [
+        [cell.strip(" *`") for cell in line.strip("|\n").split("|")]
+        for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith(("| corpus | questions ", f"| `{corpus}` |"))
+    ]
+    printed = dict(zip(*rows, strict=True))
+    first = "recall@1" if corpus == "fetaqa" else "recall[db]@1"
+    for retriever in ("tfidf", "bm25", "rows"):
+        scores = _run(corpus, retriever, out).scores
+        values = (f"{scores[name].value:.3f}".lstrip("0") for name in (first, "recall@10"))
+        assert " / ".join(values) == printed[retriever], retriever
+
+
+def test_the_same_figures_on_every_page() -> None:
+    """docs/choosing.md and the baselines repeat README.md's figures, a row a retriever."""
+    pages = ["docs/choosing.md", "benchmarks/leaderboard/README.md"]
+    texts = [(ROOT / page).read_text(encoding="utf-8").replace("*", "") for page in pages]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("*", "")
+    table = [
+        [cell.strip(" `") for cell in line.strip("|").split("|")]
+        for line in readme[readme.index("| corpus | questions ") :].split("\n\n")[0].splitlines()
+    ]
+    for name, *figures in list(zip(*table, strict=True))[3:]:
+        row = " | ".join([f"| `{name}`", *figures[1:]])
+        assert [row in text for text in texts] == [True, True], row
 
 
 @pytest.mark.parametrize(
