@@ -319,17 +319,14 @@ def _define(
     return declare
 
 
-def _mean(
-    name: str, label: str, description: str = "", **fields: Any
-) -> Callable[[Values], Values]:
+def _mean(name: str, label: str, **fields: Any) -> Callable[[Values], Values]:
     """Declare a mean over all queries by the value of each; arguments as for ``_define``."""
 
     def declare(values: Values) -> Values:
         def measure(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
             return values(judged, k), np.ones(len(judged.gold))
 
-        defined = description or _first_line(values)
-        _define(name, label, MeanOverSome, description=defined, **fields)(measure)
+        _define(name, label, MeanOverSome, description=_first_line(values), **fields)(measure)
         return values
 
     return declare

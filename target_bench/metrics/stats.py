@@ -456,14 +456,9 @@ def wins_ties_losses(first: Floats, second: Floats) -> tuple[int, int, int]:
     return wins, int(tied.sum()), int(known.sum()) - wins - int(tied.sum())
 
 
-def least_p(n: int, resamples: int = RESAMPLES) -> float:
-    """Return the smallest p-value that the randomisation test of n queries can have.
-
-    Args:
-        n: how many queries.
-        resamples: as for ``randomization_test``.
-    """
-    return 2.0 ** (1 - n) if n < 63 and 2**n <= resamples else 1 / (resamples + 1)
+def least_p(n: int) -> float:
+    """Return the smallest p-value that the randomisation test of n queries can have."""
+    return 2.0 ** (1 - n) if n < 63 and 2**n <= RESAMPLES else 1 / (RESAMPLES + 1)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

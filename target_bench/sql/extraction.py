@@ -514,10 +514,10 @@ def _is_comment(text: str) -> bool:
     return _COMMENTS.fullmatch(text) is not None
 
 
-def _begins_as_no_query(text: str, place: int = 0) -> bool:
-    """Return whether a statement other than a query begins here, comments aside."""
-    comments = _COMMENTS.match(text, place)
-    return _NO_QUERY.match(text, comments.end() if comments else place) is not None
+def _begins_as_no_query(text: str) -> bool:
+    """Return whether a statement other than a query begins a text, comments aside."""
+    comments = _COMMENTS.match(text)
+    return _NO_QUERY.match(text, comments.end() if comments else 0) is not None
 
 
 def _parsed_statements(text: str) -> Iterator[list[Any]]:
