@@ -137,7 +137,6 @@ class Evidence:
         self._matrices = matrices
         self._rows = rows
         self._starts = starts
-        self._found_in = found_in
         shards = bm25[1].shards
         counts = sum((np.diff(shard.indptr) for shard in shards), np.zeros(1, dtype=np.int64))
         self._weights = _rarity(found_in, len(starts))
