@@ -14,7 +14,6 @@ from tests.data.releases import SPIDER_QUESTIONS, write_spider
 SCORE = ("score", "mini", "--task", "text-to-sql", "--predictions")
 QUERIES = [q for q in load("mini").queries if q.metadata.get("task") == "text_to_sql"]
 BIRD = "\t----- bird -----\t"
-N = len(QUERIES)
 
 
 def _one(out: str) -> dict[str, Any]:
