@@ -13,9 +13,6 @@ from target_bench.sql.names import parsed
 
 Hardness = Literal["easy", "medium", "hard", "extra"]
 
-HARDNESS: tuple[Hardness, ...] = ("easy", "medium", "hard", "extra")
-"""From the easiest to the hardest."""
-
 
 def hardness(sql: str) -> Hardness:
     """Return the hardness of a query, read in SQLite's dialect.

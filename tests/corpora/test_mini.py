@@ -6,7 +6,7 @@ import json
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import duckdb
 import pytest
@@ -18,7 +18,7 @@ from target_bench.core.schema import Query
 from target_bench.data.databases.stored_tables import DATABASES
 from target_bench.data.load import load, of_task
 from target_bench.sql.gold_tables import gold_tables
-from target_bench.sql.hardness import HARDNESS, hardness
+from target_bench.sql.hardness import Hardness, hardness
 
 MINI = Path(target_bench.corpora.mini.__file__).parent
 DATA = MINI / "data"
@@ -128,7 +128,7 @@ def test_both_splits_have_all_tables_and_tasks(split: str) -> None:
     assert sorted(dataset.databases) == ["coffee_roastery", "mountain_huts", "town_library"]
     assert sum(i.database_id == "0" for i in dataset.corpus.ids) == 120
     assert (len(dataset.corpus), dataset.notes) == (139, ())
-    assert {q.metadata["hardness"] for q in queries} == set(HARDNESS)
+    assert {q.metadata["hardness"] for q in queries} == set(get_args(Hardness))
     assert {q.database_id for q in queries} == set(dataset.databases)
     tasks = {q.metadata["task"] for q in dataset.queries if q.database_id == "0"}
     given = {"question_answering", "fact_verification", "text_to_table", "table_to_text"}

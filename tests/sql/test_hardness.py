@@ -1,8 +1,10 @@
 """Spider's hardness of SQL text: each rule by an example, and what it is not defined for."""
 
+from typing import get_args
+
 import pytest
 
-from target_bench.sql.hardness import HARDNESS, Hardness, hardness
+from target_bench.sql.hardness import Hardness, hardness
 
 EASY = [
     "SELECT a FROM t",
@@ -54,7 +56,7 @@ EXTRA = [
 ]
 CASES = [
     pytest.param(sql, level, id=f"{level}-{i}")
-    for level, statements in zip(HARDNESS, (EASY, MEDIUM, HARD, EXTRA), strict=True)
+    for level, statements in zip(get_args(Hardness), (EASY, MEDIUM, HARD, EXTRA), strict=True)
     for i, sql in enumerate(statements)
 ]
 
