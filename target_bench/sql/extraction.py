@@ -57,6 +57,7 @@ _PROSE = re.compile(
     r"(?!(?:From|Where|And|Or|On|Join|Inner|Left|Cross|Group|Order|Having|Limit|Union|Select)\b)"
     r"[A-Z][a-z']+\b)"
 )
+_SENTENCE = re.compile(r"\.[ \t]+(?=[A-Z][a-z']* [a-z])")
 _GAP = re.compile(r"\n\s*\n|```")
 _OUTSIDE = re.compile(
     r"'[^']*+'|\"[^\"]*+\"|`[^`]*+`|\[[^\[\]\n]*+\]|--[^\n]*+|/\*.*?(?:\*/|\Z)|[;()]", re.DOTALL
@@ -216,6 +217,9 @@ class _Reader:
                 sql = "\n".join(lines[:n])
                 if self._is_sql(sql):
                     return _ended(sql)
+        sentence = _SENTENCE.search(whole, 0, end)
+        if sentence and self._is_sql(whole[: sentence.start()]):
+            return _ended(whole[: sentence.start()])
         if text[:begin].strip():  # a sentence ends behind the statement
             for sql in (whole[:end].rstrip(), lines[0].rstrip()):
                 if sql.endswith(".") and self._is_sql(sql[:-1]):

@@ -146,6 +146,7 @@ def test_not_a_query_is_not_trimmed_to_one(sql: str) -> None:
 
 
 WRAPPED = (
+    *("{}. This counts all.", "{}. It counts 3.5 of them.\nThat is all."),
     *("~~~sql\n{}\n~~~", "Question: select the genres.\nSQLQuery: {}"),
     *("{}", "```sql\n{}\n```", "```{}```", "`{}`", "The query is `{}`.", "<sql>{}</sql>", "**{}**"),
     *("<answer>\n{}\n</answer>", "<SQL>{}</SQL>", "<answer>The query: {}</answer>", "{}<|im_end|>"),
