@@ -84,6 +84,7 @@ ENVIRONMENT = "TARGET_BENCH_DATA"
 
 _ALIASES = {**SPLIT_ALIASES, "mini-dev": "mini_dev", "minidev": "mini_dev"}
 _MOST_NAMED = 12  # databases, in a note
+_DATABASES = (".sqlite", ".sqlite3", ".db", ".duckdb")  # as formats.database_files has them
 
 
 def load(
@@ -334,8 +335,8 @@ def is_path(name: str | Path) -> bool:
     target = registry.divided("corpus", name)[0]
     if ":" in target[2:]:  # module:Class or path/file.py:Class; before it a drive of Windows
         return False
-    suffixes = (".sqlite", ".sqlite3", ".db", ".duckdb")
-    return "/" in name or "\\" in target or name in (".", "..") or name.lower().endswith(suffixes)
+    named = name.lower().endswith(_DATABASES)
+    return "/" in name or "\\" in target or name in (".", "..") or named
 
 
 def name_of(corpus: CorpusLike) -> str:
@@ -753,8 +754,21 @@ def tasks_and_corpora(task: TaskLike) -> list[tuple[str, CorpusLike]]:
             raise ConfigError(
                 f"corpus {info.name} does not serve the task {cls.name}; it serves {served}. "
                 f"A task runs on corpora whose questions have answers of its kind ({cls.answer})"
+                f"{_database_beside_tables(corpus) if cls.answer == 'sql' else ''}"
             )
     return [(text, corpus) for corpus in listed]
+
+
+def _database_beside_tables(corpus: Any) -> str:
+    """Return which database of a folder to name for SQL, or nothing.
+
+    Beside files of tables, a database is only more tables.
+    """
+    folder = Path(corpus) if isinstance(corpus, str | Path) and is_path(corpus) else None
+    if folder is None or not folder.is_dir():
+        return ""
+    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in _DATABASES)
+    return f". For SQL name the database alone, without the other tables: {files[0]}" * bool(files)
 
 
 def _serves(info: CorpusInfo, cls: type[Task[Any]]) -> bool:

@@ -164,6 +164,13 @@ def test_what_is_no_task_with_its_corpora(task: Any, fault: str) -> None:
         tasks_and_corpora(task)
 
 
+def test_sql_of_a_database_beside_tables_names_the_database(tmp_path: Path) -> None:
+    (tmp_path / "shop.sqlite").touch()
+    (tmp_path / "predictions.jsonl").write_text('{"query_id": "1", "answer": "SELECT 1"}\n')
+    with pytest.raises(ConfigError, match=r"For SQL name the database alone.*shop\.sqlite$"):
+        tasks_and_corpora(("text-to-sql", str(tmp_path)))
+
+
 def test_a_corpus_that_is_named_twice_is_run_once() -> None:
     """Under any of its names; two datasets are two, even under one name."""
     pairs = tasks_and_corpora(("retrieval", ["ottqa", "OTT-QA", "mini", "ottqa"]))
