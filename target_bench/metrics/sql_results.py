@@ -110,8 +110,8 @@ def _place(row: Row) -> tuple[list[tuple[str, object]], list[float], list[float]
 
     Rounded numbers come before exact ones, so that those of two rows with close numbers do, too.
     """
-    numbers = [cell for cell in row if isinstance(cell, int | float) and cell == cell]
-    others = [
+    numbers: list[float] = [cell for cell in row if isinstance(cell, int | float) and cell == cell]
+    others: list[tuple[str, object]] = [
         ("number", 0)
         if isinstance(cell, int | float) and cell == cell
         else (type(cell).__name__, cell if cell is not None and cell == cell else 0)
