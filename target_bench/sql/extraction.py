@@ -159,7 +159,12 @@ class _Reader:
                     sql = found.sql if found else _ended(sql)
                     return Extracted(sql, database_id) if sql else None
             for each in inside:
-                texts = [item for item in each.items() if isinstance(item[1], str)]
+                texts = [
+                    (key, text)
+                    for key, value in each.items()
+                    for text in (value if isinstance(value, list) else [value])
+                    if isinstance(text, str)
+                ]
                 texts.sort(key=lambda item: _OTHER_KEYS.search(str(item[0])) is None)
                 for key, value in texts:
                     found = self.read(value, depth + 1) if _START.search(value) else None

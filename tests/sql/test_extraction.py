@@ -191,6 +191,7 @@ WRAPPED = (
         for template in (
             *('{"answer": "@"}', '{"final_sql": "@", "confidence": 0.9}', '{"output": "@"}'),
             *('{"reasoning": "select it", "generated_sql": "@"}', '[{"sql": "@"}]', "{'sql': '@'}"),
+            *('{"sql": ["@"]}', '{"reasoning": ["select it"], "queries": ["@"]}'),
             *('Here: {"answer": "@"} I hope it helps.', '```json\n{"answer": "@"}\n```'),
             *('{"name": "run", "arguments": {"sql": "@"}}', '{"query": "How many?", "sql": "@"}'),
             r'{"name": "run", "arguments": "{\"statement\": \"@\"}"}',
