@@ -43,7 +43,7 @@ _START = re.compile(
     re.IGNORECASE,
 )
 _LINE_START = re.compile(r"\s*(?:(?:--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/|\()\s*)*\Z")
-_ASKED = re.compile(r"(?:\A|\n)[\s#>*]*(?:question|q)[\s*]*:[\s*]*\Z", re.IGNORECASE)
+_ASKED = re.compile(r"(?:\A|\n)[ \t#>*]{0,9}(?:question|q)[ \t*]{0,9}:[\s*]{0,9}\Z", re.IGNORECASE)
 _NEW_LINE = re.compile(r"(?:\A|(?<=[;\n])|\n|:)[ \t]*")
 _UNFINISHED = re.compile(
     r"(?:[,=<(+/|]|\b(?:UNION|ALL|EXCEPT|INTERSECT|AS|FROM|JOIN|IN|NOT|EXISTS|ON|AND|OR|WHERE))\Z"
