@@ -112,6 +112,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], aliases: Iterable[s
     hint = did_you_mean(name, (*known, *aliases))
     if name.endswith(".py"):
         hint = f" To name a class in a file write {name}:Class."
+    if kind == "metric" and "@" in name and name.partition("@")[0] in known:
+        hint = " Metrics of rankings are computed always, at the cutoffs of top_k (--top-k)."
     if kind in _LISTED and len(known) > _MOST_LISTED:
         return (
             f"unknown {kind} {name!r}.{hint} All are listed by: target-bench list {_LISTED[kind]}."

@@ -141,3 +141,8 @@ def test_a_module_that_raises(
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ConfigError, match=rf'{fault}\n.*bad_plugin\.py", line 2'):
         create("retriever", "bad_plugin:Class")
+
+
+def test_a_ranking_metric_with_its_cutoff_is_no_plug_in() -> None:
+    with pytest.raises(ConfigError, match=r"unknown metric 'recall@3'\. .* cutoffs of top_k"):
+        registry.resolve("metric", "recall@3")
