@@ -230,6 +230,11 @@ def metric_of(like: MetricLike) -> Metric[Any]:
         if as_it_is and spec.settings:
             raise ConfigError(f"metric {like!r}: a function has no settings")
         like = resolved if as_it_is else registry.create("metric", like)
+        if getattr(like, "k", 1) is None and like.spec.at_k:
+            raise ConfigError(
+                f"metric {spec.target!r} has a cutoff: metrics of rankings are computed always, at "
+                "the cutoffs of top_k (--top-k)"
+            )
     if inspect.isroutine(like):
         return FunctionMetric(like)
     if not isinstance(like, Metric) or not isinstance(getattr(like, "spec", None), MetricSpec):
