@@ -92,7 +92,7 @@ def _not_run(device: torch.device) -> dict[str, str]:
     missing = {}
     if device.type != "cuda":
         why = "--device" if torch.cuda.is_available() else "PyTorch sees no CUDA device"
-        missing["encoding and torch on a GPU"] = why
+        missing["encoding and exact search on a GPU"] = why
     if "faiss-flat:gpu=true" not in _faiss("cuda"):
         missing["faiss-flat:gpu=true"] = "no FAISS that is built for a GPU, or no GPU"
     if torch.cuda.device_count() < 2:
@@ -173,7 +173,7 @@ def _weights(model: Any) -> int:
 def _search(arguments: argparse.Namespace, limit: float) -> Iterator[Row]:
     tables, queries = _unit(arguments.vectors, 1), _unit(arguments.queries, 2)
     flop = 2.0 * tables.size * len(queries)
-    for spec in (f"torch:device={arguments.device}", *_faiss(arguments.device)):
+    for spec in (f"exact:device={arguments.device}", *_faiss(arguments.device)):
         index = registry.create("index", spec)
         index.build(tables)
         on = torch.device(arguments.device)

@@ -26,8 +26,8 @@ def test_its_way_on_a_cpu() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    for part in ("encode, tables", "torch:device=cpu", "faiss-flat:gpu=false"):
+    for part in ("encode, tables", "exact:device=cpu", "faiss-flat:gpu=false"):
         (line,) = (line for line in done.stdout.splitlines() if part in line)
         assert line.rstrip(" │").endswith("%")
-    assert "did not run here: encoding and torch on a GPU (PyTorch sees no CUDA" in done.stdout
+    assert "did not run here: encoding and exact search on a GPU (PyTorch sees no CUDA" in done.stdout
     assert "did not run here: more than one GPU (there are 0)" in done.stdout

@@ -374,9 +374,19 @@ def _reads(tree: ast.AST) -> Iterator[tuple[int, str]]:
         if not isinstance(part, ast.Name | ast.Attribute):
             continue
         name = part.id if isinstance(part, ast.Name) else part.attr
-        reads = isinstance(node, ast.Call) and (name == "open" or name.startswith("read_"))
+        reads = isinstance(node, ast.Call) and (
+            name.startswith("read_") or (name == "open" and not _is_written(node, part))
+        )
         if reads or (part is node and name in ("environ", "getenv")):
             yield part.lineno, name
+
+
+def _is_written(call: ast.Call, function: ast.Name | ast.Attribute) -> bool:
+    """Return whether a call of ``open`` names a mode that only writes, as in ``path.open("w")``."""
+    modes = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
+    modes += call.args[0 if isinstance(function, ast.Attribute) else 1 :][:1]
+    texts = [str(mode.value) for mode in modes if isinstance(mode, ast.Constant)]
+    return any(re.fullmatch(r"[wax][bt]*", text) for text in texts)
 
 
 def _module_of(value: object) -> str:

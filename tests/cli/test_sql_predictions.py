@@ -61,7 +61,7 @@ def test_statements_that_write_get_nothing_in_any_form(
 def test_texts_that_are_no_utf8(inside: Inside, tmp_path: Path) -> None:
     """A lone surrogate is told as JSON tells it, and the file stays UTF-8."""
     path = _written(tmp_path, {QUERIES[0].id: "SELECT '\ud800'", QUERIES[1].id: "SELECT 1"})
-    result = _one(inside(*SCORE, path, "--limit", "2", "--json").out)
+    result = _one(inside(*SCORE, path, "--json").out)
     assert _judged(result)[0]["sql"] == "SELECT '\ud800'"
     (Path(result["folder"]) / "generations.jsonl").read_bytes().decode("utf-8")
     (Path(result["folder"]) / "scores.json").read_bytes().decode("utf-8")

@@ -265,6 +265,7 @@ class Mine(Retriever):
         ("Path(__file__).read_text()", "read_text"),
         ("os.environ.get('OFF')", "environ"),
         ("os.getenv('OFF')", "getenv"),
+        ("open('asked', 'w').close()", ""),
         ("query.strip()", ""),
     ],
 )
