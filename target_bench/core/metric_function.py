@@ -230,7 +230,7 @@ def metric_of(like: MetricLike) -> Metric[Any]:
         if as_it_is and spec.settings:
             raise ConfigError(f"metric {like!r}: a function has no settings")
         like = resolved if as_it_is else registry.create("metric", like)
-        if getattr(like, "k", 1) is None and like.spec.at_k:
+        if getattr(like, "k", 1) is None and getattr(like, "name", "").endswith("@None"):
             raise ConfigError(
                 f"metric {spec.target!r} has a cutoff: metrics of rankings are computed always, at "
                 "the cutoffs of top_k (--top-k)"
