@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from target_bench.cli.command_line import (
@@ -245,10 +246,10 @@ def _kind_of(plugin: str) -> registry.Kind:
     return "generator" if only_generates else "retriever"
 
 
-def _agree_to_checks(kind: str, name: str, n: int, yes: bool) -> None:
+def _agree_to_checks(kind: registry.Kind, name: str, n: int, yes: bool) -> None:
     """Ask before the checks send up to ``n`` texts to what may cost money."""
     from target_bench.harness.stages.consent import Estimate
 
-    if kind == "generator":
-        estimate = Estimate(masked_settings(name), n, None, None)
-        ask_for_consent(registry.create("generator", name), estimate, yes)
+    with suppress(PluginError):  # one that cannot be made is the first check's to report
+        plugin = registry.create(kind, name)
+        ask_for_consent(plugin, Estimate(masked_settings(name), n, None, None), yes)

@@ -32,6 +32,7 @@ class RetrieverContract(Contract):
             above 1. The default is for single precision.
     """
 
+    most_sent = 1_000
     kind = "retriever"
     tolerance: float = 1e-4
 

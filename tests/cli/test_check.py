@@ -76,3 +76,31 @@ class Paid:
     assert (agreed.code, agreed.err) == (0, done.err.partition("Error")[0])
     assert " 0 failed" in agreed.out
     assert Path("asked").exists()
+
+
+def test_a_retriever_that_is_paid_for_is_asked_on_consent(inside: Inside) -> None:
+    paid = """
+from pathlib import Path
+
+class Paid:
+    paid = True
+
+    def embed_corpus(self, corpus):
+        self.ids = list(corpus.ids)
+        self.count(len(self.ids))
+
+    def retrieve(self, query, top_k):
+        self.count(1)
+        return self.ids[:top_k]
+
+    def count(self, n):
+        with Path("asked").open("a") as file:
+            file.write("!" * n)
+"""
+    Path("paid.py").write_text(paid, encoding="utf-8")
+    done = inside("check", "paid.py:Paid")
+    assert done.code == 2
+    assert "up to 1,000 texts may be sent" in done.err
+    assert not Path("asked").exists()
+    assert " 0 failed" in inside("check", "paid.py:Paid", "--yes").out
+    assert 0 < len(Path("asked").read_text()) <= 1_000
