@@ -11,7 +11,7 @@ from target_bench import read_run, score_answers, score_rankings
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset, Judgement
-from target_bench.data.load import load, of_task
+from target_bench.data.load import load, of_task, sample_queries
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import by_name
 from tests.builders import Recorder, only
@@ -114,7 +114,9 @@ def test_results_hold_them(tmp_path: Path) -> None:
     target = TARGET(("qa", "mini"), out=tmp_path, observer=Recorder())
     result = only(target.run("bm25", limit=40, by=["gold_tables", "gold_tables"]))
     assert result.by == {"gold_tables": read_run(result.folder).scores_by("gold_tables")}
+    asked = sample_queries(of_task(MINI, "question_answering").queries, 40)
+    assert [query.id for query in asked] == result.query_ids
     assert result.to_json()["by"]["gold_tables"]["1"]["sacrebleu"]["n"] == sum(
-        len(query.gold) == 1 for query in of_task(MINI, "question_answering").queries[:40]
+        len(query.gold) == 1 for query in asked
     )
     assert "by gold_tables" in str(result)

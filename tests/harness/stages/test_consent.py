@@ -10,6 +10,7 @@ from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
 from target_bench.harness.stages.consent import Estimate
 from target_bench.retrievers.dense import Dense
+from tests.builders import Recorder
 from tests.retrievers.encoders import Words
 from tests.target import TARGET
 
@@ -48,8 +49,8 @@ def test_asked_once_and_first(tmp_path: Path) -> None:
         estimates.append(estimate)
         return next(replies)
 
-    encoder = Dear()
-    target = TARGET(("retrieval", "mini"), out=tmp_path)
+    encoder, recorder = Dear(), Recorder()
+    target = TARGET(("retrieval", "mini"), out=tmp_path, observer=recorder)
     retriever = Outer(Dense(encoder=encoder, cache=False))
     with pytest.raises(ConfigError, match="nothing was sent"):
         target.run(retriever, limit=5, confirm=confirm)
@@ -60,3 +61,5 @@ def test_asked_once_and_first(tmp_path: Path) -> None:
     assert all(e.plugin.startswith("Outer:") for e in estimates)
     target.run(Outer(Dense(encoder=Words())), limit=5, confirm=confirm)
     assert len(estimates) == 2
+    (reused,) = recorder.warnings  # in the same file, Learned reads what it saved
+    assert "reused; its code reads files" in reused

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,12 +58,19 @@ def _load(folder: Path, text: str, **options: Any) -> Sweep:
 
 
 def test_twelve_cells(folder: Path) -> None:
-    """Three rankings serve twelve cells; scores are those of TARGET."""
+    """Three rankings serve twelve cells; scores are those of TARGET.
+
+    Each of the two retrievers is asked each of 12 queries once, and five of them before that, at
+    both cutoffs.
+    """
     outcomes = _load(folder, TWELVE).run(Here())
     assert [outcome.cell.number for outcome in outcomes] == list(range(1, 13))
     assert {outcome.state for outcome in outcomes} == {"done"}
-    ranked = (folder / "ranked").read_text(encoding="utf-8").splitlines()
-    assert len(ranked) == len(set(ranked)) == 2 * 12
+    ranked = Counter((folder / "ranked").read_text(encoding="utf-8").splitlines())
+    assert len(ranked) == 2 * 12
+    for shift in ("0", "7"):
+        times = [n for asked, n in ranked.items() if asked.startswith(f"{shift}|")]
+        assert sorted(times) == [1] * 7 + [1 + 2] * 5
     assert set(produced(folder).values()) == {1}
     assert len(contents(folder / "runs")) == 3 + 12
     cell, folder_of_first = outcomes[0].cell, outcomes[0].folder
@@ -97,7 +105,9 @@ def test_goes_on_where_it_was_stopped(folder: Path) -> None:
 
 
 def test_a_failed_cell_costs_no_other(folder: Path) -> None:
-    text = 'corpora: {name: mini, limit: 9}\nretrievers: ["plugins.py:Broken", "plugins.py:Slow"]\n'
+    text = (
+        'corpora: {name: mini, limit: 10}\nretrievers: ["plugins.py:Broken", "plugins.py:Slow"]\n'
+    )
     heard = Heard()
     failed, done = _load(folder, text).run(Here(), heard)
     assert (failed.state, failed.exit_code) == ("failed", 3)
@@ -172,7 +182,7 @@ def test_cost_of_what_is_paid(folder: Path) -> None:
         ),
         (("fact_verification", "text_to_text"), "tasks: unknown task"),
         (("limit: 12", "splits: tset"), "corpora: corpus mini has no split 'tset'"),
-        (("limit: 12", "database: x"), "no query is about the database 'x'"),
+        (("limit: 12", "database: x"), "corpora.database: unknown key 'database'"),
         (("top_k: [1, 5]", "prompts: none.yaml"), "none.yaml: there is no such file"),
         (("top_k: [1, 5]", "distractors: {name: ./no, n: 3}"), "no: there is no"),
     ],

@@ -151,9 +151,10 @@ def test_too_many_cells_are_counted_and_not_made(tmp_path: Path) -> None:
 
 
 def test_cells_are_told_apart_by_name(tmp_path: Path) -> None:
-    corpora = "corpora: [{name: mini, limit: [20, 40]}, {name: mini, database: a}]\n"
+    corpora = "corpora: [{name: mini, limit: [20, 40]}, {name: mini, splits: validation}]\n"
     generated = "tasks: [qa]\nretrievers: [bm25]\ngenerators: [extractive]\ntables: [1, 3]\n"
     names = [str(cell) for cell in _cells(tmp_path, corpora + generated)]
     assert len({*names}) == len(names) == 6
     assert "mini test limit=20" in names[0]
+    assert "mini validation |" in names[-1]
     assert names[0].endswith("| 1 table")
