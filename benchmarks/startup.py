@@ -49,7 +49,7 @@ def _command(*words: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "target_bench", *words)
 
 
-_API = "from target_bench import Retriever, evaluate"
+_API = "from target_bench import Corpus, Retriever, TableId"
 _OTTQA = _command("run", "ottqa", "--retriever", "bm25")
 PROCESSES = {
     NUMPY: Process(_python(NUMPY)),
