@@ -104,8 +104,9 @@ class _Names:
         self._queries = {query.id: query.id for query in dataset.queries}
         self._tables = {t.table_id: t for t in ids if t.database_id == "0"}
         if encoded:
-            self._queries |= {word(query_id): query_id for query_id in [*self._queries]}
-            self._tables |= {name: t for t, name in words_of(ids).items()}
+            # A mark after an escape composes with its last letter, as in %1F and a dot above.
+            self._queries |= {compose(word(query_id)): query_id for query_id in [*self._queries]}
+            self._tables |= {compose(name): t for t, name in words_of(ids).items()}
 
     def query(self, name: str, place: str) -> str:
         """Return the id of a query."""

@@ -24,7 +24,8 @@ def export(run: Result, dataset: Dataset, out: Path) -> tuple[Path, Path]:
     """Write ``run.trec`` and ``qrels.trec``: the rankings, and the gold tables of their queries.
 
     ir-measures and trec_eval (with ``-c``, so that queries without any table count) score the two
-    to the figures in ``scores.json``.
+    to the figures in ``scores.json``. A run file has one ranking a query: of a retriever whose
+    ranking depends on how many tables are asked for, the one at the largest cutoff.
 
     Args:
         run: a finished run of rankings.

@@ -14,12 +14,19 @@ Faults = Mapping[str, tuple[str, str, Mapping[str, Any]]]
 def broken(base: type, faults: Faults) -> list[Any]:
     """Return (class, check, words) of each fault, as parameters of a test.
 
-    The class is of this module, so that its source is found.
+    A class statement of this module makes each class, so that its source is found.
     """
     return [
-        pytest.param(type("Broken", (base,), dict(members)), check, words, id=what)
+        pytest.param(_with_members(base, members), check, words, id=what)
         for what, (check, words, members) in faults.items()
     ]
+
+
+def _with_members(base: type, members: Mapping[str, Any]) -> type:
+    class Broken(base):  # type: ignore[misc]  # the base is a value
+        locals().update(members)
+
+    return Broken
 
 
 def expect_fault(
