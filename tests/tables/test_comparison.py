@@ -102,6 +102,37 @@ def test_the_same_value_in_another_format_is_equal(left: str, right: str) -> Non
     assert _columns([left, "x"], [right, "x"]).score() == 1
 
 
+SAME_AMOUNT = """
+1 mi == 1.609344 km; 1 mile == 1,609.344 m; 5 miles == 8.04672 km; 1 yd == 0.9144 m; 3 yards == 9 ft
+1 foot == 12 inches; 6 feet == 1.8288 metres; 1 nmi == 1.852 km; 250 cm == 2.5 m; 35 mm == 3.5 cm
+1 kg == 1000 g; 2.5 kg == 2,500 grams; 1 tonne == 1000 kg; 1 lb == 16 oz; 3 pounds == 48 ounces
+1 stone == 14 lbs; 500 mg == 0.5 g; 2 min == 120 s; 2 hours == 120 minutes; 1 day == 24 h
+2 weeks == 14 days; 250 ms == 0.25 s; 100 °C == 212 °F; 100 mph == 160.9344 km/h; 36 km/h == 10 m/s
+10 knots == 18.52 km/h; 1 ha == 10,000 m²; 1 km² == 100 ha; 1 acre == 43,560 sq ft
+2 sq mi == 1280 acres; 1 l == 1000 ml; 2 m³ == 2000 litres; 3 kW == 3000 W; 2 MW == 2000 kW
+3 kJ == 3000 J; 1 kWh == 3600 kJ; 2 GHz == 2000 MHz; 5 MHz == 5000 kHz; 3 GB == 3000 MB
+2 TB == 2000 GB; 1 bar == 1000 hPa; 1013 hPa == 101,300 Pa; $5m == 5,000,000 USD
+€3bn == 3 billion EUR; £2 million == 2,000,000 GBP; ¥7 == 7 yen; ₹9 == 9 rupees; 4k == 4 thousand; 3 mln == 3 million
+2 trillion == 2,000 bn
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        pair.strip().split(" == ")
+        for line in SAME_AMOUNT.split("\n")
+        for pair in line.split(";")
+        if pair
+    ],
+)
+def test_amounts_in_two_units_are_equal(left: str, right: str) -> None:
+    """Each unit and scale that people write; another number of it is another amount."""
+    assert _columns([left, "x"], [right, "x"]).score() == 1
+    changed = re.sub(r"\d", lambda digit: str((int(digit[0]) + 1) % 10), right, count=1)
+    assert _columns([left, "x"], [changed, "x"]).score() < 1
+
+
 OTHER = """
 45% == 54%  $12 == €12  yes == no  a, b == a, c  1990 == 1991  version 2 == version 3
 12 m == 12 km  5 of 7 == -5 of 7  <0.05 == >0.05  p < .05 == p > .05  ≥ 5 == ≤ 5  5 == ~5
