@@ -112,7 +112,8 @@ SAME_AMOUNT = """
 2 sq mi == 1280 acres; 1 l == 1000 ml; 2 m³ == 2000 litres; 3 kW == 3000 W; 2 MW == 2000 kW
 3 kJ == 3000 J; 1 kWh == 3600 kJ; 2 GHz == 2000 MHz; 5 MHz == 5000 kHz; 3 GB == 3000 MB
 2 TB == 2000 GB; 1 bar == 1000 hPa; 1013 hPa == 101,300 Pa; $5m == 5,000,000 USD
-€3bn == 3 billion EUR; £2 million == 2,000,000 GBP; ¥7 == 7 yen; ₹9 == 9 rupees; 4k == 4 thousand; 3 mln == 3 million
+€3bn == 3 billion EUR; £2 million == 2,000,000 GBP; ¥7 == 7 yen; ₹9 == 9 rupees
+4k == 4 thousand; 3 mln == 3 million
 2 trillion == 2,000 bn
 """
 
