@@ -169,7 +169,7 @@ def _built_in() -> dict[str, Any]:
 def test_no_built_in_depends_on_versions_of_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     plugins = _built_in()
     before = {name: _identity(plugin) for name, plugin in plugins.items()}
-    assert len(before) > 10
+    assert len(before) > 5
     assert all(type(plugin).VERSION for plugin in plugins.values())
     installed_version.cache_clear()
     metadata = "Name: any\nVersion: 9.9.9\n\nVersion: 1\n"
