@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from target_bench import CorpusInfo, CorpusLoader, Query, Release, Table
+from target_bench import CorpusInfo, CorpusLoader, Release, Table
 
 
 class GitTables(CorpusLoader):
@@ -25,8 +25,4 @@ class GitTables(CorpusLoader):
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Fail: the copy, which is read before a loader is asked, is not there."""
         release.require("gittables-corpus/corpus_train.parquet")
-        return ()
-
-    def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002 (the contract's arguments)
-        """Return nothing: the release has no questions."""
         return ()

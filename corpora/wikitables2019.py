@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from target_bench import CorpusInfo, CorpusLoader, Query, Release, Table, TableId
+from target_bench import CorpusInfo, CorpusLoader, Release, Table, TableId
 from target_bench.plugin_tools import csv_grid, decode
 
 
@@ -37,10 +37,6 @@ class WikiTables2019(CorpusLoader):
         for path in archives:
             for name, content in release.members(path):
                 yield _table(release, f"{path}, {name}", PurePosixPath(name).stem, content)
-
-    def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002 (the contract's arguments)
-        """Return nothing: the release has no questions."""
-        return ()
 
 
 def _table(release: Release, place: str, name: str, content: bytes) -> Table:

@@ -368,9 +368,16 @@ class CorpusLoader(ABC):
             DataError: a file is missing or broken; the message names file, record and field.
         """
 
-    @abstractmethod
-    def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Return the queries of a split; arguments and errors as for ``tables``."""
+    def queries(
+        self,
+        release: Release,  # noqa: ARG002 (for corpora with queries)
+        split: str,  # noqa: ARG002 (the contract's argument)
+    ) -> Iterable[Query]:
+        """Return the queries of a split; arguments and errors as for ``tables``.
+
+        Default: none, for corpora with ``tables_alone``.
+        """
+        return ()
 
     def answerable(
         self,

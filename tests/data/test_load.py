@@ -1,5 +1,6 @@
 """Finding a corpus, its split and its folder, tasks and corpora by their names."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -257,6 +258,20 @@ class Loose(CorpusLoader):
     def queries(self, release, split):
         yield Query("q", "?", (TableId("0", "t"),))
 """
+
+
+@pytest.mark.parametrize(
+    ("declared", "refused"), [("tables_alone = True", ""), ("", "1 tables and 0 queries")]
+)
+def test_a_loader_without_queries(tmp_path: Path, declared: str, refused: str) -> None:
+    """It has to say that it has tables alone: a misspelt method is no corpus without queries."""
+    text = LOOSE.replace("def queries", "def querys").replace(
+        "    info =", f"    {declared}\n    info ="
+    )
+    (tmp_path / "loose.py").write_text(text, encoding="utf-8")
+    expected = pytest.raises(DataError, match=refused) if refused else nullcontext()
+    with expected:
+        assert not load(f"{tmp_path / 'loose.py'}:Loose", data_dir=tmp_path).queries
 
 
 @pytest.mark.parametrize(
