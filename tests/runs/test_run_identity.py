@@ -270,9 +270,10 @@ class Mine(Retriever):
     ],
 )
 def test_a_reused_plug_in_that_reads_files_or_the_environment_says_so(
-    tmp_path: Path, body: str, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, name: str
 ) -> None:
     """What it reads is outside its identity: said where it is reused, not at its first run."""
+    monkeypatch.chdir(tmp_path)  # a body opens a file to write
     file = tmp_path / "mine.py"
     file.write_text(READS.replace("BODY", body), encoding="utf-8")
     warnings = []
