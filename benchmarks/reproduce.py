@@ -66,18 +66,19 @@ class Outcome:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", action="append", metavar="WORD", help="of a paper or a table")
-    parser.add_argument("--markdown", action="store_true", help="print the page of the docs")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print the page of the docs, of what is recorded"
+    )
     options = parser.parse_args()
+    if options.markdown:
+        print(page(), end="")
+        return 0
     outcomes = []
     for entry in entries(options.only):
         for outcome in reproduce(entry):
             outcomes.append(outcome)
-            if not options.markdown:
-                print(_line(outcome), flush=True)
-    if options.markdown:
-        print(page(outcomes), end="")
-    else:
-        print(_counts(outcomes))
+            print(_line(outcome), flush=True)
+    print(_counts(outcomes))
     return int(any(outcome.status == "changed" for outcome in outcomes))
 
 
@@ -193,57 +194,67 @@ def _counts(outcomes: Sequence[Outcome]) -> str:
     return f"{len(statuses)} figures: {', '.join(counts)}"
 
 
-def page(outcomes: Sequence[Outcome]) -> str:
-    """Return the page of the docs: for each paper a table of the computed figures, and the rest.
-
-    Below a table stand the reasons of differences, and the figures that cannot be computed.
-    """
-    lines = ["# Reproduced papers", "", _INTRODUCTION.format(_counts(outcomes)), ""]
-    for paper in dict.fromkeys(outcome.entry["paper"] for outcome in outcomes):
-        of_paper = [outcome for outcome in outcomes if outcome.entry["paper"] == paper]
-        lines += [f"## {paper}", ""]
-        lines += _computed([outcome for outcome in of_paper if outcome.status != "cannot"])
-        lines += _not_computed([outcome for outcome in of_paper if outcome.status == "cannot"])
-    return "\n".join(lines)
+def page() -> str:
+    """Return the page of the docs, from what is recorded: nothing is run."""
+    outcomes = [_recorded(entry, figure) for entry in entries() for figure in entry["figures"]]
+    lines = [_INTRODUCTION.format(_counts(outcomes))]
+    for paper in dict.fromkeys(entry["paper"] for entry in entries()):
+        lines += [f"\n## {paper}\n", "| figures of | agree | differ | not computed |"]
+        lines += ["|---|---|---|---|"]
+        lines += [_row(entry) for entry in entries() if entry["paper"] == paper]
+    return "\n".join(lines) + "\n"
 
 
-def _computed(outcomes: Sequence[Outcome]) -> list[str]:
+def _recorded(entry: Mapping[str, Any], figure: Mapping[str, Any]) -> Outcome:
+    here = figure.get("here")
+    status = "cannot" if here is None else "differ" if "why" in figure else "pass"
+    return Outcome(entry, figure, status, here, figure.get("why", ""))
+
+
+def _row(entry: Mapping[str, Any]) -> str:
+    """Return the row of an entry: how many figures agree, which differ and why."""
+    outcomes = [_recorded(entry, figure) for figure in entry["figures"]]
+    passed, differing, lacking = (
+        [outcome for outcome in outcomes if outcome.status == status]
+        for status in ("pass", "differ", "cannot")
+    )
+    cells = [entry["table"], _listed(passed), _listed(differing), ""]
+    if reasons := list(dict.fromkeys(outcome.why for outcome in differing)):
+        cells[2] += f" ({', '.join(reasons)})"
+    if lacking:
+        cells[3] = f"{len(lacking)}: {entry.get('missing') or 'a file of the authors’ release'}"
+    return f"| {' | '.join(' '.join(cell.split()) for cell in cells)} |"
+
+
+def _listed(outcomes: Sequence[Outcome]) -> str:
+    """Return how many figures these are, and those farthest from and nearest to the published."""
     if not outcomes:
-        return []
-    lines = ["| table | figure | published | here | |", "|---|---|---|---|---|"]
-    notes: dict[str, int] = {}
-    table = ""
-    for outcome in outcomes:
-        note = ""
-        if outcome.status != "pass":
-            note = f" ({notes.setdefault(outcome.why.strip(), len(notes) + 1)})"
-        name = "" if outcome.entry["table"] == table else outcome.entry["table"]
-        table = outcome.entry["table"]
-        here = "–" if outcome.here is None else f"{outcome.here:.4f}"
-        row = [name, outcome.name, f"{outcome.figure['published']:g}", here, outcome.status + note]
-        lines.append(f"| {' | '.join(row)} |")
-    reasons = [f"{number}. {why}" for why, number in notes.items()]
-    return [*lines, "", *reasons, ""] if reasons else [*lines, ""]
+        return ""
+    farthest = max(outcomes, key=lambda outcome: abs(_difference(outcome)))
+    shown = outcomes if len(outcomes) <= MOST_LISTED else [farthest]
+    figures = ", ".join(f"{o.name} {o.figure['published']:g} → {o.here:.4g}" for o in shown)
+    return f"{len(outcomes)}: {'' if shown is outcomes else 'at most '}{figures}"
 
 
-def _not_computed(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return, for each thing that is missing, the published figures of each table."""
-    lines = []
-    for missing in dict.fromkeys(outcome.why.strip() for outcome in outcomes):
-        lines += [f"Not computed ({missing}):", ""]
-        figures: dict[str, list[str]] = {}
-        for outcome in outcomes:
-            if outcome.why.strip() == missing:
-                figures.setdefault(outcome.entry["table"], []).append(outcome.as_published)
-        lines += [*(f"* {table}: {', '.join(named)}" for table, named in figures.items()), ""]
-    return lines
+def _difference(outcome: Outcome) -> float:
+    return (outcome.here or 0.0) - outcome.figure["published"]
 
+
+MOST_LISTED = 4
+"""Figures that a cell of the page lists; of more it has the one farthest from the published."""
 
 _INTRODUCTION = """\
-Published figures, computed again from public files. This page is written by
-`TARGET_BENCH_DATA=... python -m benchmarks.reproduce --markdown` from
-[reproductions.yaml](../benchmarks/reproductions.yaml), which has the command of every figure.
-{}. A number leads to the reason of a difference, below the table."""
+# Reproduced papers
+
+Published figures, computed again from public files ({}).
+A row has the figures of one table of a paper as published → here; of more than four it has the one
+that is farthest from the published figure. [reproductions.yaml](../benchmarks/reproductions.yaml)
+has all figures with their commands and tolerances, and says what the reasons in brackets mean.
+
+```sh
+python -m benchmarks.reproduce --only totto       # run the commands, compare
+python -m benchmarks.reproduce --markdown         # this page, of what is recorded
+```"""
 
 
 if __name__ == "__main__":
