@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from target_bench.core.metric_function import metric
     from target_bench.core.observer import Observer, Progress
     from target_bench.core.prompt_writer import Prompted as Prompted
-    from target_bench.core.prompt_writer import PromptOptions as PromptOptions
     from target_bench.core.prompt_writer import PromptWriter as PromptWriter
     from target_bench.core.ranking import Ranked as Ranked
     from target_bench.core.release import CorpusLoader
     from target_bench.core.release import Release as Release
+    from target_bench.core.run_config import RunConfig as RunConfig
     from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
     from target_bench.core.schema import CorpusInfo as CorpusInfo
     from target_bench.core.schema import Generation as Generation
@@ -94,7 +94,7 @@ _HOME = {
     "Ranked": "core.ranking",
     "Retriever": "core.contract",
     "Prompted": "core.prompt_writer",
-    "PromptOptions": "core.prompt_writer",
+    "RunConfig": "core.run_config",
     "PromptWriter": "core.prompt_writer",
     "Release": "core.release",
     "CorpusInfo": "core.schema",

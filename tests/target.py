@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.observer import Observer, default_observer
+from target_bench.core.run_config import EXTRACTIVE, RUNS, TOP_K, RunConfig
 from target_bench.data.load import Loader, once, tasks_and_corpora
 from target_bench.harness.evaluate import evaluate_pairs
-from target_bench.harness.options import EXTRACTIVE, RUNS, TOP_K, Options
 from target_bench.harness.prepare import check_tasks
 from target_bench.harness.score_given import score_given
 from target_bench.runs.result import Results
@@ -27,7 +27,7 @@ class TARGET:
         given = [task for each in tasks for task in (each if isinstance(each, list) else [each])]
         self._pairs = once(pair for task in given for pair in tasks_and_corpora(task))
         self._out = Path(out)
-        check_tasks(self._pairs, Options())
+        check_tasks(self._pairs, RunConfig())
         self._observer = observer or default_observer()
         self._loader = loader or Loader(data_dir, self._observer)
 
@@ -48,7 +48,7 @@ class TARGET:
             self._pairs,
             retriever,
             generator,
-            Options.of({"split": split, "top_k": top_k, "out": self._out, **options}),
+            RunConfig(split=split, top_k=top_k, out=self._out, **options),
             loader=self._loader,
             observer=self._observer,
             confirm=confirm,
@@ -71,7 +71,7 @@ class TARGET:
         """Score a file; arguments as of the command ``score``."""
         return score_given(
             self._pairs,
-            Options.of({"split": split, "top_k": top_k, "out": self._out, **options}),
+            RunConfig(split=split, top_k=top_k, out=self._out, **options),
             run_file=run_file,
             predictions=predictions,
             order=order,

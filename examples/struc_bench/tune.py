@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from examples.training import overlap
-from target_bench import ConfigError, DataError, PromptOptions, Query, load
+from target_bench import ConfigError, DataError, Query, RunConfig, load
 from target_bench.core import registry
 from target_bench.data.tables import MemoryCorpus
 from target_bench.models.chat_prompts import token_ids
@@ -128,7 +128,7 @@ def _train(options: argparse.Namespace, records: list[dict[str, Any]]) -> None:
 
     tokenizer = AutoTokenizer.from_pretrained(options.base)
     writer = writer_of(
-        registry.create("task", "text_to_table"), PromptOptions(prompt=options.prompt), {}, False
+        registry.create("task", "text_to_table"), RunConfig(prompt=options.prompt), {}, False
     )
     rows, kept = [], []
     for record in records:

@@ -1,7 +1,7 @@
 """Base of all commands: entry point and exit codes, options, progress.
 
 ``main`` runs a command and turns errors into messages and exit codes. The options that several
-commands share, and those that dataclasses declare, are made here.
+commands share, and those that ``RunConfig`` declares, are made here.
 """
 
 import os
@@ -9,8 +9,9 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,15 +21,13 @@ from typer.core import TyperGroup
 from target_bench.core.credentials import mask_warnings, without_secrets
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
-from target_bench.core.prompt_writer import SchemaScope
-from target_bench.core.schema import TableFormat
-from target_bench.core.settings import option_info
+from target_bench.core.run_config import OPTIONS, RunConfig, flag_of
 from target_bench.core.text_tables import visible
 from target_bench.core.user_code import described, place
 from target_bench.core.version import __version__
-from target_bench.harness.options import OPTIONS, flag_of
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
     from rich.progress import Progress, TaskID
 
     from target_bench.core.schema import Generation
@@ -99,21 +98,59 @@ def group(help: str) -> typer.Typer:
     return typer.Typer(help=help, no_args_is_help=True, rich_markup_mode="markdown")
 
 
-def declared(name: str) -> Any:
-    """Return the flag and the words of help of one of ``Options``."""
-    known = option_info(OPTIONS[name])
-    panel = next((panel for panel, names in _PANELS.items() if name in names.split()), None)
-    return typer.Option(
-        flag_of(name), help=known.help, show_default=known.shown, rich_help_panel=panel
+def config_option(name: str) -> Any:
+    """Return the annotation of a parameter that sets an option of ``RunConfig``."""
+    option = OPTIONS[name]
+    shown = typer.Option(
+        flag_of(name),
+        help=option.help,
+        show_default=option.show_default,
+        rich_help_panel=option.panel,
     )
+    return Annotated[_typer_type(RunConfig.model_fields[name]), shown]
 
 
-_PANELS = {
-    "Data": "corpora split limit distractors data_dir",
-    "Retrieval": "top_k latency",
-    "Answers": "generators prompt tables table_format schema_scope structured",
-}
-"""Where help shows options that only some runs need; all else stands first."""
+def _typer_type(field: "FieldInfo") -> Any:
+    """Return what typer reads a field from: a list of texts where it may be repeated."""
+    return list[str] | None if isinstance(field.default, tuple) else field.annotation
+
+
+def takes_config(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each of these fields of ``RunConfig``.
+
+    The command gets ``given``: name -> value, of those that stand on the command line.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        def run(context: typer.Context, **values: Any) -> None:
+            given = {name: values.pop(name) for name in names}
+            given = {n: value for n, value in given.items() if on_line(context, n)}
+            command(context=context, given=given, **values)
+
+        own = [
+            parameter
+            for name, parameter in signature(command).parameters.items()
+            if name not in ("context", "given")
+        ]
+        fields = {name: RunConfig.model_fields[name] for name in names}
+        options = [
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY,
+                default=None if isinstance(field.default, tuple) else field.default,
+                annotation=config_option(name),
+            )
+            for name, field in fields.items()
+        ]
+        context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+        own = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in own]
+        parameters = [context, *options, *own]
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        run.__doc__ = command.__doc__
+        return run
+
+    return decorate
 
 
 Offline = Annotated[
@@ -125,23 +162,9 @@ Offline = Annotated[
         help="Download nothing, data or models; the same as HF_HUB_OFFLINE=1.",
     ),
 ]
-Corpora = Annotated[list[str] | None, declared("corpora")]
-Tasks = Annotated[list[str] | None, declared("tasks")]
-Retrievers = Annotated[list[str] | None, declared("retrievers")]
-Generators = Annotated[list[str] | None, declared("generators")]
-DataDir = Annotated[Path | None, declared("data_dir")]
-Out = Annotated[Path, declared("out")]
-Split = Annotated[str | None, declared("split")]
-TopK = Annotated[list[str] | None, declared("top_k")]
-Limit = Annotated[int | None, declared("limit")]
-Distractors = Annotated[list[str] | None, declared("distractors")]
-Latency = Annotated[int, declared("latency")]
-Metrics = Annotated[list[str] | None, declared("metrics")]
-PromptFile = Annotated[Path | None, declared("prompt")]
-TablesShown = Annotated[int | None, declared("tables")]
-Format = Annotated[TableFormat, declared("table_format")]
-Scope = Annotated[SchemaScope, declared("schema_scope")]
-Structured = Annotated[bool, declared("structured")]
+DataDir = config_option("data_dir")
+Out = config_option("out")
+Split = config_option("split")
 Yes = Annotated[
     bool, typer.Option("--yes", help="Send requests that may cost money without asking.")
 ]
@@ -162,11 +185,6 @@ Notes = Annotated[bool, typer.Option("--verbose", "-v", help="Print every note o
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with all figures.")]
 PrintedForm = Literal["text", "markdown", "csv", "json"]
 PrintedAs = Annotated[PrintedForm, typer.Option("--format", help="How it is printed.")]
-
-
-def given_options(context: typer.Context) -> dict[str, Any]:
-    """Return option -> value, of the options of ``Options`` that stand on the command line."""
-    return {n: value for n, value in context.params.items() if n in OPTIONS and on_line(context, n)}
 
 
 def on_line(context: typer.Context, name: str) -> bool:

@@ -19,7 +19,7 @@ from target_bench.cli.command_line import (
 )
 from target_bench.cli.output import check_output, folded, print_json
 from target_bench.core.errors import ConfigError
-from target_bench.harness.options import RUNS
+from target_bench.core.run_config import RUNS
 
 if TYPE_CHECKING:
     from target_bench.reporting.comparison import Comparison

@@ -9,7 +9,7 @@ from target_bench.cli.command_line import AsJson, By, Notes, PrintedAs, argument
 from target_bench.cli.compare import IdColumn, RunsIn, Slices, TextColumn, ValueColumn
 from target_bench.cli.output import folded, print_as
 from target_bench.core.errors import ConfigError
-from target_bench.harness.options import RUNS
+from target_bench.core.run_config import RUNS
 
 FAILED = 1
 HELP = """Fail if a run is worse than a baseline: exit code 1, Markdown, JUnit.

@@ -16,8 +16,8 @@ from target_bench.cli.command_line import (
 )
 from target_bench.cli.output import print_json, results_alone
 from target_bench.core.errors import ConfigError
+from target_bench.core.run_config import RUNS
 from target_bench.core.text_tables import counted, say
-from target_bench.harness.options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.reporting.leaderboard.verify import Verification

@@ -11,47 +11,30 @@ import typer
 from target_bench.cli.command_line import (
     AsJson,
     By,
-    Corpora,
-    DataDir,
-    Distractors,
-    Format,
-    Generators,
-    Latency,
-    Limit,
-    Metrics,
     Offline,
-    Out,
     PrintedAs,
     PrintedForm,
-    PromptFile,
-    Retrievers,
-    Scope,
-    Split,
-    Structured,
-    TablesShown,
-    Tasks,
-    TopK,
     Verbose,
     Yes,
     argument,
-    given_options,
     on_line,
     option,
+    takes_config,
 )
 from target_bench.cli.output import agreed, announced, printed
 from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS, RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.settings import check_named_once, named
-from target_bench.core.text_tables import visible
-from target_bench.harness.options import (
+from target_bench.core.run_config import (
     EXTRACTIVE,
+    OPTIONS,
     READ_BY_SOME,
-    RUNS,
-    Options,
+    RunConfig,
     flag_of,
     options_read,
 )
+from target_bench.core.settings import check_named_once, named
+from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:
     from target_bench.harness.prepare import Pair
@@ -72,27 +55,12 @@ Named = Annotated[
 ]
 
 
+@takes_config(*OPTIONS)
 def run(
     context: typer.Context,
+    given: Mapping[str, Any],
     corpus: Named = None,
-    corpora: Corpora = None,
-    tasks: Tasks = None,
-    retrievers: Retrievers = None,
-    split: Split = None,
-    top_k: TopK = None,
-    limit: Limit = None,
-    distractors: Distractors = None,
-    metrics: Metrics = None,
     by: By = None,
-    generators: Generators = None,
-    prompt: PromptFile = None,
-    tables: TablesShown = None,
-    table_format: Format = "markdown",
-    schema_scope: Scope = "database",
-    structured: Structured = True,
-    latency: Latency = 0,
-    data_dir: DataDir = None,
-    out: Out = RUNS,
     config: Annotated[
         Path | None,
         option(
@@ -111,7 +79,7 @@ def run(
     from target_bench.harness.evaluate import evaluate_pairs
     from target_bench.harness.stages.generate import ANSWER_MODES
 
-    options, written = _with_config(given_options(context), config)
+    options, written = _with_config(given, config)
     names = _corpora([*(corpus or ()), *options.corpora])
     pairs = _pairs(options, names)
     _check_all("retriever", options.retrievers, BOUNDS)
@@ -136,16 +104,16 @@ def run(
 
 def _with_config(
     given: Mapping[str, Any], config: Path | None
-) -> tuple[Options, list[tuple[str, str]]]:
+) -> tuple[RunConfig, list[tuple[str, str]]]:
     """Return the options from the command line, else from a file, and their spelling."""
     written = {name: flag_of(name) for name in given}
     if config is None:
-        return Options(**given), list(written.items())
-    from target_bench.harness.run_config import read_config
+        return RunConfig(**given), list(written.items())
+    from target_bench.harness.config_file import read_config
 
     read = read_config(config)
     places = {name: f"{config}: {name}" for name in read} | written
-    return Options(**{**read, **given}), list(places.items())
+    return RunConfig(**{**read, **given}), list(places.items())
 
 
 def _check_all(
@@ -160,7 +128,7 @@ def _check_all(
             created(kind, text, other_names=modes)
 
 
-def _pairs(options: Options, wanted: list[str]) -> list[tuple[str, str | list[str]]]:
+def _pairs(options: RunConfig, wanted: list[str]) -> list[tuple[str, str | list[str]]]:
     """Return the tasks to run, each with its corpora.
 
     Without a task these are table retrieval, or with a generator the tasks that the corpora have
@@ -197,7 +165,7 @@ def _pairs(options: Options, wanted: list[str]) -> list[tuple[str, str | list[st
     return pairs
 
 
-def _unfit(name: str, tasks: Sequence[str], options: Options) -> dict[str, str]:
+def _unfit(name: str, tasks: Sequence[str], options: RunConfig) -> dict[str, str]:
     """Return task -> why it cannot score a corpus of the user's own; "": it has no references.
 
     A description of a table is longer than an answer, which any text would be.
@@ -228,6 +196,9 @@ ALL = "all"
 """In place of a task: all that the corpora serve."""
 
 
+_SCORED = ("corpora", "split", "top_k", "limit", "distractors", "metrics", "data_dir", "out")
+"""The options that change how the rankings or answers of another system are scored."""
+
 SCORE_HELP = """Score rankings or answers of another system.
 
 `target-bench score ottqa --run my_system.trec` and `target-bench score fetaqa --task qa
@@ -235,8 +206,10 @@ SCORE_HELP = """Score rankings or answers of another system.
 """
 
 
+@takes_config(*_SCORED)
 def score(
     context: typer.Context,
+    given: Mapping[str, Any],
     corpus: Annotated[
         str | None,
         argument("A corpus; the same as --corpus. Or a run folder or its id, to score it again."),
@@ -259,15 +232,7 @@ def score(
             "folder, the task of the run."
         ),
     ] = None,
-    corpora: Corpora = None,
-    split: Split = None,
-    top_k: TopK = None,
-    limit: Limit = None,
-    distractors: Distractors = None,
-    metrics: Metrics = None,
     by: By = None,
-    data_dir: DataDir = None,
-    out: Out = RUNS,
     yes: Yes = False,
     verbose: Verbose = False,
     as_json: AsJson = False,
@@ -277,8 +242,7 @@ def score(
     """Score rankings or answers on a corpus, or what a run folder holds."""
     from target_bench.runs.find import find, is_name
 
-    given = given_options(context)
-    options = Options(**given)
+    options = RunConfig(**given)
     confirm = announced if yes else agreed
     shown = ("json" if as_json else printed_as, verbose)
     if corpus and not (run_file or predictions or order):
@@ -330,7 +294,7 @@ def _corpora(names: list[str]) -> list[str]:
 @contextmanager
 def _reported(
     tasks: "Sequence[tuple[str, str | list[str]]]",
-    options: Options,
+    options: RunConfig,
     shown: Shown,
     written: Iterable[tuple[str, str]],
 ) -> "Iterator[tuple[Sequence[Pair], dict[str, Any], list[Result]]]":

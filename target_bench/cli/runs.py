@@ -20,6 +20,7 @@ from target_bench.cli.command_line import (
 from target_bench.cli.compare import RunsIn
 from target_bench.cli.output import print_as, print_json
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.run_config import RUNS
 from target_bench.core.text_tables import (
     Column,
     TextTable,
@@ -28,7 +29,6 @@ from target_bench.core.text_tables import (
     say,
     say_wrapped,
 )
-from target_bench.harness.options import RUNS
 
 HELP = "List, show and export stored runs."
 
@@ -118,7 +118,7 @@ def show(
     if config:
         import yaml
 
-        from target_bench.harness.run_config import config_of
+        from target_bench.harness.config_file import config_of
 
         options = config_of(stored.asked, stored.split)
         typer.echo(f"# {stored.folder.name}: target-bench run --config FILE makes it again")

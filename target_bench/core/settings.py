@@ -1,16 +1,14 @@
-"""Settings as users give them: how they are declared, read, and shown.
+"""Values as users write them: numbers, lists, cutoffs, and the settings of plug-ins.
 
-An option of a run is a field of a dataclass with its help, flag and reader. Settings of plug-ins
-are ``key=value,key=value``, values in YAML flow style. Neither is shown with a credential in it.
+Settings of plug-ins are ``key=value,key=value``, values in YAML flow style. None is shown with a
+credential in it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import Field, dataclass, field, fields
+from collections.abc import Iterable, Sequence
 from functools import cache
 from operator import index
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from target_bench.core.credentials import is_secret, masked_settings
 from target_bench.core.errors import ConfigError
@@ -19,83 +17,16 @@ if TYPE_CHECKING:
     from yaml import SafeLoader
 
 
-Reader = Callable[[str, Any], Any]
-"""(name of the option, what a user gave) -> its value; raises ``ConfigError``."""
+def read_whole(name: str, value: Any, minimum: int) -> int:
+    """Return a whole number from ``minimum``."""
+    number = whole_number(value)
+    if number is None or number < minimum:
+        raise ConfigError(f"{name}={value!r}: expected a whole number from {minimum}")
+    return number
 
 
-@dataclass(frozen=True, slots=True)
-class OptionInfo:
-    """What is known of an option besides its name, type and default.
-
-    Attributes:
-        help: what it does, in the words of ``--help``.
-        read: reads its value from what the command line, a YAML file or Python gives.
-        flag: how it is written on the command line; default: ``--its-name``.
-        sweep: what a sweep's file calls it; None where it has an entry of its own there.
-        axis: whether a sweep's file lists alternatives of it.
-        shown: whether ``--help`` shows its default, where it has one.
-    """
-
-    help: str
-    read: Reader
-    flag: str = ""
-    sweep: str | None = None
-    axis: bool = False
-    shown: bool = True
-
-
-def option(default: Any, help: str, read: Reader, **more: Any) -> Any:
-    """Return a field of a dataclass that is an option; arguments after the default: OptionInfo."""
-    return field(default=default, metadata={"option": OptionInfo(help, read, **more)})
-
-
-def option_info(each: "Field[Any]") -> OptionInfo:
-    """Return the metadata of the option that a field declares."""
-    declared: OptionInfo = each.metadata["option"]
-    return declared
-
-
-def whole(minimum: int) -> Reader:
-    """Read a whole number, or None."""
-
-    def read(name: str, value: Any) -> int | None:
-        if value is None:
-            return None
-        number = whole_number(value)
-        if number is None or number < minimum:
-            raise ConfigError(f"{name}={value!r}: expected a whole number from {minimum}")
-        return number
-
-    return read
-
-
-def choice(literal: Any) -> Reader:
-    """Read one of the words of a ``Literal``."""
-
-    def read(name: str, value: Any) -> Any:
-        if not isinstance(value, str) or value not in get_args(literal):
-            raise ConfigError(f"{name}={value!r}: expected {' or '.join(get_args(literal))}")
-        return value
-
-    return read
-
-
-def truth(name: str, value: Any) -> bool:
-    """Read true or false."""
-    if not isinstance(value, bool):
-        raise ConfigError(f"{name}={value!r}: expected true or false")
-    return value
-
-
-def text(name: str, value: Any) -> str | None:
-    """Read text, or None."""
-    if value is not None and not isinstance(value, str):
-        raise ConfigError(f"{name}={value!r}: expected text")
-    return value
-
-
-def texts(name: str, value: Any) -> tuple[str, ...]:
-    """Read a list of texts; one text is a list of one."""
+def read_texts(name: str, value: Any) -> tuple[str, ...]:
+    """Return a list of texts; one text is a list of one."""
     listed = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
     listed = [] if value is None else listed
     if not all(isinstance(text, str) for text in listed):
@@ -103,15 +34,8 @@ def texts(name: str, value: Any) -> tuple[str, ...]:
     return tuple(listed)
 
 
-def path(name: str, value: Any) -> Path | None:
-    """Read a path, or None."""
-    if value is not None and not isinstance(value, str | Path):
-        raise ConfigError(f"{name}={value!r}: expected a path")
-    return None if value is None else Path(value)
-
-
-def cutoffs(name: str, value: Any) -> tuple[int, ...]:
-    """Read cutoffs, ascending, from a number, a list of numbers, or text such as ``1,5,10``."""
+def read_cutoffs(name: str, value: Any) -> tuple[int, ...]:
+    """Return cutoffs, ascending, from a number, a list of numbers, or text such as ``1,5,10``."""
     given = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     listed: list[Any] = []
     for each in given:  # --top-k 1,5 --top-k 10 are three cutoffs
@@ -134,32 +58,6 @@ def whole_number(value: Any) -> int | None:
         return None if isinstance(value, bool) else index(value)
     except TypeError:
         return None
-
-
-class Read:
-    """Reads each field with the reader of its option once an object is made."""
-
-    __slots__ = ()
-
-    def __post_init__(self) -> None:
-        for each in fields(self):  # type: ignore[arg-type]  # the subclasses are dataclasses
-            value = option_info(each).read(each.name, getattr(self, each.name))
-            object.__setattr__(self, each.name, value)
-
-    def to_json(self) -> dict[str, Any]:
-        """Option -> value, paths as absolute text."""
-        options = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]  # subclasses are dataclasses
-        return {name: _as_json(value) for name, value in options.items()}
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value.resolve())
-    if isinstance(value, tuple):
-        return [_as_json(each) for each in value]
-    if value is None or isinstance(value, str | int | float):
-        return value
-    return str(getattr(value, "name", None) or getattr(value, "__name__", value))  # a plug-in
 
 
 _NAMED = re.compile(r"\s*(?P<name>[^=:,'\"\[\]{}\x00-\x1f]*?)\s*=(?P<text>.*)", re.DOTALL)

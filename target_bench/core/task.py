@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast, g
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric
-from target_bench.core.prompt_writer import PromptOptions, PromptWriter
+from target_bench.core.prompt_writer import PromptWriter
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import (
     AnswerKind,
     Dataset,
@@ -93,7 +94,7 @@ class PromptStyle:
     """
 
     file: Path | None = None
-    writer: Callable[[PromptOptions, Mapping[str, Path], bool], PromptWriter] | None = None
+    writer: Callable[[RunConfig, Mapping[str, Path], bool], PromptWriter] | None = None
     schema: Mapping[str, Any] | None = None
     reads_prose: bool = False
 

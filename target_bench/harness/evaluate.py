@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import errors_of
@@ -24,8 +24,9 @@ from target_bench.core.metric import Counts
 from target_bench.core.metric_function import is_read_by, metric_of
 from target_bench.core.observer import Observer, default_observer
 from target_bench.core.registry import is_own_code
+from target_bench.core.run_config import EXTRACTIVE, RUNS, TOP_K, RunConfig, takes_options
 from target_bench.core.schema import Retrieval, own_copy
-from target_bench.core.settings import texts
+from target_bench.core.settings import read_texts
 from target_bench.core.task import Task, given_tables
 from target_bench.core.task_names import make_task
 from target_bench.core.text_tables import first_of
@@ -33,7 +34,6 @@ from target_bench.core.user_code import process_restored
 from target_bench.data.load import CorpusLike, Loader, once, tasks_and_corpora
 from target_bench.harness import run_warnings
 from target_bench.harness.identities import answer_plan, answers_identity, retrieval_identity
-from target_bench.harness.options import EXTRACTIVE, RUNS, TOP_K, Keywords, Options
 from target_bench.harness.prepare import (
     Pair,
     Retrievers,
@@ -63,6 +63,7 @@ from target_bench.runs.score_files import read_scores
 from target_bench.runs.store import Run
 
 
+@takes_options
 def evaluate(
     retriever: Retrievers,
     corpus: CorpusLike | Sequence[CorpusLike],
@@ -77,7 +78,7 @@ def evaluate(
     out: str | Path = RUNS,
     observer: Observer | None = None,
     confirm: Confirm | None = None,
-    **options: Unpack[Keywords],
+    **options: Any,
 ) -> Results:
     """Evaluate retrievers, and for tasks about answers a generator, on corpora.
 
@@ -106,7 +107,7 @@ def evaluate(
         out: where run folders go.
         observer: gets progress and warnings.
         confirm: is asked before requests that may cost money; default: they are sent unasked.
-        options: the other options of ``run``, as in ``Options``.
+        options: the other fields of ``RunConfig``, as ``limit=100``.
 
     Returns:
         One result for each retriever, corpus and task.
@@ -121,7 +122,7 @@ def evaluate(
         raise ConfigError("corpus=None: expected a name as 'mini', a path as './tables', or a list")
     tasks: Sequence[Any] = task if isinstance(task, list | tuple) else [task]
     pairs = once(pair for text in tasks for pair in tasks_and_corpora((text, corpus)))
-    chosen = Options.of({"split": split, "top_k": top_k, "out": out, **options})
+    chosen = RunConfig(split=split, top_k=top_k, out=out, **options)
     if observer is not None and not isinstance(observer, Observer):
         raise ConfigError(f"observer={observer!r:.100}: expected a target_bench.Observer")
     observer = observer or default_observer()
@@ -142,7 +143,7 @@ def evaluate_pairs(
     pairs: Sequence[Pair],
     retriever: Retrievers,
     generator: GeneratorLike | str,
-    options: Options,
+    options: RunConfig,
     *,
     loader: Loader,
     observer: Observer,
@@ -160,7 +161,7 @@ def evaluate_pairs(
         for each, called in with_names(retriever, name)
     ]
     if specs[0] is not None:
-        options.check_tables(options.top_k[-1])
+        options.check_tables()
     with evaluation(observer):
         data = [(text, loaded_split(text, corpus, options, loader)) for text, corpus in pairs]
         experiments = []
@@ -170,7 +171,7 @@ def evaluate_pairs(
                 ranked = spec if task.source == "retrieved" else None
                 experiment = Experiment(queried, ranked, options, observer, confirm)
                 experiments.append((text, task, experiment))
-        names = texts("by", by)
+        names = read_texts("by", by)
         check_properties(names, [experiment.dataset for _, _, experiment in experiments])
         results = [
             run_experiment(task, experiment, generator, text)
@@ -302,7 +303,7 @@ def _metrics(experiment: Experiment, task: Task[Any]) -> list[Any]:
 
 def _command(experiment: Experiment, task: Task[Any], words: Mapping[str, Any]) -> Command:
     """Return the words of the command, without credentials."""
-    options = replace(experiment.options, metrics=tuple(_metrics(experiment, task)))
+    options = experiment.options.with_options(metrics=_metrics(experiment, task))
     recorded = {
         name: masked_settings(value) if isinstance(value, str) else value
         for name, value in {**experiment.loaded.words, **words}.items()

@@ -53,9 +53,9 @@ def answer_plan(
     return AnswerPlan(
         task,
         generator,
-        writer_of(task, options.prompting, experiment.dataset.databases, follows_schema),
+        writer_of(task, options, experiment.dataset.databases, follows_schema),
         depth if tables is None else min(tables, depth),
-        {"task": task_text or task.name, "prompting": options.prompting.to_json()},
+        {"task": task_text or task.name, "prompting": options.prompt_json()},
     )
 
 

@@ -11,11 +11,11 @@ from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric_function import check_read
 from target_bench.core.observer import Observer
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Dataset
-from target_bench.core.settings import check_named_once, named, texts
+from target_bench.core.settings import check_named_once, named, read_texts
 from target_bench.core.task_names import task_class
 from target_bench.data.load import CorpusLike, Loaded, Loader
-from target_bench.harness.options import Options
 from target_bench.harness.stages.retrieve import RetrieverSpec, retriever_spec
 from target_bench.metrics.scores import check_names
 from target_bench.runs import slicing
@@ -25,7 +25,7 @@ Pair = tuple[str, CorpusLike]
 """A task with its settings, and a corpus."""
 
 
-def check_tasks(pairs: Iterable[Pair], options: Options) -> None:
+def check_tasks(pairs: Iterable[Pair], options: RunConfig) -> None:
     """See that tasks can be made and read the metrics that are asked for, before anything runs."""
     texts = dict.fromkeys(text for text, _ in pairs)
     for text in texts:
@@ -35,7 +35,7 @@ def check_tasks(pairs: Iterable[Pair], options: Options) -> None:
         check_read(options.metrics, {text: task_class(text) for text in texts})
 
 
-def loaded_split(text: str, corpus: CorpusLike, options: Options, loader: Loader) -> Loaded:
+def loaded_split(text: str, corpus: CorpusLike, options: RunConfig, loader: Loader) -> Loaded:
     """Load the tables and queries of a task."""
     loaded = loader.load(corpus, options.split, options.distractors)
     dataset = loaded.dataset
@@ -48,7 +48,7 @@ def loaded_split(text: str, corpus: CorpusLike, options: Options, loader: Loader
     return loaded.of_task(task_class(text))
 
 
-def limited_to(loaded: Loaded, options: Options) -> Loaded:
+def limited_to(loaded: Loaded, options: RunConfig) -> Loaded:
     """Return the data with the queries that are asked."""
     return loaded.limited(options.limit)
 
@@ -88,7 +88,7 @@ def with_names(
     check_named_once(each for each in retrievers if isinstance(each, str))
     if name is None:
         return [(each, None) for each in retrievers]
-    names = texts("name", name)
+    names = read_texts("name", name)
     if len(names) != len(retrievers) or len(set(names)) < len(names):
         raise ConfigError(
             f"name={name!r}: expected {len(retrievers)} names, each once, for as many retrievers"

@@ -30,7 +30,7 @@ from target_bench.core.schema import (
     Table,
     TableId,
 )
-from target_bench.core.settings import whole
+from target_bench.core.settings import read_whole
 from target_bench.core.text_tables import first_of
 from target_bench.data.languages import language_name, recognised_language
 from target_bench.data.load import load
@@ -130,7 +130,7 @@ def ask(
         DataError: files are missing or broken.
         PluginError: the generator breaks its contract.
     """
-    number = whole(1)("n", n)
+    number = read_whole("n", n, 1)
     if number is None:
         raise ConfigError("n=None: expected a whole number from 1")
     if isinstance(corpus, str | Path):

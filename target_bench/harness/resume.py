@@ -9,13 +9,13 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.metric_function import MetricLike, check_read, metric_of
 from target_bench.core.observer import Observer
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.task_names import make_task, task_named, task_text
 from target_bench.core.text_tables import first_of
 from target_bench.data.load import Loaded, Loader
 from target_bench.harness.evaluate import rank, run_experiment
-from target_bench.harness.options import Options
 from target_bench.harness.stages.consent import Confirm
 from target_bench.harness.stages.generate import GeneratorSpec
 from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec
@@ -150,7 +150,7 @@ class ResumedRun:
         """
         asked = [run.asked.options or {} for run in (self._run, self._rankings)]
         before = [text for options in asked for text in options.get("metrics") or ()]
-        options = Options(
+        options = RunConfig(
             out=self._out,
             metrics=(*metrics, *self._made_again(before, metrics)),
         )
@@ -170,7 +170,7 @@ class ResumedRun:
 
         name = rankings.asked.retriever_name
         spec = RetrieverSpec(label, rankings.identity.retriever, rank=rank, name=name)
-        options = replace(options, top_k=rankings.identity.top_k)
+        options = options.with_options(top_k=rankings.identity.top_k)
         return Experiment(loaded, spec, options, self._observer)
 
     def _made_again(self, texts: Sequence[str], now: Sequence[MetricLike]) -> list[str]:

@@ -9,12 +9,12 @@ from target_bench.core.built_in import NO_CONTEXT, RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer, default_observer
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Query
-from target_bench.core.settings import texts
+from target_bench.core.settings import read_texts
 from target_bench.core.task_names import make_task
 from target_bench.data.load import CorpusLike, Loaded, Loader, tasks_and_corpora
 from target_bench.harness.evaluate import run_experiment
-from target_bench.harness.options import Options
 from target_bench.harness.prepare import (
     Pair,
     check_properties,
@@ -51,7 +51,7 @@ def score_file(
         predictions: for tasks about answers: a file that the generator ``replay`` reads.
         order: a JSON list of query ids, for predictions with one answer per line.
         data_dir: the folder with the release files.
-        options: as of ``Options``: ``split``, ``top_k``, ``out``.
+        options: as of ``RunConfig``: ``split``, ``top_k``, ``out``.
 
     Raises:
         ConfigError: an unknown option, or an invalid argument.
@@ -62,7 +62,7 @@ def score_file(
     observer = default_observer()
     [result] = score_given(
         tasks_and_corpora((task, corpus)),
-        Options.of(options),
+        RunConfig(**options),
         run_file=run_file,
         predictions=predictions,
         order=order,
@@ -74,7 +74,7 @@ def score_file(
 
 def score_given(
     pairs: Sequence[Pair],
-    options: Options,
+    options: RunConfig,
     *,
     run_file: str | Path | None = None,
     predictions: str | Path | None = None,
@@ -86,7 +86,7 @@ def score_given(
 ) -> Results:
     """Score the rankings, or answers, of files; arguments as for ``score_file``."""
     check_tasks(pairs, options)
-    names = texts("by", by)
+    names = read_texts("by", by)
     results = []
     with evaluation(observer):
         for text, corpus in pairs:

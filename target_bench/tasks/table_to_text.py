@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from target_bench.core.metric import Metric
-from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.reasoning import READING
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import (
     AnswerKind,
     Corpus,
@@ -94,7 +94,7 @@ class TableToText(Task[JudgedSentences]):
         self.prompt = PromptStyle(writer=self._prompt_writer)
 
     def _prompt_writer(
-        self, options: PromptOptions, _databases: Mapping[str, Path], _follows_schema: bool
+        self, options: RunConfig, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> CellPrompter:
         """Make what names the highlighted cells."""
         prompt = prompt_of(self, options)

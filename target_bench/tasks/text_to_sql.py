@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Metric
-from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import (
     NO_DATABASE,
     AnswerKind,
@@ -167,7 +167,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
                 )
 
     def _prompt_writer(
-        self, options: PromptOptions, databases: Mapping[str, Path], _follows_schema: bool
+        self, options: RunConfig, databases: Mapping[str, Path], _follows_schema: bool
     ) -> SchemaPrompter:
         """Make what shows schemas; JSON is asked for in words, so any generator can give it."""
         prompt = prompt_of(self, options)

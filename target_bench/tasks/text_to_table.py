@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
-from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.reasoning import without_reasoning
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import (
     AnswerKind,
     Corpus,
@@ -129,7 +129,7 @@ class TextToTable(JudgedTask[Compared]):
         return table_format
 
     def _prompt_writer(
-        self, options: PromptOptions, _databases: Mapping[str, Path], _follows_schema: bool
+        self, options: RunConfig, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> TablePrompter:
         """Make what writes the instruction of each query into its request."""
         prompt = prompt_of(self, options)

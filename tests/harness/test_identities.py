@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from target_bench.core.run_config import RunConfig
 from target_bench.core.task_names import make_task, task_text
 from target_bench.data.load import Loader
 from target_bench.harness.identities import answer_plan, answers_identity, retrieval_identity
-from target_bench.harness.options import Options
 from target_bench.harness.stages import retrieve
 from target_bench.harness.stages.retrieve import Experiment
 from target_bench.runs.manifest import run_key
@@ -30,7 +30,7 @@ def _identity(text: str) -> dict[str, Any]:
     observer, task = Recorder(), make_task(text)
     loaded = Loader(None, observer).load("mini", None, ()).of_task(task.name)
     subject = retrieve.retriever_spec("oracle", observer)
-    cell = Experiment(loaded, subject, Options(top_k=(1, 10)), observer)
+    cell = Experiment(loaded, subject, RunConfig(top_k=(1, 10)), observer)
     if task.answer == "ranking":
         ranked = retrieval_identity(cell)
         return {**ranked, "metrics": _without_versions(ranked["metrics"])}
@@ -52,7 +52,7 @@ def _retrieval_key(corpus: Path, *distractors: str) -> str:
     observer = Recorder()
     loaded = Loader(None, observer).load(str(corpus), None, distractors).of_task("retrieval")
     subject = retrieve.retriever_spec("oracle", observer)
-    cell = Experiment(loaded, subject, Options(top_k=(1,)), observer)
+    cell = Experiment(loaded, subject, RunConfig(top_k=(1,)), observer)
     return run_key(retrieval_identity(cell))
 
 

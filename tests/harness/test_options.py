@@ -1,7 +1,10 @@
-"""Options are declared once: command line, YAML, sweeps and Python agree about them."""
+"""Options are declared once: command line, YAML, Python and the manifest agree about them."""
 
 import inspect
-from dataclasses import replace
+import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,58 +12,82 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.main import get_command
 
-from target_bench.cli.main import app
+import target_bench
 from target_bench.core.errors import ConfigError
-from target_bench.core.settings import option_info
+from target_bench.core.run_config import OPTIONS, RunConfig
 from target_bench.harness.evaluate import evaluate
-from target_bench.harness.options import (
-    OPTIONS,
-    PROMPT_OPTIONS,
-    RUN_OPTIONS,
-    Keywords,
-    Options,
-    flag_of,
-    in_sweeps,
-)
 from target_bench.harness.sweeps.grid import cells
 from target_bench.harness.yaml_file import YamlFile
 from tests.target import TARGET
 
+NEW_FIELD = """
+    colour: Annotated[str, Option("The colour of the run.", "Data")] = "red"
+    out: Annotated["""
 
-def test_keywords_of_python_are_the_options() -> None:
-    """Static type checkers see the options that there are; split and top_k are arguments."""
-    known = RUN_OPTIONS | PROMPT_OPTIONS
-    assert set(Keywords.__annotations__) == known - {"split", "top_k"}
-    for function in (evaluate, TARGET.run):
-        defaults = inspect.signature(function).parameters
-        assert defaults["split"].default == Options().split
-        assert defaults["top_k"].default == Options().top_k
+USE = """
+import json, sys
+from pathlib import Path
+from target_bench import evaluate
+from target_bench.cli import main
+
+Path("run.yaml").write_text("corpora: mini\\nretrievers: random\\ncolour: green\\n")
+Path("sweep.yaml").write_text("corpora: mini\\nretrievers: random\\ncolour: grey\\nout: swept\\n")
+evaluate("random", "mini", colour="blue", out="python")
+for arguments in (
+    ["run", "--help"],
+    ["run", "mini", "--retriever", "random", "--colour", "black", "--out", "line"],
+    ["run", "--config", "run.yaml", "--out", "file"],
+    ["sweep", "sweep.yaml"],
+):
+    sys.argv = ["target-bench", *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, arguments
+colours = {}
+for folder in ("python", "line", "file", "swept"):
+    manifest = json.loads(next(Path(folder).glob("*/manifest.json")).read_text())
+    colours[folder] = manifest["asked"]["options"]["colour"]
+print(json.dumps(colours))
+"""
 
 
-def test_flags_of_the_command_line_are_the_options() -> None:
-    """With their defaults and the words of their help."""
-    command: Any = get_command(app).commands["run"]  # type: ignore[attr-defined]
-    flags = {each.name: each for each in command.params}
-    for name, each in OPTIONS.items():
-        option = flags[name]
-        assert "/".join([*option.opts, *option.secondary_opts]) == flag_of(name)
-        assert option.help == option_info(each).help
+def test_one_field_is_all_that_an_option_needs(tmp_path: Path) -> None:
+    package = Path(target_bench.__file__).parent
+    shutil.copytree(
+        package, tmp_path / "target_bench", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    model = tmp_path / "target_bench/core/run_config.py"
+    text = model.read_text(encoding="utf-8")
+    model.write_text(text.replace("\n    out: Annotated[", NEW_FIELD), encoding="utf-8")
+    (tmp_path / "use.py").write_text(USE, encoding="utf-8")
+    command = [sys.executable, "use.py"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "The colour of the run." in ran.stdout
+    assert json.loads(ran.stdout.splitlines()[-1]) == {
+        "python": "blue",
+        "line": "black",
+        "file": "green",
+        "swept": "grey",
+    }
+
+
+def test_python_documents_the_options() -> None:
+    known = set(inspect.signature(evaluate).parameters)
+    assert known > OPTIONS.keys() - {"corpora", "tasks", "retrievers", "generators"}
+    for name, option in OPTIONS.items():
+        assert f"{name}: {option.help}" in str(RunConfig.__doc__)
         assert option.help.endswith(".")
-        assert name in PROMPT_OPTIONS or f"\n    {name}: " in str(inspect.getdoc(Options))
-        if each.default not in (None, ()) and not isinstance(each.default, tuple):
-            assert option.default == each.default
+    assert f"limit: {OPTIONS['limit'].help}" in str(evaluate.__doc__)
 
 
-def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
+def test_a_sweep_has_the_defaults_of_a_run(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text("corpora: mini\nretrievers: bm25\n", encoding="utf-8")
     (cell,) = cells(YamlFile.read(file))
-    runs = Path("runs").resolve()
-    named = {each.name for axis in (True, False) for _, each in in_sweeps(axis)}
-    assert named == (RUN_OPTIONS | PROMPT_OPTIONS) - {"distractors"}
-    assert cell.options == Options(split="test", out=runs)
+    assert cell.options == RunConfig(split="test", out=Path("runs").resolve())
 
 
 @pytest.mark.parametrize(
@@ -75,7 +102,7 @@ def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_read(name: str, value: Any, read: Any) -> None:
-    option = getattr(Options(**{name: value}), name)
+    option = getattr(RunConfig(**{name: value}), name)
     assert option == read
     assert type(option) is type(read)
 
@@ -95,7 +122,7 @@ def test_what_is_read(name: str, value: Any, read: Any) -> None:
 )
 def test_invalid_values(name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"^{name}"):
-        Options(**{name: value})
+        RunConfig(**{name: value})
 
 
 @given(
@@ -106,10 +133,10 @@ def test_invalid_values(name: str, value: Any) -> None:
 def test_reading_twice_changes_nothing(
     top_k: list[int], limit: int | None, distractors: list[str]
 ) -> None:
-    first = Options(top_k=tuple(top_k), limit=limit, distractors=tuple(distractors))
-    assert replace(first) == first
+    first = RunConfig(top_k=tuple(top_k), limit=limit, distractors=tuple(distractors))
+    assert first.with_options() == first
     assert list(first.top_k) == sorted(set(top_k))
-    assert Options(**first.run_json()) == first
+    assert RunConfig(**first.run_json()) == first
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 
 from target_bench import Corpus, evaluate, load
 from target_bench.core.ranking import tie_order
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Query, TableId
 from target_bench.data.load import Loader, make_dataset, sample_queries
 from target_bench.data.tables import MemoryCorpus
-from target_bench.harness.options import Options
 from target_bench.harness.score_given import score_given
 from tests.builders import Recorder
 from tests.data.written import table
@@ -75,7 +75,7 @@ def test_a_run_file_is_ranked_by_the_same_rule(tmp_path: Path, names: list[str],
     observer = Recorder()
     (result,) = score_given(
         [("retrieval", str(folder))],
-        Options(top_k=(1, 10), out=tmp_path / "runs"),
+        RunConfig(top_k=(1, 10), out=tmp_path / "runs"),
         run_file=file,
         loader=Loader(None, observer),
         observer=observer,

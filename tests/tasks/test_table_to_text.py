@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import DataError
-from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import GenerationRequest
 from target_bench.corpora import load
 from target_bench.data.highlights import highlighted
@@ -28,7 +28,7 @@ from tests.target import TARGET
 MINI = of_task(load("mini"), "table_to_text")
 
 
-def _writer(task: TableToText, options: PromptOptions, *more: Any) -> Any:
+def _writer(task: TableToText, options: RunConfig, *more: Any) -> Any:
     assert task.prompt.writer is not None
     return task.prompt.writer(options, *more)
 
@@ -80,7 +80,7 @@ def test_one_reference_of_every_query_is_not_padded() -> None:
 
 def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
     task, query = TableToText(), MINI.queries[0]
-    writer = _writer(task, PromptOptions(), {}, False)
+    writer = _writer(task, RunConfig(), {}, False)
     request = writer.prompted(query, [MINI.corpus[query.gold[0]]]).request
     assert request.query == "Nation: Unified Team; Gold: 45; Total: 112"
     user = request.messages[1].content
@@ -90,7 +90,7 @@ def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
     instructed = replace(query, metadata={**query.metadata, "instruction": "Shorten: x y"})
     request = writer.prompted(instructed, [MINI.corpus[query.gold[0]]]).request
     assert request.messages[1].content.endswith("Total: 112\nShorten: x y\nSentence:")
-    given = PromptOptions(table_format="totto_subtable")
+    given = RunConfig(table_format="totto_subtable")
     marked = _writer(task, given, {}, False).prompted(query, [MINI.corpus[query.gold[0]]])
     assert "<cell> 45 <col_header> Gold </col_header> </cell>" in marked.request.messages[1].content
     assert writer.identity != _writer(task, given, {}, False).identity

@@ -178,10 +178,10 @@ def test_a_reference_without_a_table_is_named() -> None:
 
 
 def test_requests_hold_the_instruction() -> None:
-    from target_bench.core.prompt_writer import PromptOptions
+    from target_bench.core.run_config import RunConfig
     from target_bench.models.prompts.prompting import writer_of
 
-    writer = writer_of(make_task("text-to-table"), PromptOptions(), {}, follows_schema=False)
+    writer = writer_of(make_task("text-to-table"), RunConfig(), {}, follows_schema=False)
     by_format = {str(query.metadata["format"]): query for query in MINI.queries[:5]}
     for name, word in (("html", "<table>"), ("latex", "tabular"), ("json", '"rows"')):
         request = writer.prompted(by_format[name], ()).request

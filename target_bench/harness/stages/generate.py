@@ -24,7 +24,8 @@ from target_bench.core.identity import (
     used_packages,
 )
 from target_bench.core.observer import Observer
-from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
+from target_bench.core.prompt_writer import Prompted, PromptWriter
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import named
 from target_bench.core.task import Task, has_reference
@@ -353,7 +354,7 @@ def _second(first: Answered, second: Answered) -> Answered:
 def generator_spec(
     generator: GeneratorLike | GeneratorSpec | str,
     task: Task[Any],
-    options: PromptOptions,
+    options: RunConfig,
     observer: Observer,
 ) -> GeneratorSpec:
     """Make the generator of a task's answers.

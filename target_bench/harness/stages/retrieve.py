@@ -22,6 +22,7 @@ from target_bench.core.identity import (
     used_packages,
 )
 from target_bench.core.observer import Observer
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import (
     Dataset,
     Distractors,
@@ -30,7 +31,6 @@ from target_bench.core.schema import (
 )
 from target_bench.core.user_code import process_restored, split_place
 from target_bench.data.load import Loaded
-from target_bench.harness.options import Options
 from target_bench.harness.stages.consent import Confirm, Estimate
 from target_bench.harness.stages.recorded import Stage
 from target_bench.models import original_classes
@@ -107,7 +107,7 @@ class Experiment:
 
     loaded: Loaded
     retriever: RetrieverSpec | None
-    options: Options
+    options: RunConfig
     observer: Observer
     confirm: Confirm | None = None
 

@@ -31,12 +31,12 @@ from target_bench.core.metric_function import (
     with_asked_settings,
 )
 from target_bench.core.ranking import Ranking
+from target_bench.core.run_config import TOP_K
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
-from target_bench.core.settings import cutoffs
+from target_bench.core.settings import read_cutoffs
 from target_bench.core.task import Outputs, Predictions, Task, has_reference
 from target_bench.core.task_names import make_task
 from target_bench.data.load import of_task
-from target_bench.harness.options import TOP_K
 from target_bench.metrics import stats
 from target_bench.metrics.scores import check_names, in_order, is_built_in, spec_of
 from target_bench.models.answer_reading import check_time
@@ -116,7 +116,7 @@ def score_rankings(
         raise ConfigError(
             f"score_rankings({dataset!r:.100}, ...): expected a Dataset, as load('mini') returns"
         )
-    ks = cutoffs("top_k", top_k)
+    ks = read_cutoffs("top_k", top_k)
     check_known("ranking", rankings, dataset)
     depth, queries = ks[-1], dataset.queries
     retrievals = [_retrieval(query.id, rankings, depth, dataset) for query in queries]

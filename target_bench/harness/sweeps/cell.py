@@ -13,10 +13,10 @@ from target_bench.core.credentials import masked, masked_settings, without_secre
 from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
+from target_bench.core.run_config import EXTRACTIVE, RunConfig, options_read
 from target_bench.core.settings import named
 from target_bench.core.task_names import task_class
 from target_bench.core.text_tables import counted
-from target_bench.harness.options import EXTRACTIVE, OPTIONS, Options, options_read
 from target_bench.harness.yaml_file import with_name
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class SweepCell:
     corpus: str
     retriever: str | None
     generator: str | None = None
-    options: Options = field(default_factory=Options)
+    options: RunConfig = field(default_factory=RunConfig)
     gpus: float = 0.0
 
     @property
@@ -67,7 +67,8 @@ class SweepCell:
             parts += [counted(options.tables, "table")] if options.tables else []
             for name in ("table_format", "schema_scope"):
                 value = getattr(options, name)
-                parts += [f"{name}={value}"] if value != OPTIONS[name].default else []
+                default = RunConfig.model_fields[name].default
+                parts += [f"{name}={value}"] if value != default else []
         return parts
 
     def __str__(self) -> str:

@@ -11,36 +11,32 @@ from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, unknown_name
+from target_bench.core.run_config import (
+    EXTRACTIVE,
+    OPTIONS,
+    PROMPT_OPTIONS,
+    RunConfig,
+    options_read,
+    read_option,
+)
 from target_bench.core.settings import check_named_once, named
 from target_bench.core.task_names import task_class, task_named, task_text
 from target_bench.data import distractors
 from target_bench.data.load import loader, split_of
-from target_bench.harness.options import (
-    EXTRACTIVE,
-    OPTIONS,
-    PROMPT_OPTIONS,
-    Options,
-    in_sweeps,
-    options_read,
-    read_option,
-)
 from target_bench.harness.sweeps.cell import SweepCell
 from target_bench.harness.yaml_file import PLUGINS, YamlFile, spec_text, with_name
 
 MOST_CELLS = 10_000
 """Combinations of a file at most: more would take hours to look at alone, and is a slip."""
 
-_OPTION_LISTS = {entry: each.name for entry, each in in_sweeps(axis=True)}
+_OPTION_LISTS = {option.axis: name for name, option in OPTIONS.items() if option.axis}
 """Entry -> option of ``run`` of which it lists values."""
 
 _LISTS = ("corpora", "splits", "distractors", *PLUGINS, *_OPTION_LISTS)
 """Entries that are lists; cells that share data, and then a task, stand together."""
 
-_SHARED = {entry: each.name for entry, each in in_sweeps(axis=False)} | {
-    "out": "out",
-    "data_dir": "data_dir",
-}
-"""Entry -> option of ``run`` that is the same for all cells."""
+_SHARED = [n for n, option in OPTIONS.items() if n not in _LISTS and not option.axis]
+"""Options of ``run`` that are the same for all cells."""
 
 _OF_CORPUS = {"splits": "split", "limit": "limit"}
 """Key of an entry of ``corpora`` -> option of ``run``."""
@@ -82,10 +78,10 @@ def _shared(file: YamlFile) -> dict[str, Any]:
             if entry not in entries:
                 raise ConfigError(unknown_name("key", entry, entries))
     shared = {}
-    for entry, name in _SHARED.items():
-        value = file.content.get(entry, OPTIONS[name].default)
-        with file.collecting(file.at(entry)):
-            shared[name] = read_option(name, value, file.at(entry))
+    for name in _SHARED:
+        value = file.content.get(name, RunConfig.model_fields[name].default)
+        with file.collecting(file.at(name)):
+            shared[name] = read_option(name, value, file.at(name))
     file.raise_problems()
     return shared
 
@@ -116,7 +112,8 @@ def _listed(value: Any) -> list[Any]:
 
 def _axis(entry: str, file: YamlFile) -> list[Any]:
     """Return the alternatives of a list of the file."""
-    default = OPTIONS[_OPTION_LISTS[entry]].default if entry in _OPTION_LISTS else None
+    name = _OPTION_LISTS.get(entry)
+    default = RunConfig.model_fields[name].default if name else None
     values = _listed(file.content.get(entry, default))
     if values == [None] and entry == "corpora":
         values = []
@@ -232,7 +229,7 @@ def _cells(
             corpus=corpus,
             retriever=retriever if ranks else None,
             generator=(generator or EXTRACTIVE) if answers else None,
-            options=Options.of({name: value for name, value in values.items() if name in read}),
+            options=RunConfig(**{name: value for name, value in values.items() if name in read}),
             gpus=max(gpus_to_rank if ranks else 0.0, gpus_to_answer if answers else 0.0),
         )
 

@@ -110,7 +110,7 @@ class _Planner:
         with collecting("generators"):
             if task is not None and cell.generator is not None:
                 if task.source == "retrieved":
-                    options.check_tables(options.top_k[-1])
+                    options.check_tables()
                 key = cell.generator, cell.task
                 if key not in self._generators:
                     made = generator_spec(cell.generator, task, options, self._observer)

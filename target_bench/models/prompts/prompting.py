@@ -14,10 +14,10 @@ from target_bench.core.errors import ConfigError, reason
 from target_bench.core.prompt_writer import (
     CHARACTERS_PER_TOKEN,
     Prompted,
-    PromptOptions,
     PromptWriter,
 )
 from target_bench.core.registry import is_own_code
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import (
     AnswerKind,
     Corpus,
@@ -337,7 +337,7 @@ def may_repair(writer: PromptWriter, generator: object) -> bool:
 
 
 def writer_of(
-    task: Task[Any], options: PromptOptions, databases: Mapping[str, Path], follows_schema: bool
+    task: Task[Any], options: RunConfig, databases: Mapping[str, Path], follows_schema: bool
 ) -> PromptWriter:
     """Make what writes the requests of a task: its own, or the standard one.
 
@@ -365,7 +365,7 @@ def writer_of(
     )
 
 
-def prompt_of(task: Task[Any], options: PromptOptions) -> Prompt:
+def prompt_of(task: Task[Any], options: RunConfig) -> Prompt:
     """Read the templates of a task, or those that the user chose in their place.
 
     Raises:

@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from target_bench.core.prompt_writer import Prompted, SchemaScope
+from target_bench.core.prompt_writer import Prompted
+from target_bench.core.run_config import SchemaScope
 from target_bench.core.schema import Corpus, Generation, Message, Query, Table, TableId
 from target_bench.data.table_text import cell_text
 from target_bench.models.prompts.prompting import Prompter

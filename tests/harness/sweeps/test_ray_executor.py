@@ -11,8 +11,8 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
+from target_bench.core.run_config import RUN_OPTIONS, RunConfig
 from target_bench.core.version import __version__
-from target_bench.harness.options import RUN_OPTIONS, Options
 from target_bench.harness.sweeps import Local, Ray, executors
 from target_bench.harness.sweeps.cell import CellOutcome, SweepCell
 from tests.builders import Recorder
@@ -69,7 +69,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def cell(number: int, retriever: str, **more: Any) -> SweepCell:
     given: dict[str, Any] = {"task": "retrieval", "corpus": "mini", **more}
     chosen = {name: given.pop(name) for name in RUN_OPTIONS if name in given}
-    options = Options(top_k=(1, 5), out=Path("ray").resolve(), **chosen)
+    options = RunConfig(top_k=(1, 5), out=Path("ray").resolve(), **chosen)
     return SweepCell(number=number, retriever=retriever, options=options, **given)
 
 

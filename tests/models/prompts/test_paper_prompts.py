@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from target_bench import Generator
-from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import GenerationRequest
 from target_bench.models.prompts.prompting import Prompt
 from tests.builders import Recorder
@@ -19,7 +19,7 @@ NO_TABLES = (
 )
 """What stands in the place of tables where there are none (TARGET, Appendix D)."""
 
-OPTIONS = PromptOptions(prompt="paper")  # type: ignore[arg-type]  # text is read as a path
+OPTIONS = RunConfig(prompt="paper")
 WORDING = {
     "question_answering": [
         "You are a data analyst who reads tables to answer questions.",
@@ -91,4 +91,4 @@ def test_a_folder_of_prompts(tmp_path: Path) -> None:
         "no_context_user: '{{ query }}'\n"
     )
     assert Prompt.load("fact_verification", tmp_path).messages("a", "b")[1].content == "a b"
-    assert OPTIONS.to_json()["prompt"] == str(OPTIONS.prompt)
+    assert OPTIONS.prompt_json()["prompt"] == str(OPTIONS.prompt)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Generation, Table, TableId
 from target_bench.core.task_names import make_task
 from target_bench.data.load import load
@@ -59,7 +59,7 @@ def test_sql_of_duckdb_is_asked_for() -> None:
     """With the types of the copy; what SQLite cannot compile is not sent back."""
     task = make_task("text-to-sql:engine=duckdb,dialect=duckdb")
     assert task.prompt.writer is not None
-    writer = task.prompt.writer(PromptOptions(), MINI.databases, False)
+    writer = task.prompt.writer(RunConfig(), MINI.databases, False)
     prompted = writer.prompted(QUERY, _tables())
     text = "".join(message.content for message in prompted.request.messages)
     assert "one DuckDB query" in text

@@ -7,8 +7,8 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
+from target_bench.core.run_config import check_option_names, read_option
 from target_bench.core.settings import named
-from target_bench.harness.options import OPTIONS, check_names, read_option
 from target_bench.harness.stages.generate import ANSWER_MODES
 from target_bench.harness.yaml_file import PLUGINS, YamlFile, spec_text, with_name
 from target_bench.runs.manifest import Command
@@ -27,7 +27,7 @@ def read_config(file: Path) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for key, value in document.content.items():
         with document.collecting(document.at(key)):
-            check_names([key], list(OPTIONS))
+            check_option_names([key])
             options[key] = read_option(key, _with_text(key, value), document.at(key))
     document.raise_problems()
     return options
