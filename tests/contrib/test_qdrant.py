@@ -1,6 +1,5 @@
 """Qdrant: the real client with its embedded database; what it holds is what was put there."""
 
-import gc
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -29,7 +28,6 @@ def _embedded(**settings: Any) -> Any:
 
 
 def _collections(path: Path) -> list[str]:
-    gc.collect()
     client = QdrantClient(path=str(path))
     try:
         return [c.name for c in client.get_collections().collections]
@@ -46,7 +44,7 @@ def test_nothing_of_ours_is_left_behind(tmp_path: Path) -> None:
     assert names(ask(retriever, ["kings"], 1)[0]) == ["kings"]
     retriever.embed_corpus(MemoryCorpus(TABLES[:2]))
     assert len(ask(retriever, ["kings"], 9)[0]) == 2
-    del retriever
+    retriever.close()
     assert _collections(tmp_path) == []
 
 

@@ -7,10 +7,12 @@ import json
 import logging
 import os
 import signal
+import socket
 import threading
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from email.utils import formatdate
 from pathlib import Path
 from time import monotonic, sleep, time
@@ -74,6 +76,35 @@ def test_what_waits_when_the_connection_is_closed_is_not_sent(server: OpenAIServ
     waiting.join()
     assert len(server.requests) == 1
     assert len(errors) == 1
+
+
+def test_no_socket_is_left_open_when_a_connection_is_made_too_late(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connecting, closed = threading.Event(), threading.Event()
+    made: list[socket.socket] = []
+    create_connection = socket.create_connection
+
+    def late(*args: Any, **settings: Any) -> socket.socket:
+        connecting.set()
+        closed.wait(30)
+        made.append(create_connection(*args, **settings))
+        return made[0]
+
+    monkeypatch.setattr(socket, "create_connection", late)
+    with OpenAI("m", server.base_url, cache=False).connected() as ask_server:
+
+        def ask_in_vain() -> None:
+            with suppress(Exception):
+                ask_server(request())
+
+        asking = threading.Thread(target=ask_in_vain)
+        asking.start()
+        assert connecting.wait(30)
+    closed.set()
+    asking.join(30)
+    assert [connection.fileno() for connection in made] == [-1]
+    assert not server.requests
 
 
 def test_what_is_sent_and_what_comes_back(server: OpenAIServer) -> None:

@@ -10,9 +10,11 @@ from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from math import inf, isfinite
+from socket import SHUT_RDWR
 from threading import Event, Lock, Thread, local
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 from target_bench.core.credentials import is_secret, looks_secret, note_secrets, without_secrets
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError, check_at_least_one
@@ -139,12 +141,13 @@ class ModelServer:
             path: as in ``/embeddings``.
         """
         clients: list[OpenAI] = []
+        sockets = _Sockets()
         lock = Lock()
 
         def send(body: Mapping[str, Any], schema: bool = False) -> tuple[dict[str, Any], float]:
             with lock:
                 if not clients:
-                    clients.append(self._client())
+                    clients.append(self._client(sockets))
             try:
                 response = self._post(clients[0], path, dict(body))
                 answer = _object(response)
@@ -162,8 +165,10 @@ class ModelServer:
         try:
             yield send
         finally:
-            for client in clients:
-                client.close()
+            with lock:
+                for client in clients:
+                    client.close()
+            sockets.close()
 
     def _post(self, client: "OpenAI", path: str, body: dict[str, Any]) -> "httpx.Response":
         """Send a request, in a thread that is given up when one reply takes too long.
@@ -196,7 +201,7 @@ class ModelServer:
         assert attempt.response is not None
         return attempt.response
 
-    def _client(self) -> "OpenAI":
+    def _client(self, sockets: "_Sockets") -> "OpenAI":
         import httpx
         import openai
 
@@ -204,8 +209,11 @@ class ModelServer:
             """Tells the waiting thread when a request is sent and when its reply is read."""
 
             def send(self, request: httpx.Request, **settings: Any) -> httpx.Response:
+                if self.is_closed:
+                    raise _RefusedReply("connection", "closed; nothing more is sent")
                 attempt: _Attempt = _here.attempt
                 attempt.begin()
+                request.extensions["trace"] = sockets.trace
                 try:
                     return super().send(request, **settings)
                 finally:
@@ -349,6 +357,35 @@ class _Attempt:
 
     def is_overdue(self) -> bool:
         return time.monotonic() >= self._deadline
+
+
+class _Sockets:
+    """The sockets of a client, closed whatever its threads are doing.
+
+    The client closes idle and busy ones, but none that is being connected while it is closed.
+    """
+
+    def __init__(self) -> None:
+        self._streams: WeakSet[Any] = WeakSet()
+        self._is_closed = False
+        self._lock = Lock()
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Record a connection that was made; the client calls this at each step of a request."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            with self._lock:
+                self._streams.add(info["return_value"])
+                if self._is_closed:
+                    info["return_value"].close()
+
+    def close(self) -> None:
+        """Close them all, and each that is made afterwards."""
+        with self._lock:
+            self._is_closed = True
+            for stream in self._streams:
+                with suppress(OSError):  # it is closed already; else who reads from it wakes up
+                    stream.get_extra_info("socket").shutdown(SHUT_RDWR)
+                stream.close()
 
 
 class _RefusedReply(BaseException):  # the package tries again after any Exception
