@@ -10,8 +10,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from importlib.metadata import version
+from itertools import filterfalse
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from target_bench.core.schema import Query
 from target_bench.metrics.means import Floats, RatioMetric
 from target_bench.metrics.ngrams import matched
 
-VERSION = "text:3"
+VERSION = "text:4"
 """The version of these metrics and of BERTScore, for identities: raise it if values can change."""
 
 
@@ -217,11 +219,21 @@ def rouge_l_f(text: str, reference: str) -> float:
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
-_ARTICLES_OF_WORDS = re.compile(r"\b(?:a|an|the)\s+(?=\S)")
+_LEADING_ARTICLE = re.compile(r"(?<!\S)(?:a|an|the)\s+(?=\S)")
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
-_NUMBER = re.compile(r"((?<![^\W_])(?<![)\]])-[$€£¥]?)?(?<!\d)(\d+(?:[.,]\d+)*|(?<![^\W_])\.\d+)")
+_NUMBER = (
+    r"(?P<sign>(?<![\w)\]-])-[$€£¥]?)?"  # 3-5 is a range, --5 a dash before a number
+    r"(?<!\w)(?<![^\W\d_][.-])(?<!\d[.,])"  # v1.10 and gpt-4.10 are names
+    r"(?P<digits>(?>\d+(?:[.,]\d+)*)|(?<!\.)\.\d+)"
+    r"(?:(?P<exponent>e[+-]?\d{1,2}(?!\w))|(?![^\W_]*\d))"  # 1e3 is a number, 10rc1 is none
+)
+_FORM = re.compile(
+    rf"(?P<mark>(?<=[^\W\d_])(?:\+\+?|\#|-)(?![\w+\#-]))"  # C++, C#, BBB-
+    r"|(?P<between>(?<=\d)(?:[^\w\s]|_)+?(?=-?[$€£¥]?\.?\d))"
+    rf"|{_NUMBER}|(?P<other>[^\w\s]|_)"
+)
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_MINUS, _POINT = "\ue000", "\ue001"  # of numbers, while punctuation is dropped
+_PUNCTUATION_CATEGORIES = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sc"})
 
 
 def ottqa_form(text: str) -> str:
@@ -235,38 +247,48 @@ def ottqa_form(text: str) -> str:
 def plain_form(text: str) -> str:
     """Return lower case without punctuation and articles, in which numbers are still numbers.
 
-    A number keeps its sign and its decimal point, and 13.00 and 1,572 are 13 and 1572; the point of
-    "No.10" is none. What stands between two digits divides them, as in 2:1. An article is dropped
-    before a word. Where nothing would be left, as of "!", the text stays. Letters are in Unicode's
-    composed form.
+    A number keeps its sign and its decimal point, and 13.00, 1,572 and 1e3 are 13, 1572 and 1000;
+    digits that belong to a name, as in v1.10, are no number. What stands between two digits divides
+    them, as in 2:1. The marks of C++, C# and BBB- stay. An article is dropped before a word. Where
+    nothing would be left, as of "!", the text stays. Letters are in Unicode's composed form.
     """
-    whole = unicodedata.normalize("NFC", text).lower()
-    kept = _NUMBER.sub(_plain_number, whole.translate(_DASHES))
-    words = "".join(_kept(kept, i, c) for i, c in enumerate(kept)).split()
-    form = _ARTICLES_OF_WORDS.sub("", " ".join(words))
-    return form.replace(_MINUS, "-").replace(_POINT, ".") or " ".join(whole.split())
+    whole = unicodedata.normalize("NFC", text).lower().translate(_DASHES)
+    form = " ".join(_FORM.sub(_normalise_match, whole).split())
+    return _LEADING_ARTICLE.sub("", form) or " ".join(whole.split())
 
 
-def _plain_number(match: re.Match[str]) -> str:
-    sign, digits = match[1], match[2]
+def _normalise_match(match: re.Match[str]) -> str:
+    if match["digits"]:
+        return _normalise_number(match["sign"] or "", match["digits"], match["exponent"] or "")
+    if match["mark"]:
+        return match["mark"]
+    kept = "".join(filterfalse(_is_punctuation, match[0]))
+    return kept or " " * bool(match["between"])
+
+
+def _normalise_number(sign: str, digits: str, exponent: str) -> str:
     if _GROUPED.fullmatch(digits):
         digits = digits.replace(",", "")
-    if digits.count(".") == 1 and "," not in digits:
-        whole, _, decimals = digits.partition(".")
-        digits = f"{whole or '0'}.{decimals}".rstrip("0").rstrip(".")
-    return _MINUS * (bool(sign) and digits != "0") + digits.replace(".", _POINT)
+    first, *others = digits.split(",")  # 1.50,2 are two numbers
+    if exponent and not others and first.count(".") < 2:
+        first = format(Decimal(first + exponent), "f")
+    numbers = [_strip_zeros(number) for number in (first, *others)]
+    return "-" * (bool(sign) and numbers[0] != "0") + " ".join(numbers)
 
 
-def _kept(text: str, i: int, character: str) -> str:
-    """Return a character; of punctuation and signs of currency a space between digits, or none."""
-    if character.isalnum() or character.isspace() or character in (_MINUS, _POINT):
-        return character
-    if character not in string.punctuation and unicodedata.category(character) not in _DROPPED:
-        return character
-    return " " if text[i - 1 : i].isdigit() and text[i + 1 : i + 2].isdigit() else ""
+def _strip_zeros(digits: str) -> str:
+    if digits.count(".") != 1:  # 1.2.3 is no number
+        return digits
+    whole, _, decimals = digits.partition(".")
+    return f"{whole or '0'}.{decimals}".rstrip("0").rstrip(".")
 
 
-_DROPPED = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sc"})
+def _is_punctuation(character: str) -> bool:
+    return (
+        character in string.punctuation
+        or unicodedata.category(character) in _PUNCTUATION_CATEGORIES
+    )
+
 
 FORMS: Mapping[str, Callable[[str], str]] = {"plain": plain_form, "ottqa": ottqa_form}
 """Normal form -> how a text is brought into it."""

@@ -1,6 +1,7 @@
 """Metrics of generated text: equal to their libraries, bounded, never helped by an empty answer."""
 
 from dataclasses import replace
+from decimal import Decimal
 from time import process_time
 
 import pytest
@@ -104,6 +105,35 @@ def test_rouge_is_that_of_its_library(text: str, reference: str) -> None:
         ("1,572.50", "1572.5", (0, 0), (1, 1)),
         ("15,72", "1572", (1, 1), (0, 0)),
         ("007", "7", (0, 0), (0, 0)),
+        ("v1.10", "v1.1", (0, 0), (0, 1 / 2)),
+        ("v1.0", "v1", (0, 0), (0, 2 / 3)),
+        ("GPT-4.10", "GPT-4.1", (0, 0), (0, 1 / 2)),
+        ("v1.50.20", "v1.50.2", (0, 0), (0, 2 / 3)),
+        ("1.10rc1", "1.1rc1", (0, 0), (0, 1 / 2)),
+        ("1.10", "1.1", (0, 0), (1, 1)),
+        ("1.2.30", "1.2.3", (0, 0), (0, 0)),
+        ("10.0.0.1", "100.0.1", (1, 1), (0, 0)),
+        ("2.50 kg", "2.5 kg", (0, 1 / 2), (1, 1)),
+        ("--5", "-5", (1, 1), (0, 0)),
+        ("5", "-5", (1, 1), (0, 0)),
+        ("$-5", "-$5.00", (0, 0), (1, 1)),
+        ("1e3", "1,000", (0, 0), (1, 1)),
+        ("1.5E3", "1500.0", (0, 0), (1, 1)),
+        ("1e-3", "1e3", (1, 1), (0, 0)),
+        ("1e-3", ".001", (0, 0), (1, 1)),
+        ("1e3kg", "1000kg", (0, 0), (0, 0)),
+        ("1e99", "1e999", (0, 0), (0, 0)),
+        ("3-4", "34", (1, 1), (0, 0)),
+        ("3-4", "3 -4", (0, 0), (0, 1 / 2)),
+        ("10...20", "100.2", (0, 0), (0, 0)),
+        ("(3)-5", "35", (1, 1), (0, 0)),
+        ("1.5,2.50", "1.50, 2.5", (0, 0), (1, 1)),
+        ("2020-01-02", "2020/01/02", (1, 1), (1, 1)),
+        ("01.10.2020", "01.1.2020", (0, 0), (0, 0)),
+        ("1990--1991", "1990-1991", (1, 1), (1, 1)),
+        ("C++", "C#", (1, 1), (0, 0)),
+        ("BBB-", "BBB+", (1, 1), (0, 0)),
+        ("BBB\u2212", "bbb-", (0, 0), (1, 1)),
         ("21", "2:1", (1, 1), (0, 0)),
         ("1011", "10/11", (1, 1), (0, 0)),
         ("1990–1991", "1990-1991", (0, 0), (1, 1)),
@@ -128,6 +158,24 @@ def test_normal_forms(
 @given(st.text(max_size=20) | _TEXTS)
 def test_plain_form_of_a_text_with_any_sign_is_not_empty(text: str) -> None:
     assert bool(plain_form(text)) == bool(text.strip())
+
+
+_DECIMALS = st.decimals(min_value=-(10**6), max_value=10**6, places=3)
+
+
+@given(_DECIMALS, _DECIMALS | st.just(None))
+def test_numbers_are_equal_where_their_values_are(first: Decimal, other: Decimal | None) -> None:
+    other = first if other is None else other
+    spellings = [f"{first}", f"{first:,}", f"{first}0", f"({first}).", f"{first:.9e}"]
+    assert {exact_match(spelt, f"{other}") for spelt in spellings} == {float(first == other)}
+
+
+_PARTS = st.lists(st.integers(0, 20), min_size=1, max_size=4).map(lambda n: ".".join(map(str, n)))
+
+
+@given(st.sampled_from(["v", "gpt-", "IPv", "Ch.", "x_"]), _PARTS, _PARTS)
+def test_numbers_of_names_are_no_numbers(name: str, first: str, other: str) -> None:
+    assert exact_match(name + first, name + other) == (first == other)
 
 
 def test_a_failed_answer_is_wrong_for_any_reference() -> None:
