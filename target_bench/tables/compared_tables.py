@@ -19,7 +19,7 @@ from target_bench.tables.answer_tables import (
     matched,
     name_key,
 )
-from target_bench.tables.cell_texts import with_decimal_points
+from target_bench.tables.cell_texts import with_decimal_points, without_marks
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.h_score import (
     HScore,
@@ -40,6 +40,7 @@ from target_bench.tables.header_cell_scores import (
     rectangular,
 )
 from target_bench.tables.markup import HTML_PARSER
+from target_bench.tables.plain_formats import has_markdown
 from target_bench.tables.reading import read_tables
 
 PairScores = Mapping[Part, PRF]
@@ -141,7 +142,7 @@ class ComparedTables:
         """
         if similarity not in self._pairs:
             pairs: list[tuple[str, PairScores]] = []
-            answer, reference = self._pointed
+            answer, reference = self._normalized
             for i, j in matched(answer, reference):
                 if j is not None:
                     gold = reference.tables[j]
@@ -163,7 +164,7 @@ class ComparedTables:
         Rows and columns may have another order, as for the scores of headers and cells; the corner
         above the names of rows and beside those of columns is no name.
         """
-        answer, reference = self._pointed
+        answer, reference = self._normalized
         pairs = matched(answer, reference)
         return bool(pairs) and all(
             i is not None and j is not None and self._is_same(answer.tables[i], reference.tables[j])
@@ -237,11 +238,22 @@ class ComparedTables:
         return {kind: counts[kind] for kind in ERROR_TYPES}
 
     @cached_property
-    def _pointed(self) -> tuple[ReadAnswer, ReadAnswer]:
-        """Answer and reference with decimal points; rows of names and values are no columns."""
-        if not self.headers.column:
-            return self.answer, self.reference
-        return _with_points(self.answer), _with_points(self.reference)
+    def _normalized(self) -> tuple[ReadAnswer, ReadAnswer]:
+        """Answer and reference with one form of a cell, whatever format they are written in."""
+        texts = ("" if self.text is None else self.text, self.gold)
+        return tuple(  # type: ignore[return-value]  # two of them
+            self._normalize(read, has_markdown(text, self.table_format))
+            for read, text in zip((self.answer, self.reference), texts, strict=True)
+        )
+
+    def _normalize(self, read: ReadAnswer, is_unmarked: bool) -> ReadAnswer:
+        tables = read.tables if is_unmarked else [_without_marks(table) for table in read.tables]
+        if self.headers.column:  # rows of names and values are no columns
+            tables = [
+                replace(table, rows=tuple(with_decimal_points(table.rows) or table.rows))
+                for table in tables
+            ]
+        return replace(read, tables=tuple(tables))
 
     @property
     def _with_headers(self) -> tuple[ReadAnswer, ReadAnswer]:
@@ -255,10 +267,9 @@ def _size(table: AnswerTable) -> tuple[int, int]:
     return len(table.rows), table.width
 
 
-def _with_points(read: ReadAnswer) -> ReadAnswer:
-    rows = [with_decimal_points(table.rows) or table.rows for table in read.tables]
-    tables = (replace(t, rows=tuple(r)) for t, r in zip(read.tables, rows, strict=True))
-    return replace(read, tables=tuple(tables))
+def _without_marks(table: AnswerTable) -> AnswerTable:
+    rows = tuple(tuple(map(without_marks, row)) for row in table.rows)
+    return AnswerTable(without_marks(table.name), rows)
 
 
 def _with_header(read: ReadAnswer) -> ReadAnswer:

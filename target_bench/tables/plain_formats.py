@@ -16,6 +16,7 @@ from target_bench.tables.answer_tables import (
     AnswerTable,
     Fault,
     ReadAnswer,
+    TableFormat,
     UnreadableTableError,
     failed,
     read_answer,
@@ -41,6 +42,11 @@ _TITLE = re.compile(r"\s{0,3}(?:#{1,6}\s*|\*\*)\S")
 _MOST_WORDS = 12  # words of a title
 
 
+def has_markdown(text: str, table_format: TableFormat) -> bool:
+    """Return whether marks of Markdown are read in the cells of a text."""
+    return table_format == "text" and _PAPER_END.search(text) is None
+
+
 def read_pipe_tables(text: str) -> ReadAnswer:
     """Read tables whose cells are divided by bars; ``<NEWLINE>`` ends a line too.
 
@@ -52,7 +58,7 @@ def read_pipe_tables(text: str) -> ReadAnswer:
     after a backslash is part of its cell. Marks of Markdown are read (``cell_texts``), but not in
     the format of Wu et al.'s files, which has ``<NEWLINE>`` and no escapes.
     """
-    shown = without_marks if _PAPER_END.search(text) is None else _without_escaped_bars
+    shown = without_marks if has_markdown(text, "text") else _without_escaped_bars
     tables: list[AnswerTable] = []
     faults: list[Fault] = []
     fences = 0

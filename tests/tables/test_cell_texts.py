@@ -6,10 +6,11 @@ from time import process_time
 import pytest
 
 from target_bench.data.formats.single_table import read_single_table
-from target_bench.tables.answer_tables import TableFormat
+from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.cell_texts import with_decimal_points, without_marks
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.comparison import compare_tables
+from tests.tables.written import written
 
 
 @pytest.mark.parametrize(
@@ -93,13 +94,48 @@ GOLD: dict[TableFormat, str] = {
 }
 
 
+def _write(rows: list[list[str]], table_format: TableFormat) -> str:
+    if table_format == "text":
+        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return written(rows, table_format)
+
+
+@pytest.mark.parametrize(
+    ("mark", "shown"),
+    [
+        ("**1.5**", "1.5"),
+        ("`1.5`", "1.5"),
+        ("~~x~~", "x"),
+        ("[Hawks](https://x.org)", "Hawks"),
+        ("A<br>B", "A B"),
+        ("A&amp;B", "A&B"),
+        (r"\$5", "$5"),
+    ],
+)
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_one_form_of_a_cell_in_every_format(
+    table_format: TableFormat, mark: str, shown: str
+) -> None:
+    """Marks of Markdown in a cell, a name of a row and a name of a column, on either side."""
+    marked, plain = (
+        _write([["team", f"v {cell}"], [cell, "7"], ["b", cell]], table_format)
+        for cell in (mark, shown)
+    )
+    for answer, gold in ((marked, plain), (plain, marked)):
+        compared = ComparedTables(answer, gold, table_format)
+        ((_, scores),) = compared.pairs("exact")
+        assert compared.is_correct
+        assert {part.f1 for part in scores.values()} == {1}
+        assert [comparison.score() for comparison in compared.comparisons] == [1]
+
+
 @pytest.mark.parametrize(
     ("table_format", "answer"),
     [
         ("text", "| **team** | `v` |\n|---|---|\n| A&amp;B<br>Hawks | *1.5* |\n"
          "| Nets\\_2 | \\$6.25 |"),
         ("text", "> | team | v |\n> |---|---|\n> | A&B Hawks | 1,5 |\n> | Nets_2 | $6,25 |"),
-        ("csv", "\ufeffteam;v\nA&B Hawks;1,5\nNets_2;$6,25"),
+        ("csv", "\ufeffteam;v\nA&B Hawks;**1,5**\nNets_2;$6,25"),
     ],
 )  # fmt: skip
 def test_marks_and_commas_change_no_metric(table_format: TableFormat, answer: str) -> None:

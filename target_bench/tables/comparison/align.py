@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from target_bench.tables.cell_texts import with_decimal_points
+from target_bench.tables.cell_texts import with_decimal_points, without_marks
 from target_bench.tables.comparison.differences import is_abbreviation
 from target_bench.tables.comparison.values import (
     Cells,
@@ -81,7 +81,8 @@ class ReadTable(NamedTuple):
 def read_table(grid: Grid) -> ReadTable:
     """Read the cells of a table and the names of its columns."""
     names = [name_of(name) for name in grid.header]
-    rows = with_decimal_points(grid.rows) or grid.rows
+    unmarked = [tuple(map(without_marks, row)) for row in grid.rows]
+    rows = with_decimal_points(unmarked) or unmarked
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     return ReadTable(
         grid,

@@ -9,6 +9,8 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
+from target_bench.tables.cell_texts import without_marks
+
 DataType = Literal["number", "string", "bool", "date", "list", "time", "other", "empty"]
 """The type of a cell or a column; ``other`` is a column of several types."""
 
@@ -75,7 +77,7 @@ _LONGEST_VALUE = 80  # characters above which a cell is text
 @lru_cache(maxsize=2**17)
 def cell_value(text: str) -> CellValue:
     """Read a cell."""
-    text = " ".join(text.split())
+    text = " ".join(without_marks(text).split())
     plain = text.casefold()
     if plain in _EMPTY and text not in _NAMES_LIKE_EMPTY:
         return CellValue("empty", text, "")
@@ -398,6 +400,7 @@ class Name(NamedTuple):
 @lru_cache(maxsize=2**13)
 def name_of(header: str) -> Name:
     """Read a header such as ``Distance (km)``, ``Cost [£ million]``, ``Height in m``."""
+    header = without_marks(header)
     if len(header) > _LONGEST_NAME:
         return Name(header.strip())
     for pattern in (_BRACKETS, _IN):
