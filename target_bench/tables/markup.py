@@ -4,8 +4,9 @@ import logging
 import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import dropwhile
+from itertools import dropwhile, zip_longest
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
@@ -78,7 +79,7 @@ def read_html_tables(
         return failed("too_long")
     if not all(_is_filled(grid) for _, grid in grids) or _has_odd_span(soup):
         faults.append("ragged")
-    rows = _rows_with_paths if header_paths else _html_rows
+    rows = _html_rows_with_paths if header_paths else _html_rows
     return read_answer([AnswerTable(name, rows(grid)) for name, grid in grids], faults)
 
 
@@ -179,11 +180,30 @@ def _size(grid: Cells) -> int:
     return sum(cell[2] * min(cell.row_span, len(grid)) for row in grid for cell in row)
 
 
-def _rows_with_paths(grid: Cells) -> Rows:
-    """Return the rows of a table, of which several header rows are one of paths with dots."""
-    cells = CellGrid(grid)
-    n = cells.header_rows
-    return _html_rows(grid) if n < 2 else (tuple(cells.header_paths()), *_html_rows(grid)[n:])
+def _html_rows_with_paths(grid: Cells) -> Rows:
+    marked = CellGrid(grid).header_rows
+    return _join_header(_html_rows(grid), marked or _count_header_rows(grid, 1))
+
+
+def _count_header_rows(grid: Cells, n: int) -> int:
+    """Return how many of the first rows name columns: n, and those below cells of them that span.
+
+    A cell that spans all columns is a title, below which stand values.
+    """
+    width = max((sum(cell.column_span for cell in row) for row in grid), default=0)
+    for i, row in enumerate(grid):
+        if i < n:
+            n = max([n, *(i + cell.row_span for cell in row)])
+            if any(1 < cell.column_span < width for cell in row):
+                n = max(n, i + 2)
+    return n if n < len(grid) else 1
+
+
+def _join_header(rows: Rows, n: int) -> Rows:
+    """Return rows whose first n are one, of paths with dots."""
+    columns = zip_longest(*rows[:n], fillvalue="")
+    paths = (".".join(dict.fromkeys(filter(None, column))) for column in columns)
+    return rows if n < 2 else (tuple(paths), *rows[n:])
 
 
 def _html_rows(grid: Cells) -> Rows:
@@ -246,6 +266,8 @@ _RULES = {
     *("hline", "toprule", "midrule", "bottomrule", "cline", "cmidrule", "hhline", "endhead"),
     *("endfirsthead", "endfoot", "endlastfoot", "addlinespace", "rowcolor", "morecmidrules"),
 }
+_FULL_RULES = {"hline", "toprule", "midrule", "bottomrule", "hhline"}
+_ROW_ENDS = ("\\", "tabularnewline")
 _BRACES = r"\s{0,9}\{(?:[^{}]|\{[^{}]{0,99}\}){0,99}\}"
 _BRACKETS = r"(?:\s{0,9}\[[^][]{0,99}\])"
 _LINE_END = re.compile(
@@ -253,12 +275,18 @@ _LINE_END = re.compile(
 )
 _RULE_WITH_ARGUMENTS = re.compile(
     r"(?<!\\)((?:\\\\)*)\\(?:"
-    rf"(?:cline|hhline|Xhline|noalign|arrayrulecolor{_BRACKETS}?){_BRACES}"
+    rf"(?:hhline|Xhline){_BRACES}|specialrule{_BRACES}{_BRACES}{_BRACES}"
+    rf"|(?:toprule|midrule|bottomrule|hdashline){_BRACKETS}|(?:hdashline|Xhline)(?![a-zA-Z])"
+    r")"
+)
+_PART_OF_RULE = re.compile(
+    r"(?<!\\)((?:\\\\)*)\\(?:"
+    rf"(?:cline|noalign|arrayrulecolor{_BRACKETS}?){_BRACES}"
     rf"|(?:cmidrule|cdashlinelr){_BRACKETS}?(?:\s{{0,9}}\([^()]{{0,99}}\))?{_BRACES}"
-    rf"|cdashline{_BRACES}{_BRACKETS}?|Xcline{_BRACES}{_BRACES}|(?:specialrule|rowcolors\*?{_BRACKETS}?){_BRACES}{_BRACES}{_BRACES}"
-    rf"|(?:row|column)color{_BRACKETS}?{_BRACES}{_BRACKETS}{{0,2}}"
-    rf"|(?:toprule|midrule|bottomrule|addlinespace|hdashline){_BRACKETS}"
-    rf"|(?:hdashline|Xhline|arrayrulecolor|morecmidrules|doublerulesep)(?![a-zA-Z])"
+    rf"|cdashline{_BRACES}{_BRACKETS}?|Xcline{_BRACES}{_BRACES}"
+    rf"|rowcolors\*?{_BRACKETS}?{_BRACES}{_BRACES}{_BRACES}"
+    rf"|(?:row|column)color{_BRACKETS}?{_BRACES}{_BRACKETS}{{0,2}}|addlinespace{_BRACKETS}"
+    r"|(?:arrayrulecolor|morecmidrules|doublerulesep)(?![a-zA-Z])"
     r")"
 )
 _COLOR_OR_LINK = re.compile(
@@ -283,11 +311,15 @@ _ACCENT_ON_NOTHING = re.compile(r"(?<!\\)\\([~^])\{\}")
 _CHARACTERS = {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 
 
-def read_latex_tables(text: str) -> ReadAnswer:
+def read_latex_tables(text: str, header_paths: bool = False) -> ReadAnswer:
     """Read the environments tabular, tabular*, tabularx, longtable and array.
 
     Formatting macros give the text of their arguments, those named multicolumn and multirow span,
     and rules are left out. A caption is the name of the table in whose environment it stands.
+
+    Args:
+        text: the LaTeX.
+        header_paths: whether several header rows become one, of paths with dots.
 
     Raises:
         UnreadableTableError: it is nested too deeply, or cannot be parsed.
@@ -303,13 +335,33 @@ def read_latex_tables(text: str) -> ReadAnswer:
     grids = [(name, tuple(_latex_rows(_content(tabular)))) for name, tabular in tabulars]
     if any(_size(grid) > MOST_CELLS for _, grid in grids):
         return failed("too_long")
-    return read_answer([AnswerTable(name, _latex_filled(grid)) for name, grid in grids], faults)
+    tables = [AnswerTable(name, _latex_filled(grid)) for name, grid in grids]
+    if header_paths:
+        tables = [
+            replace(table, rows=_join_header(table.rows, _latex_header_rows(grid, tabular)))
+            for table, (_, grid), (_, tabular) in zip(tables, grids, tabulars, strict=True)
+        ]
+    return read_answer(tables, faults)
+
+
+def _latex_header_rows(grid: Cells, tabular: Any) -> int:
+    """Return how many rows stand above the first rule below some, if their cells span."""
+    n = rows = 0
+    for node in _content(tabular):
+        macro = getattr(node, "macroname", None)
+        rows += macro in _ROW_ENDS
+        if rows and macro in _FULL_RULES:
+            n = rows
+            break
+    has_span = any(max(cell[1:3]) > 1 for row in grid[: max(n - 1, 1)] for cell in row)
+    return _count_header_rows(grid, max(n, 1)) if has_span else 1
 
 
 def _without_arguments(text: str) -> str:
     """Return LaTeX without what would be taken for text: arguments of rules, colours, links."""
     text = _ACCENT_ON_NOTHING.sub(lambda m: _CHARACTERS[m[1]], text)
     text = _LINE_END.sub(r"\1", text)
+    text = _PART_OF_RULE.sub(r"\1\\addlinespace ", text)
     text = _RULE_WITH_ARGUMENTS.sub(r"\1\\hline ", text)
     text = _COLOR_OR_LINK.sub(r"\1\\em ", text)
     return _ROWS_OF_ANY_WIDTH.sub(r"\1{\2}", text)
@@ -373,7 +425,7 @@ def _latex_rows(nodes: Iterable[Any]) -> Iterator[tuple[GridCell, ...]]:
         if getattr(node, "specials_chars", None) == "&":
             row.append(_latex_cell(cell))
             cell = []
-        elif macro in ("\\", "tabularnewline"):
+        elif macro in _ROW_ENDS:
             yield (*row, _latex_cell(cell))
             row, cell = [], []
         elif macro not in _RULES:

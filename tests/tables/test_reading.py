@@ -21,6 +21,7 @@ from target_bench.tables.answer_tables import (
     matched,
 )
 from target_bench.tables.h_score import h_score_html
+from target_bench.tables.markup import read_html_tables, read_latex_tables
 from target_bench.tables.reading import read_tables
 
 GRID = (("Team", "Wins"), ("Hawks", "46"), ("Magic", "19"))
@@ -153,6 +154,51 @@ def test_odd_tables(
     answer = read_tables(text, name)
     assert list(answer.tables[0].rows) == list(map(tuple, rows))
     assert set(answer.faults) == faults
+
+
+HEADERS: list[tuple[str, str, list[Sequence[str]]]] = [
+    (
+        r"\hline \multirow{2}{*}{Team} & \multicolumn{2}{c}{Score} \\ \cline{2-3} & H & A \\ \hline "
+        r"Nets & 5 & 6 \\ \hline",
+        "<tr><th rowspan=2>Team<th colspan=2>Score<tr><th>H<th>A<tr><td>Nets<td>5<td>6",
+        [("Team", "Score.H", "Score.A"), ("Nets", "5", "6")],
+    ),
+    (
+        r"\toprule & \multicolumn{2}{c}{Score} \\ \cmidrule(lr){2-3} Team & H & A \\ \midrule[1pt] "
+        r"Nets & 5 & 6 \\ \bottomrule",
+        "<thead><tr><td><td colspan=2>Score<tr><td>Team<td>H<td>A</thead><tr><td>Nets<td>5<td>6",
+        [("Team", "Score.H", "Score.A"), ("Nets", "5", "6")],
+    ),
+    (  # nothing but spans says that two rows are the header
+        r"\multirow{2}{*}{Team} & \multicolumn{2}{c}{Score} \\ & H & A \\ Nets & 5 & 6 \\",
+        "<tr><td rowspan=2>Team<td colspan=2>Score<tr><td>H<td>A<tr><td>Nets<td>5<td>6",
+        [("Team", "Score.H", "Score.A"), ("Nets", "5", "6")],
+    ),
+    (
+        r"Team & H \\ \hline \multirow{2}{*}{Nets} & 5 \\ & 6 \\ \hline Hawks & 7 \\",
+        "<tr><td>Team<td>H<tr><td rowspan=2>Nets<td>5<tr><td>6<tr><td>Hawks<td>7",
+        [("Team", "H"), ("Nets", "5"), ("Nets", "6"), ("Hawks", "7")],
+    ),
+    (
+        r"\multicolumn{2}{c}{Nets} \\ \hline Home & 5 \\ Away & 6 \\ \hline",
+        "<tr><td colspan=2>Nets<tr><td>Home<td>5<tr><td>Away<td>6",
+        [("Nets", "Nets"), ("Home", "5"), ("Away", "6")],
+    ),
+    (
+        r"Team & H \\ Nets & 5 \\ \hline Sum & 5 \\",
+        "<tr><td>Team<td>H<tr><td>Nets<td>5<tr><td>Sum<td>5",
+        [("Team", "H"), ("Nets", "5"), ("Sum", "5")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("latex", "html", "rows"), HEADERS)
+def test_header_rows_become_paths(latex: str, html: str, rows: list[Sequence[str]]) -> None:
+    tabular = rf"\begin{{tabular}}{{lll}} {latex} \end{{tabular}}"
+    of_latex = read_latex_tables(tabular, header_paths=True)
+    of_html = read_html_tables(f"<table>{html}</table>", header_paths=True)
+    assert list(of_latex.tables[0].rows) == rows
+    assert list(of_html.tables[0].rows) == rows
 
 
 HOSTILE: list[tuple[TableFormat, str]] = [
