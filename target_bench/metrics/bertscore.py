@@ -55,7 +55,7 @@ class BERTScore(MeanOverAnswers):
         pairs = [
             (place, text, reference)
             for place, (text, references) in enumerate(
-                zip(examples.texts, examples.references, strict=True)
+                zip(examples.readable, examples.references, strict=True)
             )
             for reference in references
             if text and text.strip() and reference.strip()

