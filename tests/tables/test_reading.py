@@ -158,8 +158,8 @@ def test_odd_tables(
 
 HEADERS: list[tuple[str, str, list[Sequence[str]]]] = [
     (
-        r"\hline \multirow{2}{*}{Team} & \multicolumn{2}{c}{Score} \\ \cline{2-3} & H & A \\ \hline "
-        r"Nets & 5 & 6 \\ \hline",
+        r"\hline \multirow{2}{*}{Team} & \multicolumn{2}{c}{Score} \\ \cline{2-3} "
+        r"& H & A \\ \hline Nets & 5 & 6 \\ \hline",
         "<tr><th rowspan=2>Team<th colspan=2>Score<tr><th>H<th>A<tr><td>Nets<td>5<td>6",
         [("Team", "Score.H", "Score.A"), ("Nets", "5", "6")],
     ),

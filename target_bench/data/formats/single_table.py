@@ -28,7 +28,6 @@ _TEXTS: dict[str, TableFormat] = {
     ".tex": "latex",
     ".json": "json",
 }
-_WITH_LEVELS = {"html": read_html_tables, "latex": read_latex_tables}
 _CALLED = {"text": "Markdown", "html": "HTML", "latex": "LaTeX", "json": "JSON"}
 _HARMLESS: frozenset[Fault] = frozenset({"fenced", "prose", "no_table_tag"})
 """What a file may have that an answer should not."""
@@ -119,6 +118,8 @@ def _from_text(path: Path, table_format: TableFormat) -> tuple[list[AnswerTable]
     if read.error is not None:
         why = FAULT_MEANINGS[read.error]
         raise DataError(f"{path}: no table can be read in it as {_CALLED[table_format]}: {why}")
-    if table_format in _WITH_LEVELS:
-        read = _WITH_LEVELS[table_format](text, header_paths=True)
+    if table_format == "html":
+        read = read_html_tables(text, header_paths=True)
+    if table_format == "latex":
+        read = read_latex_tables(text, header_paths=True)
     return list(read.tables), [FAULT_MEANINGS[f] for f in read.faults if f not in _HARMLESS]
