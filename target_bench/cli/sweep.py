@@ -17,7 +17,15 @@ from target_bench.cli.command_line import (
     is_debugged,
     option,
 )
-from target_bench.cli.output import INTERRUPTED, agreed, announced, print_as, results_alone, size
+from target_bench.cli.output import (
+    INTERRUPTED,
+    agreed,
+    announced,
+    exit_if_incomplete,
+    print_as,
+    results_alone,
+    size,
+)
 from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.text_tables import (
     Column,
@@ -37,8 +45,8 @@ HELP = """Run all cells of a sweep, or continue a sweep that was stopped.
 
 A YAML file lists corpora, distractors, retrievers, generators and so on; the cells are the product
 of all lists. `--dry-run` shows the cells, what is done already and what the rest would cost. Exit
-codes: 0, 2 (the file is invalid), 3 (a cell or a query failed), 4 (a run folder cannot be written
-or read), 130 (interrupted).
+codes: 0, 2 (the file is invalid), 3 (a cell or a query failed, or a file of tables cannot be read),
+4 (a run folder cannot be written or read), 130 (interrupted).
 """
 
 
@@ -81,6 +89,7 @@ def sweep(
             loaded = Sweep.load(file, out=out, observer=view)
         if dry_run:
             _show(loaded, form)
+            exit_if_incomplete(view.warned)
             return
         _agree(loaded.estimates, yes)
         view.n_cells = len(loaded.cells)
@@ -91,6 +100,7 @@ def sweep(
         raise typer.Exit(INTERRUPTED) from None
     _print(loaded, outcomes, form)
     _tell_failures(outcomes, verbose or is_debugged())
+    exit_if_incomplete(view.warned)
 
 
 def _executor(

@@ -41,7 +41,7 @@ class SweepView(Observer):
         self.progress = Progress(*columns, console=self._console, transient=True)
         self._stage, self._steps, self._done = "", "", 0
         self._totals = Counter[str]()
-        self._warned: set[str] = set()
+        self.warned: set[str] = set()
 
     def __enter__(self) -> "SweepView":
         if self._draws:
@@ -74,8 +74,8 @@ class SweepView(Observer):
 
     def warning(self, message: str) -> None:
         """Print a warning that was not printed before."""
-        if message not in self._warned:
-            self._warned.add(message)
+        if message not in self.warned:
+            self.warned.add(message)
             self._print(f"Warning: {message}")
 
     def cell_started(self, number: int, name: str) -> None:

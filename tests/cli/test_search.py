@@ -55,17 +55,24 @@ def test_a_byte_that_cannot_be_decoded_stops_no_other_file(tmp_path: Path, insid
     (tmp_path / "queries.csv").write_text(
         "query,table_id\nhow many people has Town3,city3\nhow many people has Town7,city7\n"
     )
+    sweep, rankings = Path("sweep.yaml"), Path("rankings.trec")
+    sweep.write_text(f"corpora: [{tmp_path}]\nretrievers: [bm25]\n")
+    rankings.write_text("1 Q0 city3 1 1.0 bm25\n")
     for command in (
         ("run", tmp_path, "--retriever", "bm25", "--top-k", "1"),
         ("run", tmp_path, "--retriever", "bm25", "--top-k", "1", "--json"),
         ("search", tmp_path, "Town3"),
         ("describe", "corpus", tmp_path),
         ("ask", tmp_path, "--n", "2", "-o", "asked"),
+        ("sweep", sweep, "--dry-run"),
+        ("sweep", sweep),
+        ("sweep", sweep, "--workers", "2", "--json"),
+        ("score", tmp_path, "--run", rankings),
     ):
         done = inside(*command)
         assert done.code == 3, done.err
         assert "city7.csv: not valid cp1252" in done.out + done.err
-        if "--json" in command:
+        if "--json" in command and "run" in command:
             assert json.loads(done.out)["results"][0]["scores"]["recall@1"]["n"] == 1
 
 

@@ -9,17 +9,28 @@ Rows = Sequence[Sequence[Any]]
 Spans = Sequence[tuple[int, int, int, int]]
 """First row and column from 0, and how many rows and columns are merged."""
 
+Codes = Mapping[tuple[int, int], str]
+"""Row and column from 0 -> code of the number format, in every sheet."""
+
 
 def write_workbook(
-    path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spans] | None = None
+    path: Path,
+    sheets: Mapping[str, Rows],
+    merged: Mapping[str, Spans] | None = None,
+    codes: Codes | None = None,
 ) -> Path:
     """Write a workbook in the format of its suffix."""
-    write = {".xlsx": _write_xlsx, ".xls": _write_xls, ".ods": _write_ods}[path.suffix]
-    write(path, sheets, merged or {})
+    if path.suffix == ".ods":
+        _write_ods(path, sheets, merged or {})
+    else:
+        write = {".xlsx": _write_xlsx, ".xls": _write_xls}[path.suffix]
+        write(path, sheets, merged or {}, codes or {})
     return path
 
 
-def _write_xlsx(path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spans]) -> None:
+def _write_xlsx(
+    path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spans], codes: Codes
+) -> None:
     import openpyxl
 
     book = openpyxl.Workbook()
@@ -28,23 +39,31 @@ def _write_xlsx(path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spa
         sheet = book.create_sheet(name)
         for row in rows:
             sheet.append(list(row))
+        for (i, j), code in codes.items():
+            sheet.cell(i + 1, j + 1).number_format = code
         for row_number, column, high, wide in merged.get(name, ()):
             sheet.merge_cells(None, row_number + 1, column + 1, row_number + high, column + wide)
     book.save(path)
 
 
-def _write_xls(path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spans]) -> None:
+def _write_xls(
+    path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spans], codes: Codes
+) -> None:
     import xlwt
 
     book = xlwt.Workbook()
-    styles = {kind: xlwt.XFStyle() for kind in (datetime, time)}
-    styles[datetime].num_format_str, styles[time].num_format_str = "YYYY-MM-DD hh:mm", "hh:mm:ss"
+    kinds = {datetime: "YYYY-MM-DD hh:mm", time: "hh:mm:ss"}
+    styles: dict[object, Any] = {}
+    for code in {*kinds.values(), *codes.values()}:
+        styles[code] = xlwt.XFStyle()
+        styles[code].num_format_str = code
     for name, rows in sheets.items():
         sheet = book.add_sheet(name)
         for i, row in enumerate(rows):
             for j, value in enumerate(row):
                 if value is not None:
-                    sheet.write(i, j, value, styles.get(type(value), xlwt.Style.default_style))
+                    code = codes.get((i, j), kinds.get(type(value), ""))
+                    sheet.write(i, j, value, styles.get(code, xlwt.Style.default_style))
         for i, j, high, wide in merged.get(name, ()):
             sheet.merge(i, i + high - 1, j, min(j + wide, 256) - 1)
     book.save(str(path))

@@ -191,7 +191,13 @@ def read_csv(
         if before:
             release.remark(_PREAMBLE, f"{path}: {before}")
     header_rows = 1 if chosen.header_rows is None else chosen.header_rows
-    words = [cell for line in lines if line.number <= before for cell in line.cells if cell.strip()]
+    words = [
+        word
+        for line in lines
+        if line.number <= before
+        for word in ([delimiter.join(line.cells)] if line.cells[0][:1] == "#" else line.cells)
+        if word.strip()
+    ]
     below = [line for line in lines if line.number > before]
     if lines and not below:
         raise DataError(f"{path}: nothing follows the {before} lines of preamble")

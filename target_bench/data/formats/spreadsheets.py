@@ -1,14 +1,15 @@
 """Workbooks (``.xlsx``, ``.xls``, ``.ods``): every sheet is a table, merged cells are kept.
 
-calamine reads them, whatever the suffix says. An error such as ``#N/A`` is an empty cell. In
-``.xlsx`` percentages, padded digits and durations are the text that a person sees.
+calamine reads them, whatever the suffix says. An error such as ``#N/A`` is an empty cell.
+Percentages, padded digits, durations and words for numbers are the text that a person sees.
 """
 
+import html
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
-from datetime import datetime, time
+from collections.abc import Iterator
+from datetime import datetime, time, timedelta
 from functools import reduce
 from itertools import product
 from pathlib import Path
@@ -20,7 +21,13 @@ from target_bench.core.release import Release
 from target_bench.core.schema import Cell
 from target_bench.data.formats.cells import cells
 from target_bench.data.formats.csv_files import FileTable, is_text
-from target_bench.data.formats.number_formats import read_shown_numbers
+from target_bench.data.formats.number_formats import (
+    Shown,
+    format_clock,
+    read_xls_numbers,
+    read_xlsx_numbers,
+    show_ods_number,
+)
 from target_bench.data.formats.preamble import count_preamble
 
 SUFFIXES = (".xlsx", ".xlsm", ".xls", ".ods")
@@ -46,8 +53,14 @@ _XLSX_CELL = re.compile(
 """A cell that is not empty, and where it is."""
 _XLSX_NO_VALUE = re.compile(rb"(?:</f>|<f[^>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
 _ODS_TAG = re.compile(
-    rb"<table:table [^>]*>|<table:table-row[^>]*>|<table:(?:covered-)?table-cell[^>]*>"
+    rb"<table:table [^>]*>|<table:table-row[^>]*>|"
+    rb"<table:(?:covered-)?table-cell(?:[^>]*/>|[^>]*>.*?</table:(?:covered-)?table-cell>)",
+    re.DOTALL,
 )
+_ODS_NOTE = re.compile(rb"<office:annotation.*?</office:annotation>", re.DOTALL)
+_ODS_LINE = re.compile(rb"<text:p[^>/]*>(.*?)</text:p>", re.DOTALL)
+_ODS_VALUE = re.compile(rb'office:(value-type|value|time-value)="([^"]*)"')
+_ODS_NAME = re.compile(rb'table:name="([^"]*)"')
 _ODS_COUNT = re.compile(rb'number-((?:rows|columns)-(?:repeated|spanned))="(\d+)"')
 
 
@@ -138,11 +151,13 @@ def _sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     ods_spans: list[list[Span]] = []
-    shown: Mapping[str, Mapping[tuple[int, int], str]] = {}
+    shown: Shown
     if zipfile.is_zipfile(io.BytesIO(content)):
         parts = zipfile.ZipFile(io.BytesIO(content))
-        ods_spans = _looked_into(release, path, parts)
-        shown = read_shown_numbers(parts)
+        ods_spans, shown = _looked_into(release, path, parts)
+        shown = shown or read_xlsx_numbers(parts)
+    else:
+        shown = read_xls_numbers(content)
     book = CalamineWorkbook.from_filelike(io.BytesIO(content))
     for number, info in enumerate(book.sheets_metadata):
         if info.typ != SheetTypeEnum.WorkSheet:  # a chart
@@ -174,11 +189,15 @@ def _plain(value: Any) -> Cell:
         return int(value)
     if isinstance(value, datetime) and value.time() == time.min:
         value = value.date()
+    if isinstance(value, timedelta):
+        value = format_clock(value)
     return None if value == "" else cells([value])[0]
 
 
-def _looked_into(release: Release, path: Path, parts: zipfile.ZipFile) -> list[list[Span]]:
-    """Return the merged cells of the sheets of an OpenDocument workbook, which calamine leaves out.
+def _looked_into(
+    release: Release, path: Path, parts: zipfile.ZipFile
+) -> tuple[list[list[Span]], Shown]:
+    """Return merged cells and shown numbers of an OpenDocument workbook, which calamine leaves out.
 
     What would not fit into memory is refused: calamine ends the process there.
     """
@@ -196,7 +215,9 @@ def _looked_into(release: Release, path: Path, parts: zipfile.ZipFile) -> list[l
                 _check_size(path, max(i for i, _ in places), max(j for _, j in places))
             if _XLSX_NO_VALUE.search(sheet):
                 release.remark(_NO_VALUE, f"{path}, {name}")
-    return _ods_spans(path, parts.read("content.xml")) if "content.xml" in parts.namelist() else []
+    if "content.xml" not in parts.namelist():
+        return [], {}
+    return _look_into_ods(path, parts.read("content.xml"))
 
 
 def _number(column: bytes) -> int:
@@ -204,13 +225,18 @@ def _number(column: bytes) -> int:
     return reduce(lambda number, letter: 26 * number + letter - ord("@"), column, 0)
 
 
-def _ods_spans(path: Path, content: bytes) -> list[list[Span]]:
+def _look_into_ods(path: Path, content: bytes) -> tuple[list[list[Span]], Shown]:
     sheets: list[list[Span]] = []
+    shown: dict[str, dict[tuple[int, int], str]] = {}
+    texts: dict[tuple[int, int], str] = {}
     row = column = repeated = high = wide = 0
-    for tag in _ODS_TAG.findall(content):
+    for element in _ODS_TAG.findall(_ODS_NOTE.sub(b"", content)):
+        tag, _, inner = element.partition(b">")
         counts = {name: int(n) for name, n in _ODS_COUNT.findall(tag)}
         if tag.startswith(b"<table:table "):
             sheets.append([])
+            name = _ODS_NAME.search(tag)
+            texts = shown.setdefault(html.unescape(name[1].decode()) if name else "", {})
             row = column = repeated = high = wide = 0
         elif tag.startswith(b"<table:table-row"):
             row, column, repeated = row + repeated, 0, counts.get(b"rows-repeated", 1)
@@ -218,11 +244,28 @@ def _ods_spans(path: Path, content: bytes) -> list[list[Span]]:
             rows, columns = counts.get(b"rows-spanned", 1), counts.get(b"columns-spanned", 1)
             if rows * columns > 1 and sheets:
                 sheets[-1].append(Span(row, column, rows, columns))
-            column += counts.get(b"columns-repeated", 1)
+            first, column = column, column + counts.get(b"columns-repeated", 1)
             if b"value-type=" in tag:
                 high, wide = max(high, row + repeated), max(wide, column)
                 _check_size(path, high, wide)
-    return sheets
+                text = _show_ods_cell(tag, inner)
+                if text is not None:
+                    places = product(range(row, row + repeated), range(first, column))
+                    texts.update(dict.fromkeys(places, text))
+    return sheets, shown
+
+
+def _show_ods_cell(tag: bytes, inner: bytes) -> str | None:
+    values = {name: value.decode("utf-8", "replace") for name, value in _ODS_VALUE.findall(tag)}
+    kind = values.get(b"value-type", "")
+    if kind not in ("float", "percentage", "currency", "time"):
+        return None
+    lines = [
+        re.sub(rb"<[^>]*>", b"", line).decode("utf-8", "replace")
+        for line in _ODS_LINE.findall(inner)
+    ]
+    value = values.get(b"time-value" if kind == "time" else b"value", "")
+    return show_ods_number(kind, value, [*map(html.unescape, lines)])
 
 
 def _check_size(path: Path, high: int, wide: int) -> None:

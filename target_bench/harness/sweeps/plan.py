@@ -38,7 +38,7 @@ from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS
 from target_bench.runs.result import read_run
 from target_bench.runs.store import folder_of
 
-State = Literal["new", "begun", "done", "unreadable"]
+State = Literal["new", "begun", "done", "damaged"]
 
 SAMPLE = 64
 """From how many queries, evenly taken, prompts are estimated whose tables are not known yet."""
@@ -52,8 +52,8 @@ class PlannedCell:
         cell: the cell.
         key: what identifies its run: the end of its folder's name.
         folder: its run folder, if there is one.
-        state: whether it is finished, begun or new; ``unreadable`` if its run folder is damaged or
-            of another version: the cell will fail.
+        state: whether it is finished, begun or new; ``damaged`` if its run folder cannot be read
+            or is of another version: the cell will fail.
         recorded: how many of its queries are ranked, or answered, on disk.
         n_queries: how many it has.
         estimates: what is to be sent to a retriever, generator or judge that may cost money.
@@ -183,7 +183,7 @@ def _state(cell: SweepCell, folder: Path) -> State:
     try:
         run = read_run(folder)
     except StoreError:
-        return "unreadable"
+        return "damaged"
     try:
         failed = run.counts.failed + (run.answer_counts.failed if run.answer_counts else 0)
     except StoreError:

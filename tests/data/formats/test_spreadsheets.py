@@ -191,6 +191,7 @@ def test_merged_headers_stay_headers(path: Path, sub: list[Any]) -> None:
     assert list(table.header) == ["Name", f"Amount {sub[0]}", f"Amount {sub[1]}"]
 
 
+@pytest.mark.parametrize("suffix", [".xlsx", ".xls"])
 @pytest.mark.parametrize(
     ("value", "code", "shown"),
     [
@@ -198,27 +199,102 @@ def test_merged_headers_stay_headers(path: Path, sub: list[Any]) -> None:
         (-0.125, "0%;[Red]-0%", "-13%"),
         (12.5, "#,##0%", "1,250%"),
         (0.0705, "0.00%", "7.05%"),
+        (0.0705, "0.0%", "7.1%"),
+        (0.05, "+0%;-0%", "+5%"),
+        (0.5, "0.0##%", "50.0%"),
+        (0, '0%;-0%;"-"', "-"),
+        (0.5, '0%;-0%;"-"', "50%"),
+        (-0.5, '0%;-0%;"-"', "-50%"),
+        (0, '0%;;"none"', "none"),
+        (0, '0;-0;"none"', "none"),
+        (0, "0%;-0%;\\-", "-"),
+        (1, '[=1]"yes";[=0]"no";0', "yes"),
+        (0, '[=1]"yes";[=0]"no";0', "no"),
+        (7, '[=1]"yes";[=0]"no";0', 7),
+        (0.5, "[<1]0%;0.0%", "50%"),
+        (1.5, "[<1]0%;0.0%", "150.0%"),
         (501, "00000", "00501"),
+        (0, "00000", "00000"),
         (123456789, "000\\-00\\-0000", "123-45-6789"),
         (7, '"No. "000', "No. 007"),
         (30.5 / 24, "[h]:mm", "30:30"),
+        (30.5 / 24, "[h]:mm:ss.0", "30:30:00"),
         (1 / 24, "[mm]:ss", "60:00"),
+        (45000, "dd/mm/yyyy", "2023-03-15"),
         (1234.5, "#,##0.00", 1234.5),
         (1234.5, '#,##0.00" €"', 1234.5),
+        (0, '_-* #,##0.00_-;-* #,##0.00_-;_-* "-"??_-', 0),
         (3, "0", 3),
+        (-3, "0;0", -3),
         (1.5, "000", 1.5),
         ("a", "0.0%", "a"),
     ],
 )
-def test_numbers_are_what_a_person_sees(tmp_path: Path, value: Any, code: str, shown: Any) -> None:
-    """Percentages, padded digits and durations; others stay numbers."""
-    book = openpyxl.Workbook()
-    sheet = book.active
-    assert sheet is not None
-    sheet.title = "Déjà & vu"
-    sheet["C3"], sheet["C4"] = "name", value
-    sheet["D3"], sheet["D4"] = "plain", 0.075
-    sheet["C4"].number_format = code
-    book.save(tmp_path / "t.xlsx")
-    (table,), _ = _read(tmp_path / "t.xlsx")
-    assert _grid(table) == [["name", "plain"], [shown, 0.075]]
+def test_numbers_are_what_a_person_sees(
+    tmp_path: Path, suffix: str, value: Any, code: str, shown: Any
+) -> None:
+    """Percentages, padded digits, durations and words; others stay numbers, dates are ISO's."""
+    path = tmp_path / f"t{suffix}"
+    rows: Rows = [["name", "plain", "n"], [value, 0.075, 5]]
+    write_workbook(path, {"Déjà & vu": rows}, codes={(1, 0): code})
+    (table,), _ = _read(path)
+    assert _grid(table) == [["name", "plain", "n"], [shown, 0.075, 5]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text", "cell"),
+    [
+        ("percentage", 0.075, "7.5%", "7.5%"),
+        ("percentage", 0, "-", "-"),
+        ("float", 0, "none", "none"),
+        ("float", 501, "00501", "00501"),
+        ("float", 0, "000", "000"),
+        ("float", 123456789, "123-45-6789", "123-45-6789"),
+        ("float", 7, "No. 007", "No. 007"),
+        ("float", 1234567, "1 234 567", 1234567),
+        ("float", 1234.5, "1.234,50", 1234.5),
+        ("float", -5, "-5", -5),
+        ("float", 3, "3 kg", 3),
+        ("currency", 1234.5, "1,234.50 €", 1234.5),
+        ("time", "PT30H30M00S", "30:30", "30:30"),
+        ("time", "PT08H15M00S", "08:15", "08:15"),
+        ("time", "PT30H30M00S", "", "30:30:00"),
+    ],
+)
+def test_numbers_of_opendocument_are_what_a_person_sees(
+    tmp_path: Path, kind: str, value: Any, text: str, cell: Any
+) -> None:
+    opendocument = pytest.importorskip("odf.opendocument")
+    from odf.office import Annotation
+    from odf.table import Table, TableCell, TableRow
+    from odf.text import P, Span
+
+    book, table = opendocument.OpenDocumentSpreadsheet(), Table(name="Q&A")
+    values = {"timevalue": value} if kind == "time" else {"value": value}
+    shown = TableCell(valuetype=kind, numbercolumnsrepeated=2, **values)
+    note, line = Annotation(), P()
+    note.addElement(P(text="a note, 100%"))
+    line.addElement(Span(text=text))
+    for element in (note, line) if text else (note,):
+        shown.addElement(element)
+    for cells in ([None, "a", "b"], [None, shown]):
+        row = TableRow()
+        for content in cells:
+            name = TableCell(valuetype="string") if isinstance(content, str) else TableCell()
+            if isinstance(content, str):
+                name.addElement(P(text=content))
+            row.addElement(content if content is shown else name)
+        table.addElement(row)
+    book.spreadsheet.addElement(table)
+    book.save(str(tmp_path / "t.ods"))
+    (read,), _ = _read(tmp_path / "t.ods")
+    assert _grid(read) == [["a", "b"], [cell, cell]]
+
+
+def test_a_long_xls_is_read_through_its_table_of_sectors(tmp_path: Path) -> None:
+    """Of 7 MB, whose sectors are listed in more than the first block."""
+    rows: Rows = [["share", "text"], *([n / 1000, f"{n} {'ж' * 250}"] for n in range(15000))]
+    codes = {(i, 0): "0.0%" for i in range(1, len(rows))}
+    (table,), _ = _read(write_workbook(tmp_path / "t.xls", {"S": rows}, codes=codes))
+    assert (tmp_path / "t.xls").stat().st_size > 7_000_000
+    assert [row[0] for row in table.rows] == [f"{n / 10:.1f}%" for n in range(15000)]

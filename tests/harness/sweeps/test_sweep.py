@@ -132,7 +132,7 @@ def test_unreadable_runs(folder: Path) -> None:
     scores = (emptied / "scores.json").read_bytes()
     (emptied / "scores.json").write_text("{}", encoding="utf-8")
     again = _load(folder, text)
-    assert [cell.state for cell in again.cells] == ["unreadable", "unreadable", "begun", "done"]
+    assert [cell.state for cell in again.cells] == ["damaged", "damaged", "begun", "done"]
     outcomes = again.run(Here())
     assert [outcome.exit_code for outcome in outcomes] == [4, 4, 0, 0]
     assert "of another version of target-bench" in str(outcomes[0].error)
