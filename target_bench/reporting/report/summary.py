@@ -51,6 +51,7 @@ def summary(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = ())
         "mains": [metric for metric in mains if metric],
         "digits": [specs[metric].digits if metric else 3 for metric in mains],
         "saturated": why,
+        "by_database": _by_database(runs, mains),
         "specs": specs,
         "metrics": shown_metrics(runs),
         "best": {metric: best(runs, metric) for metric in specs},
@@ -207,6 +208,24 @@ def _compared(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: st
         "sentence": " ".join(filter(None, (sentence, upper_bounds(known, highest, spec)))),
         "explained": legend(named),
     }
+
+
+def _by_database(runs: Sequence[ReportRun], mains: Sequence[str | None]) -> str:
+    """Say the interval of the best run where the databases are a sample, too; empty without any."""
+    place = best_first(runs)[0]
+    run, metric = runs[place].run, mains[place]
+    if metric is None or not run.databases:
+        return ""
+    # A metric of rankings may belong to the run that answers are built on.
+    scored = run if metric in {*run.scores} else run.retrieval
+    bounds = scored.interval_by_database(metric)
+    if bounds is None or isnan(bounds[0]):
+        return ""
+    return (
+        f"For questions about other databases than these {len(set(run.databases))} the interval of "
+        f"{runs[place].label}'s {metric} is "
+        f"[{spec_of(metric, scored.scores[metric]).interval(*bounds, ', ')}]."
+    )
 
 
 # Slices

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
+from target_bench.cli.results import verdict
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.reporting.compare import compare
 from target_bench.reporting.report import summary, write_report
 from target_bench.reporting.report.report_runs import ReportRun, of_same_data, open_runs
+from target_bench.reporting.web import score
 from tests.builders import Recorder, only, rewrite, unfinish
 from tests.reporting.report.written import own_corpus, ranked
 from tests.target import TARGET
@@ -127,6 +130,25 @@ def test_the_best_run_is_told_from_some(mini_runs: list[Path], tmp_path: Path) -
     assert summary.best(runs, "recall@10") == max(run.scores["recall@10"].value for run in runs[1:])
     runs = _opened(mini_runs[0], bound)
     assert summary.differences(runs, summary.main_metrics(runs)[0]) == []
+
+
+def test_the_interval_by_database_is_there_as_in_the_terminal(tmp_path: Path) -> None:
+    """Of the best run beside its findings, and of each difference; nothing without databases."""
+    target = TARGET(("text_to_sql", "mini"), out=tmp_path / "runs", observer=Recorder())
+    results = [only(target.run(name, generator="gold")).retrieval for name in ("bm25", "random")]
+    sentence = next(line for line in verdict(results) if "other databases" in line)
+    for shown in (results, results[:1]):
+        out = write_report([run.folder for run in shown], tmp_path / "r.html")
+        page = out.read_text(encoding="utf-8")
+        assert f'id="by-database">{escape(sentence)}</p>' in page
+    page = write_report([run.folder for run in results], tmp_path / "r.html").read_text("utf-8")
+    assert "95% for other databases</th>" in page
+    (row,) = compare(results, ["recall@10"]).rows[1:]
+    assert row.difference is not None
+    assert f"{score(row.difference.low_by_database)} to " in page
+    ranked(tmp_path / "mini", "bm25", limit=5)
+    alone = write_report(ranked(tmp_path / "mini", "bm25", limit=5), tmp_path / "r.html")
+    assert "other databases" not in alone.read_text(encoding="utf-8")
 
 
 def test_what_cannot_be_opened_or_written(mini_runs: list[Path], tmp_path: Path) -> None:
