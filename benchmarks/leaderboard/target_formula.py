@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from bm25s.stopwords import STOPWORDS_EN_PLUS
 
 from target_bench.core.contract import Retriever
-from target_bench.core.ranking import Ranking, significant
+from target_bench.core.ranking import Ranking, top_k
 from target_bench.core.schema import Corpus, Dataset, Field
 from target_bench.data.table_text import Serializer
 from target_bench.search.lexical.products import rank_product
@@ -88,7 +88,9 @@ class TargetFormula(Retriever):
         for start in range(0, len(dataset.queries), _AT_ONCE):
             queries = dataset.queries[start : start + _AT_ONCE]
             products = self._weights([q.text for q in queries]) @ self._index
-            scores_of = significant(products.toarray())
+            order, sorted_scores = top_k(products.toarray(), len(self._ids))
+            scores_of = np.empty_like(sorted_scores)
+            np.put_along_axis(scores_of, order, sorted_scores, axis=1)  # rounded, in their order
             for query, scores in zip(queries, scores_of, strict=True):
                 right = np.zeros(len(scores), dtype=bool)
                 if database:

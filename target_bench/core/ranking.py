@@ -1,8 +1,8 @@
 """Scores -> rankings: higher is better; equal scores rank in an order that no question knows.
 
-Who adds up scores knows how far their last bits can be off, and rounds there: ``significant`` for
-sums of what is not negative, ``graded`` for sums in which terms cancel. Both round to a share of
-the scores themselves, so a ranking depends neither on their scale nor on batches and threads.
+Who adds up scores knows how far their last bits can be off, and rounds there: ``top_k`` sums of
+what is not negative, ``graded`` sums in which terms cancel. Both round to a share of the scores
+themselves, so a ranking depends neither on their scale nor on batches and threads.
 
 What a retriever returns is ranked as it is (``settled``): two scores tie where they are equal. So
 any strictly increasing function of the scores ranks alike, as long as floats tell its values apart.
@@ -104,15 +104,6 @@ def tie_order(ids: Sequence[TableId]) -> Places:
     return np.lexsort((halves[:, 1], halves[:, 0])).astype(np.int64)
 
 
-def significant(scores: NDArray[np.floating]) -> Floats:
-    """Return the scores rounded to 32 binary digits each, a share of 1e-10 of the score.
-
-    Additions of the same numbers in another order change the 50th digit or so of a sum in which
-    nothing cancels, so that equal sums stay equal.
-    """
-    return _values(_keys(scores))
-
-
 def graded(scores: NDArray[np.floating], unit: ArrayLike, digits: int) -> Floats:
     """Return the scores as multiples of a step that is ``digits`` binary digits below a unit.
 
@@ -136,7 +127,9 @@ def graded(scores: NDArray[np.floating], unit: ArrayLike, digits: int) -> Floats
 def top_k(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp], Floats]:
     """Return the ``k`` best columns of each row, best first, and their rounded scores.
 
-    Floats are rounded as ``significant`` does.
+    Scores are rounded to 32 binary digits each, a share of 1e-10 of the score: additions of the
+    same numbers in another order change the 50th digit or so of a sum in which nothing cancels, so
+    that equal sums stay equal.
 
     The column is packed into the bits of the score that rounding frees, so that every key is
     unique and a partition is exact.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from target_bench.core.ranking import significant
+from target_bench.core.ranking import top_k
 from target_bench.core.schema import TableId
 from target_bench.search.lexical import products
 from target_bench.search.lexical.products import Sums
@@ -23,10 +23,11 @@ def _simply(scores: NDArray[Any], k: int, offsets: NDArray[Any] | None = None) -
     """All positive scores, sorted by rounded score and then by place."""
     rows = []
     for i, row in enumerate(scores):
-        shifted = significant(row + (0 if offsets is None else offsets[i]))
+        order, values = top_k((row + (0 if offsets is None else offsets[i]))[None], len(row))
+        shifted = dict(zip(order[0].tolist(), values[0].tolist(), strict=True))
         places = [j for j in range(len(row)) if row[j] > 0]
         places.sort(key=lambda j: (-shifted[j], j))
-        rows.append([(j, float(shifted[j])) for j in places[:k]])
+        rows.append([(j, shifted[j]) for j in places[:k]])
     return rows
 
 
