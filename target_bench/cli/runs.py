@@ -227,3 +227,10 @@ def export(
     folder = out or stored.folder
     for path in export_trec(stored, dataset, folder):
         typer.echo(path)
+    if any(ranking.at for ranking in stored.rankings.values()):
+        deepest = stored.identity.top_k[-1]
+        say_wrapped(
+            f"The rankings of {stored.label} depend on how many tables are asked for. run.trec has "
+            f"those at k = {deepest} alone, so its figures at smaller cutoffs are not those of "
+            "scores.json."
+        )

@@ -74,3 +74,23 @@ def test_a_misspelled_run_is_told_as_one(inside: Inside) -> None:
     printed = inside("score", "retrieval-mini")
     assert printed.code == 2
     assert "retrieval-mini: neither a run folder nor the name or id of a run" in printed.err
+
+
+FIRST_K = """
+class FirstK:
+    def embed_corpus(self, corpus):
+        self.ids = list(corpus.ids)
+
+    def retrieve(self, query, top_k):
+        return self.ids[:top_k][::-1]
+"""
+
+
+def test_an_export_says_which_ranking_it_holds(inside: Inside, tmp_path: Path) -> None:
+    """Of a retriever whose ranking depends on k the deepest one; of others there is but one."""
+    (tmp_path / "own.py").write_text(FIRST_K)
+    for retriever, said in (("own.py:FirstK", True), ("bm25", False)):
+        run = ("run", "mini", "--retriever", retriever, "--top-k", "1,10", "--json")
+        folder = _result(inside(*run).out)["folder"]
+        printed = inside.good("runs", "export", folder, "-o", "trec")
+        assert ("run.trec has those at k = 10 alone" in " ".join(printed.split())) == said
