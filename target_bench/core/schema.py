@@ -147,6 +147,7 @@ class Retrieval:
         error: what went wrong, if the query failed; then ``tables`` is empty.
         resorted: whether the retriever gave the tables in another order than their scores say.
         tied: whether tables of equal score were put in the order that breaks ties.
+        cut: whether the first table left out has the score of the last one; None: not known.
         traceback: of what the retriever raised, where that is what went wrong.
         at: smaller cutoff -> the tables that were returned at it, of a retriever whose ranking
             depends on how many are asked for; empty for all others.
@@ -158,6 +159,7 @@ class Retrieval:
     error: str | None = None
     resorted: bool = False
     tied: bool = False
+    cut: bool | None = None
     traceback: str | None = None
     at: Mapping[int, tuple[TableId, ...]] = field(default_factory=dict)
 

@@ -172,6 +172,17 @@ def code_of(scores: Iterable[str]) -> dict[str, str]:
     return code
 
 
+def edited_metrics(stored: Mapping[str, str], scores: Iterable[str]) -> list[str]:
+    """Return the metrics that other code computed than the one here, without cutoffs.
+
+    Args:
+        stored: ``code_of`` the scores when they were computed.
+        scores: their names.
+    """
+    here = code_of(scores)
+    return [name for name in here if stored.get(name, here[name]) != here[name]]
+
+
 @cache
 def _built_in(name: str) -> MetricSpec | None:
     """Return the declaration of a metric of this package."""

@@ -1,7 +1,7 @@
 """``compare``: stored runs, or per-query values of other harnesses, side by side, with tests."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
 from pathlib import Path
@@ -134,7 +134,7 @@ def compare(
         rows=tuple(rows),
         notes=(
             *(*notes, *chosen, *left_out),
-            *_unread(by_name),
+            *notes_on_runs(by_name, compared),
         ),
         specs={name: specs[name] for name in compared},
         remarks=(
@@ -377,14 +377,23 @@ def _check_signatures(runs: Sequence[Result], metric: str) -> None:
 # Notes
 
 
-def _unread(runs: Mapping[str, Result]) -> list[str]:
-    """Say of which runs answers are wrong because nothing could be read in them."""
-    return [
-        f"{name}: {run.answer_counts.unparsed:,} of {run.answer_counts.asked:,} answers cannot be "
-        "read, and score 0"
-        for name, run in runs.items()
-        if run.answer_counts and run.answer_counts.unparsed
-    ]
+def notes_on_runs(runs: Mapping[str, Result], metrics: Sequence[str]) -> Iterator[str]:
+    """Yield which answers cannot be read, which ties a cutoff divides, and what code changed."""
+    for name, run in runs.items():
+        if run.answer_counts and run.answer_counts.unparsed:
+            yield (
+                f"{name}: {run.answer_counts.unparsed:,} of {run.answer_counts.asked:,} answers "
+                "cannot be read, and score 0"
+            )
+        if edited := run.note_on_edited(metrics):
+            yield f"{name}: {edited}"
+    cut = {name: run.counts for name, run in runs.items() if not run.has_answers}
+    ties = [f"{n.cut:,} of {n.answered:,} of {name}" for name, n in cut.items() if n.cut]
+    if ties:
+        yield (
+            f"a cutoff divides tables of equal score in rankings ({', '.join(ties)}); a hash of "
+            "their ids decides which of them count"
+        )
 
 
 # Tests

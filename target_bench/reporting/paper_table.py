@@ -17,6 +17,7 @@ from target_bench.reporting.compare import (
     compare,
     corrected,
     leading_metric,
+    notes_on_runs,
     read_once,
 )
 from target_bench.reporting.comparison import (
@@ -186,6 +187,12 @@ def compare_corpora(
             rows[row.metric, corpus, method] = replace(row, run=method)
     tested, n_tests = corrected(list(rows.values()), family)
     names = tuple(dict.fromkeys(methods.values()))
+    everywhere = {
+        f"{methods[run.folder]} on {corpus}": run
+        for corpus, group in groups.items()
+        for run in group
+    }
+    notes += (f"{note}." for note in notes_on_runs(everywhere, shared))
     for name in names:
         absent = [corpus for corpus in groups if (corpus, name) not in table_runs]
         if absent:

@@ -54,7 +54,7 @@ def _line(run: Result) -> dict[str, Any]:
 
 
 _OPTIONAL = {
-    *("error", "problem", "times_left_out", "latency_ms"),
+    *("error", "problem", "code", "times_left_out", "latency_ms"),
     *("distractors", "data_notes", "notes"),
 }
 
@@ -62,7 +62,8 @@ _OPTIONAL = {
 def described(run: Result) -> dict[str, Any]:
     """Return all of a run but its answers: part -> entry -> value; ``scores`` as stored.
 
-    ``problem`` is there if the run is damaged; ``error`` if the last work on it ended with one.
+    ``problem`` is there if the run is damaged; ``error`` if the last work on it ended with one;
+    ``code`` if a metric was computed by other code than the one here.
 
     Raises:
         StoreError: the manifest or the scores cannot be read.
@@ -75,6 +76,7 @@ def described(run: Result) -> dict[str, Any]:
         "started": manifest.started,
         "error": manifest.error,
         "problem": run.problem,
+        "code": run.note_on_edited(scores) if scores else None,
         "asked": dict(flat(manifest.asked.to_json())),
         "identity": dict(flat(manifest.identity.content)),
         "environment": dict(flat(manifest.environment)),

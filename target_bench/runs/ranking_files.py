@@ -41,7 +41,10 @@ class RunFile(NamedTuple):
         ranking = self.retrievals.get(query.id)
         if ranking is None:
             return Retrieval(query.id, (), error=self.missing)
-        return replace(ranking, tables=ranking.tables[:k], scores=ranking.scores[:k])
+        scores = ranking.scores
+        # A file of k tables may have been cut there, so what would come next is not known.
+        cut = scores[k - 1] == scores[k] if len(scores) > k else None
+        return replace(ranking, tables=ranking.tables[:k], scores=scores[:k], cut=cut)
 
     def notes(self, queries: Sequence[Query]) -> list[str]:
         """Return the notes for a user who scores these queries."""

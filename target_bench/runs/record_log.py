@@ -231,6 +231,7 @@ def _ranking_line(value: Retrieval) -> str:
     texts = {"error": value.error, "traceback": value.traceback}
     parts += [f'"{n}": {_encoded(text)}' for n, text in texts.items() if text is not None]
     parts += [f'"{name}": true' for name in MARKS if getattr(value, name)]
+    parts += [] if value.cut is None else [f'"cut": {_encoded(value.cut)}']
     if value.at:
         shallow = (f'"{k}": [{", ".join(map(_encoded_id, ids))}]' for k, ids in value.at.items())
         parts.append(f'"at": {{{", ".join(shallow)}}}')
@@ -250,6 +251,7 @@ def _parsed_ranking(record: Mapping[str, Any]) -> Retrieval:
         tuple(record.get("scores", ())),
         record.get("error"),
         **{name: record[name] for name in MARKS if name in record},
+        cut=record.get("cut"),
         traceback=record.get("traceback"),
         at={int(k): tuple(map(_table_id, ids)) for k, ids in record.get("at", {}).items()},
     )

@@ -38,6 +38,7 @@ from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
 from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted, first_of
 from target_bench.metrics import stats
 from target_bench.metrics.scores import (
+    edited_metrics,
     headline,
     is_built_in,
     named,
@@ -342,6 +343,16 @@ class Result:
     def is_synthetic(self) -> bool:
         """Whether any of its questions is synthetic."""
         return any(self.slices.get("synthetic", ()))
+
+    def note_on_edited(self, metrics: Iterable[str]) -> str | None:
+        """Say which metrics were computed by other code than the one here, if any were."""
+        edited = edited_metrics(self._scored.code, metrics)
+        if not edited:
+            return None
+        return (
+            f"{first_of(edited, 3)} {'was' if len(edited) == 1 else 'were'} computed by other code "
+            f"than that of this version; target-bench score {self.folder} computes it again"
+        )
 
     # Every query
 

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from target_bench import Corpus, evaluate, load
+from target_bench import Corpus, compare, evaluate, load
 from target_bench.core.ranking import tie_order
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Query, TableId
 from target_bench.data.load import Loader, make_dataset, sample_queries
 from target_bench.data.tables import MemoryCorpus
 from target_bench.harness.score_given import score_given
+from target_bench.runs.result import Result
 from tests.builders import Recorder
 from tests.data.written import table
 
@@ -82,6 +83,42 @@ def test_a_run_file_is_ranked_by_the_same_rule(tmp_path: Path, names: list[str],
     )
     expected = MemoryCorpus(table(name) for name in NAMES[:6]).shuffled.ids
     assert result.rankings["q"].tables == tuple(expected)
+
+
+@pytest.mark.parametrize(
+    ("scores", "top_k", "cut"),
+    [
+        ([3, 2, 2, 1], (2,), 1),  # the second and the third table
+        ([3, 3, 2, 1], (2,), 0),  # none that a cutoff divides
+        ([3, 2, 2, 1], (2, 3), 1),
+        ([2, 2, 2], (3,), 1),  # where the file ends what comes next is not known
+        ([4, 3, 2, 1], (1, 2), 0),
+    ],
+)
+def test_ties_that_a_cutoff_divides_are_counted_and_said_in_comparisons(
+    tmp_path: Path, scores: list[int], top_k: Any, cut: int
+) -> None:
+    """Also those that the file has beyond the last cutoff."""
+    info = load("mini").info
+    queries = [Query("q", "which", (TableId("0", "t0"),))]
+    dataset = make_dataset(info, "test", [table(name) for name in NAMES[:6]], queries)
+    results: list[Result] = []
+    for name in ("a.run", "b.run"):
+        lines = [f"q Q0 t{i} 1 {score} {name}\n" for i, score in enumerate(scores)]
+        (tmp_path / name).write_text("".join(lines))
+        options = RunConfig(top_k=top_k, out=tmp_path)
+        loader = Loader(None, Recorder())
+        results += score_given(
+            [("retrieval", dataset)],
+            options,
+            run_file=tmp_path / name,
+            loader=loader,
+            observer=Recorder(),
+        )
+    assert [result.counts.cut for result in results] == [cut, cut]
+    notes = compare(results, ["mrr"]).notes
+    said = "score in rankings (1 of 1 of a.run, 1 of 1 of b.run)"
+    assert any(said in note for note in notes) == bool(cut)
 
 
 def _queries(**n_of: int) -> list[Query]:

@@ -103,7 +103,7 @@ def test_forms() -> None:
 def test_a_method_that_was_not_run_everywhere_and_a_corpus_of_one_run() -> None:
     runs = [folder for key, folder in _folders().items() if key != ("validation", "tfidf")]
     table = compare_corpora(runs, ["mrr"], resamples=50)
-    assert table.notes == (f"tfidf was not run on {VALIDATION}.",)
+    assert f"tfidf was not run on {VALIDATION}." in table.notes
     assert " – " in paper_table.markdown(table)
     assert "& --" in paper_table.latex(table)
     alone = [folder for (split, m), folder in _folders().items() if split == "test" or "ours" in m]

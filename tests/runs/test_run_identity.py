@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench import evaluate
+from target_bench import compare, evaluate
 from target_bench.core import identity, registry
 from target_bench.core.contract import Retriever
 from target_bench.core.identity import code_hash, plugin_identity, sources_of
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
 from target_bench.metrics.scores import code_of
+from target_bench.runs.documents import described
 from target_bench.runs.manifest import run_key
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only
@@ -216,6 +217,20 @@ def test_an_edited_metric_scores_again_and_is_never_shown_as_reused(
     assert "the code of metrics recall, " in said
     assert changed.scores["recall@10"].value == edited
     assert "recall" in json.loads((changed.folder / "scores.json").read_text("utf-8"))["code"]
+
+
+def test_reading_a_run_says_that_a_metric_was_edited_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its scores are those that were stored; ``score`` computes them again."""
+    runs = [only(evaluate(name, "mini", limit=9, out=tmp_path)) for name in ("bm25", "tfidf")]
+    assert "code" not in described(runs[0])
+    assert not any("other code" in note for note in compare(runs).notes)
+    monkeypatch.setattr("target_bench.metrics.scores.source_hash", lambda _: "edited")
+    said = "recall was computed by other code than that of this version; target-bench score"
+    assert "by other code than that of this version" in described(runs[0])["code"]
+    notes = compare(runs, ["recall@10"]).notes
+    assert [said in note for note in notes if "other code" in note] == [True, True]
 
 
 def test_the_source_of_a_metric_and_of_a_built_in_covers_what_they_use(

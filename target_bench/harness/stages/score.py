@@ -399,18 +399,19 @@ def _counts(
         resorted=sum(1 for retrieval in answered if retrieval.resorted),
         empty_queries=sum(1 for query in queries if not query.text.strip()),
         tied=sum(1 for retrieval in answered if retrieval.tied),
-        cut=sum(any(_divides_ties(k, r.scores) for k in cutoffs) for r in answered),
+        cut=sum(any(_divides_ties(k, ranking) for k in cutoffs) for ranking in answered),
         unlabelled=len(queries) - len(scored),
     )
 
 
-def _divides_ties(k: int, scores: Sequence[float]) -> bool:
-    """Return whether a cutoff divides tables of equal score.
-
-    The table after the last of a full ranking is not known: equal ones before it stand for it.
-    """
+def _divides_ties(k: int, ranking: Retrieval) -> bool:
+    """Return whether a cutoff divides tables of equal score."""
+    scores = ranking.scores
     if len(scores) > k:
         return scores[k - 1] == scores[k]
+    if ranking.cut is not None:
+        return ranking.cut
+    # A retriever is asked for no table after the last one: equal scores before it stand for it.
     return len(scores) == k > 1 and scores[k - 2] == scores[k - 1]
 
 

@@ -271,6 +271,7 @@ class RankingLine(Strict):
     error: Id | None = None
     resorted: bool = False
     tied: bool = False
+    cut: bool | None = None
 
 
 class AnswerLine(Strict):

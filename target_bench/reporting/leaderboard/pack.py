@@ -284,6 +284,7 @@ def _predictions(run: Result) -> bytes:
                 error=_kind(ranking.error),
                 resorted=ranking.resorted,
                 tied=ranking.tied,
+                cut=ranking.cut,
             )
             for ranking in run.rankings.values()
         ]

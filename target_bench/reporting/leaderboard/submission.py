@@ -168,7 +168,9 @@ class Submission:
             ranking = Retrieval(line.query_id, (), error=fault or line.error)
             if ranking.error is None:
                 ranked = tuple(tables[table] for table in ids)
-                ranking = Retrieval(line.query_id, ranked, resorted=line.resorted, tied=line.tied)
+                ranking = Retrieval(
+                    line.query_id, ranked, resorted=line.resorted, tied=line.tied, cut=line.cut
+                )
             predictions.add(line.query_id, ranking, known)
         return predictions
 
