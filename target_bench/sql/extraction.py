@@ -2,10 +2,11 @@
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from html import unescape
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -14,15 +15,11 @@ from target_bench.core.reasoning import without_reasoning
 from target_bench.sql.names import parse_statements
 from target_bench.sql.normalisation import LONGEST
 
-_KEYS = {
-    "sql": ("sql", "sql_query"),
-    "database_id": ("database_id", "db_id", "database"),
-}
+_KEYS = {"sql": ("sql", "sql_query"), "database_id": ("database_id", "db_id", "database")}
 _OTHER_KEYS = re.compile(r"sql|query|answer|statement|output|code", re.IGNORECASE)
 _BIRD = re.compile(r"\t----- bird -----\t?")
 _END_OF_TURN = re.compile(
-    r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn)\|>"
-    r"|<end_of_turn>|<｜end▁of▁sentence｜>|(?:</s>|<eos>)\s*\Z"
+    r"<\|[\w ▁-]{1,40}\|>|<｜[\w▁]{1,40}｜>|</?s>|<eos>|<end_of_turn>|\[EOS\]|\[/?INST\]"
 )
 _FENCE = re.compile(
     r"```([^\n`]*)\n(.*?)(?:```|\Z)|^~~~+([^\n~]*)\n(.*?)(?:^~~~|\Z)", re.DOTALL | re.MULTILINE
@@ -37,36 +34,115 @@ _TAG = re.compile(
     r"<([A-Za-z][\w-]{0,30})(?:\s[^<>\n]{0,100})?>|\[([A-Za-z]\w{0,30})\]"
     r"|\\(?:boxed|text\w{0,9}|math\w{1,9})\{"
 )
-_CLOSING = re.compile(r"</[A-Za-z][\w-]{0,30}>|\[/[A-Za-z]\w{0,30}\]|```")
+_QUOTES = (
+    *((mark, mark) for mark in ("```", "'''", '"""', "**", "`", '"', "'", "*")),
+    ("\N{LEFT DOUBLE QUOTATION MARK}", "\N{RIGHT DOUBLE QUOTATION MARK}"),
+)
+_ESCAPED = re.compile(r"\\([_*%&#$<>{}\[\]~])")  # as Markdown and LaTeX write these signs
+_QUESTION = re.compile(
+    r"(?:\A|\n)[ \t#>*]{0,9}(?:question|q)[ \t*]{0,9}:[\s*]{0,9}\Z", re.IGNORECASE
+)
+_UNFINISHED = re.compile(
+    r"(?:[,=<(+/|]|\b(?:UNION|ALL|EXCEPT|INTERSECT|AS|FROM|JOIN|IN|NOT|EXISTS|ON|AND|OR|WHERE))\Z"
+)
+_BROKEN_TEXT = r'"{key}"\s*+:\s*+"'
+_BROKEN_TEXT_END = re.compile(r'"\s*+(?:,\s*+"\w++"\s*+:|\}|,?\s*+\Z)')
+_TRIES = 50  # how many starts of an object or a statement, and ends of one, are looked at
+_DEEPEST = 4  # wrappings inside of each other that are opened
+_PARSED = 2 * LONGEST  # characters that are parsed in the search for a statement
+
+# ------------------------------------------------------------------------------------------------
+# What begins a statement
+
+_OBJECT = (
+    r"(?:TABLE|VIEW|INDEX|TRIGGER|SCHEMA|SEQUENCE|TYPE|MACRO|FUNCTION|DATABASE|SECRET|TEMP|"
+    r"TEMPORARY|UNIQUE|VIRTUAL|PERSISTENT)\b"
+)
+# The first words of a statement that is not a query and does not look like a sentence.
+_NO_QUERY = re.compile(
+    rf"""(?:
+      INSERT \s+ (?: OR \s+ \w+ \s+ )? INTO \b
+    | REPLACE \s+ INTO \b
+    | UPDATE \s+ (?: OR \s+ \w+ \s+ )? ["`\[]? \w [^\n]{{0,200}}? \s SET \s
+    | DELETE \s+ FROM \b
+    | MERGE \s+ INTO \b
+    | CREATE \s+ (?: OR \s+ REPLACE \s+ )? {_OBJECT}
+    | (?: DROP | ALTER ) \s+ {_OBJECT}
+    | ATTACH \s+ (?: DATABASE \b | IF \b | ['"] )
+    | PRAGMA \s+ \w
+    | VACUUM \s+ INTO \b
+    | EXPLAIN \s+ (?: QUERY \s+ PLAN \s+ | ANALYZE \s+ )? (?: SELECT | WITH | FROM | VALUES ) \b
+    | COPY \s+ [(\w"] [^\n]{{0,200}}? \s (?: TO | FROM ) \s+ ['"]
+    )""",  # noqa: S608 (a pattern)
+    re.VERBOSE | re.IGNORECASE,
+)
 _START = re.compile(
     r"\bSELECT\b|\bWITH\s+(?:RECURSIVE\s+)?[\w\"`\[\]]+\s*(?:\([^()]*\)\s*)?AS\s*(?:MATERIALIZED\s*)?\(",
     re.IGNORECASE,
 )
-_LINE_START = re.compile(r"\s*(?:(?:--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/|\()\s*)*\Z")
-_ASKED = re.compile(r"(?:\A|\n)[ \t#>*]{0,9}(?:question|q)[ \t*]{0,9}:[\s*]{0,9}\Z", re.IGNORECASE)
 _NEW_LINE = re.compile(r"(?:\A|(?<=[;\n])|\n|:)[ \t]*")
-_UNFINISHED = re.compile(
-    r"(?:[,=<(+/|]|\b(?:UNION|ALL|EXCEPT|INTERSECT|AS|FROM|JOIN|IN|NOT|EXISTS|ON|AND|OR|WHERE))\Z"
+_BEFORE = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*+\*/)*+"
+_COMMENTS = re.compile(_BEFORE)
+_COMMENTS_AND_BRACKETS = re.compile(rf"{_BEFORE}(?:\({_BEFORE})*")
+_WORD = re.compile(r"[A-Za-z]+")
+_QUERIES = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "PIVOT", "UNPIVOT"}
+_OTHERS = {
+    *("SUMMARIZE", "DESCRIBE", "DESC", "SHOW", "EXPLAIN", "PRAGMA", "INSERT", "REPLACE", "UPDATE"),
+    *("DELETE", "MERGE", "CREATE", "DROP", "ALTER", "TRUNCATE", "ATTACH", "DETACH", "VACUUM"),
+    *("ANALYZE", "REINDEX", "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "COPY"),
+    *("INSTALL", "LOAD", "SET", "RESET", "USE", "CALL", "EXPORT", "IMPORT", "CHECKPOINT"),
+}
+_CLAUSES = {
+    *("WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "OFFSET", "UNION", "EXCEPT", "INTERSECT"),
+    *("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "ON", "AND", "OR", "AS", "IN"),
+}
+_DIALECTS = ("sqlite", "duckdb")
+
+# ------------------------------------------------------------------------------------------------
+# What a sentence looks like, and a line of SQL does not: three words in a row of which none is
+# SQL's, a word that SQL does not begin a line with, a label, a mark of a list.
+
+_KEYWORD = (
+    r"(?i:SELECT|FROM|WHERE|AND|OR|ON|JOIN|INNER|LEFT|RIGHT|FULL|CROSS|OUTER|NATURAL|GROUP|ORDER|"
+    r"BY|HAVING|LIMIT|OFFSET|UNION|EXCEPT|INTERSECT|AS|IS|NOT|NULL|IN|LIKE|GLOB|BETWEEN|EXISTS|"
+    r"CASE|WHEN|THEN|ELSE|END|ASC|DESC|DISTINCT|USING|OVER|CAST|COLLATE|VALUES|WITH)\b"
 )
-_QUOTES = (
-    *((mark, mark) for mark in ("'''", '"""', "**", "`", '"', "'", "*")),
-    ("\N{LEFT DOUBLE QUOTATION MARK}", "\N{RIGHT DOUBLE QUOTATION MARK}"),
+_PLAIN = rf"(?!{_KEYWORD})[A-Za-z][a-z']*+(?![\w(]|\.\w)"
+_SENTENCE = rf"""(?:
+      \# | ``` | \*\*\w
+    | (?: \*+ | > | ->? (?!-) | => | [^\x00-\x7f\w]+ | \d+[.)] ) \s* {_PLAIN} (?: \s | [.:!,] | \Z )
+    | [^\W\d_a-zA-Z] [^=<>(]*? (?: \n | \Z )                            # another script
+    | [IA] \s+ [a-z]
+    | (?! [A-Z]{{2,}}\b ) (?: [^()=<>*"'`\n] | (?<=[a-z]) ' )* [.!?:] \s* (?: \n | \Z )
+    | [A-Za-z] [\w\ ]{{0,30}} : (?!:)
+    | (?! {_KEYWORD} ) [A-Z] [a-z']+ \b (?! \s*[.(=] )
+    | (?i: {_KEYWORD} \s+ )? {_PLAIN} \s+ {_PLAIN} \s+ {_PLAIN}
+    | (?i: ON | AND | OR | WHERE | HAVING | IN ) \s+ {_PLAIN}
+      (?: \s+ {_PLAIN} | (?i: \s+ IS \s+ (?: THE | AN? ) \b ) )
+    | (?i: {_KEYWORD} (?: \s+ BY )? \s+ (?: IS | ARE | WAS ) \s )
+    | \( \s* {_PLAIN} \s+ (?: {_PLAIN} | IS\b | is\b )
+    )"""
+_ON_A_LINE = rf"""(?:
+      (?! {_KEYWORD} ) [A-Z] [a-z']+ (?: \  [a-z']+ ){{0,3}} : \s
+    | (?! {_KEYWORD} ) [A-Z] [a-z']* \s+ [a-z']+ \s+ [a-z]
+    | \( \s* {_PLAIN} \s+ {_PLAIN}
+    )"""
+_PROSE = re.compile(rf"\s*+(?:\Z|{_SENTENCE})", re.VERBOSE)
+_PLACES = tuple(
+    re.compile(rf"(?<=\S) {pattern}", re.VERBOSE)
+    for pattern in (
+        rf"[^\S\n]*+ \n \s*+ (?={_SENTENCE})",
+        rf"(?: \. [ \t]++ (?=[A-Z] [a-z']* \  [a-z]) | \.? [ \t]++ (?={_ON_A_LINE}) )",
+        rf"\. [^\S\n]*+ \n \s*+ (?={_SENTENCE})",
+    )
 )
-_PROSE = re.compile(
-    r"\s*+(?:\Z|```|[#*>]|-(?!-)|[IA]\b|[^()=<>*\"'`]*[.!:]\s*\Z|[A-Za-z][\w ]{0,30}:(?!:)|"
-    r"(?!(?:From|Where|And|Or|On|Join|Inner|Left|Cross|Group|Order|Having|Limit|Union|Select)\b)"
-    r"[A-Z][a-z']+\b)"
-)
-_SENTENCE = re.compile(r"\.[ \t]+(?=[A-Z][a-z']* [a-z])")
-_GAP = re.compile(r"\n\s*\n|```")
+_FIRST_CLAUSE = re.compile(rf"\bSELECT\b|^[ \t]*(?P<clause>{'|'.join(_CLAUSES)}|FROM)\b", re.M)
+_CLOSING = r"</[A-Za-z][\w-]{0,30}>|\[/[A-Za-z]\w{0,30}\]|```"
 _OUTSIDE = re.compile(
-    r"'[^']*+'|\"[^\"]*+\"|`[^`]*+`|\[[^\[\]\n]*+\]|--[^\n]*+|/\*.*?(?:\*/|\Z)|[;()]", re.DOTALL
+    rf"(?P<closing>{_CLOSING})|'[^']*+'|\"[^\"]*+\"|`[^`]*+`|\[[^\[\]\n]*+\]|--[^\n]*+"
+    r"|/\*.*?(?:\*/|\Z)|[;()]",
+    re.DOTALL,
 )
-_BROKEN = r'"{key}"\s*+:\s*+"'
-_BROKEN_END = re.compile(r'"\s*+(?:,\s*+"\w++"\s*+:|\}|,?\s*+\Z)')
-_TRIES = 50  # how many starts of an object, and of a statement, are looked at
-_DEEPEST = 4  # wrappings inside of each other that are opened
-_PARSED = 2 * LONGEST  # characters that are parsed in the search for a statement
 
 
 class Extracted(NamedTuple):
@@ -100,10 +176,16 @@ def extract(text: str) -> Extracted:
     mark = _BIRD.search(answer)
     if mark is not None:
         sql, database = answer[: mark.start()], answer[mark.end() :]
-        return Extracted(_ended(sql), _clean(database.partition("\n")[0]))
+        return Extracted(_strip(sql), _clean(database.partition("\n")[0]))
     reader = _Reader()
-    found = reader.read(_END_OF_TURN.split(answer, maxsplit=1)[0])
-    return found or reader.broken or reader.called_sql or Extracted(None)
+    turns = _END_OF_TURN.split(answer)
+    for turn in turns:
+        found = reader.read(turn)
+        if found or reader.broken or reader.named_sql:
+            break
+    if not found and len(turns) > 1 and turns[0].count("'") % 2:  # the mark stands in a text
+        found = reader.read(answer)
+    return found or reader.broken or reader.named_sql or Extracted(None)
 
 
 class _Reader:
@@ -111,12 +193,12 @@ class _Reader:
 
     Attributes:
         broken: the first candidate that looks like SQL and is none.
-        called_sql: the last fence that is called SQL and holds none.
+        named_sql: the last fence that is called SQL and holds none.
     """
 
     def __init__(self) -> None:
         self.broken: Extracted | None = None
-        self.called_sql: Extracted | None = None
+        self.named_sql: Extracted | None = None
         self._characters = _PARSED
         self._texts = _TRIES
 
@@ -125,38 +207,38 @@ class _Reader:
         self._texts -= 1
         if depth > _DEEPEST or self._texts < 0:
             return None
-        whole = _whole_object(text)
+        whole = _load_object(text)
         if whole is not None:
-            return self._in_json([whole], depth)
+            return self._read_json([whole], depth)
         no_query: Extracted | None = None
-        for language, content in _fences(text):
+        for language, content in _list_fences(text):
             found = self.read(content, depth + 1) if language in _SQL_FENCES else None
             if found and found.sql and not _begins_as_no_query(found.sql):
                 return found
             no_query = no_query or found
             if found is None and language in _NAMED_SQL:
-                self.called_sql = self.called_sql or _looks_like(content)
+                self.named_sql = self.named_sql or _take(content)
         if no_query:
             return no_query
         spans = (span[1] for span in islice(_INLINE_CODE.finditer(text), _TRIES))
-        for content in chain(filter(self._is_sql, spans), _tags(text)):
+        for content in (*filter(self.parse, spans), *_list_tagged(text)):
             found = self.read(content, depth + 1)
             if found:
                 return found
-        records = [record for record in _objects(text) if record] or _broken_object(text)
-        return self._in_json(records[::-1], depth) or self._statement(text)
+        records = [record for record in _find_objects(text) if record] or _repair_object(text)
+        return self._read_json(records[::-1], depth) or self._read_text(text)
 
-    def _in_json(self, records: list[Mapping[str, Any]], depth: int) -> Extracted | None:
+    def _read_json(self, records: list[Mapping[str, Any]], depth: int) -> Extracted | None:
         """Return the SQL in the first of some objects that has any."""
         for record in records:
-            inside = list(islice(_mappings(record), _TRIES))
-            names = (_field(each, "database_id") for each in inside)
+            inside = list(islice(_list_mappings(record), _TRIES))
+            names = (_get_field(each, "database_id") for each in inside)
             database_id = _clean(next(filter(None, names), None))
             for each in inside:
-                sql = _field(each, "sql")
+                sql = _get_field(each, "sql")
                 if sql is not None:
                     found = self.read(sql, depth + 1) if sql.lstrip().startswith("```") else None
-                    sql = found.sql if found else _ended(sql)
+                    sql = found.sql if found else _strip(sql)
                     return Extracted(sql, database_id) if sql else None
             for each in inside:
                 texts = [
@@ -171,99 +253,74 @@ class _Reader:
                     if found:
                         return Extracted(found.sql, database_id or found.database_id)
                     if _OTHER_KEYS.search(str(key)) and _START.match(value.lstrip()):
-                        self._look_at(value)
+                        self.broken = self.broken or _take(value)
         return None
 
-    def _statement(self, text: str) -> Extracted | None:
+    def _read_text(self, text: str) -> Extracted | None:
         """Return the statement that a text is, or that stands between its sentences."""
-        if self._is_sql(text):
-            return Extracted(_ended(text))
+        sql = self.parse(text[: _find_end(text)])
+        if sql:
+            return Extracted(sql)
         for start in islice(_START.finditer(text), _TRIES):
-            begin = _begin(text, start.start())
-            if _ASKED.search(text[:begin]):
+            begin = _find_begin(text, start.start())
+            if _QUESTION.search(text[:begin]):
                 continue
             whole = text[begin:]
+            end = _find_end(whole)
+            places = _find_places(whole, end)
+            shortest = _take(whole[: min(places, default=end)])
             if _begins_as_no_query(whole):
-                return Extracted(_ended(_paragraph(whole[: _first_end(whole)])))
-            if begin and begin == start.start() and _is_inside(text[:begin]):
-                sql = self._quoted(text, begin)
-                self.broken = self.broken or _looks_like(text)
-                if sql is None:
-                    continue
-            else:
-                sql = self._complete(text, begin)
+                return shortest
+            sql = self._read_quoted(text, begin)
+            if sql is None and begin == start.start() and _is_inside(text[:begin]):
+                self.broken = self.broken or _take(text)
+                continue
+            ends = [end, *places] if text[:begin].strip() else places
+            if ends and ends[0] == end and whole[:end].rstrip().endswith("."):
+                ends.insert(0, whole.rindex(".", 0, end))  # of the sentence around
+            sql = sql or next(filter(None, (self.parse(whole[:end]) for end in ends)), None)
             if sql is not None:
                 return Extracted(sql)
             word = start[0].split()[0]
-            alone = text[:begin].rstrip(" \t")[-1:] in ("", "\n", ":")
-            if word.isupper() or re.search(r"\bfrom\b", whole, re.IGNORECASE):
-                self._look_at(whole[: _first_end(whole)])
-            if word.isupper() or (word.islower() and alone):
-                return None  # it is code, of which no part is taken
+            if _is_code(word, text[:begin], whole[:end]):
+                self.broken = self.broken or shortest
+                return None  # of code no part is taken
         return None
 
-    def _complete(self, text: str, begin: int) -> str | None:
-        """Return the statement that begins at a place, without what follows it."""
-        whole = text[begin:]
-        sql = self._quoted(text, begin)
-        if sql is not None:
-            return sql
-        end = _first_end(whole)
-        if self._is_sql(whole[:end]):
-            behind = whole[end:].lstrip("; \t\n")
-            return _ended(whole if behind and _is_comment(behind) else whole[:end])
-        lines = whole[:end].split("\n")
-        behind = ""  # the next line that is not blank
-        for n in range(len(lines) - 1, 0, -1):
-            if self._characters < 0:
-                return None
-            behind = lines[n] if lines[n].strip() else behind
-            if _PROSE.match(behind):
-                sql = "\n".join(lines[:n])
-                if self._is_sql(sql):
-                    return _ended(sql)
-        sentence = _SENTENCE.search(whole, 0, end)
-        if sentence and self._is_sql(whole[: sentence.start()]):
-            return _ended(whole[: sentence.start()])
-        if text[:begin].strip():  # a sentence ends behind the statement
-            for sql in (whole[:end].rstrip(), lines[0].rstrip()):
-                if sql.endswith(".") and self._is_sql(sql[:-1]):
-                    return _ended(sql[:-1])
-        return None
-
-    def _quoted(self, text: str, begin: int) -> str | None:
+    def _read_quoted(self, text: str, begin: int) -> str | None:
         """Return the statement that stands in quotes or is marked from a place on."""
         whole, before = text[begin:], text[max(0, begin - 3) : begin]
         for mark, closing in _QUOTES:
-            for end in islice(_places_from_the_end(whole, closing), 5 * before.endswith(mark)):
-                for sql in (whole[:end], _unescaped(whole[:end])):
-                    if self._is_sql(sql):
-                        return _ended(sql)
+            ends = _find_from_the_end(whole, closing) if before.endswith(mark) else ()
+            for end in islice(ends, 5):
+                sql = self.parse(whole[:end]) or self.parse(_decode(whole[:end]))
+                if sql:
+                    return sql
         return None
 
-    def _is_sql(self, text: str) -> bool:
-        self._characters -= len(text)  # with its blanks, which take time too
-        return self._characters >= 0 and _is_sql(text.strip())
-
-    def _look_at(self, text: str) -> None:
-        """Keep a text that looks like SQL, where nothing is SQL."""
-        self.broken = self.broken or _looks_like(_paragraph(text.strip()))
+    def parse(self, text: str) -> str | None:
+        """Return a text without its last semicolons if it is SQL, escapes of markup read."""
+        for form in dict.fromkeys((text, _ESCAPED.sub(r"\1", text))):
+            self._characters -= len(form)  # with its blanks, which take time too
+            if self._characters >= 0 and _is_sql(form.strip()):
+                return _strip(form)
+        return None
 
 
 # ------------------------------------------------------------------------------------------------
 # JSON
 
 
-def _whole_object(text: str) -> Mapping[str, Any] | None:
+def _load_object(text: str) -> Mapping[str, Any] | None:
     """Return the object that a text is as a whole; None if it is something else."""
     text = text.strip()
     if not text.startswith("{") or not text.endswith("}"):
         return None
-    record, end = _decoded(json.JSONDecoder(strict=False), text, 0)
+    record, end = _decode_object(text, 0)
     return record if isinstance(record, dict) and end == len(text) else None
 
 
-def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+def _list_mappings(value: Any) -> Iterator[Mapping[str, Any]]:
     """Yield an object and those inside of it, also of lists and of texts that are JSON."""
     level = [value]
     for _ in range(_DEEPEST):
@@ -272,65 +329,58 @@ def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
         for item in level:
             parts = item.values() if isinstance(item, dict) else item
             for part in parts:
-                opened = _whole_object(part) if isinstance(part, str) else part
+                opened = _load_object(part) if isinstance(part, str) else part
                 if isinstance(opened, dict | list):
                     inner.append(opened)
         level = inner
 
 
-def _objects(text: str) -> Iterator[Mapping[str, Any]]:
+def _find_objects(text: str) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON objects of a text, those inside others left out."""
-    decoder = json.JSONDecoder(strict=False)
     place = 0
     for _ in range(_TRIES):
         place = text.find("{", place)
         if place < 0:
             return
-        record, end = _decoded(decoder, text, place)
+        record, end = _decode_object(text, place)
         if isinstance(record, dict):
             yield record
         place = max(end, place + 1)
 
 
-def _decoded(decoder: json.JSONDecoder, text: str, place: int) -> tuple[Any, int]:
+def _decode_object(text: str, place: int) -> tuple[Any, int]:
     """Return the object that begins at a place and where it ends; nothing if there is none."""
-    try:
+    decoder = json.JSONDecoder(strict=False)
+    with suppress(ValueError, RecursionError):
         return decoder.raw_decode(text, place)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        repaired = _without_last_commas(text[place:])
+    with suppress(ValueError, RecursionError):
+        # Commas before a closing brace or bracket go, those in texts apart.
+        pattern = r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])'
+        repaired = re.sub(pattern, lambda match: match[1] or "", text[place:], flags=re.DOTALL)
         return decoder.raw_decode(repaired)[0], len(text)
-    except (ValueError, RecursionError):
-        return None, place
+    return None, place
 
 
-def _without_last_commas(text: str) -> str:
-    """Return JSON without the commas before a closing brace or bracket, texts apart."""
-    pattern = r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])'
-    return re.sub(pattern, lambda match: match[1] or "", text, flags=re.DOTALL)
-
-
-def _broken_object(text: str) -> list[Mapping[str, Any]]:
+def _repair_object(text: str) -> list[Mapping[str, Any]]:
     """Return the fields of an object that is cut off, or has unescaped quotes in its texts."""
     fields: dict[str, str] = {}
     for name, keys in _KEYS.items():
         for key in keys:
-            start = re.search(_BROKEN.format(key=key), text, re.IGNORECASE)
-            end = _BROKEN_END.search(text, start.end()) if start else None
+            start = re.search(_BROKEN_TEXT.format(key=key), text, re.IGNORECASE)
+            end = _BROKEN_TEXT_END.search(text, start.end()) if start else None
             if start and end and name not in fields:
-                fields[name] = _unescaped(text[start.end() : end.start()])
+                fields[name] = _decode(text[start.end() : end.start()])
     return [fields] if "sql" in fields else []
 
 
-def _unescaped(text: str) -> str:
+def _decode(text: str) -> str:
     try:
         return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
         return text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
 
 
-def _field(record: Mapping[str, Any], name: str) -> str | None:
+def _get_field(record: Mapping[str, Any], name: str) -> str | None:
     lowered = {str(key).lower(): value for key, value in record.items()}
     values = (lowered.get(key) for key in _KEYS[name])
     return next((value for value in values if isinstance(value, str)), None)
@@ -340,7 +390,7 @@ def _field(record: Mapping[str, Any], name: str) -> str | None:
 # Fences and tags
 
 
-def _fences(text: str) -> list[tuple[str, str]]:
+def _list_fences(text: str) -> list[tuple[str, str]]:
     """Return the language and content of each fence, the last one first."""
     fences = [
         (m.start(), (m[1] or m[3] or "").strip().lower(), m[2] or m[4] or "")
@@ -350,45 +400,43 @@ def _fences(text: str) -> list[tuple[str, str]]:
     return [(language, content) for _, language, content in sorted(fences, reverse=True)]
 
 
-def _tags(text: str) -> Iterator[str]:
+def _list_tagged(text: str) -> Iterator[str]:
     """Yield what stands in tags and in LaTeX's boxes, the last one first."""
     contents = []
     for tag in islice(_TAG.finditer(text), _TRIES):
-        close = f"</{tag[1]}>" if tag[1] else f"[/{tag[2]}]" if tag[2] else "}"
-        end = text.find(close, tag.end()) if tag[1] or tag[2] else text.rfind(close, tag.end())
-        if end >= 0:
-            contents.append(text[tag.end() : end])
+        close = f"</{tag[1]}>" if tag[1] else f"[/{tag[2]}]" if tag[2] else ""
+        if close:
+            ends = [text.find(close, tag.end())]
+        else:  # the brace that closes it, or, where a text has one, the last
+            ends = [text.rfind("}", tag.end()), _find_brace(text, tag.end())]
+        contents += [text[tag.end() : end] for end in dict.fromkeys(ends) if end >= 0]
     for content in reversed(contents):
         yield unescape(content) if re.search(r"&(?:lt|gt|amp|quot|#39);", content) else content
+
+
+def _find_brace(text: str, start: int) -> int:
+    """Return where the brace before a place is closed, or -1."""
+    depth = 1
+    for brace in re.finditer(r"(?<!\\)[{}]", text[start:]):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return start + brace.start()
+    return -1
 
 
 # ------------------------------------------------------------------------------------------------
 # A statement between sentences
 
 
-def _paragraph(text: str) -> str:
-    """Return a text up to a fence, or the first paragraph that is a sentence."""
-    for gap in _GAP.finditer(text):
-        line = text[gap.end() :].partition("\n")[0]
-        if gap[0] == "```" or _PROSE.match(line):
-            return text[: gap.start()]
-    return text
-
-
-def _begin(text: str, start: int) -> int:
+def _find_begin(text: str, start: int) -> int:
     """Return where the statement with this SELECT begins: its brackets, or INSERT INTO."""
-    if _LINE_START.match(text[:start]):
+    if _COMMENTS_AND_BRACKETS.fullmatch(text, 0, start):
         return 0
     boundary = max(text.rfind(";", 0, start), text.rfind("\n\n", 0, start))
     for line in _NEW_LINE.finditer(text, boundary + 1, start):
         if _NO_QUERY.match(text, line.end()):
             return line.end()
     return start
-
-
-def _looks_like(text: str) -> Extracted | None:
-    sql = _ended(text)
-    return Extracted(sql) if sql and not _is_comment(sql) else None
 
 
 def _is_inside(before: str) -> bool:
@@ -399,43 +447,70 @@ def _is_inside(before: str) -> bool:
     )
 
 
-def _first_end(text: str) -> int:
+def _find_end(text: str) -> int:
     """Return where a statement ends: at a semicolon or a closing tag that no SQL follows.
 
     A semicolon in quotes, comments and parentheses ends none. Statements behind it that are SQL
     belong to it: what is run should be what was written.
     """
-    closing = _CLOSING.search(text)
-    last = closing.start() if closing else len(text)
     depth = 0
-    for part in _OUTSIDE.finditer(text, 0, last):
+    for part in _OUTSIDE.finditer(text):
         depth += (part[0] == "(") - (part[0] == ")")
-        if part[0] == ";" and depth <= 0 and not _goes_on(text[part.end() : last]):
+        if part["closing"] or (part[0] == ";" and depth <= 0 and not _goes_on(text[part.end() :])):
             return part.start()
-    return last
+    return len(text)
 
 
 def _goes_on(text: str) -> bool:
     """Return whether a text behind a semicolon is SQL rather than a sentence, or begins as it."""
     start = _COMMENTS.match(text)
-    text = text[start.end() if start else 0 :]
-    word = _WORD.match(text)
+    behind = text[start.end() if start else 0 :]
+    word = _WORD.match(behind)
     if word is None:
-        return text[:1] in tuple(")=,+")
+        return behind[:1] in tuple(")=,+") if behind else bool(text.strip())  # a comment
+    text = behind
     if _NO_QUERY.match(text):
         return True
     known = word[0].upper() in _QUERIES | _OTHERS | _CLAUSES
     return known and (word[0].isupper() or word[0] == text.strip() or _is_sql(text))
 
 
-def _places_from_the_end(text: str, mark: str) -> Iterator[int]:
+def _find_places(text: str, end: int) -> list[int]:
+    """Return where a statement may end before a sentence: lines, the last one first, and in one."""
+    lines, inside, ended = ([m.start() for m in p.finditer(text, 0, end)] for p in _PLACES)
+    heads = [(m.start(), m["clause"] is not None) for m in _FIRST_CLAUSE.finditer(text, 0, end)]
+
+    def goes_on(place: int) -> bool:
+        """Return whether a clause of the same statement follows."""
+        at = bisect_left(heads, (place, False))
+        return at < len(heads) and heads[at][1]
+
+    places = [*lines[: -_TRIES - 1 : -1], *inside[:_TRIES], *ended[:_TRIES]]
+    return [place for place in places if not goes_on(place)]
+
+
+def _find_from_the_end(text: str, mark: str) -> Iterator[int]:
     place = text.rfind(mark)
     while place > 0:
         yield place
         place = text.rfind(mark, 0, place)
 
 
-def _ended(sql: str) -> str | None:
+def _is_code(word: str, before: str, text: str) -> bool:
+    """Return whether a text that is no SQL is meant as it, rather than the words of a sentence."""
+    if word.isupper() or re.search(r"[(*=]", text):
+        return True
+    alone = before.rstrip(" \t")[-1:] in ("", "\n", ":", ">")
+    return alone and re.search(r"\bfrom\b", text, re.I) is not None and not _PROSE.match(text)
+
+
+def _take(text: str) -> Extracted | None:
+    """Return a text as SQL, unless there is nothing in it but comments."""
+    sql = _strip(text)
+    return Extracted(sql) if sql and _COMMENTS.fullmatch(sql) is None else None
+
+
+def _strip(sql: str) -> str | None:
     end = len(sql)
     while end and (sql[end - 1] == ";" or sql[end - 1].isspace()):
         end -= 1
@@ -449,55 +524,6 @@ def _clean(text: str | None) -> str | None:
 # ------------------------------------------------------------------------------------------------
 # Whether a text is SQL as a whole, of any kind, also INSERT or DROP, which may not be run: a query
 # that is cut out of a statement that writes would get points that the statement does not deserve.
-
-
-_OBJECT = (
-    r"(?:TABLE|VIEW|INDEX|TRIGGER|SCHEMA|SEQUENCE|TYPE|MACRO|FUNCTION|DATABASE|SECRET|TEMP|"
-    r"TEMPORARY|UNIQUE|VIRTUAL|PERSISTENT)\b"
-)
-# The first words of a statement that is not a query and does not look like a sentence.
-_NO_QUERY = re.compile(
-    rf"""(?:
-      INSERT \s+ (?: OR \s+ \w+ \s+ )? INTO \b
-    | REPLACE \s+ INTO \b
-    | UPDATE \s+ (?: OR \s+ \w+ \s+ )? ["`\[]? \w [^\n]{{0,200}}? \s SET \s
-    | DELETE \s+ FROM \b
-    | MERGE \s+ INTO \b
-    | CREATE \s+ (?: OR \s+ REPLACE \s+ )? {_OBJECT}
-    | (?: DROP | ALTER ) \s+ {_OBJECT}
-    | ATTACH \s+ (?: DATABASE \b | IF \b | ['"] )
-    | PRAGMA \s+ \w
-    | VACUUM \s+ INTO \b
-    | EXPLAIN \s+ (?: QUERY \s+ PLAN \s+ | ANALYZE \s+ )? (?: SELECT | WITH | FROM | VALUES ) \b
-    | COPY \s+ [(\w"] [^\n]{{0,200}}? \s (?: TO | FROM ) \s+ ['"]
-    )""",  # noqa: S608 (a pattern)
-    re.VERBOSE | re.IGNORECASE,
-)
-
-_BEFORE = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*+\*/)*+"
-_COMMENTS = re.compile(_BEFORE)
-_COMMENTS_AND_BRACKETS = re.compile(rf"{_BEFORE}(?:\({_BEFORE})*")
-_WORD = re.compile(r"[A-Za-z]+")
-_QUERIES = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "PIVOT", "UNPIVOT"}
-_OTHERS = {
-    *("SUMMARIZE", "DESCRIBE", "DESC", "SHOW", "EXPLAIN", "PRAGMA", "INSERT", "REPLACE", "UPDATE"),
-    *("DELETE", "MERGE", "CREATE", "DROP", "ALTER", "TRUNCATE", "ATTACH", "DETACH", "VACUUM"),
-    *("ANALYZE", "REINDEX", "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "COPY"),
-    *("INSTALL", "LOAD", "SET", "RESET", "USE", "CALL", "EXPORT", "IMPORT", "CHECKPOINT"),
-}
-_CLAUSES = {
-    "WHERE",
-    "GROUP",
-    "ORDER",
-    "HAVING",
-    "LIMIT",
-    "UNION",
-    "EXCEPT",
-    "INTERSECT",
-    "JOIN",
-    "AND",
-}
-_DIALECTS = ("sqlite", "duckdb")
 
 
 def _is_sql(text: str) -> bool:
@@ -515,25 +541,17 @@ def _is_sql(text: str) -> bool:
     sure = word[0].upper() in ("SELECT", "WITH")
     if not sure and not (word[0].isupper() or word[0].islower()):
         return False
-    return any(_are_code(word[0], statements) for statements in _parsed_statements(text))
-
-
-def _is_comment(text: str) -> bool:
-    """Return whether a text is nothing but comments."""
-    return _COMMENTS.fullmatch(text) is not None
+    for dialect in _DIALECTS:
+        with suppress(ValueError):
+            if _are_code(word[0], parse_statements(text, dialect)):
+                return True
+    return False
 
 
 def _begins_as_no_query(text: str) -> bool:
     """Return whether a statement other than a query begins a text, comments aside."""
     comments = _COMMENTS.match(text)
     return _NO_QUERY.match(text, comments.end() if comments else 0) is not None
-
-
-def _parsed_statements(text: str) -> Iterator[list[Any]]:
-    """Yield the statements of a text in each dialect in which all of it parses."""
-    for dialect in _DIALECTS:
-        with suppress(ValueError):
-            yield parse_statements(text, dialect)
 
 
 def _are_code(word: str, statements: list[Any]) -> bool:

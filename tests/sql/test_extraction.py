@@ -110,6 +110,9 @@ def test_never_raises(pieces: list[str]) -> None:
         "\n" * 60_000 + "x SELECT a FORM t",
         "SELECT 1 FROM t;" + " /* x */" * 20_000 + "; drop",
         "SELECT (\n" + "It is. " * 20_000 + "x",
+        "SELECT a FORM t" + "\n" * 60_000 + "x",
+        "SELECT a FORM t" + "\nIt is so" * 20_000,
+        "\\boxed{" * 50 + "{}" * 50_000,
         "```sql\n" + "/* x */ " * 2_000 + "x SELECT 1 FROM t\n```",
         "```sql\n" + "( -- x\n" * 2_000 + "x SELECT 1 FROM t\n```",
     ],
@@ -151,6 +154,19 @@ def test_not_a_query_is_not_trimmed_to_one(sql: str) -> None:
 
 WRAPPED = (
     *("{}. This counts all.", "{}. It counts 3.5 of them.\nThat is all."),
+    *("{} Explanation: it counts", "{} Note that it counts all", "{} (assuming that it is a name)"),
+    *("{}\nOn second thought, fine", "{}\n(assuming it is a name)", "{}; (assuming it is a name)"),
+    *("{}\nWhere g is the genre, 5 is its size", "{}\nAnd that is the whole answer"),
+    *("{}\n\nIn this query, we count", "{}\nFrom this we see all", "{}\nOrder matters little here"),
+    *(
+        "{}\nwhich returns all of them",
+        "{}\nGroup by is not needed",
+        "{}\n=> all rows",
+        "{}\n这会返回",
+    ),
+    *("{}<|end_of_sql|>", "{}[/INST]", "{} [/INST] SELECT 1", "{}<end_of_turn>x", "{}[EOS]"),
+    *("{}<|endofsql|>", "{}\n<|user|>\nhi", "<|assistant|>\n{}<|end|>", "{}</s></s>"),
+    *(r"\(\boxed{{{}}}\)", r"\boxed{{\text{{{}}}}}.", r"\boxed{{\texttt{{{}}}}} is it"),
     *("~~~sql\n{}\n~~~", "Question: select the genres.\nSQLQuery: {}"),
     *("{}", "```sql\n{}\n```", "```{}```", "`{}`", "The query is `{}`.", "<sql>{}</sql>", "**{}**"),
     *("<answer>\n{}\n</answer>", "<SQL>{}</SQL>", "<answer>The query: {}</answer>", "{}<|im_end|>"),
@@ -229,6 +245,12 @@ BROKEN = (
     "SELECT a FORM t WHERE b IN (SELECT a FROM t)",
     "SELEC a\nFROM t\n\nUNION\n\nSELECT a FROM t",
     "SELECT a FROM t\n\nWHERE b = = 1",
+    "SELECT a FROM t\nNote this is it\nWHERE b = = 1",
+    "SELECT a FROM t\nWHERE b = = 1 which is the right thing",
+    "SELECT a FROM t\nGROP BY a",
+    "Select a From t\nOrder By b Descc, x x x",
+    "select a from t\nwhre b is null",
+    "Select a From t Select a From t",
     "SELECT a FROM t\n\n-- the second part\nWHERE b = = 1",
 )
 
@@ -258,6 +280,21 @@ def test_no_query_is_cut_out_of_a_broken_statement(sql: str) -> None:
         ("The statement: INSERT INTO c SELECT a FROM t", "INSERT INTO c SELECT a FROM t"),
         *((text, None) for text in ("From Oslo.", "From Oslo", "Values", "Show", "Drop it")),
         *((text, None) for text in ("Update the table first", "Table 1")),
+        ("I would select from the table t the column a.", None),
+        ("I will select a row from t because it is there.", None),
+        ("We select, from table t, the column a", None),
+        ("Select the column a from the table t.", None),
+        (r"\boxed{\text{SELECT first\_name FROM t}}", "SELECT first_name FROM t"),
+        (r"SELECT first\_name FROM t", "SELECT first_name FROM t"),
+        (r"\boxed{SELECT a FROM t WHERE b = '}'}", "SELECT a FROM t WHERE b = '}'"),
+        ("SELECT a FROM t Explanation: lists a", "SELECT a FROM t"),
+        ("The first is SELECT a FROM t LIMIT 1.", "SELECT a FROM t LIMIT 1"),
+        ("```SELECT a FROM t```", "SELECT a FROM t"),
+        ("SELECT a FROM t\n[/SQL]", "SELECT a FROM t"),
+        *(
+            (f"SELECT a FROM t WHERE b = '{text}'", f"SELECT a FROM t WHERE b = '{text}'")
+            for text in ("<|end|>", "[/INST]", "x. Note that this is it", "Explanation: none")
+        ),
     ],
 )  # fmt: skip
 def test_prose_and_queries_are_told_apart(text: str, sql: str | None) -> None:
