@@ -1,7 +1,7 @@
 """The scoring of the original TARGET package's BM25 and TF-IDF, as a plug-in.
 
-    cd benchmarks/leaderboard
-    target-bench run ottqa --retriever target_formula.py:TargetFormula:scoring=bm25
+    target-bench run ottqa --retriever benchmarks/leaderboard/target_formula.py:TargetFormula
+    TARGET_BENCH_DATA=... python -m benchmarks.leaderboard.target_formula   # README.md's table
 
 The original takes it over from OTT-QA (Chen et al. 2021), and that from DrQA (Chen et al. 2017,
 section 3.1). A table is its id and its header; section title and cells are left out.
@@ -19,16 +19,18 @@ equal scores are in the order of the tables.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from bm25s.stopwords import STOPWORDS_EN_PLUS
 
+from benchmarks.reproduce import entries
+from target_bench import load
 from target_bench.core.contract import Retriever
 from target_bench.core.ranking import Ranking, top_k
-from target_bench.core.schema import Corpus, Dataset, Field
+from target_bench.core.schema import Corpus, Dataset, Field, TableId
 from target_bench.data.table_text import Serializer
 from target_bench.search.lexical.products import rank_product
 
@@ -134,3 +136,36 @@ def _terms(text: str) -> list[str]:
     kept = [word not in _STOP and word[0].isalnum() for word in words]
     pairs = [f"{words[i]} {words[i + 1]}" for i in range(len(words) - 1) if kept[i] and kept[i + 1]]
     return [word for word, keep in zip(words, kept, strict=True) if keep] + pairs
+
+
+def compare_with_paper() -> Iterator[tuple[str, str, float, float, float, float]]:
+    """Yield (corpus, method, paper, formula, lowest, highest) for the paper's Table 2."""
+    for entry in entries(["Table 2, OTT-QA"]):
+        match = re.fullmatch(r"Table 2, (OTT-QA (BM25|TF-IDF)( w/o table title)?)", entry["table"])
+        if match is None:
+            continue
+        scoring: Literal["bm25", "tfidf"] = "bm25" if match[2] == "BM25" else "tfidf"
+        fields: tuple[Field, ...] = ("header",) if match[3] else ("id", "header")
+        for figure in entry["figures"]:
+            dataset, database = load(figure["corpus"]), "[db]" in figure["metric"]
+            k = int(figure["metric"].partition("@")[2])
+            formula = TargetFormula(scoring, fields)
+            lowest, highest = formula.range_of_ties(dataset, k, database)
+            rankings = formula.retrieve_batch([query.text for query in dataset.queries], k)
+            found = 0
+            for query, ranking in zip(dataset.queries, rankings, strict=True):
+                tables = [table for table, _ in ranking if isinstance(table, TableId)]
+                gold = query.gold[0]
+                found += gold in tables or (
+                    database and gold.database_id in {table.database_id for table in tables}
+                )
+            recall = found / len(dataset.queries)
+            yield figure["corpus"], match[1], figure["published"], recall, lowest, highest
+
+
+if __name__ == "__main__":
+    print("| corpus | method of the paper | paper | its formula | what ties leave open |")
+    print("|---|---|---|---|---|")
+    for corpus, method, *figures in compare_with_paper():
+        paper, formula, lowest, highest = (f"{x:.3f}".lstrip("0") for x in figures)
+        print(f"| `{corpus}` | {method} | {paper} | {formula} | {lowest}–{highest} |", flush=True)
