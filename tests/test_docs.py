@@ -6,6 +6,7 @@ for the examples after it.
 
 import contextlib
 import os
+import pkgutil
 import re
 import runpy
 import shlex
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+import target_bench
 from target_bench.cli.main import app
 from tests.runs.forked import client
 
@@ -147,3 +149,20 @@ def test_links_lead_somewhere(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?://)([^)#]+)", text):
         assert (document.parent / target).exists(), target
+
+
+def test_the_reference_names_what_there_is() -> None:
+    """Without building the site: every name resolves, and every public name is there."""
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    names = re.findall(r"^::: (\S+)$", page, re.MULTILINE)
+    assert [name for name in names if _missing(name)] == []
+    public = set(target_bench.__all__) - {"__version__"}
+    assert {f"target_bench.{name}" for name in public} <= set(names)
+
+
+def _missing(name: str) -> bool:
+    try:
+        pkgutil.resolve_name(name)
+    except (AttributeError, ImportError):
+        return True
+    return False
