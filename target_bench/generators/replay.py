@@ -13,7 +13,7 @@ from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import parse_json
 from target_bench.core.release import Release, field
-from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.core.schema import Generation, GenerationRequest, Query
 from target_bench.core.unicode_text import compose
 
 _SQL_FIELDS = ("SQL", "sql", "query")
@@ -52,8 +52,7 @@ class Replay(Generator):
         query_ids: the order of a file without query ids and without ``order``; set by whoever
             knows the queries.
         repeated: id of a query -> that of the earlier query which has the same id in its release,
-            as BIRD mini-dev has some twice; set by the same. A file may answer that id as often,
-            or once for all.
+            as BIRD mini-dev has some twice. A file may answer that id as often, or once for all.
         in_corpus_order: whether answers that name no query, one a line, were read in that order.
         by_position: whether answers that name no query were read in any order.
     """
@@ -67,6 +66,7 @@ class Replay(Generator):
                 raise ConfigError(f"{name}: there is no such file")
         self.query_ids: Sequence[str] | None = None
         self.repeated: Mapping[str, str] = {}
+        self._sampled = False
         self.in_corpus_order = False
         self.by_position = False
 
@@ -77,6 +77,21 @@ class Replay(Generator):
         if self.order is None and self.query_ids is not None:
             contents.append(json.dumps(list(self.query_ids)).encode())
         return {"sha256": [hashlib.sha256(content).hexdigest() for content in contents]}
+
+    def note_queries(self, queries: Sequence[Query], sampled: bool = False) -> None:
+        """Learn which queries share an id in their release (see ``Bird``).
+
+        Args:
+            queries: those that are asked.
+            sampled: whether there are more, to which the file may have answers too.
+        """
+        parts = ((query, *query.id.rpartition("#")[::2]) for query in queries)
+        self.repeated = {
+            query.id: first
+            for query, first, index in parts
+            if first and index == str(query.metadata.get("index"))
+        }
+        self._sampled = sampled and all("index" in query.metadata for query in queries)
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Return the recorded answer, marked as such; one that the file lacks is a failure."""
@@ -160,6 +175,8 @@ class Replay(Generator):
                 continue
             query_id = compose(name)
             free = [each for each in places.get(query_id, [query_id]) if each not in answers]
+            if not free and self._sampled and query_id not in places:
+                continue  # to the other query of this id, which is not in the sample
             if not free:
                 raise DataError(f"{place}: query {query_id!r} was answered before")
             answers[free[0]] = text

@@ -119,17 +119,6 @@ def _rankings_of(
     return RetrieverSpec(Path(run_file).name, {"run_file": given.sha256}, rank=given.rank)
 
 
-def _repeated(queries: Sequence[Query]) -> dict[str, str]:
-    """Query id -> that of the earlier query with the same id in its release (see ``Bird``)."""
-    ids = {query.id for query in queries}
-    parts = ((query, *query.id.rpartition("#")[::2]) for query in queries)
-    return {
-        query.id: first
-        for query, first, index in parts
-        if first in ids and index == str(query.metadata.get("index"))
-    }
-
-
 def _answers_of(
     predictions: str | Path | None,
     order: str | Path | None,
@@ -146,7 +135,7 @@ def _answers_of(
     replay = registry.build("generator", "replay", settings)
     query_ids = [query.id for query in loaded.dataset.queries]
     replay.query_ids = query_ids
-    replay.repeated = _repeated(loaded.dataset.queries)
+    replay.note_queries(loaded.dataset.queries)
     n, known = len(replay.answers), len(replay.answers.keys() & set(query_ids))
     if replay.in_corpus_order:
         observer.warning(

@@ -29,7 +29,7 @@ from target_bench.sql.normalisation import LONGEST, for_test_suite
 from target_bench.sql.worker import preview
 from target_bench.sql.workers import Pool, Ran, StoppedError, Worker
 
-VERSION = "judging:8"
+VERSION = "judging:9"
 """The version of how SQL is read, run and compared: raise it if verdicts or scores can change."""
 
 FORMAT = 1

@@ -9,8 +9,9 @@ from target_bench import corpora
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
 from target_bench.data.table_text import Serializer
-from tests.builders import zipped
+from tests.builders import Recorder, only, zipped
 from tests.data.releases import BIRD_QUESTIONS, bird_question, write_bird
+from tests.target import TARGET
 
 DESCRIPTION = (
     "\ufefforiginal_column_name ,column_name,column_description,data_format,value_description\r\n"
@@ -62,6 +63,25 @@ def test_repeated_ids_of_mini_dev(tmp_path: Path, name: str) -> None:
     assert [q.id for q in dataset.queries] == ["7", "8", "7#2"]
     assert [q.metadata["index"] for q in dataset.queries] == [0, 1, 2]
     assert dataset.queries[2].gold == (("cre_Shop", "order lines"),)
+
+
+def test_predictions_of_repeated_ids(tmp_path: Path) -> None:
+    """The generator ``replay`` reads a file of them as ``score`` does."""
+    release = tmp_path / "release"
+    write_bird(release, name="mini_dev_sqlite")
+    file = release / "predictions.json"
+    texts = ["SELECT 1", "SELECT 2", "SELECT 3"]
+    records = [{"question_id": i, "SQL": sql} for i, sql in zip([7, 8, 7], texts, strict=True)]
+    file.write_text(json.dumps(records))
+    target = TARGET(
+        ("text-to-sql", "bird"), data_dir=release, out=tmp_path / "runs", observer=Recorder()
+    )
+    ran = target.run("bm25", generator=f"replay:file={file}", split="mini_dev", top_k=1)
+    scored = target.score(predictions=file, split="mini_dev")
+    for result in (only(ran), only(scored)):
+        lines = (result.folder / "generations.jsonl").read_text(encoding="utf-8").splitlines()
+        read = {record["query_id"]: record["text"] for record in map(json.loads, lines)}
+        assert read == dict(zip(["7", "8", "7#2"], texts, strict=True))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])

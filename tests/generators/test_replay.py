@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
-from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.core.schema import Generation, GenerationRequest, Query
 from target_bench.core.unicode_text import compose
 from target_bench.generators.replay import Replay
 from target_bench.runs.record_log import ANSWERS as ANSWER_LOG
@@ -217,7 +217,9 @@ def test_keys_that_are_positions(tmp_path: Path) -> None:
     assert Replay(str(path), str(order)).answers == {"7": "x", "1": "y"}
 
 
-REPEATED = {"7#2": "7"}
+def _numbered(*ids: str) -> list[Query]:
+    index = {"7": 0, "9": 1, "7#2": 2}
+    return [Query(name, "?", (), metadata={"index": index[name]}) for name in ids]
 
 
 @pytest.mark.parametrize(
@@ -243,11 +245,25 @@ def test_two_queries_with_one_id(tmp_path: Path, content: object, expected: Writ
         forms.append(json_lines(content))
     for form in forms:
         replay = _ordered(write_release(tmp_path, "p.json", form), ["7", "9", "7#2"])
-        replay.repeated = REPEATED
+        replay.note_queries(_numbered("7", "9", "7#2"))
         assert replay.answers == expected
     if isinstance(content, list):
         thrice = [*content, *content, *content]
         replay = _ordered(write_release(tmp_path, "p.json", json.dumps(thrice)), ["7", "9", "7#2"])
-        replay.repeated = REPEATED
+        replay.note_queries(_numbered("7", "9", "7#2"))
         with pytest.raises(DataError, match="was answered before"):
             _ = replay.answers
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [(("7", "9"), {"7": "x", "9": "y"}), (("7#2",), {"7": "x", "7#2": "z", "9": "y"})],
+)
+def test_a_sample_holds_one_of_two_queries_with_one_id(
+    tmp_path: Path, asked: tuple[str, ...], expected: Written
+) -> None:
+    records = [("7", "x"), ("9", "y"), ("7", "z")]
+    content = [{"question_id": name, "SQL": text} for name, text in records]
+    replay = Replay(str(write_release(tmp_path, "p.json", json.dumps(content))))
+    replay.note_queries(_numbered(*asked), sampled=True)
+    assert replay.answers == expected

@@ -149,6 +149,9 @@ class GenerateStage(Stage):
         )
         self.spec, self.prompter, self.depth = spec, plan.prompter, plan.depth
         self.retrievals, self.confirm = retrievals, experiment.confirm
+        note_queries = getattr(spec.generator, "note_queries", None)
+        if note_queries is not None:  # ``replay`` tells queries of one id apart
+            note_queries(dataset.queries, experiment.options.limit is not None)
 
     def run(self) -> tuple[dict[str, Answered], bool]:
         """Return the answers to all queries, and whether all of them were there already."""
