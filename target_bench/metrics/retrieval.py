@@ -1,26 +1,23 @@
-"""Metrics of rankings, each a ratio of two sums over queries.
+"""Metrics of rankings: each a function of judged rankings and a cutoff.
 
-The rank at which a gold table stands decides every value. A query that failed or got nothing counts
-with value 0, and is left out of ``set_size``. Besides the usual metrics there are those
-
-* of databases, where the tables are in several;
-* of the set of tables that a retriever chose to return, by returning fewer than it was asked for.
-
-Definitions are in ``docs/metrics.md``.
+It returns the value of every query, or numerators and denominators of a ratio of two sums. Where a
+gold table stands decides every value. A query that failed or got nothing has the value 0, and is
+left out of ``set_size``. Definitions are in ``docs/metrics.md``.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import nan
-from typing import Any, ClassVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.metric import RANKINGS, MetricDefinition, MetricSpec, by_name
+from target_bench.core.metric import RANKINGS, MetricDefinition, MetricSpec
 from target_bench.core.schema import Query, TableId
 from target_bench.metrics.means import Floats, RatioMetric, ratio
 
@@ -79,11 +76,11 @@ class JudgedRankings:
     database_ranks: NDArray[np.int32] | None = None
 
     def hits(self, k: int) -> Floats:
-        """Return (n,) numbers of gold tables among the first k."""
-        return _floats(np.sum(self.matched[:, :k], axis=1))
+        """Count the gold tables among the first k of each query."""
+        return _floats(self.matched[:, :k].sum(axis=1))
 
     def size(self, k: int) -> Floats:
-        """Return (n,) numbers of tables returned among the first k."""
+        """Count the tables returned among the first k of each query."""
         return _floats(np.minimum(self.returned, k))
 
 
@@ -109,42 +106,49 @@ def judge(
         grades: for each query, how relevant its gold tables are: table -> a number above 0, which
             is its gain in nDCG. Default: all are equally relevant.
     """
-    golds = [set(tables) for tables in gold]
-    n = len(golds)
-    width = min(depth, max(map(len, rankings), default=0))
-    matched = np.zeros((n, width), dtype=np.int32)
-    for i, (ranking, tables) in enumerate(zip(rankings, golds, strict=True)):
-        _mark(matched[i], ranking[:depth], dict.fromkeys(tables, 1))
+    golds, cut = [set(tables) for tables in gold], [ranking[:depth] for ranking in rankings]
+    matched = _match(cut, golds)
     matched_or_copy = matched
     if copies:
-        matched_or_copy = np.zeros_like(matched)
-        for i, (ranking, tables) in enumerate(zip(rankings, golds, strict=True)):
-            groups = [copies.get(table, table) for table in ranking[:depth]]
-            _mark(matched_or_copy[i], groups, Counter(copies.get(t, t) for t in tables))
+        groups = [[copies.get(table, table) for table in ranking] for ranking in cut]
+        matched_or_copy = _match(groups, [[copies.get(t, t) for t in tables] for tables in golds])
     return JudgedRankings(
         matched,
         matched_or_copy,
-        np.array([len(tables) for tables in golds], dtype=np.int32).reshape(n),
-        np.array([len(ranking) for ranking in rankings], dtype=np.int32).reshape(n),
+        np.array([len(tables) for tables in golds], dtype=np.int32),
+        np.array([len(ranking) for ranking in rankings], dtype=np.int32),
         depth,
-        None if grades is None else _gains(rankings, grades, matched, depth),
+        None if grades is None else _find_gains(cut, grades, matched, depth),
     )
 
 
-def _gains(
+def _match(
+    rankings: Sequence[Sequence[Hashable]], golds: Sequence[Iterable[Hashable]]
+) -> NDArray[np.int32]:
+    """Return (n, width) how many gold tables each rank is the first to meet."""
+    matched = np.zeros((len(golds), max(map(len, rankings), default=0)), dtype=np.int32)
+    for row, ranking, tables in zip(matched, rankings, golds, strict=True):
+        left = Counter(tables)  # of two gold tables that are copies one rank meets both
+        for rank, table in enumerate(ranking):
+            if table in left:
+                row[rank] = left.pop(table)
+    return matched
+
+
+def _find_gains(
     rankings: Sequence[Sequence[Hashable]],
     grades: Sequence[Mapping[Any, float]],
     matched: NDArray[np.int32],
     depth: int,
 ) -> tuple[Floats, Floats]:
     """Return (n, width) the grade of the table at each rank, and (n, depth) the highest grades."""
-    at_ranks, best = np.zeros(matched.shape), np.zeros((len(grades), depth))
+    gains, highest = np.zeros(matched.shape), np.zeros((len(grades), depth))
     for i, (ranking, graded) in enumerate(zip(rankings, grades, strict=True)):
         for rank in map(int, np.flatnonzero(matched[i])):
-            at_ranks[i, rank] = graded[ranking[rank]]
-        highest = sorted(graded.values(), reverse=True)[:depth]
-        best[i, : len(highest)] = highest
-    return at_ranks, best
+            gains[i, rank] = graded[ranking[rank]]
+        best = sorted(graded.values(), reverse=True)[:depth]
+        highest[i, : len(best)] = best
+    return gains, highest
 
 
 def rank_databases(rankings: Sequence[Sequence[str]], gold: Sequence[str]) -> NDArray[np.int32]:
@@ -159,17 +163,8 @@ def rank_databases(rankings: Sequence[Sequence[str]], gold: Sequence[str]) -> ND
     return np.array(ranks, dtype=np.int32)
 
 
-def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], gold: dict[Hashable, int]) -> None:
-    for rank, table in enumerate(ranking):
-        if table in gold:
-            row[rank] = gold.pop(table)
-
-
-Values = Callable[[JudgedRankings, int], Floats]
-"""(judged, cutoff or depth) -> (n,) the value of each query."""
-
-Statistics = Callable[[JudgedRankings, int], tuple[Floats, ...]]
-"""(judged, cutoff or depth) -> numerators and denominators, one each a query."""
+Measure = Callable[[JudgedRankings, int], Floats | tuple[Floats, Floats]]
+"""(judged, cutoff or depth) -> the value of each query, or its numerator and denominator."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +173,8 @@ class RetrievalMetric(RatioMetric[JudgedRankings]):
 
     Args:
         spec: its declaration.
-        measure: (judged, k) -> numerators and denominators, one each a query.
+        measure: what it computes.
+        pooled: whether it is one ratio of sums; else a mean over the queries that have a value.
         k: the cutoff, or None for a metric over the whole ranking.
         depth: how long the rankings may be, for a metric over the whole of them; it changes the
             value, so it is part of the signature.
@@ -186,11 +182,16 @@ class RetrievalMetric(RatioMetric[JudgedRankings]):
     """
 
     spec: MetricSpec
-    measure: Statistics
+    measure: Measure
+    pooled: bool
     k: int | None = None
     depth: int | None = None
     graded: bool = False
-    empty: ClassVar[float] = 0.0
+
+    @property
+    def empty(self) -> float:  # type: ignore[override]  # it depends on the metric
+        """The value of nothing."""
+        return 0.0 if self.pooled else nan
 
     @property
     def name(self) -> str:
@@ -221,21 +222,21 @@ class RetrievalMetric(RatioMetric[JudgedRankings]):
         """
         if self.k is not None and self.k > examples.depth:
             raise ConfigError(f"{self.name}: the rankings are only {examples.depth} deep")
-        return np.column_stack(self.measure(examples, self.k or examples.depth))
+        values = self.measure(examples, self.k or examples.depth)
+        sums = values if isinstance(values, tuple) else (values, np.ones(len(values)))
+        return np.column_stack(sums).astype(np.float64)
 
     def counted(self, statistics: Floats) -> int:
-        """Return the number of all queries."""
-        return len(statistics)
+        """Return the number of queries: all, or those that have a value."""
+        return len(statistics) if self.pooled else super().counted(statistics)
 
 
-class MeanOverSome(RetrievalMetric):
-    """A mean over the queries that have a value; NaN where none has."""
+DEFINITIONS: dict[str, MetricDefinition] = {}
+"""Every metric of rankings, in the order of lists."""
 
-    empty = nan
-
-    def counted(self, statistics: Floats) -> int:
-        """Return the number of queries that have a value."""
-        return RatioMetric.counted(self, statistics)
+OF_DATABASES = "tables that are in databases"
+OF_SETS = "the setting sets=true of the task"
+"""What the metrics need that are not of every corpus."""
 
 
 def parse(name: str) -> RetrievalMetric:
@@ -249,7 +250,7 @@ def parse(name: str) -> RetrievalMetric:
     if match is None or definition is None:
         known = ", ".join(d.spec.name + "@k" * d.spec.at_k for d in DEFINITIONS.values())
         raise ConfigError(f"unknown metric {name!r}. Known: {known}.")
-    k = int(match[2]) if match[2] else None
+    k = int(match[2] or 0) or None
     if definition.spec.at_k != bool(k):
         raise ConfigError(f"metric {name!r}: write it as {definition.spec.at(10)}")
     made: RetrievalMetric = definition.make(k)  # type: ignore[assignment]  # all of this module are
@@ -270,205 +271,154 @@ def metrics_at(
     ks = sorted(set(cutoffs))
     left_out = {OF_DATABASES: not databases, OF_SETS: not sets}
     listed = [d for d in DEFINITIONS.values() if not any(left_out[n] for n in d.spec.needs)]
-    listed.sort(key=lambda definition: OF_SETS in definition.spec.needs)
-    at_k = [d.make(k, graded=graded) for d in listed if d.spec.at_k for k in ks]
-    whole = [d.make(None, ks[-1]) for d in listed if not d.spec.at_k]
-    metrics: list[Any] = [*at_k, *whole]
-    return metrics
+    at_k: list[Any] = [d.make(k, graded=graded) for d in listed if d.spec.at_k for k in ks]
+    return at_k + [d.make(None, ks[-1]) for d in listed if not d.spec.at_k]
 
 
-# The metrics, each with its declaration.
-
-_DEFINED: list[MetricDefinition] = []
-
-OF_DATABASES = "tables that are in databases"
-OF_SETS = "the setting sets=true of the task"
-"""What the metrics need that are not of every corpus."""
+MeasureT = TypeVar("MeasureT", bound=Measure)
 
 
-def _define(
-    name: str,
-    label: str,
-    cls: type[RetrievalMetric] = RetrievalMetric,
-    description: str = "",
-    **fields: Any,
-) -> Callable[[Statistics], Statistics]:
-    """Declare a metric by its statistics.
+def _metric(
+    name: str, label: str, source: str, at_k: bool = True, pooled: bool = False, **fields: Any
+) -> Callable[[MeasureT], MeasureT]:
+    """Declare a metric; the docstring of its function is the definition that is published."""
 
-    Args:
-        name: of the metric.
-        label: as people call it.
-        cls: what it is.
-        description: the definition; default: the docstring of the statistics.
-        **fields: other fields of a ``MetricSpec``.
-    """
-    more = {"at_k": True, **fields}
-
-    def declare(measure: Statistics) -> Statistics:
-        defined = description or _first_line(measure)
-        spec = MetricSpec(name, label, defined, scores=RANKINGS, **more)
+    def declare(measure: MeasureT) -> MeasureT:
+        definition = (measure.__doc__ or "").removesuffix(".")
+        definition = definition[:1].lower() + definition[1:]
+        spec = MetricSpec(name, label, definition, source, RANKINGS, at_k, **fields)
 
         def make(
             k: int | None = None, depth: int | None = None, graded: bool = False
         ) -> RetrievalMetric:
-            return cls(spec, measure, k, depth, graded)
+            return RetrievalMetric(spec, measure, pooled, k, depth, graded)
 
-        _DEFINED.append(MetricDefinition(spec, make))
+        DEFINITIONS[name] = MetricDefinition(spec, make)
         return measure
 
     return declare
 
 
-def _mean(name: str, label: str, **fields: Any) -> Callable[[Values], Values]:
-    """Declare a mean over all queries by the value of each; arguments as for ``_define``."""
-
-    def declare(values: Values) -> Values:
-        def measure(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
-            return values(judged, k), np.ones(len(judged.gold))
-
-        _define(name, label, MeanOverSome, description=_first_line(values), **fields)(measure)
-        return values
-
-    return declare
-
-
-def _first_line(function: Callable[..., Any]) -> str:
-    """Return the docstring of a metric as the definition that is published."""
-    line = (function.__doc__ or "").removesuffix(".")
-    return line[:1].lower() + line[1:]
-
-
-@_mean("recall", "R", source="trec_eval's recall", rank=1)
+@_metric("recall", "R", "trec_eval's recall", rank=1)
 def _recall(judged: JudgedRankings, k: int) -> Floats:
     """Mean over queries of gold tables found / gold tables."""
     return ratio(judged.hits(k), judged.gold)
 
 
-@_mean("recall[dup]", "R[dup]", source="target-bench")
+@_metric("recall[dup]", "R[dup]", "target-bench")
 def _recall_or_copy(judged: JudgedRankings, k: int) -> Floats:
     """Recall where a table with the gold table's header and rows counts as it."""
-    return ratio(_floats(judged.matched_or_copy[:, :k].sum(axis=1)), judged.gold)
+    return ratio(judged.matched_or_copy[:, :k].sum(axis=1), judged.gold)
 
 
-@_define("recall_micro", "R micro", source="TARGET's recall and accuracy")
-def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+@_metric("recall_micro", "R micro", "TARGET's recall and accuracy", pooled=True)
+def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
     """Gold tables found / gold tables, pooled."""
     return judged.hits(k), _floats(judged.gold)
 
 
-@_mean("capped_recall", "capped R", source="Thakur et al. 2021 (BEIR)")
+@_metric("capped_recall", "capped R", "Thakur et al. 2021 (BEIR)")
 def _capped_recall(judged: JudgedRankings, k: int) -> Floats:
     """Mean of gold tables found / min(gold tables, k)."""
     return ratio(judged.hits(k), np.minimum(judged.gold, k))
 
 
-@_define("capped_recall[target]", "capped R (TARGET)", source="TARGET's capped recall")
-def _capped_recall_target(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+@_metric("capped_recall[target]", "capped R (TARGET)", "TARGET's capped recall", pooled=True)
+def _capped_recall_of_target(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
     """Gold tables found / min(gold tables, returned tables), pooled."""
     return judged.hits(k), np.minimum(judged.gold, judged.size(k))
 
 
-@_mean("full_recall", "all", source="target-bench")
-def _full(judged: JudgedRankings, k: int) -> Floats:
+@_metric("full_recall", "all", "target-bench")
+def _full_recall(judged: JudgedRankings, k: int) -> Floats:
     """Share of queries with all gold tables found."""
     return _floats((judged.hits(k) == judged.gold) & (judged.gold > 0))
 
 
-@_mean("success", "hit", source="trec_eval's success")
+@_metric("success", "hit", "trec_eval's success")
 def _success(judged: JudgedRankings, k: int) -> Floats:
     """Share of queries with at least one gold table found."""
     return np.minimum(judged.hits(k), 1)
 
 
-@_mean("precision", "P", source="trec_eval's P")
+@_metric("precision", "P", "trec_eval's P")
 def _precision(judged: JudgedRankings, k: int) -> Floats:
     """Mean of gold tables found / k."""
     return judged.hits(k) / k
 
 
-@_mean("ndcg", "nDCG", source="Järvelin & Kekäläinen 2002")
+@_metric("ndcg", "nDCG", "Järvelin & Kekäläinen 2002")
 def _ndcg(judged: JudgedRankings, k: int) -> Floats:
     """Mean nDCG, gain the grade of a gold table or 1, discount log2(rank + 1)."""
     discounts = 1 / np.log2(np.arange(2, k + 2))
     if judged.gains is not None:  # the gain is the grade itself, as in trec_eval
-        gains, highest = (part[:, :k] for part in judged.gains)
+        gains, highest = (grades[:, :k] for grades in judged.gains)
         return ratio(gains @ discounts[: gains.shape[1]], highest @ discounts[: highest.shape[1]])
-    met = judged.matched[:, :k]
-    best = np.concatenate([[0.0], np.cumsum(discounts)])
-    return ratio(met @ discounts[: met.shape[1]], best[np.minimum(judged.gold, k)])
+    hits = judged.matched[:, :k]
+    ideal = np.concatenate([[0.0], np.cumsum(discounts)])
+    return ratio(hits @ discounts[: hits.shape[1]], ideal[np.minimum(judged.gold, k)])
 
 
-@_mean("mrr", "MRR", source="Voorhees 1999; trec_eval's recip_rank", at_k=False, rank=3)
+@_metric("mrr", "MRR", "Voorhees 1999; trec_eval's recip_rank", at_k=False, rank=3)
 def _reciprocal_rank(judged: JudgedRankings, _k: int) -> Floats:
     """Mean of 1 / rank of the first gold table."""
-    hit = judged.matched > 0
-    if not hit.shape[1]:
-        return np.zeros(len(hit))
-    return _floats(hit.any(axis=1) / (hit.argmax(axis=1) + 1.0))
+    ranks = np.arange(1, judged.matched.shape[1] + 1)
+    return _floats(((judged.matched > 0) / ranks).max(axis=1, initial=0.0))
 
 
-@_mean("map", "MAP", source="Buckley & Voorhees 2000; trec_eval's map", at_k=False)
+@_metric("map", "MAP", "Buckley & Voorhees 2000; trec_eval's map", at_k=False)
 def _average_precision(judged: JudgedRankings, _k: int) -> Floats:
     """Mean average precision over all gold tables."""
     precision = np.cumsum(judged.matched, axis=1) / np.arange(1, judged.matched.shape[1] + 1)
     return ratio((precision * judged.matched).sum(axis=1), judged.gold)
 
 
-@_mean("recall[db]", "DB", source="TARGET's rule for databases", needs=(OF_DATABASES,), rank=2)
+_of_databases = partial(_metric, needs=(OF_DATABASES,))
+_of_sets = partial(_metric, at_k=False, needs=(OF_SETS,))
+
+
+@_of_databases("recall[db]", "DB", "TARGET's rule for databases", rank=2)
 def _recall_of_database(judged: JudgedRankings, k: int) -> Floats:
     """Share of queries with a table of the gold database among the first k (TARGET's rule)."""
-    if judged.database_ranks is None:
+    ranks = judged.database_ranks
+    if ranks is None:
         raise ConfigError("recall[db]@k: the tables of this corpus are in no databases")
-    at = judged.database_ranks
-    return _floats((at > 0) & (at <= k))
+    return _floats((ranks > 0) & (ranks <= k))
 
 
-@_mean("set_precision", "set P", source="trec_eval's set_P", needs=(OF_SETS,), at_k=False)
+@_of_sets("set_precision", "set P", "trec_eval's set_P")
 def _set_precision(judged: JudgedRankings, k: int) -> Floats:
     """Mean of gold tables returned / tables returned, 0 for no table."""
     return ratio(judged.hits(k), judged.size(k))
 
 
-@_mean("set_recall", "set R", source="trec_eval's set_recall", needs=(OF_SETS,), at_k=False)
+@_of_sets("set_recall", "set R", "trec_eval's set_recall")
 def _set_recall(judged: JudgedRankings, k: int) -> Floats:
     """Mean of gold tables returned / gold tables."""
     return _recall(judged, k)
 
 
-@_mean("set_f1", "set F1", source="trec_eval's set_F", needs=(OF_SETS,), at_k=False)
+@_of_sets("set_f1", "set F1", "trec_eval's set_F")
 def _set_f1(judged: JudgedRankings, k: int) -> Floats:
     """Mean of 2 * gold tables returned / (tables returned + gold tables)."""
     return ratio(2 * judged.hits(k), judged.size(k) + judged.gold)
 
 
-@_mean(
-    "complete_recall",
-    "complete R",
-    source="perfect recall of papers on sets of tables",
-    needs=(OF_SETS,),
-    at_k=False,
-)
+@_of_sets("complete_recall", "complete R", "perfect recall of papers on sets of tables")
 def _complete_recall(judged: JudgedRankings, k: int) -> Floats:
     """Share of queries whose gold tables are all returned."""
-    return _full(judged, k)
+    return _full_recall(judged, k)
 
 
-@_define(
+@_of_sets(
     "set_size",
     "set size",
-    MeanOverSome,
-    source="target-bench",
-    needs=(OF_SETS,),
-    at_k=False,
+    "target-bench",
     scale="unbounded",
     higher_is_better=False,
     digits=1,
 )
-def _set_size(judged: JudgedRankings, k: int) -> tuple[Floats, ...]:
+def _set_size(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
     """Mean number of tables returned, over queries with any."""
     # less is better, so a query that failed or got nothing would else count as the best one
     return judged.size(k), _floats(judged.returned > 0)
-
-
-DEFINITIONS = by_name(*_DEFINED)
-"""Every metric of rankings, in the order of lists."""
