@@ -243,6 +243,7 @@ def _on_a_node(
     os.chdir(folder)
     if not ray.get_gpu_ids():
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # those of the node are others'
+    mask_warnings()
     observer = _Warnings()
     return run_cell(cell, observer), observer.messages
 

@@ -103,7 +103,8 @@ def test_results_are_those_of_the_local_executor(
     ]
     heard, local = Heard(), Heard()
     outcomes = on_ray(cells, heard)
-    beside = [replace(c, options=replace(c.options, out=tmp_path / "local")) for c in cells]
+    out = {"out": tmp_path / "local"}
+    beside = [replace(c, options=c.options.model_copy(update=out)) for c in cells]
     expected = list(Local().run(beside, local))
     states = ["done", "done", "done", "failed", "done"]
     assert [outcome.state for outcome in outcomes] == states
@@ -180,3 +181,12 @@ def test_a_node_that_does_not_see_the_folders(tmp_path: Path) -> None:
         executors._on_a_node(away, __version__, tmp_path / "elsewhere", {})
     with pytest.raises(ConfigError, match="install the same on all nodes"):
         executors._on_a_node(away, "0.0.1", tmp_path, {})
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_masks_the_warnings_of_a_plug_in() -> None:
+    [outcome] = on_ray([cell(1, "plugins.py:Indiscreet:api_key=sesame-opens-0815")], Heard())
+    assert outcome.error is None
+    warned = Path("warned").read_text()
+    assert "UserWarning: my key is ***" in warned
+    assert "sesame" not in warned

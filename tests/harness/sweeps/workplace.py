@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.runs.processes import command, finish
 
 PLUGINS = """
-import io, json, os, signal, time
+import contextlib, io, json, os, signal, time, warnings
 from target_bench.core.contract import Generator
 
 # In words that a run does not look for: it would say that it cannot see what they give.
@@ -51,6 +51,19 @@ class Noting(Slow):
 
     def notes(self):
         return ["mind this"]
+
+
+class Indiscreet(Slow):
+    '''Warns with its key; what its process writes is kept in a file.'''
+
+    def __init__(self, api_key: str) -> None:
+        super().__init__()
+        self.api_key = api_key
+
+    def embed_corpus(self, corpus):
+        super().embed_corpus(corpus)
+        with OPEN("warned", "w") as file, contextlib.redirect_stderr(file):
+            warnings.warn(f"my key is {self.api_key}")
 
 
 class Broken(Slow):
