@@ -1,6 +1,8 @@
 """A retriever that fails: what is kept, what is said, and how a run goes on."""
 
 import json
+import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -116,6 +118,31 @@ class FirstK(Fragile):
         return list(self._ids[:top_k])[::-1]
 
 
+class RarelyFirstK(Fragile):
+    """Reranks the tables that it is asked for, for every tenth query, and counts its seconds."""
+
+    def __init__(self, interrupted_at: int = 0) -> None:
+        super().__init__()
+        self.left = interrupted_at
+        self.seconds: Counter[int] = Counter()
+
+    def config(self) -> dict[str, Any]:
+        return {}
+
+    def retrieve(self, query: str, top_k: int) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+        start = time.perf_counter()
+        time.sleep(0.001)
+        ids = self._ids[:top_k]
+        self.seconds[top_k] += time.perf_counter() - start
+        return list(ids[::-1] if RANK[query] % 10 == 7 else ids)
+
+
+RANK = {query.text: i for i, query in enumerate(QUERIES)}
+
+
 class Chance(Fragile):
     """Gives another ranking each time."""
 
@@ -130,7 +157,8 @@ class Paid(FirstK):
 
 
 @pytest.mark.parametrize(
-    ("kind", "apart"), [(FirstK, True), (Fragile, False), (Chance, False), (Paid, False)]
+    ("kind", "apart"),
+    [(FirstK, True), (RarelyFirstK, True), (Fragile, False), (Chance, False), (Paid, False)],
 )
 def test_a_ranking_that_depends_on_k_is_asked_at_each_cutoff(
     tmp_path: Path, kind: type[Fragile], apart: bool
@@ -146,6 +174,21 @@ def test_a_ranking_that_depends_on_k_is_asked_at_each_cutoff(
         assert read_run(result.folder).rankings == result.rankings
         again = kind()
         assert _run(tmp_path, again, top_k=[1, 5, 10]).scores == result.scores
+
+
+@pytest.mark.parametrize("at", [40, 300, 500, 700])
+def test_an_interrupted_run_asks_each_query_at_each_cutoff(tmp_path: Path, at: int) -> None:
+    whole = _run(tmp_path / "whole", RarelyFirstK(), top_k=[1, 5, 10])
+    with pytest.raises(KeyboardInterrupt):
+        _run(tmp_path, RarelyFirstK(at), top_k=[1, 5, 10])
+    assert _run(tmp_path, RarelyFirstK(), top_k=[1, 5, 10]).rankings == whole.rankings
+
+
+def test_other_cutoffs_are_no_part_of_the_time_of_a_query(tmp_path: Path) -> None:
+    retriever = RarelyFirstK()
+    result = _run(tmp_path, retriever, top_k=[1, 5, 10])
+    others = retriever.seconds[1] + retriever.seconds[5]
+    assert result.manifest.seconds["retrieve"] < retriever.seconds[10] + others / 2
 
 
 @pytest.mark.parametrize("kind", [Fragile, Batched])
@@ -230,7 +273,7 @@ def test_ties_are_counted_and_reported_where_many(
 class Interrupted(Fragile):
     """Ends after some queries; its notes can be had once a query was asked."""
 
-    most = 40
+    most: int | None = 40
 
     def retrieve(self, query: str, top_k: int) -> Any:
         if len(self.asked) == self.most:
@@ -271,7 +314,7 @@ def test_an_interrupted_run_keeps_its_rankings_and_notes(
     kept = _on_disk(tmp_path)
     assert kept == [q.id for q in QUERIES[: len(kept)]]
     assert 16 <= len(kept) <= 40
-    monkeypatch.setattr(Interrupted, "most", len(QUERIES))
+    monkeypatch.setattr(Interrupted, "most", None)
     for _ in range(2):  # goes on, and is shown again
         result = _run(tmp_path, Interrupted(), observer)
     first, second = read_run(result.folder).manifest.notes
