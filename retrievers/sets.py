@@ -68,15 +68,6 @@ those whose every word is in the question, each divided by how many tables have 
 that the question has, ``cells`` sums up the weight of spans of one to six words that are cells.
 """
 
-VECTOR_KINDS = ("table_cosine", "column_cosine", "phrases", "strong_phrases", "own_phrases")
-"""Kinds of evidence of vectors.
-
-``table_cosine`` is the cosine of question with name and columns, ``column_cosine`` with the best
-column. A phrase is one to three words of the question; its cosine with a table is that with the
-best column. ``phrases`` is its mean, ``strong_phrases`` the sum of squares above 0.4,
-``own_phrases`` a sum of squares that are smaller where another table is nearer.
-"""
-
 _FORMULA = Formula("lucene", k1=1.2, b=0.75, delta=0.5, field_weights=(3.0, 1.0, 1.0))
 _LONGEST_CELL = 6
 _LONGEST_TEXT = 100
@@ -149,7 +140,7 @@ class Sets(Retriever):
         return {**settings, "learned": hashlib.sha256(content).hexdigest()[:16]}
 
     def notes(self) -> Sequence[str]:
-        """Return what the weights were learned from, and the notes of the encoder."""
+        """Return the source of the weights, and the notes of the encoder."""
         return [self.learned_from, *(self._encoding.notes() if self._encoding else ())]
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -339,7 +330,7 @@ def database_inputs(scores: Floats, evidence: Evidence, databases: _TablesByData
 def table_inputs(
     scores: Floats, tables: Evidence, databases: _TablesByDatabase, joined: _Joined
 ) -> Floats:
-    """Return (n, tables, k): what speaks for a table if its database is the right one.
+    """Return (n, tables, k): the evidence for a table if its database is the right one.
 
     The first score, how far it is below the best of the database, whether it is that or joins it,
     the best score of a table that it joins; and all evidence, and its share of the database's best.
@@ -368,7 +359,7 @@ def learned_weights() -> Any:
 
 
 def _chosen(corpus: Corpus, named: str) -> tuple[str, str]:
-    """Return the name of the weights for a corpus, and a note on what they were learned from."""
+    """Return the name of the weights for a corpus, and a note on their source."""
     digests, learned = set(map(schema_digest, corpus)), learned_weights()
     n_met = {
         name: sum(len(digests.intersection(learned["tables"][part])) for part in name.split("+"))
@@ -574,7 +565,12 @@ class _SchemaVectors:
     def evidence(
         self, queries: Vectors, phrases: Sequence[Sequence[int]], vectors: Vectors
     ) -> tuple[Evidence, Evidence]:
-        """Return the evidence of ``VECTOR_KINDS`` for tables, and that for databases.
+        """Return the evidence for tables, by its kind, and that for databases.
+
+        ``table_cosine`` is the cosine of question with name and columns, ``column_cosine`` with the
+        best column. A phrase is one to three words of the question; its cosine with a table is that
+        with the best column. ``phrases`` is its mean, ``strong_phrases`` the sum of squares above
+        0.4, ``own_phrases`` a sum of squares that are smaller where another table is nearer.
 
         Args:
             queries: (n, d) vectors of length 1.
@@ -627,7 +623,7 @@ def _scores(postings: Postings, words: Sequence[Sequence[str]]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Schema:
-    """A table as joins see it: its place in the corpus, names, columns, and what its keys name."""
+    """A table as joins see it: its row in the corpus, names, columns and foreign keys."""
 
     place: int
     names: tuple[str, str]

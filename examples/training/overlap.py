@@ -1,4 +1,4 @@
-"""Keep what will be scored out of a training, by words of questions and content of tables."""
+"""Keep scored questions and tables out of a training set, by their words and cells."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Met(NamedTuple):
-    """What is kept out of a training.
+    """Questions and tables to keep out of a training set.
 
     Attributes:
         questions: hashes of the words of questions (``words_hash``).
