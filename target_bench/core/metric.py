@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from inspect import Signature, signature
 from math import isnan, nan
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
@@ -209,10 +209,12 @@ class Metric(ABC, Generic[ExamplesT]):
         spec: its declaration.
         reads_outputs: whether it reads what a system gave (``metric_function.Outputs``), and not
             the examples that a task makes of it.
+        context: settings that follow from the data, for the same metric with others.
     """
 
     spec: MetricSpec
     reads_outputs: bool = False
+    context: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def name(self) -> str:
@@ -223,11 +225,6 @@ class Metric(ABC, Generic[ExamplesT]):
     def highest(self) -> float:
         """The largest value of a score, that of the declaration; the lowest is 0."""
         return self.spec.top
-
-    @property
-    def context(self) -> Mapping[str, Any]:
-        """Settings that follow from the data, for the same metric with others. Default: none."""
-        return {}
 
     @property
     @abstractmethod

@@ -48,29 +48,22 @@ class BERTScore(MeanOverAnswers):
         packages = "|".join(f"{name}=={version(name)}" for name in ("bert-score", "transformers"))
         which = f"model:{_named(name)}|layer:{layer or 'default'}"
         description = f"F measure, best reference|{which}|idf:no|rescaled:no|{packages}"
-        super().__init__(SPEC, description, self._of_pair, reading)
+        super().__init__(SPEC, description, self._score_answers, reading)
 
-    def statistics(self, examples: JudgedAnswers) -> Floats:
-        """Return (n, 2): the value of each answer, and 1."""
-        pairs = [
-            (place, text, reference)
-            for place, (text, references) in enumerate(
-                zip(examples.readable, examples.references, strict=True)
-            )
-            for reference in references
-            if text and text.strip() and reference.strip()
-        ]
+    def _score_answers(self, examples: JudgedAnswers) -> Floats:
+        rows, texts, references = [], [], []
+        for row, (text, accepted) in enumerate(
+            zip(examples.readable, examples.references, strict=True)
+        ):
+            for reference in accepted:
+                if text and text.strip() and reference.strip():
+                    rows.append(row)
+                    texts.append(text)
+                    references.append(reference)
         best = np.zeros(len(examples.texts))
-        if pairs:
-            places, texts, references = zip(*pairs, strict=True)
-            np.maximum.at(best, list(places), self._scores(list(texts), list(references)))
-        return np.column_stack([best, np.ones(len(best))])
-
-    def _of_pair(self, text: str, reference: str) -> float:
-        return float(self._scores([text], [reference])[0])
-
-    def _scores(self, texts: list[str], references: list[str]) -> Floats:
-        return _f_measures(self._scorer, texts, references)
+        if rows:
+            np.maximum.at(best, rows, _f_measures(self._scorer, texts, references))
+        return best
 
 
 class Rescaled:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from itertools import filterfalse
 from typing import Any
@@ -83,7 +83,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
 
     def __init__(
         self,
-        n_references: str = "1",
+        n_references: str = "var",
         reading: str = "",
         tokenize: str | None = None,
         **settings: Any,
@@ -91,7 +91,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
         from sacrebleu.metrics.bleu import BLEU
 
         self.spec = _SPECS["sacrebleu"]
-        self._n_references = n_references
+        self.context = {"n_references": n_references, "reading": reading}
         self._reading = reading
         if tokenize is not None:
             settings["tokenize"] = tokenize
@@ -107,14 +107,9 @@ class SacreBLEU(Metric[JudgedAnswers]):
         self._scorer.num_refs = -1 if n_references == "var" else int(n_references)
 
     @property
-    def context(self) -> dict[str, Any]:
-        """What follows from answers and references, for the same metric with other settings."""
-        return {"n_references": self._n_references, "reading": self._reading}
-
-    @property
     def signature(self) -> str:
         """SacreBLEU's own signature, and how the answers were read."""
-        return _signature(self.name, str(self._scorer.get_signature()), self._reading)
+        return join_signature(self.name, str(self._scorer.get_signature()), self._reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, m) counts of sacreBLEU for each answer."""
@@ -129,20 +124,21 @@ class SacreBLEU(Metric[JudgedAnswers]):
 
     def value(self, totals: Floats) -> Floats:
         """Return the corpus score of summed counts."""
-        return self._scores(self._scorer, totals)
+        return _bleu_scores(self._scorer, totals)
 
     def per_query(self, statistics: Floats) -> Floats:
         """Return the sentence score of each answer."""
-        return self._scores(self._sentence, statistics)
+        return _bleu_scores(self._sentence, statistics)
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:  # noqa: ARG002 (the contract's)
         """Return 0 and 100."""
         return 0.0, self.highest
 
-    def _scores(self, scorer: Any, totals: Floats) -> Floats:
-        rows = totals.astype(np.int64).reshape(-1, totals.shape[-1]).tolist()
-        scores = [scorer._compute_score_from_stats(row).score for row in rows]
-        return np.array(scores, dtype=np.float64).reshape(totals.shape[:-1])
+
+def _bleu_scores(scorer: Any, totals: Floats) -> Floats:
+    rows = totals.astype(np.int64).reshape(-1, totals.shape[-1]).tolist()
+    scores = [scorer._compute_score_from_stats(row).score for row in rows]
+    return np.array(scores, dtype=np.float64).reshape(totals.shape[:-1])
 
 
 def _bleu_counts(
@@ -159,12 +155,12 @@ def _bleu_counts(
 
 
 class MeanOverAnswers(RatioMetric[JudgedAnswers]):
-    """The mean over queries of a value that each answer has against its best reference.
+    """The mean over queries of the value of each answer.
 
     Args:
         spec: the declaration.
         description: the definition, and all that changes the value.
-        measure: (answer, reference) -> its value, higher is better.
+        measure: the examples -> (n,) the value of each answer, higher is better.
         reading: how the answers were read; empty if they are taken whole.
     """
 
@@ -174,34 +170,41 @@ class MeanOverAnswers(RatioMetric[JudgedAnswers]):
         self,
         spec: MetricSpec,
         description: str,
-        measure: Callable[[str, str], float],
+        measure: Callable[[Any], Floats],
         reading: str = "",
     ) -> None:
         self.spec = spec
-        self._reading = reading
-        self._description = description
         self._measure = measure
+        self._signature = join_signature(spec.name, description, reading)
 
     @property
     def signature(self) -> str:
         """Name, definition, and how the answers were read."""
-        return _signature(self.name, self._description, self._reading)
+        return self._signature
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, 2): the value of each answer, and 1."""
-        pairs = zip(examples.readable, examples.references, strict=True)
-        best = [
-            0.0 if text is None else max(self._measure(text, r) for r in references)
-            for text, references in pairs
-        ]
-        return np.column_stack([np.array(best, dtype=np.float64), np.ones(len(best))])
+        values = self._measure(examples)
+        return np.column_stack([values, np.ones(len(values))])
 
 
-def _signature(*parts: str) -> str:
-    return "|".join(part for part in parts if part)
+def join_signature(*parts: str) -> str:
+    """Join the parts of a signature that are not empty."""
+    return "|".join(filter(None, parts))
 
 
-def rouge_l_f(text: str, reference: str) -> float:
+def _score_best(compare: Callable[[str, str, str], float], examples: JudgedAnswers) -> Floats:
+    """Return (n,) the value of each answer with its best reference, in the form of its query."""
+    forms = examples.forms or ["plain"] * len(examples.texts)
+    queries = zip(examples.readable, examples.references, forms, strict=True)
+    best = [
+        0.0 if text is None else max(compare(text, reference, form) for reference in accepted)
+        for text, accepted, form in queries
+    ]
+    return np.array(best, dtype=np.float64)
+
+
+def rouge_l_f(text: str, reference: str, _form: str = "") -> float:
     """Return ROUGE-L's F measure as rouge-score has it.
 
     Its own scorer imports nltk and is slow.
@@ -330,11 +333,8 @@ def _spec(name: str, label: str, description: str, source: str, **more: Any) -> 
     )
 
 
-_PERCENT: dict[str, Any] = {"scale": "percent", "digits": 2, "tolerance": 0.01}
-_PAPERS = "Papineni et al. 2002; Post 2018"
 _SQUAD = "Rajpurkar et al. 2016; for the corpus ottqa its evaluate_script.py"
-_LONG: dict[str, Any] = {"references": "long"}
-_SHORT: dict[str, Any] = {"references": "short"}
+_FORM_NAMES = {"plain": "plain normal form", "ottqa": "OTT-QA's normal form"}
 
 _SPECS = {
     spec.name: spec
@@ -343,19 +343,23 @@ _SPECS = {
             "sacrebleu",
             "BLEU",
             "corpus BLEU, 0-100 (Post 2018)",
-            _PAPERS,
+            "Papineni et al. 2002; Post 2018",
             rank=1,
-            **_LONG,
-            **_PERCENT,
+            references="long",
+            scale="percent",
+            digits=2,
+            tolerance=0.01,
         ),
-        _spec("rougeL", "ROUGE-L", "mean ROUGE-L F (Lin 2004)", "Lin 2004", rank=2, **_LONG),
+        _spec(
+            "rougeL", "ROUGE-L", "mean ROUGE-L F (Lin 2004)", "Lin 2004", rank=2, references="long"
+        ),
         _spec(
             "exact_match",
             "EM",
             "share of answers that are a reference, in normal form",
             _SQUAD,
             rank=4,
-            **_SHORT,
+            references="short",
         ),
         _spec(
             "token_f1",
@@ -364,80 +368,42 @@ _SPECS = {
             _SQUAD,
             rank=5,
             decides=True,
-            **_SHORT,
+            references="short",
         ),
     )
 }
 
 
-_NAMES = {"plain": "plain normal form", "ottqa": "OTT-QA's normal form"}
-_ROUGE = f"F measure, best reference|stemmer:none|rouge-score=={version('rouge-score')}"
-
-
-class MeanInNormalForm(MeanOverAnswers):
-    """The mean of a comparison of normal forms, of which each query has its own.
-
-    Args:
-        spec: the declaration.
-        compare: (answer, reference, form) -> its value.
-        reading: how the answers were read; empty if they are taken whole.
-        forms: those that the queries have.
-    """
-
-    def __init__(
-        self,
-        spec: MetricSpec,
-        compare: Callable[[str, str, str], float],
-        reading: str = "",
-        forms: Collection[str] = ("plain",),
-    ) -> None:
-        named = " or ".join(name for form, name in _NAMES.items() if form in forms)
-        super().__init__(
-            spec, f"{named}, best reference", lambda t, r: compare(t, r, "plain"), reading
-        )
-        self._compare = compare
-
-    def statistics(self, examples: JudgedAnswers) -> Floats:
-        """Return (n, 2): the value of each answer, and 1."""
-        forms = examples.forms or ["plain"] * len(examples.texts)
-        best = [
-            0.0 if text is None else max(self._compare(text, r, form) for r in references)
-            for text, references, form in zip(
-                examples.readable, examples.references, forms, strict=True
-            )
-        ]
-        return np.column_stack([np.array(best, dtype=np.float64), np.ones(len(best))])
-
-
-def _in_form(
-    name: str, compare: Callable[[str, str, str], float]
-) -> Callable[..., MeanOverAnswers]:
-    def make(
-        n_references: str = "var",  # noqa: ARG001 (of all metrics of text)
-        reading: str = "",
-        forms: Collection[str] = ("plain",),
-    ) -> MeanOverAnswers:
-        return MeanInNormalForm(_SPECS[name], compare, reading, forms)
-
-    return make
-
-
-def _rouge_l(n_references: str = "var", reading: str = "") -> MeanOverAnswers:  # noqa: ARG001 (of all)
-    return MeanOverAnswers(_SPECS["rougeL"], _ROUGE, rouge_l_f, reading)
-
-
-def _bleu(n_references: str = "var", reading: str = "", tokenize: str | None = None) -> SacreBLEU:
+def _make_bleu(
+    n_references: str = "var", reading: str = "", tokenize: str | None = None
+) -> SacreBLEU:
     return SacreBLEU(n_references, reading, tokenize)
 
 
+def _make_rouge(n_references: str = "var", reading: str = "") -> MeanOverAnswers:  # noqa: ARG001 (of all)
+    described = f"F measure, best reference|stemmer:none|rouge-score=={version('rouge-score')}"
+    return MeanOverAnswers(_SPECS["rougeL"], described, partial(_score_best, rouge_l_f), reading)
+
+
+def _make_in_form(
+    name: str,
+    n_references: str = "var",  # noqa: ARG001 (of all metrics of text)
+    reading: str = "",
+    forms: Collection[str] = ("plain",),
+) -> MeanOverAnswers:
+    described = " or ".join(shown for form, shown in _FORM_NAMES.items() if form in forms)
+    measure = partial(_score_best, {"exact_match": exact_match, "token_f1": token_f1}[name])
+    return MeanOverAnswers(_SPECS[name], f"{described}, best reference", measure, reading)
+
+
 _MAKERS: dict[str, Callable[..., Metric[JudgedAnswers]]] = {
-    "sacrebleu": _bleu,
-    "rougeL": _rouge_l,
-    "exact_match": _in_form("exact_match", exact_match),
-    "token_f1": _in_form("token_f1", token_f1),
+    "sacrebleu": _make_bleu,
+    "rougeL": _make_rouge,
+    "exact_match": partial(_make_in_form, "exact_match"),
+    "token_f1": partial(_make_in_form, "token_f1"),
 }
 
-DEFINITIONS = by_name(*(MetricDefinition(spec, _MAKERS[name]) for name, spec in _SPECS.items()))
+DEFINITIONS = by_name(*(MetricDefinition(_SPECS[name], make) for name, make in _MAKERS.items()))
 """Every metric of generated text, in the order in which scores are recorded."""
 
 
@@ -451,5 +417,5 @@ def text_metrics(
         reading: how the answers were read, for the signatures; empty if they are taken whole.
         forms: the normal forms of the queries.
     """
-    in_form = {"exact_match": {"forms": forms}, "token_f1": {"forms": forms}}
-    return [d.make(n_references, reading, **in_form.get(n, {})) for n, d in DEFINITIONS.items()]
+    in_form = [_make_in_form(name, reading=reading, forms=forms) for name in list(_MAKERS)[2:]]
+    return [_make_bleu(n_references, reading), _make_rouge(n_references, reading), *in_form]

@@ -64,19 +64,15 @@ class BARTScore(MeanOverAnswers):
             f"log-likelihood of the reference after the answer|tokens:{LONGEST}|model:{revision}"
             f"|{packages}"
         )
-        super().__init__(SPEC, description, self._of_pair, reading)
+        super().__init__(SPEC, description, self._score_answers, reading)
 
-    def statistics(self, examples: JudgedAnswers) -> Floats:
-        """Return (n, 2): the value of each answer, and 1."""
+    def _score_answers(self, examples: JudgedAnswers) -> Floats:
         both = list(zip(examples.readable, examples.references, strict=True))
         pairs = [(text or "", reference) for text, accepted in both for reference in accepted]
         places = np.repeat(np.arange(len(both)), [len(accepted) for _, accepted in both])
         best = np.full(len(both), -np.inf)
         np.maximum.at(best, places, self._scores(pairs))
-        return np.column_stack([best, np.ones(len(best))])
-
-    def _of_pair(self, text: str, reference: str) -> float:
-        return float(self._scores([(text, reference)])[0])
+        return best
 
     def _scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         import torch

@@ -70,10 +70,9 @@ class BLEURT(MeanOverAnswers):
             f"mean over references|{'as written' if as_written else prepared}"
             f"|reference first|model:{self._scorer.revision()[:12]}|{packages}"
         )
-        super().__init__(SPEC, description, self._of_pair, reading)
+        super().__init__(SPEC, description, self._score_answers, reading)
 
-    def statistics(self, examples: JudgedAnswers) -> Floats:
-        """Return (n, 2): the value of each answer, and 1."""
+    def _score_answers(self, examples: JudgedAnswers) -> Floats:
         compared = examples.compared if isinstance(examples, JudgedDescriptions) else examples
         both = list(zip(compared.readable, compared.references, strict=True))
         pairs = [
@@ -84,10 +83,8 @@ class BLEURT(MeanOverAnswers):
         numbers = np.array([len(accepted) for _, accepted in both])
         places = np.repeat(np.arange(len(both)), numbers)
         sums = np.bincount(places, self._scorer.scores(pairs), len(both))
-        return np.column_stack([sums / numbers, np.ones(len(both))])
-
-    def _of_pair(self, text: str, reference: str) -> float:
-        return float(self._scorer.scores([(reference, text)])[0])
+        means: Floats = sums / numbers
+        return means
 
 
 DEFINITIONS = by_name(MetricDefinition(SPEC, BLEURT))
