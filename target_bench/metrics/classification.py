@@ -3,10 +3,9 @@
 Everything is a function of the confusion counts, so a query's row is its cell of that table.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,6 @@ VERSION = "classification:2"
 
 TRUE, FALSE, NOT_ENOUGH = "True", "False", "Not Enough Information"
 LABELS = (TRUE, FALSE, NOT_ENOUGH)
-_UNPARSED = len(LABELS)
 
 LABEL_RULES: dict[LabelMode, str] = {"strict": "strict.5", "target": "target"}
 """The version of how labels are read (``target_bench.metrics.labels``)."""
@@ -47,37 +45,35 @@ def confusion(examples: JudgedLabels) -> NDArray[np.int64]:
 
 def _cells(examples: JudgedLabels) -> Floats:
     """Return (n, 12) one-hot rows of the confusion table, gold label first."""
-    place = {label: i for i, label in enumerate(LABELS)}
-    width = len(LABELS) + 1
-    gold = np.array([place[label] for label in examples.gold], dtype=np.intp)
-    predicted_columns = [_UNPARSED if p is None else place[p] for p in examples.predicted]
-    cells = np.zeros((len(gold), len(LABELS) * width))
-    cells[np.arange(len(gold)), gold * width + np.array(predicted_columns, dtype=np.intp)] = 1
-    return cells
+    rows = np.array([LABELS.index(label) for label in examples.gold], dtype=np.intp)
+    columns = np.array([(*LABELS, None).index(p) for p in examples.predicted], dtype=np.intp)
+    cells = np.zeros((len(rows), len(LABELS), len(LABELS) + 1))
+    cells[np.arange(len(rows)), rows, columns] = 1
+    return cells.reshape(len(rows), -1)
+
+
+Average = Literal["", "weighted", "macro"]
+_SCORES = {"precision": "P", "recall": "R", "f1": "F1"}
 
 
 class LabelMetric(Metric[JudgedLabels]):
-    """A function of the confusion counts.
+    """A function of the confusion counts: accuracy, or an average of a score of each label.
 
     Args:
         spec: the declaration.
-        measure: (..., 3, 4) counts -> (...) values; with ``per_label`` also the counts whose gold
-            labels it averages over.
-        per_label: whether every label weighs the same, however often it occurs.
+        score: ``precision``, ``recall`` or ``f1``; empty for accuracy.
+        average: ``weighted`` by how often each label is the right one, or ``macro``: over the
+            labels of the gold, each alike.
         mode: how the labels were read.
     """
 
     def __init__(
-        self,
-        spec: MetricSpec,
-        measure: Callable[..., Floats],
-        per_label: bool = False,
-        mode: LabelMode = "strict",
+        self, spec: MetricSpec, score: str = "", average: Average = "", mode: LabelMode = "strict"
     ) -> None:
         self.spec = spec
-        self._measure = measure
+        self._score = score
+        self._average = average
         self._mode = mode
-        self._per_label = per_label
 
     @property
     def signature(self) -> str:
@@ -91,7 +87,17 @@ class LabelMetric(Metric[JudgedLabels]):
     def value(self, totals: Floats) -> Floats:
         """Return the metric of summed cells; NaN of none."""
         counts = _table(totals)
-        return np.where(counts.any(axis=(-2, -1)), self._measure(counts), np.nan)
+        return np.where(counts.any(axis=(-2, -1)), self._measure(counts, counts), np.nan)
+
+    def _measure(self, counts: Floats, among: Floats) -> Floats:
+        """Return (...) values of (..., 3, 4) counts, a macro average over the labels of others."""
+        if not self._score:
+            return _accuracy(counts)
+        scores, support = _score_labels(counts, self._score), counts.sum(axis=-1)
+        # scikit-learn's macro average is over the labels of the predictions too, so that one "Not
+        # Enough Information" among 10,000 answers to true and false statements takes a third off
+        weights = support if self._average == "weighted" else among.sum(axis=-1) > 0
+        return ratio((scores * weights).sum(axis=-1), weights.sum(axis=-1))
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:  # noqa: ARG002 (the contract's)
         """Return 0 and 1."""
@@ -100,13 +106,13 @@ class LabelMetric(Metric[JudgedLabels]):
     def weights(self, statistics: Floats) -> Floats:
         """Return 1 for each query, or 1 / how often its gold label occurs."""
         gold = _table(statistics).sum(axis=-1)
-        each = ratio(np.ones(len(LABELS)), gold.sum(axis=0)) if self._per_label else 1.0
-        weights: Floats = (gold * each).sum(axis=-1)
+        by_label = ratio(1.0, gold.sum(axis=0)) if self._average == "macro" else 1.0
+        weights: Floats = (gold * by_label).sum(axis=-1)
         return weights
 
     def without(self, total: Floats, rows: Floats) -> Floats:
-        """Return the values without each row, over the gold labels of all of them."""
-        if not self._per_label:
+        """Return the values without each row, a macro average over the labels of all of them."""
+        if self._average != "macro":
             return self.value(total - rows)
         return self._measure(_table(total - rows), _table(total))
 
@@ -125,64 +131,53 @@ def _accuracy(counts: Floats) -> Floats:
     return ratio(right, counts.sum(axis=(-2, -1)))
 
 
-def _per_label(counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return (..., 3) precision, recall, F1 and support of each label; 0 where undefined."""
+def _score_labels(counts: Floats, score: str) -> Floats:
+    """Return (..., 3) precision, recall or F1 of each label; 0 where undefined."""
     square = counts[..., : len(LABELS)]
     right = np.diagonal(square, axis1=-2, axis2=-1)
     support, predicted = counts.sum(axis=-1), square.sum(axis=-2)
-    precision, recall = ratio(right, predicted), ratio(right, support)
-    return precision, recall, ratio(2 * right, support + predicted), support
-
-
-def _weighted(part: int) -> Callable[[Floats], Floats]:
-    """Return the mean over labels, weighted by how often each is the right one."""
-
-    def measure(counts: Floats) -> Floats:
-        *parts, support = _per_label(counts)
-        return ratio((parts[part] * support).sum(axis=-1), support.sum(axis=-1))
-
-    return measure
-
-
-def _macro(part: int) -> Callable[[Floats], Floats]:
-    """Return the mean over the labels of the gold.
-
-    scikit-learn's default averages over those of the predictions too, so that one answer "Not
-    Enough Information" to 10,000 statements of which none has that label takes a third off.
-    """
-
-    def measure(counts: Floats, among: Floats | None = None) -> Floats:
-        *parts, support = _per_label(counts)
-        occurs = (support if among is None else among.sum(axis=-1)) > 0
-        return ratio((parts[part] * occurs).sum(axis=-1), occurs.sum(axis=-1))
-
-    return measure
+    if score == "f1":
+        return ratio(2 * right, support + predicted)
+    return ratio(right, predicted if score == "precision" else support)
 
 
 def _define(
     name: str,
     label: str,
     description: str,
-    measure: Callable[..., Floats],
-    per_label: bool = False,
+    score: str = "",
+    average: Average = "",
     **more: Any,
 ) -> MetricDefinition:
-    spec = MetricSpec(name, label, description, _SOURCE, "labels", needs=("labels",), **more)
-    return MetricDefinition(spec, partial(LabelMetric, spec, measure, per_label))
+    source = "scikit-learn's accuracy_score and precision_recall_fscore_support"
+    spec = MetricSpec(name, label, description, source, "labels", needs=("labels",), **more)
+
+    def make(mode: LabelMode = "strict") -> LabelMetric:
+        return LabelMetric(spec, score, average, mode)
+
+    return MetricDefinition(spec, make)
 
 
-_SOURCE = "scikit-learn's accuracy_score and precision_recall_fscore_support"
-_WEIGHTED = "mean over labels, weighted by gold frequency"
-_MACRO = "mean over the labels of the gold"
+_AVERAGES: dict[Average, str] = {
+    "weighted": "mean over labels, weighted by gold frequency",
+    "macro": "mean over the labels of the gold",
+}
+_RANKS = {"f1_weighted": 8, "f1_macro": 9}
 
 DEFINITIONS = by_name(
-    _define("accuracy", "accuracy", "share of right labels", _accuracy, rank=7, decides=True),
-    _define("precision_weighted", "P (weighted)", f"precision, {_WEIGHTED}", _weighted(0)),
-    _define("recall_weighted", "R (weighted)", f"recall, {_WEIGHTED}", _weighted(1)),
-    _define("f1_weighted", "F1 (weighted)", f"f1, {_WEIGHTED}", _weighted(2), rank=8),
-    _define("precision_macro", "P (macro)", f"precision, {_MACRO}", _macro(0), per_label=True),
-    _define("recall_macro", "R (macro)", f"recall, {_MACRO}", _macro(1), per_label=True),
-    _define("f1_macro", "F1 (macro)", f"f1, {_MACRO}", _macro(2), per_label=True, rank=9),
+    _define("accuracy", "accuracy", "share of right labels", rank=7, decides=True),
+    *(
+        _define(
+            f"{score}_{average}",
+            f"{label} ({average})",
+            f"{score}, {over}",
+            score,
+            average,
+            rank=_RANKS.get(f"{score}_{average}"),
+        )
+        for average, over in _AVERAGES.items()
+        for score, label in _SCORES.items()
+    ),
 )
 """Every metric of labels, in the order in which scores are recorded."""
 

@@ -6,9 +6,9 @@ the metrics are means over judged queries. Queries that are not runnable are in 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isnan, nan, sqrt
-from operator import attrgetter
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -163,58 +163,64 @@ class MeanOverQueries(RatioMetric[JudgedSQL]):
         return np.column_stack([values, runnable]).astype(np.float64)
 
 
-def _define(
-    name: str, label: str, description: str, source: str, measure: Any, **more: Any
-) -> MetricDefinition:
-    settings: dict[str, Any] = {"needs": ("databases",), "tolerance": 0.005} | more
-    spec = MetricSpec(name, label, description, source, scores="SQL", **settings)
-    return MetricDefinition(spec, lambda: MeanOverQueries(spec, measure))
-
-
 TIMED = "statements that are run several times"
 """Requirement of a metric of efficiency besides databases."""
 
-DEFINITIONS = by_name(
-    _define(
-        "ex[bird]",
-        "EX",
-        "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
-        "Li et al. 2023",
-        attrgetter("bird"),
-        rank=10,
-        decides=True,
+_spec = partial(MetricSpec, scores="SQL", needs=("databases",), tolerance=0.005)
+
+_METRICS: list[tuple[MetricSpec, Callable[[JudgedQuery], float]]] = [
+    (
+        _spec(
+            "ex[bird]",
+            "EX",
+            "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
+            "Li et al. 2023",
+            rank=10,
+            decides=True,
+        ),
+        lambda query: query.bird,
     ),
-    _define(
-        "ex[spider]",
-        "EX (Spider)",
-        "share of queries with the gold's rows under some order of columns, in order if the "
-        "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
-        "Zhong et al. 2020",
-        attrgetter("spider"),
-        rank=11,
+    (
+        _spec(
+            "ex[spider]",
+            "EX (Spider)",
+            "share of queries with the gold's rows under some order of columns, in order if the "
+            "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
+            "Zhong et al. 2020",
+            rank=11,
+        ),
+        lambda query: query.spider,
     ),
-    _define(
-        "soft_f1",
-        "soft F1",
-        "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
-        "BIRD mini-dev",
-        attrgetter("soft_f1"),
-        rank=13,
+    (
+        _spec(
+            "soft_f1",
+            "soft F1",
+            "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
+            "BIRD mini-dev",
+            rank=13,
+        ),
+        lambda query: query.soft_f1,
     ),
-    _define(
-        "r_ves",
-        "R-VES",
-        "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
-        "BIRD mini-dev",
+    (
+        _spec(
+            "r_ves",
+            "R-VES",
+            "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
+            "BIRD mini-dev",
+            rank=14,
+            scale="percent",
+            highest=100 * sqrt(1.25),
+            needs=("databases", TIMED),
+            deterministic=False,
+            digits=2,
+            tolerance=0.01,
+        ),
         lambda query: 100 * sqrt(reward(query.time_ratio)),
-        rank=14,
-        scale="percent",
-        highest=100 * sqrt(1.25),
-        needs=("databases", TIMED),
-        deterministic=False,
-        digits=2,
-        tolerance=0.01,
     ),
+]
+
+DEFINITIONS = by_name(
+    *(MetricDefinition(spec, partial(MeanOverQueries, spec, value)) for spec, value in _METRICS)
 )
 """Every metric of SQL, in the order in which scores are recorded."""
 
@@ -223,7 +229,7 @@ def sql_metrics(timed: bool = False) -> list[Metric[JudgedSQL]]:
     """Make every metric of SQL.
 
     Args:
-        timed: those of efficiency too; for ``JudgedSQL`` that is ``timed``.
+        timed: those of efficiency too; they need queries that were run several times.
     """
     return [d.make() for d in DEFINITIONS.values() if timed or TIMED not in d.spec.needs]
 
