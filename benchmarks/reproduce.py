@@ -2,7 +2,7 @@
 
     TARGET_BENCH_DATA=... python -m benchmarks.reproduce
     python -m benchmarks.reproduce --only totto --only target
-    python -m benchmarks.reproduce --markdown > docs/reproduced_papers.md
+    python -m benchmarks.reproduce --page
 
 Of every figure: **pass** (it agrees with the published one within the tolerance), **differ** (it
 does not, and the reason stands there), or **cannot** (a file, a model or an address is missing). A
@@ -32,6 +32,7 @@ LACKING = 2
 UNANSWERED = 3
 """The exit code of target-bench where a query has no answer, which counts as wrong."""
 FILE = ROOT / "benchmarks" / "reproductions.yaml"
+PAGE = ROOT / "docs" / "reproduced_papers.md"
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,10 @@ class Outcome:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", action="append", metavar="WORD", help="of a paper or a table")
-    parser.add_argument(
-        "--markdown", action="store_true", help="print the page of the docs, of what is recorded"
-    )
+    parser.add_argument("--page", action="store_true", help="write docs/reproduced_papers.md")
     options = parser.parse_args()
-    if options.markdown:
-        print(page(), end="")
+    if options.page:
+        PAGE.write_text(page(), encoding="utf-8")
         return 0
     outcomes = []
     for entry in entries(options.only):
@@ -253,7 +252,7 @@ has all figures with their commands and tolerances, and says what the reasons in
 
 ```sh
 python -m benchmarks.reproduce --only totto       # run the commands, compare
-python -m benchmarks.reproduce --markdown         # this page, of what is recorded
+python -m benchmarks.reproduce --page             # write this page, of what is recorded
 ```"""
 
 

@@ -1,4 +1,4 @@
-"""What others build on: the GitHub Action and the container."""
+"""What others build on: the GitHub Action, the container, and the sessions of a contributor."""
 
 import os
 import re
@@ -116,3 +116,58 @@ def test_the_container_gets_what_the_wheel_is_built_of(tmp_path: Path) -> None:
         names.append(set(zipfile.ZipFile(wheel).namelist()))
         wheel.unlink()
     assert names[0] == names[1]
+
+
+SESSIONS = re.findall(
+    r"^@nox\.session\ndef (\w+)", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE
+)
+WORKFLOW = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "CONTRIBUTING.md",
+        ".ci/run",
+        ".github/workflows/test.yml",
+        ".github/pull_request_template.md",
+    ],
+)
+def test_sessions_that_are_named_exist(path: str) -> None:
+    text = (ROOT / path).read_text(encoding="utf-8")
+    called = re.findall(r"(?:nox[^\n]* -s|=\S+ session) ((?:[a-z]+ ?)+)", text)
+    named = {name for names in called for name in names.split()} - {"passes", "writes"}
+    assert named
+    assert named <= set(SESSIONS)
+
+
+def test_paths_in_contributing_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = text.partition("## Contribute a plug-in")[0]
+    paths = re.findall(r"`((?:target_bench|tests|benchmarks)/[\w./]+)`", text)
+    assert len(paths) > 5
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_workflow_runs_the_two_commands_of_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = [
+        line for line in readme.splitlines() if line.startswith("pip install -e") and "&&" in line
+    ]
+    assert len(commands) == 2
+    for command in commands:
+        assert f"- run: {command}\n" in WORKFLOW
+    assert yaml.safe_load(WORKFLOW)["permissions"] == {"contents": "read"}
+    for line in WORKFLOW.splitlines():
+        if "uses:" in line:
+            assert re.fullmatch(r".*uses: actions/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line)
+
+
+@pytest.mark.parametrize("form", ["bug", "wrong_number", "retriever", "corpus"])
+def test_issue_forms(form: str) -> None:
+    path = ROOT / ".github" / "ISSUE_TEMPLATE" / f"{form}.yml"
+    parsed = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert {"name", "description", "labels", "body"} <= set(parsed)
+    ids = [field["id"] for field in parsed["body"]]
+    assert len(set(ids)) == len(ids)
+    assert any(field.get("validations") == {"required": True} for field in parsed["body"])

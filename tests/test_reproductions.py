@@ -80,5 +80,5 @@ def test_figures(entry: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_page_is_what_is_recorded() -> None:
-    page = (reproduce.ROOT / "docs" / "reproduced_papers.md").read_text(encoding="utf-8")
-    assert page == reproduce.page(), "python -m benchmarks.reproduce --markdown > the page"
+    page = reproduce.PAGE.read_text(encoding="utf-8")
+    assert page == reproduce.page(), "run python -m benchmarks.reproduce --page"
