@@ -236,7 +236,7 @@ def _listed(outcomes: Sequence[Outcome]) -> str:
 
 
 def _difference(outcome: Outcome) -> float:
-    return (outcome.here or 0.0) - outcome.figure["published"]
+    return float(outcome.here or 0) - float(outcome.figure["published"])
 
 
 MOST_LISTED = 4

@@ -12,7 +12,7 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Executed
-from target_bench.sql.engines import SQLLimits
+from target_bench.sql.engines import SQLite, SQLLimits
 from target_bench.sql.workers import Pool
 from tests.sql.judging import execute
 from tests.sql.written import sqlite_file, state
@@ -218,3 +218,11 @@ def test_a_write_ahead_log(pool: Pool, people: Path, tmp_path: Path) -> None:
     for _ in range(2):
         assert set(state(tmp_path)) == {"people.sqlite"}
         assert execute(pool, people, COUNT).rows == ((1,),)
+
+
+def test_sqlite_ends_a_statement_at_its_deadline(people: Path) -> None:
+    """By itself: the worker is not killed for it, and serves the next statement."""
+    database = SQLite(people, SQLLimits(seconds=0.2))
+    long = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000000)"
+    assert database.run(f"{long} SELECT count(*) FROM n").outcome == "timeout"
+    assert database.run(COUNT).outcome == "executed"
