@@ -166,3 +166,19 @@ def _missing(name: str) -> bool:
     except (AttributeError, ImportError):
         return True
     return False
+
+
+def test_what_is_gone_is_gone() -> None:
+    """No command or option in the first column of the page on what happened to them exists."""
+    page = (ROOT / "docs" / "what_happened.md").read_text(encoding="utf-8")
+    first = " ".join(re.findall(r"^\| (.*?) \| ", page, re.MULTILINE))
+    whole: Any = get_command(app)
+    stale = []
+    for text in re.findall(r"`([a-z]+(?: [a-zA-Z-]+)+)`", first):
+        command, words = whole, text.split()
+        while words and words[0] in getattr(command, "commands", {}):
+            command, words = command.commands[words[0]], words[1:]
+        options = {flag for option in command.params for flag in option.opts}
+        if not words or words[-1] in options:
+            stale.append(text)
+    assert stale == []
