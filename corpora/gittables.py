@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of GitTables without questions, which are mixed into other corpora."""
 
-from collections.abc import Iterable
-
-from target_bench import CorpusInfo, CorpusLoader, Release, Table
+from target_bench import CorpusInfo, CorpusLoader, Hub
 
 
 class GitTables(CorpusLoader):
@@ -17,12 +15,11 @@ class GitTables(CorpusLoader):
         licence="CC BY 4.0",
         citation="Hulsebos et al., GitTables: A Large-Scale Corpus of Relational Tables, SIGMOD "
         "2023",
-        source="https://huggingface.co/datasets/target-benchmark/gittables-corpus",
         files=("corpus_train.parquet in a folder gittables-corpus/",),
+        data=Hub(
+            "target-benchmark/gittables-corpus",
+            "corpus_train.parquet",
+            revision="401ebb35a14b2d6aa1135bce5d81d55e1f3cbf51",
+        ),
     )
     tables_alone = True
-
-    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """Fail: the copy, which is read before a loader is asked, is not there."""
-        release.require("gittables-corpus/corpus_train.parquet")
-        return ()

@@ -11,6 +11,8 @@ from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
     from target_bench.core.contract import Generator, Retriever
+    from target_bench.core.declarations import Columns as Columns
+    from target_bench.core.declarations import Hub as Hub
     from target_bench.core.errors import ConfigError as ConfigError
     from target_bench.core.errors import DataError as DataError
     from target_bench.core.errors import MissingExtraError as MissingExtraError
@@ -84,6 +86,8 @@ _HOME = {
     "GridCell": "core.grid",
     "Corpus": "core.schema",
     "CorpusLoader": "core.release",
+    "Columns": "core.declarations",
+    "Hub": "core.declarations",
     "Dataset": "core.schema",
     "Generator": "core.contract",
     "Metric": "core.metric",

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import target_bench
-from target_bench.core import contract, metric, release, schema, task, vectors
+from target_bench.core import contract, metric, schema, task, vectors
 
 ROOT = Path(__file__).parent.parent
 HEAVY = {"torch", "pandas", "sklearn", "scipy", "pyarrow", "bm25s", "numba", "matplotlib"}
@@ -62,7 +62,7 @@ def test_public_names_resolve_and_are_listed_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [contract, schema, release, metric, task, vectors], ids=lambda module: module.__name__
+    "module", [contract, schema, metric, task, vectors], ids=lambda module: module.__name__
 )
 def test_every_contract_is_public(module: ModuleType) -> None:
     classes = inspect.getmembers(module, inspect.isclass)

@@ -109,11 +109,9 @@ def _row(kind: registry.Kind, name: str) -> dict[str, str]:
 
 def _download(info: "CorpusInfo") -> str:
     """Return how the data of a corpus come here; nothing if they are here."""
-    from target_bench.data import download
-
-    if not info.files:
+    if not (info.files or info.fetched_splits):
         return ""
-    fetched = download.splits_of(info.name)
+    fetched = info.fetched_splits
     rest = [split for split in info.splits if split not in fetched]
     by_hand = f"release files{' for ' + ', '.join(rest) if fetched else ''}" if rest else ""
     by_itself = f"fetched on first use: {', '.join(fetched)}" if fetched else ""

@@ -6,12 +6,13 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, ClassVar, TypeVar, cast
 
+from target_bench.core.declarations import Columns
 from target_bench.core.errors import DataError
 from target_bench.core.files import Seen, dead_link, listing, parse_json, sha256_of
 from target_bench.core.schema import Corpus, CorpusInfo, Query, Table
@@ -341,6 +342,7 @@ class CorpusLoader(ABC):
 
     Attributes:
         info: the declaration.
+        columns: what is in which field of the records of ``info.data``; in place of methods.
         embedded: the folder that holds the data when it ships with the plug-in.
         subfolders: places inside the data folder where files may lie, as in the authors'
             repository.
@@ -350,15 +352,21 @@ class CorpusLoader(ABC):
     """
 
     info: CorpusInfo
+    columns: Columns | None = None
     embedded: Path | None = None
     folder: ClassVar[str] = ""
     subfolders: ClassVar[tuple[str, ...]] = ()
     cached: bool = True
     tables_alone: bool = False
 
-    @abstractmethod
-    def tables(self, release: Release, split: str) -> Iterable[Table]:
+    def tables(
+        self,
+        release: Release,
+        split: str,
+    ) -> Iterable[Table]:
         """Return the tables of a split, in a fixed order.
+
+        Default: none is here, for a corpus that is read by ``columns`` or in TARGET's layout.
 
         Args:
             release: the folder of release files; everything is read through it.
@@ -367,6 +375,8 @@ class CorpusLoader(ABC):
         Raises:
             DataError: a file is missing or broken; the message names file, record and field.
         """
+        release.require(*(s.place(p) for s in self.info.sources(split) for p in s.patterns))
+        return ()
 
     def queries(
         self,

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from target_bench.core.declarations import Source, Sources
 from target_bench.core.grid import CellGrid
 
 Cell = str | int | float | bytes | None
@@ -282,27 +283,51 @@ class Executed:
 class CorpusInfo:
     """The declaration of a corpus.
 
+    >>> CorpusInfo("my-corpus", licence="CC BY 4.0", data=Hub("owner/name")).source
+    'https://huggingface.co/datasets/owner/name'
+
     Attributes:
         name: lower-case name, as written on the command line.
-        title: the name its authors use.
+        title: the name its authors use; default: the name.
         tasks: short names of the tasks it serves.
         splits: the splits with queries, in this order of preference: the first is the default.
         licence: the licence of the data.
         citation: the paper, in one line.
-        source: where the release files are to be had.
+        source: where the release files are to be had; default: where its data are.
         files: what has to lie in the data folder, as shown when it does not.
+        data: where its files are fetched from; of each split, where they differ otherwise than by
+            the split's name, or where some cannot be fetched.
         any_task: whether it serves any other task too, unless that needs databases.
     """
 
     name: str
-    title: str
-    tasks: tuple[str, ...]
-    splits: tuple[str, ...]
-    licence: str
-    citation: str
-    source: str
-    files: tuple[str, ...] = field(default=())
+    title: str = ""
+    tasks: tuple[str, ...] = ("retrieval",)
+    splits: tuple[str, ...] = ("test",)
+    licence: str = "not stated"
+    citation: str = ""
+    source: str = ""
+    files: tuple[str, ...] = ()
     any_task: bool = False
+    data: Sources | Mapping[str, Sources] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.name)
+        sources = self.sources(self.splits[0])
+        address = sources[0].address if sources else ""
+        object.__setattr__(self, "source", self.source or address)
+
+    def sources(self, split: str) -> tuple[Source, ...]:
+        """Return where the files of a split are fetched from; nothing where they cannot be."""
+        data = self.data.get(split, ()) if isinstance(self.data, Mapping) else self.data or ()
+        return tuple(
+            source.split(split) for source in (data if isinstance(data, tuple) else (data,))
+        )
+
+    @property
+    def fetched_splits(self) -> tuple[str, ...]:
+        """The splits whose files can be fetched."""
+        return tuple(split for split in self.splits if self.sources(split))
 
 
 class Corpus(Collection[Any], ABC):

@@ -10,7 +10,7 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table
-from target_bench.data.databases.release_folder import DatabaseFolder
+from target_bench.data.databases.release_folder import DatabaseFolder, target_copies
 from target_bench.data.databases.schemas import Schema, gold_of, schemas, tables_of
 
 _DESCRIPTIONS = "database_description.json"
@@ -44,6 +44,11 @@ class Bird(CorpusLoader):
             "dev_databases/<db>/<db>.sqlite and dev_databases/<db>/database_description/*.csv",
             "mini_dev_sqlite.json for the split mini_dev",
         ),
+        data={
+            "validation": target_copies(
+                "bird", "validation", "f9ff528e4bec050982f3112d7857d6ea0c27846a"
+            )
+        },
     )
     cached = False
 

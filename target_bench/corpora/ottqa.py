@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from target_bench.core.declarations import GitHub
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
@@ -28,6 +29,17 @@ class OTTQA(CorpusLoader):
             "dev_tables.jsonl with one traindev_tables_tok/<id>.json of the split a line",
             "train.json (and train_tables.jsonl) for the split train",
         ),
+        data={
+            "validation": GitHub(
+                "wenhuchen/OTT-QA",
+                (
+                    "released_data/train_dev_test_table_ids.json",
+                    "data/traindev_tables_tok/*",
+                    "released_data/dev.json",
+                ),
+                commit="b289bcca691db21a5259c3420e6b9819a9be9ba3",
+            )
+        },
     )
 
     folder = "ottqa"

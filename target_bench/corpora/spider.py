@@ -7,7 +7,7 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table
-from target_bench.data.databases.release_folder import DatabaseFolder
+from target_bench.data.databases.release_folder import DatabaseFolder, target_copies
 from target_bench.data.databases.schemas import Schema, gold_of, schemas, tables_of
 
 _QUESTIONS = {
@@ -51,6 +51,15 @@ class Spider(CorpusLoader):
             "train_spider.json and train_others.json for the split train",
             "test.json, test_tables.json and test_database/ for the split test",
         ),
+        data={
+            "validation": target_copies(
+                "spider", "validation", queries="b0a9545f2f6cca84a3af9015fb60c80813eeee1b"
+            ),
+            "train": target_copies(
+                "spider", "train", "c34f052df7fee92ee827cc9ca3b78ccc459199c2", "381842a"
+            ),
+            "test": target_copies("spider", "test", "0a79688", "5b68726"),
+        },
     )
     cached = False
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from target_bench.core.declarations import GitHub
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, decode
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
@@ -28,6 +29,13 @@ class TabFact(CorpusLoader):
             "test_examples.json, val_examples.json, train_examples.json (from tokenized_data/)",
             "all_csv/ or all_csv.zip (from data/); test_csv.zip, val_csv.zip do for their splits",
         ),
+        data={
+            "test": GitHub(
+                "wenhuchen/Table-Fact-Checking",
+                ("tokenized_data/test_examples.json", "data/all_csv/*"),
+                commit="2ab782ba42b5808076ac91fec846473aa5315a79",
+            )
+        },
     )
 
     subfolders = ("tokenized_data", "data")

@@ -18,11 +18,13 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from target_bench.core.declarations import Columns
 from target_bench.core.errors import DataError
 from target_bench.core.files import Seen, cache_root, parse_json, sha256_of
 from target_bench.core.identity import PACKAGE, code_hash
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 _READERS = (
     "data",
     "corpora",
+    "core/declarations.py",
     "core/release.py",
     "core/schema.py",
     "core/unicode_text.py",
@@ -177,7 +180,7 @@ def _name(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
             installed_version("pyarrow"),
             f"{plugin.__module__}:{plugin.__qualname__}",
             *whole,
-            json.dumps(settings, sort_keys=True, default=_path),
+            json.dumps(settings, sort_keys=True, default=_setting),
         ]
     except (OSError, TypeError, ValueError):  # no source file, or a setting that is an object
         return None
@@ -201,9 +204,11 @@ def _own_code() -> str:
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
-def _path(value: object) -> list[str]:
+def _setting(value: object) -> Any:
     if isinstance(value, Path):
         return ["path", str(value)]
+    if isinstance(value, Columns):
+        return asdict(value)
     raise TypeError(f"{type(value).__name__} has no representation that identifies it")
 
 

@@ -1,10 +1,10 @@
-"""Data of corpora fetched by name on first use: pinned, verified byte by byte, used offline after.
+"""Data of corpora fetched on first use: pinned, verified byte by byte, used offline after.
 
 A download lies in ``<cache>/downloads/<corpus>-<pin>/``; other pins lie elsewhere. A file gets its
-name when it is whole, and is held against the size and hash of its pin (``sources``), on the hub
-against those that the hub states for the commit. Then ``source.json`` (sealed) records commits,
-files, sizes and SHA-256, with which whatever reads the files compares them (``check``). A download
-that was interrupted goes on with the files that are missing.
+name when it is whole, and is held against the size and hash of its pin (``pins/<repository>.txt``
+for GitHub), on the hub against those that the hub states for the commit. Then ``source.json``
+(sealed) records commits, files, sizes and SHA-256, with which whatever reads the files compares
+them (``verify_files``). A download that was interrupted resumes with the files that are missing.
 """
 
 import hashlib
@@ -21,15 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from target_bench.core import registry
 from target_bench.core.credentials import without_secrets
-from target_bench.core.errors import (
-    ConfigError,
-    DataError,
-    StoreError,
-    TargetBenchError,
-    unknown_name,
-)
+from target_bench.core.declarations import MAIN, GitHub, Hub, Source
+from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
 from target_bench.core.files import (
     CACHE_VARIABLE,
     atomic_write,
@@ -40,11 +34,10 @@ from target_bench.core.files import (
     unsealed,
 )
 from target_bench.core.observer import Observer
-from target_bench.data import sources
-from target_bench.data.sources import SOURCES, GitHubFiles, HubFiles
+from target_bench.core.schema import CorpusInfo
 
 if TYPE_CHECKING:
-    from requests import Session
+    from requests import Response, Session
 
 OFFLINE = "HF_HUB_OFFLINE"
 """The variable that forbids downloads; ``--offline`` sets it."""
@@ -54,6 +47,9 @@ GITHUB_RAW = "TARGET_BENCH_GITHUB_RAW"
 
 HUB = "HF_ENDPOINT"
 """The variable that names another address for ``https://huggingface.co``."""
+
+PINS = Path(__file__).with_name("pins")
+"""The folder with the pins of files on GitHub."""
 
 _RECORD = "source.json"
 _PARALLEL = 8  # more make raw.githubusercontent.com refuse requests
@@ -83,22 +79,17 @@ class Download:
     fetched: tuple[str, ...] = ()
 
 
-def splits_of(name: str) -> tuple[str, ...]:
-    """Return the splits of a corpus that can be fetched; none for an unknown one."""
-    return tuple(SOURCES.get(name, ()))
-
-
 def is_offline() -> bool:
     """Return whether downloads are forbidden."""
     return os.environ.get(OFFLINE, "").strip().upper() in ("1", "ON", "YES", "TRUE")
 
 
-def ready(name: str, split: str) -> Path | None:
-    """Return the folder of a download that has a whole split, by the sizes of its files."""
-    if split not in splits_of(name):
+def find_download(info: CorpusInfo, split: str) -> Path | None:
+    """Find the folder of a download that has a whole split, by the sizes of its files."""
+    if not info.sources(split):
         return None
-    folder = _folder(name)
-    record = _recorded(folder)
+    folder = _folder(info)
+    record = _read_record(folder)
     if record is None or split not in record.splits:
         return None
     try:
@@ -108,8 +99,8 @@ def ready(name: str, split: str) -> Path | None:
     return folder if sizes == [record.files[path][0] for path in record.splits[split]] else None
 
 
-def check(folder: Path, files: Mapping[str, str]) -> None:
-    """Check that files of a download are as they were fetched; other folders are not checked.
+def verify_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Verify that files of a download are as they were fetched; other folders are not verified.
 
     Args:
         folder: where the files were read.
@@ -118,7 +109,7 @@ def check(folder: Path, files: Mapping[str, str]) -> None:
     Raises:
         DataError: one is not.
     """
-    record = _recorded(folder)
+    record = _read_record(folder)
     if record is None:
         return
     for path, sha256 in files.items():
@@ -130,12 +121,12 @@ def check(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def fetch(
-    name: str, splits: Sequence[str] | None = None, observer: Observer | None = None
+    info: CorpusInfo, splits: Sequence[str] | None = None, observer: Observer | None = None
 ) -> Download:
     """Fetch splits of a corpus: what is missing or damaged, verified byte by byte.
 
     Args:
-        name: the corpus.
+        info: the declaration of the corpus.
         splits: default: all that can be fetched.
         observer: is shown the progress; default: a bar on a terminal.
 
@@ -144,29 +135,33 @@ def fetch(
         DataError: the server cannot be reached, or sends something else than it should.
         StoreError: the cache cannot be written.
     """
-    name = _fetchable(name)
-    splits = tuple(splits or splits_of(name))
+    name, splits = info.name, tuple(splits or info.fetched_splits)
+    if not splits:
+        raise ConfigError(
+            f"{name} cannot be fetched; `target-bench describe corpus {name}` says where its files "
+            "are from."
+        )
     for split in splits:
-        if split not in splits_of(name):
+        if not info.sources(split):
             raise ConfigError(
-                f"{name} {split} cannot be fetched; what can is {', '.join(splits_of(name))}"
+                f"{name} {split} cannot be fetched; what can is {', '.join(info.fetched_splits)}"
             )
     if is_offline():
         raise ConfigError(
             f"{name} {', '.join(splits)}: nothing is downloaded because {OFFLINE} or --offline is "
             "set."
         )
-    folder = _folder(name)
+    folder = _folder(info)
     needed: dict[str, _File] = {}
     here: dict[str, tuple[int, str]] = {}  # path -> size, SHA-256
     lock = folder.with_name(f"{folder.name}.lock")
-    with _saying_what_is_here(folder, needed, here), exclusive_lock(lock, _say_waiting):
-        before = _recorded(folder) or Download(name, folder)
-        listed = {split: _files_of(SOURCES[name][split], before) for split in splits}
+    with _report_progress_on_error(folder, needed, here), exclusive_lock(lock, _say_waiting):
+        before = _read_record(folder) or Download(name, folder)
+        listed = {split: _list_files(info.sources(split), before) for split in splits}
         needed |= {file.path: file for files in listed.values() for file in files}
         for file in needed.values():
             try:
-                here[file.path] = _verified(folder / file.path, file)
+                here[file.path] = _verify(folder / file.path, file)
             except FileNotFoundError:
                 continue
             except DataError as damage:
@@ -181,7 +176,7 @@ def fetch(
                 f"{origin} into {folder}"
             )
             (observer := observer or _bar()).stage(f"fetch {name} (kB)", size // 1000 or None)
-            _fetch(folder, missing, here, observer)
+            _fetch_files(folder, missing, here, observer)
         done = Download(
             name,
             folder,
@@ -195,18 +190,23 @@ def fetch(
     return done
 
 
-def _fetchable(name: str) -> str:
-    """Return the name of a corpus that can be fetched, as it is spelled here."""
-    known = {registry.normalise(corpus): corpus for corpus in SOURCES}
-    plain = registry.normalise(name)
-    if plain in known:
-        return known[plain]
-    if plain in registry.names("corpus"):
-        raise ConfigError(
-            f"{name} cannot be fetched; `target-bench describe corpus {name}` says where its "
-            f"files are from. What can be: {', '.join(SOURCES)}"
-        )
-    raise ConfigError(unknown_name("corpus to fetch", name, SOURCES))
+def _folder(info: CorpusInfo) -> Path:
+    pins = [source.pin for split in info.splits for source in info.sources(split)]
+    pin = hashlib.sha256(repr(pins).encode()).hexdigest()[:8]
+    return cache_root() / "downloads" / f"{info.name}-{pin}"
+
+
+def _read_record(folder: Path) -> Download | None:
+    """Return what ``source.json`` says; None if it is not there or damaged."""
+    try:
+        record = unsealed(parse_json((folder / _RECORD).read_bytes()))
+        files = {path: (size, sha256) for path, (size, sha256) in record["files"].items()}
+        return Download(record["name"], folder, record["commits"], record["splits"], files)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+# Which files a source has
 
 
 class _File(NamedTuple):
@@ -221,71 +221,81 @@ class _File(NamedTuple):
     on_hub: bool = False
 
 
-def _files_of(parts: Sequence[GitHubFiles | HubFiles], before: Download) -> list[_File]:
-    """Return the files of a split, those of the hub at the commit that was fetched before."""
+def _list_files(sources: Sequence[Source], before: Download) -> list[_File]:
+    """List the files of a split, those of the hub at the commit that was fetched before."""
     return [
         file
-        for part in parts
+        for source in sources
         for file in (
-            _pinned(part)
-            if isinstance(part, GitHubFiles)
-            else _listed_by_hub(part, before.commits.get(part.repository, part.revision))
+            _list_pinned(source)
+            if isinstance(source, GitHub)
+            else _list_hub(source, before.commits.get(source.repository, source.revision))
         )
     ]
 
 
-def _pinned(part: GitHubFiles) -> list[_File]:
+def _matches(path: str, source: Source) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in source.patterns)
+
+
+def _list_pinned(source: GitHub) -> list[_File]:
     server = os.environ.get(GITHUB_RAW, "https://raw.githubusercontent.com").rstrip("/")
-    root = f"{server}/{part.repository}/{part.commit}"
-    pins = sources.PINS / f"{part.repository.rpartition('/')[2]}.txt"
-    lines = (line.split(" ", 2) for line in pins.read_text(encoding="utf-8").splitlines())
+    root = f"{server}/{source.repository}/{source.commit}"
+    pins = (PINS / f"{source.repository.rpartition('/')[2]}.txt").read_text(encoding="utf-8")
     return [
         _File(
-            part.repository,
-            part.commit,
-            path,
+            source.repository,
+            source.commit,
+            source.place(path),
             f"{root}/{quote(path)}",
             None if size == "-" else int(size),
-            known_hash,
+            pinned,
         )
-        for known_hash, size, path in lines
-        if any(fnmatchcase(path, pattern) for pattern in part.patterns)
+        for pinned, size, path in (line.split(" ", 2) for line in pins.splitlines())
+        if _matches(path, source)
     ]
 
 
-def _listed_by_hub(part: HubFiles, revision: str) -> list[_File]:
+def _list_hub(source: Hub, revision: str) -> list[_File]:
     from huggingface_hub import HfApi
 
     api = HfApi(os.environ.get(HUB))
-    place = f"{api.endpoint}/datasets/{part.repository}"
-    with _explained(place):
-        if revision != sources.MAIN and len(revision) < 40:  # the hub takes no abbreviation
-            commits = api.list_repo_commits(part.repository, repo_type="dataset")
+    address = f"{api.endpoint}/datasets/{source.repository}"
+    with _explain_errors(address):
+        if revision != MAIN and len(revision) < 40:  # the hub takes no abbreviation
+            commits = api.list_repo_commits(source.repository, repo_type="dataset")
             whole = [c.commit_id for c in commits if c.commit_id.startswith(revision)]
             if not whole:
-                raise DataError(f"{place}: the commit {revision} is not there. Report it, please.")
+                raise DataError(f"{address}: there is no commit {revision}")
             revision = whole[0]
-        answer = api.dataset_info(part.repository, revision=revision, files_metadata=True)
+        answer = api.dataset_info(source.repository, revision=revision, files_metadata=True)
     commit = str(answer.sha)
-    if revision not in (sources.MAIN, commit):
-        raise DataError(f"{place}: answers with commit {commit}, not {revision}")
+    if revision not in (MAIN, commit):
+        raise DataError(f"{address}: answers with commit {commit}, not {revision}")
     files = []
     for item in answer.siblings or ():
         name, size = item.rfilename, item.size
-        if not fnmatchcase(name, part.pattern) or name.startswith((".", "README")):
+        if not _matches(name, source) or name.startswith((".", "README")):
             continue
-        if ".." in name or not (name.isprintable() and isinstance(size, int)):
-            raise DataError(f"{place}: the hub lists {name!r} of {size} bytes")
-        path = f"{part.repository.split('/')[1]}/{name}"
-        known_hash = item.lfs.sha256 if item.lfs else str(item.blob_id)
-        url = f"{place}/resolve/{commit}/{quote(name)}"
-        files.append(_File(part.repository, commit, path, url, size, known_hash, True))
+        # A hostile listing must not write outside of the folder, or on the terminal.
+        if (
+            ".." in name
+            or name.startswith("/")
+            or not (name.isprintable() and isinstance(size, int))
+        ):
+            raise DataError(f"{address}: the hub lists {name!r} of {size} bytes")
+        pinned = item.lfs.sha256 if item.lfs else str(item.blob_id)
+        url = f"{address}/resolve/{commit}/{quote(name)}"
+        files.append(_File(source.repository, commit, source.place(name), url, size, pinned, True))
     if not files:
-        raise DataError(f"{place}: has no {part.pattern} at commit {commit}")
+        raise DataError(f"{address}: has no {' or '.join(source.patterns)} at commit {commit}")
     return files
 
 
-def _verified(path: Path, file: _File) -> tuple[int, str]:
+# Fetching and verifying
+
+
+def _verify(path: Path, file: _File) -> tuple[int, str]:
     """Return size and SHA-256 of a file that is what it should be; another one is removed.
 
     Raises:
@@ -299,14 +309,14 @@ def _verified(path: Path, file: _File) -> tuple[int, str]:
         while block := content.read(_BLOCK):
             sha256.update(block)
             blob.update(block)
-    known = sha256 if len(file.hash) == 64 else blob  # git's hash of a file is that of a "blob"
-    if known.hexdigest() == file.hash:
+    actual = sha256 if len(file.hash) == 64 else blob  # git's hash of a file is that of a "blob"
+    if actual.hexdigest() == file.hash:
         return size, sha256.hexdigest()
     path.unlink()
     stated = "unknown" if file.size is None else f"{file.size:,}"
     raise DataError(
         f"{path} is damaged: expected {stated} bytes with hash {file.hash}, found {size:,} with "
-        f"{known.hexdigest()}."
+        f"{actual.hexdigest()}."
     )
 
 
@@ -314,7 +324,7 @@ class _StoppedError(Exception):
     """Another file failed, or the user interrupted."""
 
 
-def _fetch(
+def _fetch_files(
     folder: Path,
     missing: Sequence[_File],
     here: dict[str, tuple[int, str]],
@@ -326,7 +336,7 @@ def _fetch(
     session = _session()
     received, counting, stopped = 0, threading.Lock(), threading.Event()
 
-    def blocks(answer: requests.Response) -> Iterator[bytes]:
+    def blocks(answer: "Response") -> Iterator[bytes]:
         nonlocal received
         for block in answer.iter_content(_BLOCK):
             if stopped.is_set():
@@ -348,12 +358,12 @@ def _fetch(
             atomic_write(folder / file.path, blocks(answer), durable=False)
 
     def fetch_one(file: _File) -> None:
-        with _explained(file.url):
+        with _explain_errors(file.url):
             try:
                 save(file)
             except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError):
                 save(file)  # lost amid the content, which no Retry sees
-        here[file.path] = _verified(folder / file.path, file)
+        here[file.path] = _verify(folder / file.path, file)
 
     pool = ThreadPoolExecutor(_PARALLEL, "fetch")
     # Large files first: what is left at the end is short.
@@ -373,7 +383,7 @@ def _session() -> "Session":
     from requests.adapters import HTTPAdapter
     from urllib3.util import Retry
 
-    refused = Retry(
+    retry = Retry(
         4,
         connect=1,
         read=1,
@@ -384,12 +394,15 @@ def _session() -> "Session":
     )
     session = requests.Session()
     for scheme in ("http://", "https://"):
-        session.mount(scheme, HTTPAdapter(pool_maxsize=_PARALLEL, max_retries=refused))
+        session.mount(scheme, HTTPAdapter(pool_maxsize=_PARALLEL, max_retries=retry))
     return session
 
 
+# Messages
+
+
 @contextmanager
-def _explained(url: str) -> Iterator[None]:
+def _explain_errors(url: str) -> Iterator[None]:
     """Raise errors of the clients, which are of many types, as errors that say what to do."""
     try:
         yield
@@ -418,12 +431,12 @@ def _explained(url: str) -> Iterator[None]:
 
 
 @contextmanager
-def _saying_what_is_here(
+def _report_progress_on_error(
     folder: Path, needed: Mapping[str, _File], here: Mapping[str, tuple[int, str]]
 ) -> Iterator[None]:
-    """End errors with how much is here, and that the same command goes on."""
+    """End errors with how much is here, and that the same command resumes."""
 
-    def what_is_here() -> str:
+    def progress() -> str:
         size = sum(size for size, _ in here.values())
         whole = sum(file.size or 0 for file in needed.values())
         return (
@@ -434,31 +447,15 @@ def _saying_what_is_here(
     try:
         yield
     except TargetBenchError as error:
-        raise type(error)(f"{error}{what_is_here() if needed else ''}") from error
+        raise type(error)(f"{error}{progress() if needed else ''}") from error
     except OSError as error:
         raise StoreError(
             f"{error.filename or folder} cannot be read or written: {error.strerror or error}. "
-            f"Make room, or name another folder with ${CACHE_VARIABLE}.{what_is_here()}"
+            f"Make room, or name another folder with ${CACHE_VARIABLE}.{progress()}"
         ) from error
     except KeyboardInterrupt:
-        _say(f"Interrupted.{what_is_here()}")
+        _say(f"Interrupted.{progress()}")
         raise
-
-
-def _folder(name: str) -> Path:
-    """Return where a corpus lies; other pins make another folder."""
-    pin = hashlib.sha256(repr(SOURCES[name]).encode()).hexdigest()[:8]
-    return cache_root() / "downloads" / f"{name}-{pin}"
-
-
-def _recorded(folder: Path) -> Download | None:
-    """Return what ``source.json`` says; None if it is not there or damaged."""
-    try:
-        record = unsealed(parse_json((folder / _RECORD).read_bytes()))
-        files = {path: (size, sha256) for path, (size, sha256) in record["files"].items()}
-        return Download(record["name"], folder, record["commits"], record["splits"], files)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
 
 
 def _bar() -> Observer:

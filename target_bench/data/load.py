@@ -83,6 +83,9 @@ ENVIRONMENT = "TARGET_BENCH_DATA"
 """The variable that names the folder with one sub-folder per corpus."""
 
 _ALIASES = {**SPLIT_ALIASES, "mini-dev": "mini_dev", "minidev": "mini_dev"}
+HUB_PREFIX = "hf:"
+"""How a data set of the hub is named as a corpus: ``hf:owner/name@revision``."""
+
 _MOST_NAMED = 12  # databases, in a note
 _DATABASES = (".sqlite", ".sqlite3", ".db", ".duckdb")  # as formats.database_files has them
 
@@ -291,6 +294,8 @@ class Loader:
 def _anywhere(spec: str) -> str:
     """Return a corpus with its settings as it is written from any folder."""
     name = mixing.divided(spec)[0]
+    if name.startswith(HUB_PREFIX):
+        return spec
     whole = str(Path(name).resolve()) if is_path(name) else registry.anywhere(name)
     return whole + spec[len(name) :]
 
@@ -299,7 +304,8 @@ def loader(name: str | Path) -> CorpusLoader:
     """Return the corpus plug-in of this name (``OTT-QA`` and ``ottqa`` are the same), or of a path.
 
     Args:
-        name: a registered name, ``module:Class`` or ``path/file.py:Class``; or the path of a
+        name: a registered name, ``module:Class`` or ``path/file.py:Class``; a data set of the hub
+            in a known layout, as ``hf:owner/name@revision``, which is fetched; or the path of a
             folder or database file of your own, written with a separator, as in ``./tables``; a
             folder may have settings, as in ``./tables:encoding=cp1252``.
 
@@ -312,6 +318,10 @@ def loader(name: str | Path) -> CorpusLoader:
 
         return detect.of_path(*detect.path_and_settings(name))
     name = str(name)
+    if name.startswith(HUB_PREFIX):
+        from target_bench.data.declared import load_hub_corpus
+
+        return load_hub_corpus(name)
     try:
         plugin = registry.create("corpus", registry.canonical("corpus", name))
     except ConfigError as error:
@@ -325,6 +335,11 @@ def loader(name: str | Path) -> CorpusLoader:
     if not isinstance(getattr(plugin, "info", None), CorpusInfo):
         kind = type(plugin).__name__
         raise ConfigError(f"corpus {name}: {kind} has no info; define info = CorpusInfo(...) in it")
+    has_tables = (
+        type(plugin).tables is not CorpusLoader.tables or plugin.columns or plugin.info.data
+    )
+    if not has_tables:
+        raise ConfigError(f"corpus {name}: define tables(), or columns = Columns(...) in it")
     return plugin
 
 
@@ -332,6 +347,8 @@ def is_path(name: str | Path) -> bool:
     """Return whether a corpus is named by its path: a folder or a database file."""
     if isinstance(name, Path):
         return True
+    if name.startswith(HUB_PREFIX):
+        return False
     target = registry.divided("corpus", name)[0]
     if ":" in target[2:]:  # module:Class or path/file.py:Class; before it a drive of Windows
         return False
@@ -343,7 +360,9 @@ def name_of(corpus: CorpusLike) -> str:
     """Return the name of a corpus in messages; the same corpus has one name."""
     if isinstance(corpus, Dataset):
         return f"{corpus.info.name} {corpus.split}"
-    return registry.canonical("corpus", corpus) if isinstance(corpus, str) else str(corpus)
+    if isinstance(corpus, Path) or corpus.startswith(HUB_PREFIX):
+        return str(corpus)
+    return registry.canonical("corpus", corpus)
 
 
 def split_of(plugin: CorpusLoader, split: str | None) -> str:
@@ -402,12 +421,12 @@ def folder_of(
         return Path(root) / name
     from target_bench.data import download
 
-    if downloaded := download.ready(info.name, split):
+    if downloaded := download.find_download(info, split):
         return downloaded
-    if not info.files:
+    if not (info.files or info.fetched_splits):
         return _folder_of_code(plugin)
-    if split in download.splits_of(info.name) and not download.is_offline():
-        return download.fetch(info.name, [split], observer).folder
+    if info.sources(split) and not download.is_offline():
+        return download.fetch(info, [split], observer).folder
     where = f"${ENVIRONMENT}/{name}: {Path(root) / name} is not a folder" if root else ""
     raise _data_missing(plugin, where or f"the data of corpus {name} is not here.", split)
 
@@ -422,15 +441,19 @@ def _data_missing(plugin: CorpusLoader, what: str, split: str) -> DataError:
         what,
         f"Download {info.title} from {info.source} (licence: {info.licence}) and put these files",
         f"into a folder {folder}/ (as they are, or as .gz or .zip):",
-        *(f"  {name}" for name in info.files),
+        *(f"  {name}" for name in info.files or _patterns(info, split)),
         f"Then set {ENVIRONMENT} to the folder that holds {folder}/,",
         f"or pass --data-dir with the path of {folder}/ itself.",
     ]
-    if split in (fetched := download.splits_of(info.name)):
+    if info.sources(split):
         lines.append(f"It would be fetched by itself, but --offline or {download.OFFLINE} is set.")
-    elif fetched:
-        lines.append(f"Fetched by themselves are the splits {', '.join(fetched)}.")
+    elif info.fetched_splits:
+        lines.append(f"Fetched by themselves are the splits {', '.join(info.fetched_splits)}.")
     return DataError("\n".join(lines))
+
+
+def _patterns(info: CorpusInfo, split: str) -> list[str]:
+    return [pattern for source in info.sources(split) for pattern in source.patterns]
 
 
 def _folder_of_code(plugin: CorpusLoader) -> Path:
@@ -516,10 +539,12 @@ def read_part(plugin: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cac
             part = cached(plugin, folder, split, kind, reading)
         else:
             part = in_memory(kind, reading())
-    if (folder / "source.json").exists():  # the folder was downloaded
-        from target_bench.data import download
+    for home, inside in ((folder, ""), (folder.parent, f"{folder.name}/")):
+        if (home / "source.json").exists():  # the folder was downloaded, or is that of its hub data
+            from target_bench.data import download
 
-        download.check(folder, part.files)
+            read_files = {f"{inside}{name}": sha256 for name, sha256 in part.files.items()}
+            download.verify_files(home, read_files)
     return part
 
 
@@ -537,6 +562,10 @@ def read_databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[st
 
 def by_layout(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
     """Return the loader of TARGET's layout for a folder in it, else the given one."""
+    if plugin.columns is not None:
+        from target_bench.data.declared import DeclaredCorpus
+
+        return DeclaredCorpus(plugin, plugin.columns)
     if plugin.embedded is not None:
         return plugin
     if not any("corpus" in path.name for path in (folder.resolve(), *folder.glob("*"))):

@@ -59,6 +59,7 @@ def test_every_field(tmp_path: Path, how: How) -> None:
 
 
 ROW = "table_array row 1"
+NEEDED = ("feta_id", "question", "table_source_json", "table_array")
 
 
 @pytest.mark.parametrize(
@@ -66,16 +67,14 @@ ROW = "table_array row 1"
     [
         *(({k: v for k, v in RECORDS[1].items() if k != name}, f"no field {name!r}")
           for name in sorted(RECORDS[0])),
-        *((_record(7, **{name: None}), f"field {name!r} should be") for name in sorted(RECORDS[0])),
+        *((_record(7, **{name: None}), f"field {name!r} should be") for name in NEEDED),
         (5, "expected a JSON object"),
-        (_record(7, table_array=[]), "table_array is empty; its first row is"),
+        (_record(7, table_array=[]), "field 'table_array' should be a list of rows, the header"),
         (_record(7, table_array=[["Year", "Title"], "ab"]), ROW),
-        (_record(7, table_array=[["Year", "Title"], ["1999", 5]]), ROW),
         (_record(7, table_array=[["Year"], None]), ROW),
-        (_record(8, table_source_json=RECORDS[0]["table_source_json"]), None),
+        (_record(8, table_source_json=RECORDS[0]["table_source_json"]), "differs from that of"),
     ],
 )  # fmt: skip
-def test_broken_records(tmp_path: Path, record: Any, fault: str | None) -> None:
-    message = "json occurs twice" if fault is None else f"{NAME}, line 2: {fault}"
-    with pytest.raises(DataError, match=re.escape(message)):
+def test_broken_records(tmp_path: Path, record: Any, fault: str) -> None:
+    with pytest.raises(DataError, match=re.escape(f"{NAME}, line 2: ") + f".*{fault}"):
         _load(tmp_path, [RECORDS[0], record])

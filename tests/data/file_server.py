@@ -21,12 +21,14 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from target_bench.data import download, sources
-from target_bench.data.sources import SOURCES, GitHubFiles, HubFiles
+from target_bench.core.declarations import MAIN, GitHub, Hub, Source
+from target_bench.data import download
+from target_bench.data.load import loader
 from tests.builders import json_lines, ottqa_question, ottqa_table
 from tests.data.target_copies import OWNER, REPOSITORIES, write_copy
 
 _LARGE = (".parquet", ".sqlite")
+FETCHED = ("fetaqa", "ottqa", "tabfact", "spider", "bird", "gittables")
 
 
 @dataclass
@@ -41,6 +43,7 @@ class Server:
         cut: ends of paths whose content breaks off in the middle, once each.
         dead: whether every connection is closed without an answer.
         seen: (path, headers) of every request.
+        declared: sources of other corpora than those of this package.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -51,6 +54,7 @@ class Server:
     dead: bool = False
     port: int = 0
     seen: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    declared: list[Source] = field(default_factory=list)
 
     @property
     def address(self) -> str:
@@ -64,20 +68,25 @@ class Server:
     def commits(self, repository: str) -> list[str]:
         """The commits of a repository of the hub, newest first: a made-up one, the pinned one."""
         pinned = [
-            part.revision
-            for splits in SOURCES.values()
-            for parts in splits.values()
-            for part in parts
-            if isinstance(part, HubFiles)
-            and part.repository == repository
-            and part.revision != sources.MAIN
+            source.revision
+            for source in (*_sources(), *self.declared)
+            if isinstance(source, Hub)
+            and source.repository == repository
+            and source.revision != MAIN
         ]
-        return ["f" * 40, *(revision.ljust(40, "0") for revision in pinned)]
+        return ["f" * 40, *dict.fromkeys(revision.ljust(40, "0") for revision in pinned)]
 
     def commit(self, repository: str, revision: str) -> str | None:
         """The commit of a revision; as on the hub, an abbreviated one is none."""
         commits = self.commits(repository)
         return commits[0] if revision == "main" else revision if revision in commits else None
+
+
+@cache
+def _sources() -> list[Source]:
+    """The sources of all corpora of this package that are fetched."""
+    infos = [loader(name).info for name in FETCHED]
+    return [source for info in infos for split in info.splits for source in info.sources(split)]
 
 
 def _is_redirected(path: str) -> bool:
@@ -240,7 +249,7 @@ def _fetaqa_record(number: int) -> dict[str, Any]:
 
 
 def _shipped_pins(repository: str) -> list[str]:
-    return (sources.PINS / f"{repository}.txt").read_text(encoding="utf-8").splitlines()
+    return (download.PINS / f"{repository}.txt").read_text(encoding="utf-8").splitlines()
 
 
 @cache
@@ -265,8 +274,9 @@ def server_in_use(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Server]:
     pins.mkdir()
     with serving(Server()) as server:
         for corpus, files in corpora.items():
-            part = next(iter(SOURCES[corpus].values()))[0]
-            assert isinstance(part, GitHubFiles)
+            info = loader(corpus).info
+            (part,) = info.sources(info.fetched_splits[0])
+            assert isinstance(part, GitHub)
             lines = [
                 f"{hashlib.sha256(b).hexdigest()} {len(b)} {path}"
                 if "train" not in Path(path).name
@@ -278,7 +288,7 @@ def server_in_use(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Server]:
             root = f"/{part.repository}/{part.commit}"
             server.files |= {f"{root}/{path}": content for path, content in files.items()}
         server.copies = {name: dict(files) for name, files in _copies().items()}
-        patch.setattr(sources, "PINS", pins)
+        patch.setattr(download, "PINS", pins)
         patch.setattr(download, "_BACKOFF", 0.01)
         sleep = time.sleep
         patch.setattr(time, "sleep", lambda seconds: sleep(min(seconds, 0.01)))  # of the clients

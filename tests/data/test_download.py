@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from target_bench.core.declarations import GitHub
 from target_bench.core.errors import ConfigError, DataError, StoreError, TargetBenchError
-from target_bench.data import download, sources
-from target_bench.data.load import load
-from target_bench.data.sources import GitHubFiles
+from target_bench.data import download
+from target_bench.data.load import load, loader
 from tests.data.file_server import Server, git_blob, server_in_use
 
+OTTQA, FETAQA, SPIDER, BIRD = (loader(n).info for n in ("ottqa", "fetaqa", "spider", "bird"))
 N_OTTQA = 22  # files: 20 tables, the questions, the lists of ids
 
 
@@ -59,7 +60,7 @@ def test_a_corpus_by_name_is_fetched_on_first_use(
 def test_commits_and_hashes_are_recorded(
     server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = download.fetch("spider", ["test"])
+    done = download.fetch(SPIDER, ["test"])
     assert done.commits == {
         "target-benchmark/spider-corpus-test": "0a79688".ljust(40, "0"),  # abbreviated in the pin
         "target-benchmark/spider-queries-test": "5b68726".ljust(40, "0"),
@@ -67,7 +68,7 @@ def test_commits_and_hashes_are_recorded(
     assert done.splits.keys() == {"test"}
     assert "spider-corpus-test/test_database/zoo/zoo.sqlite" in done.files
     capsys.readouterr()
-    more = download.fetch("spider", ["train", "validation"])
+    more = download.fetch(SPIDER, ["train", "validation"])
     assert "spider-corpus-train@" in (message := capsys.readouterr().err)
     assert "spider-corpus-test@" not in message
     assert set(more.splits) == {"train", "validation", "test"}
@@ -80,15 +81,15 @@ def test_offline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r"(?s)not here.*--offline or HF_HUB_OFFLINE is set"):
         load("ottqa")
     with pytest.raises(ConfigError, match="nothing is downloaded because HF_HUB_OFFLINE"):
-        download.fetch("ottqa")
+        download.fetch(OTTQA)
     assert server.seen == []
 
 
 def test_what_cannot_be_fetched(server: Server) -> None:
-    with pytest.raises(ConfigError, match=r"unknown corpus to fetch .otqa.\. Did you mean ottqa"):
-        download.fetch("otqa")
+    with pytest.raises(ConfigError, match="totto cannot be fetched; `target-bench describe corpus"):
+        download.fetch(loader("totto").info)
     with pytest.raises(ConfigError, match="ottqa train cannot be fetched; what can is validation"):
-        download.fetch("OTT-QA", ["train"])
+        download.fetch(OTTQA, ["train"])
 
 
 def test_an_interrupted_download_is_continued(
@@ -98,7 +99,7 @@ def test_an_interrupted_download_is_continued(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Ctrl-C after some files: what is verified stays, the rest is fetched by the same command."""
-    real, verified = download._verified, []
+    real, verified = download._verify, []
 
     def interrupted(path: Path, file: Any) -> tuple[int, str]:
         if path.exists():
@@ -109,14 +110,14 @@ def test_an_interrupted_download_is_continued(
         return real(path, file)
 
     monkeypatch.setattr(download, "_PARALLEL", 1)
-    monkeypatch.setattr(download, "_verified", interrupted)
+    monkeypatch.setattr(download, "_verify", interrupted)
     with pytest.raises(KeyboardInterrupt):
         load("ottqa")
     message = capsys.readouterr().err
     assert f"Interrupted. 5 of {N_OTTQA} files (0.0 MB of 0.0 MB) are in {tmp_path}" in message
     assert "the same command goes on from there" in message
-    assert download.ready("ottqa", "validation") is None
-    monkeypatch.setattr(download, "_verified", real)
+    assert download.find_download(OTTQA, "validation") is None
+    monkeypatch.setattr(download, "_verify", real)
     server.seen.clear()
     assert len(load("ottqa").corpus) == 20
     assert len(server.seen) == N_OTTQA - 5
@@ -140,7 +141,7 @@ def test_a_wrong_byte_is_refused(
     server.wrong[ending] = next(iter(contents.values()))[:-1] + more
     with pytest.raises(DataError, match=r"(hash|size|bytes).*the same command goes on from there"):
         load(name, split)
-    assert download.ready(name, split) is None
+    assert download.find_download(loader(name).info, split) is None
     assert not list((tmp_path / "cache" / "downloads").rglob(ending.rpartition("/")[2]))
     server.wrong.clear()
     assert len(load(name, split).corpus)
@@ -205,7 +206,7 @@ def test_the_token_goes_to_the_hub_alone(server: Server, monkeypatch: pytest.Mon
     load("fetaqa")
     sent = {path.split("/")[1] for path, h in server.seen if "hf_secret" in str(h)}
     assert sent == {"api", "datasets"}
-    record = next(download._folder("bird").glob("source.json")).read_text(encoding="utf-8")
+    record = next(download._folder(BIRD).glob("source.json")).read_text(encoding="utf-8")
     assert "hf_secret" not in record
 
 
@@ -236,14 +237,14 @@ def test_a_damaged_file_is_refused_where_it_is_read_and_fetched_again(
     server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One letter of a cell: the file is sound, and not what was fetched."""
-    folder = download.fetch("fetaqa", ["test"]).folder
+    folder = download.fetch(FETAQA, ["test"]).folder
     path = folder / "data" / "fetaQA-v1_test.jsonl"
     for _ in range(2):
         path.write_bytes(path.read_bytes().replace(b"Mars", b"Nars"))
         with pytest.raises(DataError, match=r"damaged .*not what was fetched.*data pull fetaqa"):
             load("fetaqa")
     capsys.readouterr()
-    done = download.fetch("fetaqa", ["test"])
+    done = download.fetch(FETAQA, ["test"])
     assert done.fetched == ("data/fetaQA-v1_test.jsonl",)
     assert f"{path} is damaged: expected " in capsys.readouterr().err
     assert load("fetaqa").corpus["0", "totto_source/dev_json/example-0.json"].rows[0][0] == "Mars"
@@ -264,7 +265,8 @@ def test_processes_beside_each_other_fetch_once(server: Server) -> None:
 def test_a_corpus_that_is_here_needs_no_client() -> None:
     code = (
         "import sys; from target_bench import corpora; corpora.load('mini');"
-        "from target_bench.data import download; download.ready('ottqa', 'validation');"
+        "from target_bench.data import download;"
+        "download.find_download(corpora.loader('ottqa').info, 'validation');"
         "assert not {'requests', 'huggingface_hub'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -274,9 +276,11 @@ def test_the_pins_that_are_shipped() -> None:
     """Sizes and numbers of the paper's splits; hashes of 64 hexadecimal digits, or git's of 40."""
     counts = {}
     for name in ("fetaqa", "ottqa", "tabfact"):
-        for split, (part,) in sources.SOURCES[name].items():
-            assert isinstance(part, GitHubFiles)
-            files = download._pinned(part)
+        info = loader(name).info
+        for split in info.fetched_splits:
+            (part,) = info.sources(split)
+            assert isinstance(part, GitHub)
+            files = download._list_pinned(part)
             counts[name, split] = len(files)
             for file in files:
                 assert len(bytes.fromhex(file.hash)) in (20, 32)

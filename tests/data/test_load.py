@@ -48,6 +48,10 @@ class NoCorpus:
     pass
 
 
+class NoTables(CorpusLoader):
+    info = CorpusInfo("bare")
+
+
 class NoInfo(CorpusLoader):
     def tables(self, release, split):
         return []
@@ -99,6 +103,7 @@ def test_plugin_from_a_file(tmp_path: Path) -> None:
     for spec, fault in {
         plugin.replace(":Shop", ":NoCorpus"): "NoCorpus is not a CorpusLoader",
         plugin.replace(":Shop", ":NoInfo"): r"NoInfo has no info; define info = CorpusInfo\(",
+        plugin.replace(":Shop", ":NoTables"): r"define tables\(\), or columns = Columns\(",
         "nowhere/corpus.py:Shop": "there is no file",
         f"{plugin}p": r"no 'Shopp'.*Classes and functions there: .*Shop",
         "ottqaa": r"unknown corpus 'ottqaa'\. Did you mean ottqa.*target-bench list corpora",

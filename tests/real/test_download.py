@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from target_bench.core.declarations import GitHub
 from target_bench.data.load import load, loader
-from target_bench.data.sources import SOURCES, GitHubFiles
 from tests.data.file_server import Server, serving, use
 from tests.real.data import DATA, needs_data
 
@@ -66,8 +66,8 @@ def test_the_authors_bytes_are_those_that_are_pinned(
     """What is fetched is the data that README's figures are measured on."""
     monkeypatch.setenv("TARGET_BENCH_DATA", str(DATA))
     expected = load(corpus, split)
-    (part,) = SOURCES[loader(corpus).info.name][split]
-    assert isinstance(part, GitHubFiles)
+    (part,) = loader(corpus).info.sources(split)
+    assert isinstance(part, GitHub)
     root = f"/{part.repository}/{part.commit}"
     with serving(Server({f"{root}/{path}": content for path, content in files().items()})) as web:
         use(web, tmp_path, monkeypatch)

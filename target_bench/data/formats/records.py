@@ -128,7 +128,7 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
     query_id = identifier(field(record, "query_id", object, place), "query_id", place)
     text = field(record, "query", str, place)
     where = database(record, place, database_id)
-    answer = _answer(converted(record.get("answer"), "answer", place), place)
+    references = answer(converted(record.get("answer"), "answer", place), place)
     metadata = {
         name: converted(value, name, place)
         for name, value in record.items()
@@ -137,13 +137,14 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
     if str(metadata.get("synthetic", "")).strip().lower() in _NO:
         metadata["synthetic"] = False
     gold: Sequence[TableId]
-    if gold_of is not None and record.get("table_id") is None and answer:
-        gold = gold_of(answer if isinstance(answer, str) else answer[0], where, place)
+    if gold_of is not None and record.get("table_id") is None and references:
+        sql = references if isinstance(references, str) else references[0]
+        gold = gold_of(sql, where, place)
     else:
         named = converted(field(record, "table_id", object, place), "table_id", place)
         names = named if isinstance(named, list) else [] if named is None else [named]
         gold = [TableId(where, identifier(name, "table_id", place)) for name in names]
-    return Query(query_id, text, tuple(gold), answer, where, metadata)
+    return Query(query_id, text, tuple(gold), references, where, metadata)
 
 
 def split_of(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
@@ -202,7 +203,8 @@ def _is_plain(value: Any) -> bool:
     return type(value) in PLAIN or (type(value) is list and all(map(_is_plain, value)))
 
 
-def _answer(value: Any, place: str) -> str | tuple[str, ...]:
+def answer(value: Any, place: str) -> str | tuple[str, ...]:
+    """Return an answer: a text, or several accepted ones."""
     values = value if isinstance(value, list) else [] if value is None else [value]
     for each in values:
         if not isinstance(each, str | int | float):

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import parse_json
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, Cell, CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.stored_tables import (
@@ -32,10 +31,8 @@ from target_bench.data.databases.stored_tables import (
     stored_tables,
 )
 from target_bench.data.formats import records
-from target_bench.data.formats.cells import parquet_records
+from target_bench.data.formats.record_files import read_records
 from target_bench.data.formats.records import served_tasks
-
-_LARGEST_JSON = 500_000_000  # bytes; such a file is parsed whole
 
 _ANY = ""
 _NAMED_SPLITS = ("train", "validation", "test", "dev", "val")
@@ -162,47 +159,7 @@ def _records(release: Release, part: str, split: str) -> Iterator[tuple[str, Map
             f"layout it would be {part}/{split}.parquet or {part}/{split}.jsonl"
         )
     for path in paths:
-        if path.name.endswith(".parquet"):
-            yield from parquet_records(release, path)
-        elif path.name.endswith((".json", ".json.gz")):
-            yield from _json_records(release, path)
-        else:
-            yield from release.json_lines(path)
-
-
-def _json_records(release: Release, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (place, record) of a list of records, JSON lines or an object of equally long lists."""
-    if path.stat().st_size > _LARGEST_JSON:
-        raise DataError(
-            f"{path}: {path.stat().st_size / 1e9:.2f} GB of JSON are too much to parse as a whole. "
-            "Put the databases beside it, <split>_database/<db>/<db>.sqlite: rows are read there."
-        )
-    if _is_lines(release.text(path)):
-        yield from release.json_lines(path)
-        return
-    content = release.json(path)
-    if isinstance(content, dict) and all(isinstance(v, list) for v in content.values()):
-        lengths = {name: len(values) for name, values in content.items()}
-        if len(set(lengths.values())) > 1:
-            raise DataError(f"{path}: its lists are not equally long: {lengths}")
-        rows = zip(*content.values(), strict=True)
-        content = [dict(zip(content, values, strict=True)) for values in rows]
-    if not isinstance(content, list) or not all(isinstance(record, dict) for record in content):
-        raise DataError(
-            f"{path}: expected a list of records, a record a line, or an object of lists, one list "
-            "per field"
-        )
-    yield from ((f"{path}, record {number}", r) for number, r in enumerate(content, start=1))
-
-
-def _is_lines(text: str) -> bool:
-    """Return whether the first line is a record; an object of lists in one line is none."""
-    first = text.lstrip().split("\n", 1)[0]
-    try:
-        record = parse_json(first) if first.startswith("{") else None
-    except ValueError:
-        return False
-    return isinstance(record, dict) and not all(isinstance(v, list) for v in record.values())
+        yield from read_records(release, path)
 
 
 def _table(place: str, record: Mapping[str, Any]) -> Table:

@@ -1,0 +1,180 @@
+"""Corpora that are declared: records whose fields ``Columns`` names, and data sets of the hub."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from target_bench.core.declarations import MAIN, Columns, Hub
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.observer import Observer
+from target_bench.core.release import CorpusLoader, Release
+from target_bench.core.schema import NO_DATABASE, CorpusInfo, Query, Table, TableId
+from target_bench.data.formats import records
+from target_bench.data.formats.cells import cells
+from target_bench.data.formats.record_files import read_records
+
+
+class DeclaredCorpus(CorpusLoader):
+    """The corpus that a loader declares with ``columns`` instead of methods.
+
+    Args:
+        declaring: the loader.
+        columns: its columns.
+    """
+
+    def __init__(self, declaring: CorpusLoader, columns: Columns) -> None:
+        self.info = declaring.info
+        self.tables_alone = declaring.tables_alone or not columns.query
+        self._columns = columns
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """Yield each table once, in the order of the records."""
+        first: dict[TableId, tuple[bytes, str]] = {}
+        for place, record in self._records(release, split):
+            table = self._table(record, place)
+            content = json.dumps([table.header, table.rows], default=repr).encode()
+            digest = hashlib.blake2b(content, digest_size=16).digest()
+            before, where = first.setdefault(table.id, (digest, place))
+            if before != digest:
+                raise DataError(f"{place}: table {table.id} differs from that of {where}")
+            if where == place:
+                yield table
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """Yield the query of every record."""
+        columns = self._columns
+        for number, (place, record) in enumerate(self._records(release, split)):
+            query_id: Any = _find(record, columns.query_id, place) if columns.query_id else number
+            text = _find(record, columns.query, place)
+            if not isinstance(text, str):
+                raise _wrong_type(place, columns.query, "text", text)
+            answer = _find(record, columns.answer, place) if columns.answer else None
+            yield Query(
+                records.identifier(query_id, columns.query_id, place),
+                text,
+                (self._table_id(record, place),),
+                records.answer(records.converted(answer, columns.answer, place), place),
+                self._database_id(record, place),
+                _find_all(record, columns.metadata, place),
+            )
+
+    def _records(self, release: Release, split: str) -> Iterator[tuple[str, Any]]:
+        for path in _find_files(release, self.info, split):
+            yield from read_records(release, path)
+
+    def _table(self, record: Any, place: str) -> Table:
+        columns = self._columns
+        if columns.table:
+            names, *rows = _rows(record, columns.table, place, at_least=1)
+        else:
+            names, rows = _cells(record, columns.header, place), _rows(record, columns.rows, place)
+        context = _find_all(record, columns.context, place)
+        return Table(self._table_id(record, place), records.header(names), rows, context)
+
+    def _table_id(self, record: Any, place: str) -> TableId:
+        name = self._columns.table_id
+        value = records.identifier(_find(record, name, place), name, place)
+        return TableId(self._database_id(record, place), value)
+
+    def _database_id(self, record: Any, place: str) -> str:
+        name = self._columns.database_id
+        return records.identifier(_find(record, name, place), name, place) if name else NO_DATABASE
+
+
+def _find_files(release: Release, info: CorpusInfo, split: str) -> list[Path]:
+    """Return the files of a split: where a download has them, as in the repository, or flat."""
+    paths: list[Path] = []
+    for source in info.sources(split):
+        for pattern in source.patterns:
+            flat = PurePosixPath(pattern).name
+            places = dict.fromkeys((source.place(pattern), pattern, flat))
+            named = (f"{place}{suffix}" for place in places for suffix in ("", ".gz", ".zip"))
+            paths += next(filter(None, map(release.matching, named)), [])
+    if not paths:
+        release.require(*dict.fromkeys(p for s in info.sources(split) for p in s.patterns))
+    return paths
+
+
+def _find(record: Any, name: str, place: str) -> Any:
+    """Return a field of a record; dots lead into objects."""
+    if isinstance(record, Mapping) and name in record:
+        return record[name]
+    value = record
+    for part in name.split("."):
+        if not isinstance(value, Mapping):
+            raise DataError(f"{place}: expected a JSON object, found {type(value).__name__}")
+        if part not in value:
+            raise DataError(f"{place}: no field {name!r}; it has {', '.join(value) or 'no field'}")
+        value = value[part]
+    return value
+
+
+def _find_all(record: Any, names: Mapping[str, str], place: str) -> dict[str, Any]:
+    """Return the fields of a record that are not null, by the names they have here."""
+    values = ((ours, theirs, _find(record, theirs, place)) for ours, theirs in names.items())
+    return {
+        ours: records.converted(value, theirs, place)
+        for ours, theirs, value in values
+        if value is not None
+    }
+
+
+def _cells(record: Any, name: str, place: str) -> list[Any]:
+    value = _find(record, name, place)
+    if not isinstance(value, list):
+        raise _wrong_type(place, name, "a list", value)
+    try:
+        return list(cells(value))
+    except TypeError as error:
+        raise DataError(f"{place}: field {name!r}: {error}") from error
+
+
+def _rows(record: Any, name: str, place: str, at_least: int = 0) -> list[list[Any]]:
+    value = _find(record, name, place)
+    if not isinstance(value, list) or len(value) < at_least:
+        what = "a list of rows, the header first" if at_least else "a list of rows"
+        raise _wrong_type(place, name, what, value)
+    rows = []
+    for number, row in enumerate(value):
+        try:
+            if not isinstance(row, list):
+                raise TypeError(f"it is {type(row).__name__}")
+            rows.append(list(cells(row)))
+        except TypeError as error:
+            raise DataError(
+                f"{place}: {name} row {number} is not a list of cells: {row!r:.80} ({error})"
+            ) from error
+    return rows
+
+
+def _wrong_type(place: str, name: str, what: str, value: Any) -> DataError:
+    kind = type(value).__name__
+    return DataError(f"{place}: field {name!r} should be {what}, but is {kind}: {value!r:.80}")
+
+
+def load_hub_corpus(name: str, observer: Observer | None = None) -> CorpusLoader:
+    """Return the loader of ``hf:owner/name@revision``, fetched if it is not here.
+
+    Raises:
+        ConfigError: it is not written so.
+        DataError: it cannot be fetched, or is in no known layout.
+    """
+    from target_bench.data import download
+    from target_bench.data.formats import detect
+
+    written, _, settings = name.removeprefix("hf:").partition(":")
+    repository, _, revision = written.partition("@")
+    if repository.count("/") != 1 or not all(repository.split("/")):
+        raise ConfigError(f"{name!r}: write hf:owner/name or hf:owner/name@revision")
+    plain = repository.replace("/", "-").lower()
+    info = CorpusInfo(plain, data=Hub(repository, revision=revision or MAIN))
+    split = info.splits[0]  # of files that are not known yet: all of them
+    folder = download.find_download(info, split) or download.fetch(info, [split], observer).folder
+    path = folder / PurePosixPath(repository).name
+    named = detect.path_and_settings(f"{path}:{settings}") if settings else (path, {})
+    plugin = detect.of_path(*named)
+    plugin.info = replace(plugin.info, name=plain, title=repository, source=info.source)
+    return plugin

@@ -1,0 +1,207 @@
+"""Corpora that are declared, and data sets of the hub by name, from a server on this machine."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import Columns, CorpusInfo, CorpusLoader, DataError, Hub, evaluate
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import TableId
+from target_bench.data.load import load, loader, read
+from tests.builders import json_lines
+from tests.data.file_server import Server, server_in_use
+
+REVISION = "a" * 40
+CORPUS = f"""
+from target_bench import Columns, CorpusInfo, CorpusLoader, Hub
+
+class Planets(CorpusLoader):
+    info = CorpusInfo(
+        name="planets",
+        tasks=("retrieval", "question_answering"),
+        splits=("test", "validation"),
+        licence="CC0",
+        citation="Nobody, 2024",
+        data=Hub(
+            "me/planets",
+            files="data/{{split}}-*.parquet",
+            revision="{REVISION}",
+            split_names={{"validation": "dev"}},
+        ),
+    )
+    columns = Columns(
+        query="question",
+        answer="answers",
+        table_id="table.name",
+        header="table.header",
+        rows="table.rows",
+        context={{"title": "table.title"}},
+        metadata={{"level": "level"}},
+    )
+"""
+
+
+def _record(n: int, **changes: Any) -> dict[str, Any]:
+    table = {
+        "name": f"t{n // 2}",
+        "title": f"Planet {n // 2}",
+        "header": ["planet", "moons"],
+        "rows": [[f"planet{n // 2}", str(n // 2)]],
+    }
+    return {
+        "question": f"How many moons has planet{n // 2}?",
+        "answers": [str(n // 2), f"{n // 2} moons"],
+        "table": table,
+        "level": None if n else "easy",
+    } | changes
+
+
+RECORDS = [_record(n) for n in range(6)]
+
+
+def _parquet(records: list[dict[str, Any]]) -> bytes:
+    import pyarrow
+    from pyarrow import parquet
+
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.Table.from_pylist(records), sink)
+    return bytes(sink.getvalue())
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with server_in_use(tmp_path, monkeypatch) as served:
+        (tmp_path / "planets.py").write_text(CORPUS, encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+        served.declared += loader("planets.py:Planets").info.sources("test")
+        served.copies["me/planets"] = {
+            "data/test-00000-of-00002.parquet": _parquet(RECORDS[:4]),
+            "data/test-00001-of-00002.parquet": _parquet(RECORDS[4:]),
+            "data/dev-00000-of-00001.parquet": _parquet(RECORDS[:2]),
+            "data/train.parquet": b"not asked for",
+        }
+        yield served
+
+
+def test_a_declaration_is_fetched_read_and_run(server: Server, tmp_path: Path) -> None:
+    dataset = load("planets.py:Planets")
+    assert [i.table_id for i in dataset.corpus.ids] == ["t0", "t1", "t2"]
+    table = dataset.corpus["0", "t1"]
+    assert (list(table.header), [list(row) for row in table.rows], dict(table.context)) == (
+        ["planet", "moons"],
+        [["planet1", "1"]],
+        {"title": "Planet 1"},
+    )
+    assert [query.id for query in dataset.queries] == [str(n) for n in range(6)]
+    query = dataset.queries[3]
+    assert (query.text, query.answer) == (RECORDS[3]["question"], ("1", "1 moons"))
+    assert query.gold == (TableId("0", "t1"),)
+    assert [dict(q.metadata) for q in dataset.queries[:2]] == [{"level": "easy"}, {}]
+    assert dataset.info.source == "https://huggingface.co/datasets/me/planets"
+    assert len(load("planets.py:Planets", "dev").queries) == 2
+    server.dead = True
+    (result,) = evaluate("bm25", "planets.py:Planets", top_k=1, out=tmp_path / "runs")
+    assert result.scores["recall@1"].value == 1
+
+
+def test_a_declaration_is_verified_and_resumed(server: Server) -> None:
+    server.wrong["test-00001-of-00002.parquet"] = b"PAR1"
+    with pytest.raises(DataError, match=r"1 of 2 files .*the same command goes on from there"):
+        load("planets.py:Planets")
+    server.wrong.clear()
+    server.seen.clear()
+    dataset = load("planets.py:Planets")
+    assert server.gets("test-00000-of-00002.parquet") == 0
+    (folder,) = (Path("cache") / "downloads").glob("planets-*/")
+    (path,) = folder.rglob("test-00001*")
+    path.write_bytes(_parquet([_record(4), _record(5, level="hard")]))
+    assert len(dataset.queries) == 6
+    with pytest.raises(DataError, match="not what was fetched"):
+        read(loader("planets.py:Planets"), folder.resolve(), "test")
+
+
+class Flat(CorpusLoader):
+    info = CorpusInfo("flat", licence="CC0", data=Hub("me/flat", files="{split}.jsonl"))
+    columns = Columns(query="q", query_id="id", answer="a", table_id="t", table="rows")
+
+
+ROW = {"id": 7, "q": "how many?", "a": 3, "t": "x", "rows": [["n"], [3]]}
+
+
+def test_files_that_are_here_are_read_where_they_lie(tmp_path: Path) -> None:
+    (tmp_path / "test.jsonl").write_text(json_lines([ROW]))
+    dataset = read(Flat(), tmp_path, "test")
+    assert (dataset.queries[0].id, dataset.queries[0].answer) == ("7", "3")
+    assert list(dataset.corpus["0", "x"].rows) == [[3]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"q": None}, "field 'q' should be text, but is NoneType"),
+        ({"t": 1.5}, "field 't' should be text or a whole number"),
+        ({"rows": "ab"}, "field 'rows' should be a list of rows, the header first, but is str"),
+        ({"rows": [["n"], "ab"]}, "rows row 1 is not a list of cells: 'ab'"),
+        ({"id": 8, "rows": [["n"], [4]]}, "line 2: table 0/x differs from that of "),
+        ({"id": 7}, "query id '7' occurs twice"),
+    ],
+)
+def test_broken_records_are_named(tmp_path: Path, changes: dict[str, Any], fault: str) -> None:
+    (tmp_path / "test.jsonl").write_text(json_lines([ROW, ROW | changes]))
+    with pytest.raises(DataError) as caught:
+        read(Flat(), tmp_path, "test")
+    assert fault in str(caught.value)
+
+
+def test_columns_name_a_table() -> None:
+    cases: list[dict[str, Any]] = [{}, {"table": "t", "header": "h", "rows": "r"}, {"header": "h"}]
+    for fields in cases:
+        with pytest.raises(ValueError, match="name the field of the table, or those of header"):
+            Columns(table_id="id", **fields)
+
+
+def test_what_is_missing_says_where_it_comes_from(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(DataError) as caught:
+        load("planets.py:Planets")
+    for part in ("https://huggingface.co/datasets/me/planets", "data/test-*.parquet", "--offline"):
+        assert part in str(caught.value)
+
+
+def test_a_data_set_of_the_hub_in_a_known_layout(server: Server, tmp_path: Path) -> None:
+    queries = [{"query_id": "1", "query": "moons of Mars", "table_id": "moons"}]
+    server.copies["me/moons"] = {
+        "tables/moons.csv": b"planet,moons\nMars,2\n",
+        "queries.jsonl": json_lines(queries).encode(),
+        "README.md": b"# Moons",
+    }
+    dataset = load("hf:me/moons")
+    assert (dataset.info.name, dataset.info.source) == (
+        "me-moons",
+        "https://huggingface.co/datasets/me/moons",
+    )
+    assert list(dataset.corpus["0", "moons"].header) == ["planet", "moons"]
+    server.dead = True
+    (result,) = evaluate("bm25", "hf:me/moons", top_k=1, out=tmp_path / "runs")
+    assert result.scores["recall@1"].value == 1
+    assert len(load("mini", distractors=["hf:me/moons:n=1"]).corpus) == 140
+    assert load("hf:me/moons:header_rows=0").corpus["0", "moons"].rows[0] == ["planet", "moons"]
+    (path,) = (tmp_path / "cache" / "downloads").rglob("moons.csv")
+    path.write_text("planet,moons\nMars,3\n")
+    with pytest.raises(DataError, match=r"not what was fetched.*data pull me-moons"):
+        load("hf:me/moons")
+    (record,) = (tmp_path / "cache" / "downloads").glob("me-moons-*/source.json")
+    assert "f" * 40 in json.dumps(json.loads(record.read_bytes())["commits"])
+
+
+def test_names_of_the_hub_that_are_none(server: Server) -> None:
+    for name in ("hf:moons", "hf:/moons", "hf:a/b/c"):
+        with pytest.raises(ConfigError, match="write hf:owner/name or hf:owner/name@revision"):
+            loader(name)
+    with pytest.raises(ConfigError, match=r"access was refused \(status 401\)"):
+        loader("hf:me/nothing")
