@@ -60,9 +60,9 @@ if TYPE_CHECKING:
     from target_bench.harness.stages.score import score_answers as score_answers
     from target_bench.harness.stages.score import score_rankings as score_rankings
     from target_bench.reporting.compare import compare
-    from target_bench.reporting.comparison import Comparison as Comparison
     from target_bench.reporting.gate import Gate as Gate
     from target_bench.reporting.gate import gate
+    from target_bench.reporting.rows import Comparison as Comparison
     from target_bench.runs.result import Result, Results, read_run, read_runs
     from target_bench.runs.result import list_runs as list_runs
 
@@ -73,7 +73,7 @@ _HOME = {
     "ask": "harness.questions",
     "SyntheticQuestions": "harness.questions",
     "Hit": "harness.search",
-    "Comparison": "reporting.comparison",
+    "Comparison": "reporting.rows",
     "compare": "reporting.compare",
     "Gate": "reporting.gate",
     "gate": "reporting.gate",

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -22,8 +22,6 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import RUNS
 
 if TYPE_CHECKING:
-    from target_bench.reporting.comparison import Comparison
-    from target_bench.reporting.paper_table import PaperTable
     from target_bench.runs.newest import Shared
 
 COMPARE_HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
@@ -105,70 +103,51 @@ def compare(
     """Print the comparison."""
     if as_json + latex + (printed_as != "text") > 1:
         raise ConfigError("choose one of --json, --latex and --format")
-    from target_bench.core.text_tables import say, say_wrapped
-    from target_bench.reporting import comparison, paper_table
-    from target_bench.reporting.compare import compare as compared
-    from target_bench.reporting.compare import (
-        compared_runs,
-        value_files_among,
-    )
-
-    files = value_files_among(runs)
-    folders, base, notes = (
-        (files, Path(baseline) if baseline else None, [])
-        if files
-        else compared_runs(runs, baseline, out, of_corpora=not (slices or by))
-    )
-    how: dict[str, Any] = {"resamples": resamples, "seed": seed, "notes": notes}
-    form = "json" if as_json else "latex" if latex else printed_as
-    if not files and paper_table.several_corpora(folders, notes):
-        if slices or by:
-            raise ConfigError("--slice and --by: name the runs of one corpus")
-        table = paper_table.compare_corpora(folders, metrics or (), base, **how)
-        _print(table, paper_table, form, every_note)
-        return
-    how |= {
-        "by": by or (),
-        "id_column": id_column,
-        "value_column": value_column,
-        "text_column": text_column,
-    }
-    comparison_of_runs = compared(folders, metrics or (), base, slices or (), **how)
-    if form == "text":
-        # Of a metric of another harness nothing says whether higher is better.
-        words = ("higher", "lower") if files else ("better", "worse")
-        sentences = list(comparison.told_apart(comparison_of_runs, *words))
-        for sentence in sentences:
-            say_wrapped(sentence)
-        if sentences:
-            say("")
-    _print(comparison_of_runs, comparison, form, every_note)
-
-
-def _print(compared: "Comparison | PaperTable", layout: Any, form: str, every_note: bool) -> None:
-    """Print what was compared, with the functions of a module that lays it out.
-
-    On a terminal several notes are counted, unless all are asked for.
-    """
     from target_bench.core.text_tables import (
         csv_text,
         has_colours,
         say,
         say_as_it_is,
+        say_wrapped,
         terminal_width,
     )
+    from target_bench.reporting import layouts
+    from target_bench.reporting.compare import compare as compare_runs
+    from target_bench.reporting.sentences import describe_comparison
 
-    if form == "json":
-        print_json(compared.to_json())
-    elif form == "csv":
-        say(csv_text(compared.to_records()).rstrip())
-    elif form == "text":
-        shown, count = folded(compared, every_note)
-        say_as_it_is(layout.text(shown, terminal_width(), has_colours()))
+    comparison = compare_runs(
+        runs,
+        metrics or (),
+        baseline,
+        slices or (),
+        by=by or (),
+        resamples=resamples,
+        seed=seed,
+        out=out,
+        id_column=id_column,
+        value_column=value_column,
+        text_column=text_column,
+    )
+    if as_json or printed_as == "json":
+        print_json(comparison.to_json())
+    elif printed_as == "csv":
+        say(csv_text(comparison.to_records()).rstrip())
+    elif latex:
+        say(layouts.latex(comparison))
+    elif printed_as == "markdown":
+        say(layouts.markdown(comparison))
+    else:
+        # Of a metric of another harness nothing says whether higher is better.
+        words = ("higher", "lower") if comparison.own_means else ("better", "worse")
+        sentences = list(describe_comparison(comparison, *words))
+        for sentence in sentences:
+            say_wrapped(sentence)
+        if sentences:
+            say("")
+        shown, count = folded(comparison, every_note)
+        say_as_it_is(layouts.text(shown, terminal_width(), has_colours()))
         if count:
             say(count)
-    else:
-        say(getattr(layout, form)(compared))
 
 
 PLOT_HELP = """Draw stored runs as .svg, .pdf or .png files (extra plots).

@@ -28,15 +28,14 @@ from target_bench.core.text_tables import (
 
 if TYPE_CHECKING:
     from target_bench.harness.stages.consent import Estimate
-    from target_bench.reporting.comparison import Comparison
     from target_bench.reporting.gate import Gate
-    from target_bench.reporting.paper_table import PaperTable
+    from target_bench.reporting.rows import Comparison
     from target_bench.runs.result import Result, Results
 
 INTERRUPTED = 130
 INCOMPLETE = 3
 
-Noted = TypeVar("Noted", bound="Comparison | PaperTable | Gate")
+Noted = TypeVar("Noted", bound="Comparison | Gate")
 
 
 @contextmanager

@@ -1,16 +1,14 @@
 """What ``run``, ``score`` and ``generate`` print: a verdict, a row a system, where to go on."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from target_bench.core.errors import TargetBenchError
 from target_bench.core.text_tables import (
     counted,
     has_colours,
-    p_text,
     print_tables,
     say,
     say_as_it_is,
@@ -31,13 +29,14 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
         on_data: notes on the tables.
         every: print all metrics and notes, and what the task sums answers up by.
     """
+    from target_bench.reporting.sentences import describe_run
     from target_bench.runs.result import group_tables, same_questions, slice_tables, title_of
 
     groups = same_questions(results)
     for group in groups:
         if len(groups) > 1:
             say_heading(title_of(group))
-        for sentence in verdict(group):
+        for sentence in describe_run(group):
             say_wrapped(sentence)
         say("")
         table, *others = group_tables(group, every)
@@ -61,18 +60,17 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
 
 def _print_by_corpus(results: "Sequence[Result]") -> None:
     """Print a table of methods by corpora, of each task that was run on several corpora."""
-    from target_bench.reporting import paper_table
-    from target_bench.reporting.compare import leading_metric
+    from target_bench.reporting import layouts
+    from target_bench.reporting.compare import compare_results, leading_metric
 
     for task in dict.fromkeys(result.task for result in results):
         of_task = [result for result in results if result.task == task and result.scores]
-        folders = [result.folder for result in of_task]
-        corpora = {result.corpus for result in of_task}
-        if len(corpora) < 2 or not paper_table.several_corpora(folders):
+        n_on_corpus = Counter(result.corpus for result in of_task)
+        if len(n_on_corpus) < 2 or max(n_on_corpus.values()) < 2:
             continue
         lead, _ = leading_metric(of_task)
-        table = replace(paper_table.compare_corpora(folders, [lead]), notes=())
-        say_as_it_is(paper_table.text(table, terminal_width(), has_colours()))
+        table = replace(compare_results(of_task, [lead], of_task[0]), notes=())
+        say_as_it_is(layouts.text(table, terminal_width(), has_colours()))
         say("")
 
 
@@ -87,147 +85,6 @@ def records_of(results: "Sequence[Result]") -> list[dict[str, Any]]:
             value = {name: numbers[name] for name in ("value", "low", "high", "n")}
             records.append({**run, "metric": metric, **value})
     return records
-
-
-def verdict(results: "Sequence[Result]") -> Iterator[str]:
-    """Yield which system is best, and which ones a test does not tell from it.
-
-    The best run by the main metric is tested against all others on
-    the same queries (randomisation test, corrected for all tests). Upper and lower bounds have no
-    part in it.
-
-    Args:
-        results: those of one task on the same queries.
-    """
-    from target_bench.metrics.scores import spec_of
-    from target_bench.reporting.compare import leading_metric
-    from target_bench.reporting.comparison import upper_bounds
-    from target_bench.runs.result import SYNTHETIC
-
-    systems = [result for result in results if result.scores and not result.is_bound]
-    systems = systems or [result for result in results if result.scores]
-    if not systems:
-        yield "No question has a reference: nothing is scored."
-        return
-    metric, why = leading_metric(systems)
-    scored = [result for result in systems if metric in result.scores]
-    known = [result for result in scored if not isnan(result.scores[metric].value)]
-    best = max(
-        known or systems, key=lambda result: spec_of(metric).merit(result.scores[metric].value)
-    )
-    yield _what_it_reaches(best, metric)
-    if by_database := best.interval_by_database(metric):
-        n = len(set(best.databases))
-        yield (
-            f"For questions about other databases than these {n} the interval of {best.label}'s "
-            f"{metric} is [{spec_of(metric).interval(*by_database, ', ')}]."
-        )
-    golden = [result for result in results if result.reads_gold and metric in result.scores]
-    values = {result.label: result.scores[metric].value for result in golden}
-    above = upper_bounds(values, best.scores[metric].value, spec_of(metric))
-    if above:
-        yield above
-    for result in systems:
-        if result.n_failed:
-            failed = f"{result.n_failed} of {counted(result.n_queries, 'question')}"
-            yield f"{result.label} failed on {failed}, which score 0."
-        if result.answer_counts and result.answer_counts.unparsed:
-            unread = f"{result.answer_counts.unparsed:,} of {counted(result.n_queries, 'question')}"
-            yield f"{result.label} gave answers that cannot be read to {unread}, which score 0."
-        if differing := result.report.get("outcomes", {}).get("translation_differs"):
-            counted_sql = counted(differing, "prediction")
-            yield (
-                f"{result.label}: {counted_sql} gave other rows in DuckDB than in SQLite "
-                "(translation_differs), and scored by SQLite's."
-            )
-    others = [result for result in known if result is not best]
-    if others:
-        yield from _others(best, others, metric, why)
-    if any(result.is_synthetic for result in systems):
-        yield SYNTHETIC
-
-
-def _what_it_reaches(best: "Result", metric: str) -> str:
-    """Say in numbers what the best system does."""
-    from target_bench.metrics.scores import ranking_metrics
-    from target_bench.runs.result import score_cell
-
-    n = counted(best.scores[metric].n, "question")
-    recall = [name for name in ranking_metrics(best.scores) if name.startswith("recall@")]
-    if best.has_answers or not recall:
-        value = score_cell(metric, best.scores[metric]).partition("\n")[0]
-        return f"{best.label} has {metric} {value} on {n}."
-    deep = "recall@10" if "recall@10" in recall else recall[-1]
-    shares = [
-        (best.scores[name].value, int(name.partition("@")[2]))
-        for name in dict.fromkeys((recall[0], deep))
-    ]
-    # A question with two right tables has one of them first at most.
-    one_each = all(
-        best.scores[name].value == best.scores[name.replace("recall", "success")].value
-        for name in recall
-    )
-    if one_each:
-        (share, k), *deeper = shares
-        more = "".join(f", {_depth(k)} for {_percent(share)}" for share, k in deeper)
-        return f"{best.label} finds the right table {_depth(k)} for {_percent(share)} of {n}{more}."
-    (share, k), *deeper = shares
-    more = "".join(f" and {_percent(share)} {_depth(k)}" for share, k in deeper)
-    share_found = f"{best.label} finds {_percent(share)} of the right tables {_depth(k)}{more}"
-    return f"On average over {n}, {share_found}."
-
-
-def _percent(share: float) -> str:
-    """Return a share without decimals, which is 0% or 100% only if it is exact."""
-    if 0 < share < 0.005:
-        return "under 1%"
-    return "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
-
-
-_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-
-
-def _depth(k: int) -> str:
-    if k == 1:
-        return "first"
-    return f"among the first {_NUMBERS[k - 2] if k <= 10 else k}"
-
-
-def _others(
-    best: "Result", others: "Sequence[Result]", metric: str, why: str | None
-) -> Iterator[str]:
-    """Say which of the others are worse than the best, and which cannot be told from it."""
-    from target_bench.metrics.stats import ALPHA, FEWEST
-    from target_bench.reporting.compare import compare
-    from target_bench.reporting.comparison import listed
-
-    try:
-        rows = compare([best, *others], [metric], baseline=best).rows[1:]
-    except TargetBenchError as error:
-        yield f"The others are not tested against it: {error}"
-        return
-    tests = [(row.run, row.difference) for row in rows if row.difference is not None]
-    if tests and all(difference.detectable is None for _, difference in tests):
-        yield (
-            f"{counted(rows[0].n, 'question')} cannot tell it from the others: ask {FEWEST} at "
-            "least."
-        )
-        return
-    p_values = {name: difference.p_corrected or 0.0 for name, difference in tests}
-    unclear = [name for name, p in p_values.items() if p >= ALPHA]
-    worse = [name for name in p_values if name not in unclear]
-    parts = []
-    if unclear:
-        p = min(p_values[name] for name in unclear)
-        sign = "=" if len(unclear) == 1 or round(p, 2) == 1 else "≥"
-        parts.append(f"{listed(unclear)} cannot be told from it ({metric}, p {sign} {p_text(p)})")
-    if worse:
-        how = "" if unclear else f" ({metric}, p < {p_text(ALPHA)})"
-        parts.append(f"{listed(worse)} {'is' if len(worse) == 1 else 'are'} worse{how}")
-    if why:
-        yield f"{why}."
-    if parts:
-        yield f"{'; '.join(parts)}."
 
 
 def notes_on(result: "Result") -> Iterator[str]:

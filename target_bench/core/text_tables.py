@@ -18,10 +18,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 _GAP = "  "
-Mark = Literal["good", "bad"]
+Mark = Literal["good", "bad", "best"]
+"""``best`` is also shown without colours: ``>`` before the cell, bold in Markdown and LaTeX."""
+
 Style = Literal["heading", "faint", Mark]
 
-_STYLES: Mapping[Style, str] = {"heading": "1", "faint": "2", "good": "1;32", "bad": "1;31"}
+_STYLES: Mapping[Style, str] = {
+    "heading": "1",
+    "faint": "2",
+    "good": "1;32",
+    "bad": "1;31",
+    "best": "1;32",
+}
 _PROSE = 24
 """Columns that a sentence takes at least before a table is laid out otherwise."""
 
@@ -114,7 +122,10 @@ def lines(table: TextTable, width: int | None = None, colours: bool = False) -> 
         width: columns of the terminal; None for no limit.
         colours: whether the terminal has colours.
     """
-    rows = [[visible(cell) for cell in row] for row in table.rows]
+    rows = [
+        [">" * (table.marks.get((i, j)) == "best") + visible(cell) for j, cell in enumerate(row)]
+        for i, row in enumerate(table.rows)
+    ]
     columns = [replace(column, name=visible(column.name)) for column in table.columns]
     table = replace(table, columns=columns, rows=rows)
     return _first_grid(table, width, colours) or _blocks(table, width)
@@ -139,12 +150,27 @@ def markdown(tables: Iterable[TextTable]) -> str:
     blocks = []
     for table in tables:
         header = [_one_line(column.heading) for column in table.columns]
-        rows = [list(map(_one_line, row)) for row in table.rows]
+        rows = [
+            [
+                _markdown_cell(cell, column, table.marks.get((i, j)) == "best")
+                for j, (cell, column) in enumerate(zip(row, table.columns, strict=True))
+            ]
+            for i, row in enumerate(table.rows)
+        ]
         right = [column.right for column in table.columns]
         blocks += [f"**{visible(table.title)}**"] if table.title else []
         blocks.append("\n".join(pipe_table(header, right, rows)))
         blocks += [table.note] if table.note else []
     return "\n\n".join(blocks)
+
+
+def _markdown_cell(cell: str, column: Column, is_best: bool) -> str:
+    """Return a cell of a pipe table: the lines of one that stand below each other are kept so."""
+    lines = [cell] if column.beside or column.prose or not column.right else cell.split("\n")
+    first, *below = map(_one_line, lines)
+    if is_best:
+        first = re.sub(r"^(.*?)((?:\\\*)*)$", r"**\1**\2", first)
+    return "<br>".join(filter(None, [first, *below]))
 
 
 def _one_line(cell: str) -> str:

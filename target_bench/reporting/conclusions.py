@@ -2,25 +2,22 @@
 
 The effect of a setting. The score of each of its values is averaged over the combinations of the
 other settings that all of its values have, so that nothing else differs between two averages.
-Averages are compared on the same queries as two runs are: by the paired randomisation test and the
-interval of a paired difference (``metrics.stats``).
+Averages are rows as runs are, tested against the best one on the same queries.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from math import lcm
+from dataclasses import dataclass, replace
+from math import inf, isnan, lcm
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from target_bench.core import text_tables
-from target_bench.core.metric import MetricSpec
+from target_bench.core.metric import MetricSpec, score_of
 from target_bench.core.text_tables import Column, TextTable, counted, p_text
-from target_bench.metrics import stats
-from target_bench.metrics.stats import ALPHA
 from target_bench.reporting.compare import leading_metric
+from target_bench.reporting.rows import DRAWS, Row, Values, all_queries, correct, make_rows
 from target_bench.runs.differences import PLUGINS, settings, varying
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import Measured, mean_of
@@ -34,68 +31,50 @@ NONE = "–"
 Factors = Mapping[str, Sequence[str]]
 """What varies between runs: name of a setting, as ``k1`` -> its level in each run."""
 
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class DifferenceFromBest:
-    """A score less the best one on the same queries, with its 95% interval.
-
-    ``p`` is of the paired randomisation test, corrected (Holm) for all tests of a table.
-    """
-
-    value: float
-    low: float
-    high: float
-    p: float
-
-
-@dataclass(frozen=True, slots=True)
-class TestedScore:
-    """The score of a run, or the average of a level of a factor, with its 95% interval.
-
-    ``levels`` are the run's in the order of ``Ranking.factors``, or that level alone;
-    ``difference`` from the best is None for the best one, ``folder`` for an average.
-    """
-
-    levels: tuple[str, ...]
-    score: float
-    low: float
-    high: float
-    difference: DifferenceFromBest | None = None
-    folder: str | None = None
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether it differs significantly from the best one."""
-        return self.difference is not None and self.difference.p < ALPHA
-
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """Runs on the same queries over the same tables, best first.
 
-    ``tables`` names the distractors that were mixed in, where a sweep varies them; else empty.
-    ``factors`` are the names of what varies between these runs.
+    Attributes:
+        tables: the distractors that were mixed in, where a sweep varies them; else empty.
+        factors: the names of what varies between these runs.
+        rows: of each run its row; the difference is from the best one.
+        levels: of each run the level of each factor.
+        folders: of each run its folder.
     """
 
     tables: str
     factors: tuple[str, ...]
-    places: tuple[TestedScore, ...]
+    rows: tuple[Row, ...]
+    levels: tuple[tuple[str, ...], ...]
+    folders: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ranking as JSON."""
+        cells = zip(self.rows, self.levels, self.folders, strict=True)
+        rows = [row.to_json() | {"levels": own, "folder": folder} for row, own, folder in cells]
+        return {"tables": self.tables, "factors": self.factors, "rows": rows}
 
 
 @dataclass(frozen=True, slots=True)
 class MainEffect:
-    """How a score changes with a factor, averaged over ``combinations`` of the other factors."""
+    """How a score changes with a factor, averaged over combinations of the other factors.
+
+    Attributes:
+        factor: name of the setting.
+        rows: the average of each level, which the row calls its system.
+        combinations: how many combinations of the others an average is over.
+    """
 
     factor: str
-    levels: tuple[TestedScore, ...]
+    rows: tuple[Row, ...]
     combinations: int
 
     @property
     def is_significant(self) -> bool:
         """Whether a level differs significantly from the best one."""
-        return any(level.is_apart for level in self.levels)
+        return any(map(_is_worse, self.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +103,20 @@ class Conclusion:
 
     def to_json(self) -> dict[str, Any]:
         """Return the conclusion as JSON."""
-        return asdict(self) | {"spec": self.spec.to_json()}
+        effects = [
+            {
+                "factor": effect.factor,
+                "rows": [row.to_json() for row in effect.rows],
+                "combinations": effect.combinations,
+            }
+            for effect in self.effects
+        ]
+        return {
+            **{name: getattr(self, name) for name in ("task", "corpus", "metric", "n", "notes")},
+            "spec": self.spec.to_json(),
+            "rankings": [ranking.to_json() for ranking in self.rankings],
+            "effects": effects,
+        }
 
 
 def conclude(runs: Iterable[Result]) -> list[Conclusion]:
@@ -157,20 +149,27 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
     ranked = [run for run in scored if metric in {*run.scores} and run.scores[metric].n]
     if len(ranked) < 2:
         return None
-    scores, varied = [run.measured(metric) for run in ranked], factors(ranked)
-    of_means = are_means(scores)
-    effects, unclear = main_effects(varied, scores) if of_means else ([], [])
+    scores = [run.measured(metric) for run in ranked]
     sizes = [int((~np.isnan(score.values)).sum()) for score in scores]
-    n_bounds, n_empty = len(runs) - len(systems), len(systems) - len(ranked)
-    notes = {
-        f"{counted(n_bounds, 'upper or lower bound')} left out.": n_bounds,
-        f"{counted(n_empty, 'run')} left out: no {metric} over any query.": n_empty,
-        f"{why}.": why,
-        f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ in it "
-        "alone.": unclear,
-        f"No main effects: {metric} is no mean over the same queries of all runs.": not of_means,
-        f"{metric} is over {min(sizes):,} to {max(sizes):,} queries, by run.": len({*sizes}) > 1,
-    }
+    notes = []
+    if n_bounds := len(runs) - len(systems):
+        notes.append(f"{counted(n_bounds, 'upper or lower bound')} left out.")
+    if n_empty := len(systems) - len(ranked):
+        notes.append(f"{counted(n_empty, 'run')} left out: no {metric} over any query.")
+    if why:
+        notes.append(f"{why}.")
+    effects: list[MainEffect] = []
+    if are_means(scores):
+        effects, unclear = main_effects(factors(ranked), scores)
+        if unclear:
+            notes.append(
+                f"{' and '.join(unclear)}: no effect of its own is known, because no cells differ "
+                "in it alone."
+            )
+    else:
+        notes.append(f"No main effects: {metric} is no mean over the same queries of all runs.")
+    if len({*sizes}) > 1:
+        notes.append(f"{metric} is over {min(sizes):,} to {max(sizes):,} queries, by run.")
     by_tables = _by_tables(ranked)
     return Conclusion(
         task=ranked[0].task,
@@ -178,9 +177,9 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
         metric=metric,
         spec=scores[0].spec,
         n=ranked[0].scores[metric].n,
-        rankings=tuple(_ranking(group, metric, len(by_tables) > 1) for group in by_tables),
+        rankings=tuple(_rank(group, metric, len(by_tables) > 1) for group in by_tables),
         effects=tuple(effects),
-        notes=tuple(note for note, holds in notes.items() if holds),
+        notes=tuple(notes),
     )
 
 
@@ -191,17 +190,41 @@ def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
     return list(groups.values())
 
 
-def _ranking(runs: Sequence[Result], metric: str, tables_vary: bool) -> Ranking:
-    scores, varied = [run.measured(metric) for run in runs], factors(runs)
-    estimated = [(score.metric, score.statistics) for score in scores]
+def _rank(runs: Sequence[Result], metric: str, tables_vary: bool) -> Ranking:
+    varied = factors(runs)
     levels = list(zip(*varied.values(), strict=True)) or [()] * len(runs)
-    places = [
-        replace(place, folder=str(run.folder))
-        for run, place in zip(runs, _tested(estimated, levels, scores[0].spec), strict=True)
-    ]
-    places.sort(key=lambda place: -scores[0].spec.merit(place.score))
+    by_folder = {str(run.folder): (run, level) for run, level in zip(runs, levels, strict=True)}
+    values = {
+        name: Values(run.measured(metric), run.scores[metric])
+        for name, (run, _) in by_folder.items()
+    }
+    rows = correct(against_best(metric, values), [metric])
+    rows.sort(key=lambda row: -row.spec.merit(row.score.value))
     mixed_in = " + ".join(runs[0].asked.distractors) or "no distractors"
-    return Ranking(mixed_in if tables_vary else "", tuple(varied), tuple(_corrected(places)))
+    return Ranking(
+        mixed_in if tables_vary else "",
+        tuple(varied),
+        tuple(rows),
+        tuple(by_folder[row.system][1] for row in rows),
+        tuple(row.system for row in rows),
+    )
+
+
+def against_best(metric: str, values: Mapping[str, Values]) -> list[Row]:
+    """Return a row for each score, with its difference from the best one; p is not corrected."""
+
+    def merit(name: str) -> float:
+        measured = values[name].measured
+        score = score_of(measured.metric, measured.statistics)
+        return -inf if isnan(score) else measured.spec.merit(score)
+
+    systems = {name: {metric: of_system} for name, of_system in values.items()}
+    n = len(next(iter(values.values())).measured.values)
+    return make_rows("", systems, max(values, key=merit), all_queries(n), DRAWS)
+
+
+def _is_worse(row: Row) -> bool:
+    return row.verdict == "worse"
 
 
 # What varies between runs
@@ -242,7 +265,7 @@ def levels_in_order(column: Sequence[str]) -> list[str]:
         return levels
 
 
-# Statistics
+# Main effects
 
 
 def main_effects(varied: Factors, scores: Sequence[Measured]) -> tuple[list[MainEffect], list[str]]:
@@ -253,18 +276,19 @@ def main_effects(varied: Factors, scores: Sequence[Measured]) -> tuple[list[Main
         scores: a metric of each run.
     """
     effects, unclear = [], []
+    metric = scores[0].name
     for name, column in varied.items():
         runs, n_combinations = _matched(name, varied)
         if len(runs) < 2:
             unclear.append(name)
             continue
         levels = [level for level in levels_in_order(column) if level in runs]
-        averages = _averages([runs[level] for level in levels], scores)
-        tested = _tested(averages, [(level,) for level in levels], scores[0].spec)
-        effects.append(MainEffect(name, tuple(tested), n_combinations))
-    corrected = iter(_corrected([level for effect in effects for level in effect.levels]))
-    effects = [replace(e, levels=tuple(next(corrected) for _ in e.levels)) for e in effects]
-    effects.sort(key=lambda effect: -float(np.ptp([level.score for level in effect.levels])))
+        averages = {level: Values(_average([scores[i] for i in runs[level]])) for level in levels}
+        rows = against_best(metric, averages)
+        effects.append(MainEffect(name, tuple(rows), n_combinations))
+    corrected = iter(correct([row for effect in effects for row in effect.rows], [metric]))
+    effects = [replace(e, rows=tuple(next(corrected) for _ in e.rows)) for e in effects]
+    effects.sort(key=lambda effect: -float(np.ptp([row.score.value for row in effect.rows])))
     return effects, unclear
 
 
@@ -295,58 +319,19 @@ def _matched(name: str, varied: Factors) -> tuple[dict[str, list[int]], int]:
     return dict(runs), len(common)
 
 
-Estimated = tuple[stats.Bounded, Floats]
-"""A metric, and (n, m) statistics of it."""
-
-
-def _averages(groups: Sequence[Sequence[int]], scores: Sequence[Measured]) -> list[Estimated]:
-    """Return the average score of each group of runs, given by their places.
-
-    An average of means over the same queries is a mean over these.
-    """
-    averages: list[Estimated] = []
-    for places in groups:
-        values = np.mean([scores[i].values for i in places], axis=0)
-        average = mean_of(scores[places[0]].name, values, scores[places[0]].spec)
-        averages.append((average.metric, average.statistics))
-    return averages
+def _average(scores: Sequence[Measured]) -> Measured:
+    """Average scores: an average of means over the same queries is a mean over these."""
+    values = np.mean([score.values for score in scores], axis=0)
+    return mean_of(scores[0].name, values, scores[0].spec)
 
 
 def are_means(scores: Sequence[Measured]) -> bool:
-    """Whether scores are means over the same queries, so that they can be averaged by query."""
+    """Return whether scores are means over the same queries, so that they can be averaged."""
     same_queries = len({np.isnan(score.values).tobytes() for score in scores}) == 1
     return same_queries and all(score.is_mean for score in scores)
 
 
-def _tested(
-    scores: Sequence[Estimated],
-    levels: Sequence[tuple[str, ...]],
-    spec: MetricSpec,
-) -> list[TestedScore]:
-    """Return each score, and its difference from the best, whose p is not corrected yet."""
-    estimates = [stats.estimate(metric, statistics) for metric, statistics in scores]
-    best = max(range(len(scores)), key=lambda i: spec.merit(estimates[i].value))
-    theirs, tested = scores[best][1], []
-    for i, ((metric, mine), e) in enumerate(zip(scores, estimates, strict=True)):
-        difference = None
-        if i != best:
-            paired = stats.compare(mine, theirs, metric.value)
-            bounds = stats.interval_of_difference(metric, mine, theirs)
-            difference = DifferenceFromBest(paired.difference, *bounds, paired.p)
-        tested.append(TestedScore(levels[i], e.value, e.low, e.high, difference))
-    return tested
-
-
-def _corrected(tested: Sequence[TestedScore]) -> list[TestedScore]:
-    p_values = iter(stats.holm([each.difference.p for each in tested if each.difference]))
-    return [
-        replace(each, difference=each.difference and replace(each.difference, p=next(p_values)))
-        for each in tested
-    ]
-
-
-# Words and tables
-
+# Sentences and tables
 
 _NAMED = 3
 """Cells that a sentence names."""
@@ -367,7 +352,7 @@ def markdown(name: str, conclusions: Sequence[Conclusion]) -> str:
 def sentences(conclusion: Conclusion) -> list[str]:
     """Return sentences on the best cell, the settings that matter, and what limits both."""
     lines = [line for ranking in conclusion.rankings for line in _on_best(conclusion, ranking)]
-    ranges = [_range(conclusion.spec, each) for each in conclusion.effects if each.is_significant]
+    ranges = [_range(effect) for effect in conclusion.effects if effect.is_significant]
     if ranges:
         lines.append(f"Significant effects on the average, the largest first: {'; '.join(ranges)}.")
     others = [effect.factor for effect in conclusion.effects if not effect.is_significant]
@@ -377,28 +362,25 @@ def sentences(conclusion: Conclusion) -> list[str]:
 
 
 def _on_best(conclusion: Conclusion, ranking: Ranking) -> Iterator[str]:
-    best, *others = ranking.places
+    best, *others = ranking.rows
     if not others:
         return
-    bounds = conclusion.spec.interval(best.low, best.high)
+    cells = [_cell_name(ranking, levels) for levels in ranking.levels]
+    bounds = best.spec.interval(best.score.low, best.score.high)
     yield (
-        f"{_subject(conclusion, ranking)}, {conclusion.n:,} queries: the best of "
-        f"{len(ranking.places)} cells by {conclusion.metric} is {_settings(ranking, best)}, with "
-        f"{conclusion.spec.text(best.score)} (95% {bounds})."
+        f"{_subject(conclusion, ranking)}, {conclusion.n:,} queries: the best of {len(cells)} "
+        f"cells by {conclusion.metric} is {cells[0]}, with {best.spec.text(best.score.value)} "
+        f"(95% {bounds})."
     )
-    near = [_settings(ranking, place) for place in others if not place.is_apart]
+    near = [cell for cell, row in zip(cells[1:], others, strict=True) if not _is_worse(row)]
     how = f"paired randomisation tests, corrected for {len(others)} (Holm)"
     if not near:
-        yield f"Every other cell is significantly worse (p < {p_text(ALPHA)}; {how})."
-    elif len(near) == len(others):
-        yield f"These queries tell none of the others apart from it ({how})."
+        yield f"All others are significantly worse ({how})."
     else:
         more = f"; and {len(near) - _NAMED} more" if len(near) > _NAMED else ""
-        yield (
-            f"These queries do not tell it apart from {counted(len(near), 'other cell')} "
-            f"({'; '.join(near[:_NAMED])}{more}); significantly worse: {len(others) - len(near)} "
-            f"({how})."
-        )
+        n_worse = len(others) - len(near)
+        worse = f" Worse: {counted(n_worse, 'cell')}." if n_worse else ""
+        yield f"Not significantly different: {'; '.join(near[:_NAMED])}{more} ({how}).{worse}"
     yield (
         "The best cell was chosen on these queries, so its score is slightly optimistic; confirm "
         "it on another split."
@@ -409,17 +391,17 @@ def _subject(conclusion: Conclusion, ranking: Ranking) -> str:
     return conclusion.corpus + (f" with {ranking.tables}" if ranking.tables else "")
 
 
-def _settings(ranking: Ranking, place: TestedScore) -> str:
+def _cell_name(ranking: Ranking, levels: Sequence[str]) -> str:
     """Return what tells a cell from the others: ``bm25, k1=0.9``."""
-    pairs = zip(ranking.factors, place.levels, strict=True)
     return ", ".join(
-        level if name in ("retriever", "generator") else f"{name}={level}" for name, level in pairs
+        level if name in ("retriever", "generator") else f"{name}={level}"
+        for name, level in zip(ranking.factors, levels, strict=True)
     )
 
 
-def _range(spec: MetricSpec, effect: MainEffect) -> str:
-    worst, *_, best = sorted(effect.levels, key=lambda level: spec.merit(level.score))
-    ends = (f"{spec.text(level.score)} with {level.levels[0]}" for level in (worst, best))
+def _range(effect: MainEffect) -> str:
+    worst, *_, best = sorted(effect.rows, key=lambda row: row.spec.merit(row.score.value))
+    ends = (f"{row.spec.text(row.score.value)} with {row.system}" for row in (worst, best))
     return f"{effect.factor} ({' to '.join(ends)})"
 
 
@@ -450,27 +432,26 @@ def _ranking_table(conclusion: Conclusion, ranking: Ranking, most: int | None) -
         *(Column(name, prose=True) for name in ranking.factors),  # values may be long lists
         *_score_columns(conclusion.metric),
     ]
-    shown = ranking.places[:most]
     rows = [
-        [str(rank), *place.levels, *_cells(conclusion.spec, place)]
-        for rank, place in enumerate(shown, start=1)
+        [str(rank), *levels, *_cells(row)]
+        for rank, (row, levels) in enumerate(zip(ranking.rows, ranking.levels, strict=True), 1)
     ]
-    left = len(ranking.places) - len(shown)
-    apart = [i for i, place in enumerate(shown) if place.is_apart]
+    left = len(rows[most:]) if most is not None else 0
+    worse = [i for i, row in enumerate(ranking.rows[:most]) if _is_worse(row)]
     return TextTable(
         columns,
-        rows,
+        rows[:most],
         title=f"{_subject(conclusion, ranking)}: cells by {conclusion.metric}",
-        rules=frozenset(apart[:1]),
+        rules=frozenset(worse[:1]),
         note=f"{left} more, all in the file NAME.conclusions.md." if left else None,
     )
 
 
 def _effects_table(conclusion: Conclusion) -> TextTable:
     rows = [
-        ["" if i else effect.factor, *level.levels, *_cells(conclusion.spec, level)]
+        ["" if i else effect.factor, row.system, *_cells(row)]
         for effect in conclusion.effects
-        for i, level in enumerate(effect.levels)
+        for i, row in enumerate(effect.rows)
     ]
     times = ", ".join(f"{effect.factor} {effect.combinations}" for effect in conclusion.effects)
     return TextTable(
@@ -484,9 +465,11 @@ def _effects_table(conclusion: Conclusion) -> TextTable:
     )
 
 
-def _cells(spec: MetricSpec, row: TestedScore) -> list[str]:
-    score, difference = [spec.text(row.score), spec.interval(row.low, row.high)], row.difference
+def _cells(row: Row) -> list[str]:
+    score = [row.spec.text(row.score.value), row.spec.interval(row.score.low, row.score.high)]
+    difference = row.difference
     if difference is None:
         return [*score, "best", "", ""]
-    bounds = spec.interval(difference.low, difference.high, " to ", "+")
-    return [*score, spec.text(difference.value, signed=True), bounds, p_text(difference.p)]
+    bounds = row.spec.interval(difference.low, difference.high, " to ", "+")
+    p = 1.0 if difference.p_corrected is None else difference.p_corrected
+    return [*score, row.spec.text(difference.value, signed=True), bounds, p_text(p)]

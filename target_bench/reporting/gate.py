@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree
@@ -13,16 +13,16 @@ from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable, counted, markdown, p_text, text
 from target_bench.metrics import stats
 from target_bench.metrics.scores import is_perfect, spec_of
-from target_bench.reporting.compare import (
+from target_bench.reporting.compare import RunLike, compare, named_runs
+from target_bench.reporting.layouts import describe_own_means
+from target_bench.reporting.rows import Comparison, Difference, flat_record
+from target_bench.reporting.sentences import power
+from target_bench.reporting.value_files import (
     HAS_VALUE,
-    RunLike,
-    compare,
+    ValueColumns,
     compare_values,
-    named_runs,
     value_columns,
 )
-from target_bench.reporting.comparison import Comparison, Difference, flat_record, power
-from target_bench.reporting.value_files import ValueColumns
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.result import Result, read_run
 
@@ -193,10 +193,7 @@ class Gate:
         )
         sentence = f"The gate failed: {failed}." if failed else "The gate passed."
         if noise:
-            sentence += (
-                " Beyond the limit, but not failed, because the paired test shows no difference at "
-                f"the level {self.alpha:g}: {noise}."
-            )
+            sentence += f" Not failed (not significant at {self.alpha:g}): {noise}."
         if unable:
             sentence += f" {unable} cannot fail: there are too few queries for the test."
         return " ".join([sentence, *(f"{remark}." for remark in self.remarks)])
@@ -299,8 +296,8 @@ def gate(
         comparison = compared([rule.metric for rule in rules])
         notes, said = comparison.notes, comparison.remarks
         if not rules:
-            metric = comparison.family[0]
-            rules = [_usual_rule(metric, comparison.spec(metric))]
+            metric = comparison.tested[0]
+            rules = [_usual_rule(metric, comparison.specs[metric])]
             comparison = compared([metric])
         easy = list(_too_easy(rules, read_run(base), read_run(checked)))
         said = comparison.remarks if easy else said  # it says more of the same
@@ -357,13 +354,11 @@ def _gate_of_values(
         raise ConfigError("--fail-on: rules of one metric have one sign, < or >")
     (sign,) = signs
     comparison = compare_values([baseline, run], columns, misses=sign)
-    spec = replace(comparison.spec(columns.value), higher_is_better=sign == "<")
-    comparison = replace(comparison, specs={**comparison.specs, columns.value: spec})
-    rules = list(rules) or [_usual_rule(columns.value, spec)]
+    rules = list(rules) or [_usual_rule(columns.value, comparison.specs[columns.value])]
     if HAS_VALUE in comparison.specs:
-        rules.append(_usual_rule(HAS_VALUE, comparison.spec(HAS_VALUE)))
+        rules.append(_usual_rule(HAS_VALUE, comparison.specs[HAS_VALUE]))
     checks = _checks(rules, comparison, alpha)
-    remarks = (*comparison.notes, comparison.by_itself)
+    remarks = (*comparison.notes, describe_own_means(comparison))
     return Gate(run, str(baseline), alpha, tuple(checks), remarks=remarks)
 
 
@@ -374,22 +369,22 @@ def _checks(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> list
         ConfigError: a rule that no run can break, or that so few queries never break.
     """
     pairs = list(zip(comparison.rows[::2], comparison.rows[1::2], strict=True))
-    least = stats.holm([stats.least_p(max(base.n, row.n)) for base, row in pairs])
+    least = stats.holm([stats.least_p(max(base.score.n, row.score.n)) for base, row in pairs])
     checks = []
     for rule in rules:
-        spec = comparison.spec(rule.metric)
+        spec = comparison.specs[rule.metric]
         _check_limit(rule, spec)
         for (base, row), p in zip(pairs, least, strict=True):
             if row.metric != rule.metric:
                 continue
             if row.difference is None:
                 raise ConfigError(
-                    f"{rule.metric}{f' of {row.slice}' if row.slice else ''} is over no query in "
+                    f"{rule.metric}{f' of {row.subset}' if row.subset else ''} is over no query in "
                     "one of the runs; name another metric or slice"
                 )
             verdict = _verdict(rule, row.difference, alpha)
-            scores = (row.n, base.score, row.score, row.difference)
-            checks.append(RuleCheck(rule, row.slice, *scores, verdict, spec, p < alpha))
+            scores = (row.score.n, base.score.value, row.score.value, row.difference)
+            checks.append(RuleCheck(rule, row.subset, *scores, verdict, spec, p < alpha))
     if not any(check.can_fail for check in checks):
         raise ConfigError(
             f"the gate cannot fail: the randomisation test of "

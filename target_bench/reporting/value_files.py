@@ -1,4 +1,4 @@
-"""Per-query values that another evaluation harness wrote, for ``compare`` and ``gate``.
+"""Per-query values that another evaluation harness wrote, read and compared.
 
 A file has a row for each query: CSV, TSV, JSON lines, a JSON list of objects, or Parquet; or it is
 a log of Inspect, where inspect_ai is installed. Nothing is guessed but the column of texts: the
@@ -8,16 +8,30 @@ user names the columns of ids and values. docs/significance.md has a command for
 import csv
 import io
 import json
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isnan, nan
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import parse_json
+from target_bench.core.metric import MetricSpec
+from target_bench.reporting.rows import (
+    DRAWS,
+    Comparison,
+    Draws,
+    Values,
+    all_queries,
+    correct,
+    make_rows,
+)
+from target_bench.runs.slicing import Floats, mean_of
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
 
@@ -27,7 +41,10 @@ TEXTS = ("doc_hash", "user_input", "question", "query", "input", "prompt", "text
 _MISSING = ("", "nan", "none", "null")
 _WORDS = {"true": 1.0, "false": 0.0}
 
-Row = Mapping[str, Any]
+Record = Mapping[str, Any]
+
+HAS_VALUE = "queries with a value"
+"""The metric that a gate adds where the run lacks values that the baseline has."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +83,171 @@ class ValueFile:
         return (sum(known) / len(known) if known else nan), len(known)
 
 
+def find_value_files(runs: Any) -> list[Path]:
+    """Return the files of per-query values, if it is such files that are named, or nothing.
+
+    Args:
+        runs: what ``compare`` was given.
+
+    Raises:
+        ConfigError: there are runs beside them.
+    """
+    named = [runs] if isinstance(runs, str) or not isinstance(runs, Sequence) else runs
+    files = [Path(run) for run in named if isinstance(run, str | Path) and Path(run).is_file()]
+    others = [run for run in named if not isinstance(run, str | Path) or not Path(run).is_file()]
+    if files and others:
+        missing = isinstance(others[0], str | Path) and not Path(others[0]).exists()
+        raise ConfigError(
+            f"{others[0] if missing else files[0]}: {'there is no such file; ' if missing else ''}"
+            "files of values are compared with files alone, not with runs"
+        )
+    return files
+
+
+def value_columns(
+    path: Path, id_column: str | None, value_column: str | None, text_column: str | None
+) -> ValueColumns:
+    """Return the columns of files of values.
+
+    Raises:
+        ConfigError: no column of ids or of values is named.
+    """
+    if not id_column or not value_column:
+        raise ConfigError(
+            f"{path}: is a file; name its columns with --id and --value, as in --id question "
+            "--value score (in Python id_column and value_column)"
+        )
+    return ValueColumns(id_column, value_column, text_column)
+
+
+def compare_values(
+    paths: Sequence[Path],
+    columns: ValueColumns,
+    baseline: Path | None = None,
+    draws: Draws = DRAWS,
+    misses: Literal["<", ">"] | None = None,
+) -> Comparison:
+    """Compare the means of per-query values that other harnesses wrote.
+
+    Args:
+        paths: the files.
+        columns: which columns hold ids, values and texts.
+        baseline: the file that the others are compared with; default: the first.
+        draws: how a test draws.
+        misses: for a gate: which values are worse. A query that the baseline has a value of and
+            another file lacks then counts as the worst value, and ``HAS_VALUE`` is compared too.
+            Without it, only queries with a value in all files are compared.
+
+    Raises:
+        ConfigError: fewer than two files, an unknown column, or no worst value is known.
+        DataError: a file is damaged, or nothing can be paired.
+    """
+    files = read_value_files([*paths, *([baseline] if baseline else [])], columns)
+    if len(files) < 2:
+        raise ConfigError(f"a comparison needs two files at least; named: {paths[0]}")
+    named = dict(zip(_name_files([file.path for file in files]), files, strict=True))
+    base = next(name for name, file in named.items() if baseline in (None, file.path))
+    order = _pair(named, base, misses is not None)
+    values = {
+        name: np.array([file.values.get(query, nan) for query in order])
+        for name, file in named.items()
+    }
+    spec = _declare(columns.value, list(values.values()), misses)
+    metrics = {name: {columns.value: (column, spec)} for name, column in values.items()}
+    lacking = {name: int(np.isnan(column).sum()) for name, column in values.items()}
+    notes = []
+    if any(lacking.values()):
+        worst = _worst_value(list(values.values()), spec)
+        has_value = MetricSpec("queries_with_a_value", label=HAS_VALUE)
+        metrics = {
+            name: {
+                columns.value: (np.nan_to_num(column, nan=worst), spec),
+                HAS_VALUE: ((~np.isnan(column)).astype(np.float64), has_value),
+            }
+            for name, column in values.items()
+        }
+        notes = [
+            f"{n:,} of {len(order):,} queries that {base} has a value of have none in {name}: each "
+            f"counts as {spec.text(worst)}"
+            for name, n in lacking.items()
+            if n
+        ]
+    asked = {query for file in files for query in file.values}
+    of = f" of {len(asked):,}" if len(order) < len(asked) else ""
+    corpus, tested = f"n = {len(order):,}{of}", tuple(metrics[base])
+    systems = {
+        name: {m: Values(mean_of(m, column, of_m)) for m, (column, of_m) in of_file.items()}
+        for name, of_file in metrics.items()
+    }
+    rows = correct(make_rows(corpus, systems, base, all_queries(len(order)), draws), tested)
+    return Comparison(
+        task="values of queries",
+        corpora=(corpus,),
+        systems=tuple(named),
+        baseline=base,
+        tested=tested,
+        rows=tuple(rows),
+        folders={(corpus, name): file.path for name, file in named.items()},
+        draws=draws,
+        notes=tuple(notes),
+        own_means={name: file.mean for name, file in named.items()},
+    )
+
+
+def _name_files(paths: Sequence[Path]) -> list[str]:
+    candidates = [
+        [path.stem for path in paths],
+        [path.resolve().parent.name for path in paths],  # lm-eval: a folder a model
+        [str(path) for path in paths],
+    ]
+    return next(names for names in candidates if len({*names}) == len(names))
+
+
+def _pair(files: Mapping[str, ValueFile], base: str, misses: bool) -> list[str]:
+    """Return the queries to compare: those of the baseline, or those with a value in all files."""
+    known = {
+        name: {query for query, value in file.values.items() if not isnan(value)}
+        for name, file in files.items()
+    }
+    paired = known[base] if misses else set.intersection(*known.values())
+    if not paired:
+        few = (f"{name} has {', '.join(list(f.values)[:3])}" for name, f in files.items())
+        raise DataError(
+            f"the files have no query with a value in common, so nothing can be paired: "
+            f"{'; '.join(few)}. Name the column of ids with --id"
+        )
+    return [query for query in files[base].values if query in paired]
+
+
+def _declare(name: str, values: Sequence[Floats], misses: str | None) -> MetricSpec:
+    """Declare a metric of another harness by the values that it has."""
+    known = np.concatenate(values)
+    highest = float(np.nanmax(known))
+    plain = re.sub(r"[\s@]+", "_", name) or "metric"
+    better = misses != ">"
+    if highest <= 1 and float(np.nanmin(known)) >= 0:
+        return MetricSpec(plain, label=name, higher_is_better=better)
+    return MetricSpec(
+        plain, label=name, scale="unbounded", highest=highest, higher_is_better=better
+    )
+
+
+def _worst_value(values: Sequence[Floats], spec: MetricSpec) -> float:
+    """Return what a missing value counts as in a gate.
+
+    Raises:
+        ConfigError: lower is better, and nothing says how high a value may be.
+    """
+    if spec.higher_is_better:
+        return float(min(0.0, np.nanmin(np.concatenate(values))))
+    if spec.scale == "unbounded":
+        raise ConfigError(
+            f"the run lacks values that the baseline has, and how bad a missing {spec.label} is "
+            "cannot be known: give these queries a value, or leave them out of both files"
+        )
+    return spec.top
+
+
 def read_value_files(paths: Iterable[Path], columns: ValueColumns) -> list[ValueFile]:
     """Read files and check that queries of equal ids have equal texts.
 
@@ -95,7 +277,7 @@ def read_value_files(paths: Iterable[Path], columns: ValueColumns) -> list[Value
 
 
 def _value_file(
-    path: Path, rows: Sequence[Row], columns: ValueColumns, text: str | None
+    path: Path, rows: Sequence[Record], columns: ValueColumns, text: str | None
 ) -> ValueFile:
     values: dict[str, float] = {}
     texts: dict[str, str] = {}
@@ -128,7 +310,7 @@ def _check_texts(first: ValueFile, other: ValueFile, text: str | None) -> None:
         )
 
 
-def _field(row: Row, name: str) -> tuple[bool, Any]:
+def _field(row: Record, name: str) -> tuple[bool, Any]:
     """Return whether a row has a field, and the field; ``a.b`` is ``b`` inside ``a``."""
     if name in row:
         return True, row[name]
@@ -138,7 +320,7 @@ def _field(row: Row, name: str) -> tuple[bool, Any]:
     return False, None
 
 
-def _fields(rows: Sequence[Row]) -> list[str]:
+def _fields(rows: Sequence[Record]) -> list[str]:
     return list(dict.fromkeys(str(name) for row in rows for name in row))
 
 
@@ -178,7 +360,7 @@ def _number(value: Any, place: str) -> float:
 # Forms
 
 
-def _read_rows(path: Path) -> list[Row]:
+def _read_rows(path: Path) -> list[Record]:
     """Return the rows of a file as mappings.
 
     Raises:
@@ -195,7 +377,7 @@ def _read_rows(path: Path) -> list[Row]:
         if suffix == ".parquet":
             import pyarrow.parquet
 
-            rows: list[Row] = pyarrow.parquet.read_table(path).to_pylist()
+            rows: list[Record] = pyarrow.parquet.read_table(path).to_pylist()
         elif suffix == ".eval":
             rows = _inspect_rows(path)
         else:
@@ -210,14 +392,14 @@ def _read_rows(path: Path) -> list[Row]:
     return rows
 
 
-def _csv_rows(text: str, suffix: str) -> list[Row]:
+def _csv_rows(text: str, suffix: str) -> list[Record]:
     reader = csv.DictReader(
         io.StringIO(text, newline=""), delimiter="\t" if suffix == ".tsv" else ",", strict=True
     )
     header = reader.fieldnames or []
     if twice := [name for name in header if header.count(name) > 1]:
         raise ValueError(f"two columns are called {twice[0]!r}")
-    rows: list[Row] = []
+    rows: list[Record] = []
     for row in reader:
         if None in row:
             raise ValueError(f"line {reader.line_num} has more cells than the header")
@@ -225,7 +407,7 @@ def _csv_rows(text: str, suffix: str) -> list[Row]:
     return rows
 
 
-def _json_rows(text: str) -> list[Row]:
+def _json_rows(text: str) -> list[Record]:
     try:
         document = parse_json(text)
     except ValueError:
@@ -248,7 +430,7 @@ def _json_lines(text: str) -> list[Any]:
     return records
 
 
-def _inspect_rows(path: Path) -> list[Row]:
+def _inspect_rows(path: Path) -> list[Record]:
     """Read a log of Inspect: a row a sample, a column a scorer; the mean of several epochs.
 
     A sample that failed in any epoch has no value.

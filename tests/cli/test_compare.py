@@ -17,7 +17,7 @@ def runs(tmp_path: Path) -> Runs:
 
 def test_forms(inside: Inside, runs: Runs) -> None:
     out = inside.good("compare", runs.bm25.name, runs.tfidf.name[-12:], "--resamples", "500")
-    assert out.startswith("Beside bm25, by recall@10: tfidf is worse (p < .05).\n")
+    assert out.startswith("Compared with bm25 by recall@10: worse: tfidf (p < .05).\n")
     assert "2/259/19" in out
     assert "p corrected for 1 test of recall@10 (Holm)" in out
     command = ("compare", runs.bm25, runs.tfidf, "--metric", "mrr", "--resamples", "50")
@@ -45,8 +45,8 @@ def test_runs_of_several_corpora(inside: Inside, runs: Runs) -> None:
     """Tables of other sizes are columns; what concerns one corpus only is refused."""
     command = ("compare", runs.bm25, runs.tfidf, runs.mixed, "--resamples", "50")
     document = json.loads(inside.good(*command, "--metric", "mrr", "--json"))
-    assert document["methods"] == ["bm25", "tfidf"]
-    assert len(document["cells"]) == 3
+    assert document["systems"] == ["bm25", "tfidf"]
+    assert len(document["rows"]) == 3
     assert "tfidf was not run on mini test + " in inside.good(*command, "--verbose")
     assert inside.good(*command, "--latex").startswith("% recall@1")
     assert "| method |" in inside.good(*command, "--format", "markdown")
@@ -68,13 +68,13 @@ def test_a_folder_with_runs_of_several_corpora(inside: Inside, tmp_path: Path) -
     for name in ("./north", "./south"):
         inside("run", name, *both, *run)
     document = json.loads(inside.good("compare", "runs", "--json"))
-    assert (document["methods"], document["baseline"]) == (["bm25", "tfidf"], "bm25")
+    assert (document["systems"], document["baseline"]) == (["bm25", "tfidf"], "bm25")
     assert sorted(map(str, document["corpora"])) == ["north test", "south test"]
-    assert {cell["n"] for cell in document["cells"]} == {2}
+    assert {row["n"] for row in document["rows"]} == {2}
     (left_out,) = (note for note in document["notes"] if note.startswith("Left out"))
     assert left_out.startswith("Left out: 2 runs with corpus north, 1 with corpus west.")
     assert "method" in inside.good("compare", "runs")
     other = json.loads(inside.good("compare", "runs", "--baseline", "tfidf", "--json"))
     assert other["baseline"] == "tfidf"
     one = json.loads(inside.good("compare", "runs", "--by", "gold_tables", "--json"))
-    assert one["corpus"] == "south test"
+    assert one["corpora"] == ["south test"]

@@ -9,7 +9,8 @@ from tests.cli.inside import Inside
 
 def test_the_first_screen(inside: Inside) -> None:
     lines = inside.good("run", "mini").splitlines()
-    assert lines[0].startswith("On average over 280 questions, bm25 finds 80% of the right tables")
+    shares = "80% of the right tables first, 98% among the first ten"
+    assert lines[0] == f"bm25 ranks best: {shares} (280 questions)."
     assert lines[5].startswith(" bm25       .804 [.759, .843]  .982 [.961, .992]")
     assert len(lines) <= 15
     assert max(map(len, lines[2:-1])) < 70
@@ -36,7 +37,7 @@ def test_a_cutoff_that_lists_every_table_decides_nothing(inside: Inside) -> None
         lines += [f"how long is the {name}?,{name}"] * 4 + [f"qqq?,{name}"]
     (folder / "queries.csv").write_text("\n".join(lines))
     done = inside("run", "./rivers", "--retriever", "bm25", "--retriever", "random")
-    assert done.out.startswith("bm25 finds the right table first for 80% of 15 questions")
+    assert done.out.startswith("bm25 ranks best: 80% of the right tables first, ")
     assert "\nrecall@10 takes in all 3 tables; recall@1 decides.\n" in done.out
 
 

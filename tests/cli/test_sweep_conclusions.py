@@ -25,7 +25,7 @@ def test_the_same_conclusions_after_a_sweep_and_when_all_was_done(inside: Inside
     assert shown_again == shown
     assert file.read_text(encoding="utf-8") == written
     (conclusion,) = json.loads(inside.good(*sweep, "--json"))["conclusions"]
-    assert len(conclusion["rankings"][0]["places"]) == 4
+    assert len(conclusion["rankings"][0]["rows"]) == 4
     assert {effect["factor"] for effect in conclusion["effects"]} == {"k1", "fields"}
 
 

@@ -15,8 +15,8 @@ from target_bench import (
     load,
     read_runs,
 )
-from target_bench.cli.results import verdict
 from target_bench.reporting.conclusions import conclude
+from target_bench.reporting.sentences import describe_run
 from target_bench.retrievers.bounds import Oracle
 from tests.builders import Counting, Recorder
 
@@ -66,11 +66,11 @@ def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:
     systems = [result.label for result in results if not result.is_bound]
     assert systems == ["random", "bm25"]
     assert len(results) > len(systems) + 2
-    sentences = " ".join(verdict(list(results)))
+    sentences = " ".join(describe_run(list(results)))
     assert "Oracle" not in sentences
     assert "LastGold" not in sentences
     (shown,) = conclude(results)
-    assert {place.folder for place in shown.rankings[0].places} == {
+    assert {*shown.rankings[0].folders} == {
         str(results["bm25"].folder),
         str(results["random"].folder),
     }

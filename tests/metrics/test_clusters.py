@@ -124,7 +124,7 @@ def test_runs_over_databases_say_both(tmp_path: Path) -> None:
     assert low <= best["recall@1"].low <= best["recall@1"].high <= high
     compared = compare(list(runs), ["recall@1"])
     base, other = compared.rows
-    assert (base.score_low_by_database, base.score_high_by_database) == (low, high)
+    assert (base.low_by_database, base.high_by_database) == (low, high)
     differs = other.difference
     assert differs is not None
     assert (differs.low_by_database or 0) <= differs.low

@@ -12,9 +12,9 @@ from pyarrow import parquet
 from target_bench import read_run
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.metrics import stats
-from target_bench.reporting import comparison as layout
+from target_bench.reporting import layouts
 from target_bench.reporting.compare import check_comparable, compare
-from target_bench.reporting.comparison import Comparison, Difference
+from target_bench.reporting.rows import Comparison, Difference
 from tests.builders import Record, only, rewrite
 from tests.runs.stored import Runs
 from tests.target import TARGET
@@ -35,12 +35,16 @@ def _difference(comparison: Comparison, metric: str) -> Difference:
 def test_a_mean_is_compared_by_its_per_query_values(runs: Runs) -> None:
     comparison = compare([runs.bm25, runs.tfidf], ["recall@1", "mrr"], resamples=500)
     assert comparison.baseline == "bm25"
-    names = [(row.metric, row.run) for row in comparison.rows]
+    names = [(row.metric, row.system) for row in comparison.rows]
     assert names == [(m, run) for m in ("recall@1", "mrr") for run in ("bm25", "tfidf")]
     mine, theirs = _values(runs.tfidf, "recall@1"), _values(runs.bm25, "recall@1")
     row = comparison.rows[1]
     stored = json.loads((runs.tfidf / "scores.json").read_bytes())["scores"]["recall@1"]
-    assert (row.score, row.low, row.high) == (stored["value"], stored["low"], stored["high"])
+    assert (row.score.value, row.score.low, row.score.high) == (
+        stored["value"],
+        stored["low"],
+        stored["high"],
+    )
     difference = _difference(comparison, "recall@1")
     assert difference.value == pytest.approx(mine.mean() - theirs.mean())
     assert difference.p == stats.compare(mine, theirs, resamples=500).p
@@ -73,7 +77,7 @@ def test_metrics_that_are_more_than_a_mean(
 def test_the_headline_metric_alone_is_tested(runs: Runs) -> None:
     """The others that are printed have no corrected p and no marker."""
     comparison = compare([runs.bm25, runs.tfidf], resamples=2000)
-    assert (comparison.family, comparison.n_tests) == (("recall@10",), 1)
+    assert (comparison.tested, comparison.n_tests) == (("recall@10",), 1)
     assert {row.metric for row in comparison.rows} == {"recall@1", "recall@10", "mrr"}
     for metric in ("recall@1", "mrr"):
         difference = _difference(comparison, metric)
@@ -81,7 +85,7 @@ def test_the_headline_metric_alone_is_tested(runs: Runs) -> None:
         assert difference.p < 0.05
     tested = _difference(comparison, "recall@10")
     assert (tested.p_corrected, tested.marker) == (tested.p, "***")
-    text, markdown, latex = str(comparison), layout.markdown(comparison), layout.latex(comparison)
+    text, markdown, latex = str(comparison), layouts.markdown(comparison), layouts.latex(comparison)
     for form in (text, markdown, latex):
         assert form.count("not tested · retrieval, mini test") == 1
     assert "| run | R@1 [95%] | mrr [95%] |" in markdown
@@ -92,20 +96,25 @@ def test_the_headline_metric_alone_is_tested(runs: Runs) -> None:
 def test_forms(runs: Runs) -> None:
     comparison = compare([runs.bm25, runs.tfidf], ["recall@1", "mrr"], resamples=200)
     assert "-.083*" in str(comparison)
-    latex = layout.latex(comparison)
+    latex = layouts.latex(comparison)
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 2
     assert r"95\% of the score & difference & 95\% of the difference & p & W/T/L" in latex
     assert "& $-$.083*" in latex
-    assert "| bm25 | .804 |" in layout.markdown(comparison)
+    assert "| bm25 | .804 |" in layouts.markdown(comparison)
     for row, record in zip(comparison.rows, comparison.to_records(), strict=True):
-        assert (record["score"], record["low"], record["high"]) == (row.score, row.low, row.high)
+        score = row.score
+        assert (record["score"], record["low"], record["high"]) == (
+            score.value,
+            score.low,
+            score.high,
+        )
         d = row.difference
         bounds = (None, None, None) if d is None else (d.value, d.low, d.high)
         names = ("difference", "difference_low", "difference_high")
         assert tuple(record[name] for name in names) == bounds
     assert json.loads(json.dumps(comparison.to_json()))["rows"][1]["difference"]["p"] > 0
-    below = layout.text(comparison, 80).split("\n\n")[-1].splitlines()
-    assert " ".join(below) == " ".join(layout.legend(comparison))
+    below = layouts.text(comparison, 80).split("\n\n")[-1].splitlines()
+    assert " ".join(below) == " ".join(layouts.legend(comparison))
     assert max(map(len, below)) <= 80
 
 
@@ -121,19 +130,19 @@ def test_forms(runs: Runs) -> None:
     ],
 )
 def test_names_and_numbers_in_latex(text: str, latex: str) -> None:
-    assert layout.escaped_latex(text) == latex
+    assert layouts.escape_latex(text) == latex
 
 
 def test_parts_of_the_queries(runs: Runs) -> None:
     """All metrics and parts are one family."""
     both = [runs.bm25, runs.tfidf]
     comparison = compare(both, ["recall@1", "mrr"], slices=["task", "gold_tables>=1"], resamples=20)
-    assert (comparison.family, comparison.n_tests) == (("recall@1", "mrr"), 6)
-    own = [row for row in comparison.rows if (row.run, row.metric) == ("bm25", "recall@1")]
+    assert (comparison.tested, comparison.n_tests) == (("recall@1", "mrr"), 6)
+    own = [row for row in comparison.rows if (row.system, row.metric) == ("bm25", "recall@1")]
     tasks = ["task=fact_verification", "task=question_answering", "task=text_to_sql"]
-    assert [row.slice.split(",")[0] for row in own] == tasks
-    assert sum(row.n for row in own) == 280
-    whole = sum(row.score * row.n for row in own) / 280
+    assert [row.subset.split(",")[0] for row in own] == tasks
+    assert sum(row.score.n for row in own) == 280
+    whole = sum(row.score.value * row.score.n for row in own) / 280
     assert whole == pytest.approx(read_run(runs.bm25).scores["recall@1"].value)
 
 
@@ -161,13 +170,13 @@ def test_parts_without_a_judged_query(own_runs: Runs) -> None:
     )
     *judged, base, run = comparison.rows
     assert [row.difference is not None for row in judged] == [False, True] * 2
-    assert (base.n, run.n, base.difference, run.difference) == (0, 0, None, None)
-    assert np.isnan([base.score, base.low, run.high]).all()
+    assert (base.score.n, run.score.n, base.difference, run.difference) == (0, 0, None, None)
+    assert np.isnan([base.score.value, base.score.low, run.score.high]).all()
     assert comparison.n_tests == 2
     last = json.loads(json.dumps(comparison.to_json(), allow_nan=False))["rows"][-1]
     assert (last["score"], last["low"], last["difference"]) == (None, None, None)
     assert comparison.to_records()[-1]["score"] is None
-    assert "| task=text_to_sql | 0 | tfidf | – |" in layout.markdown(comparison)
+    assert "| task=text_to_sql | 0 | tfidf | – |" in layouts.markdown(comparison)
 
 
 def test_baseline_and_what_a_run_may_be(runs: Runs) -> None:

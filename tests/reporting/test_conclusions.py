@@ -50,17 +50,12 @@ def test_the_ranking_is_that_of_a_comparison() -> None:
     (ranking,) = conclusion.rankings
     assert (conclusion.metric, conclusion.n, conclusion.corpus) == ("recall@10", 80, "mini test")
     assert ranking.factors == ("retriever", "k1", "fields")
-    assert len(ranking.places) == 7, "without the upper bound"
-    order = [Path(place.folder) for place in ranking.places if place.folder]
-    rows = compare(order, ["recall@10"]).rows
-    scores = [place.score for place in ranking.places]
+    assert len(ranking.rows) == 7, "without the upper bound"
+    rows = compare([*map(Path, ranking.folders)], ["recall@10"]).rows
+    scores = [row.score.value for row in ranking.rows]
     assert scores == sorted(scores, reverse=True)
-    assert scores == pytest.approx([row.score for row in rows])
-    for place, row in zip(ranking.places, rows, strict=True):
-        assert place.low == pytest.approx(row.low, abs=1e-5)
-        if row.difference is not None and place.difference is not None:
-            assert place.difference.p == row.difference.p_corrected
-            assert place.difference.low == pytest.approx(row.difference.low)
+    for own, row in zip(ranking.rows, rows, strict=True):
+        assert (own.score, own.difference) == (row.score, row.difference)
     effect = conclusion.effects[0]
     assert (effect.factor, effect.is_significant, effect.combinations) == ("fields", True, 2)
     assert conclusion.notes == ("1 upper or lower bound left out.",)
@@ -71,7 +66,7 @@ def test_words_and_tables() -> None:
     (conclusion,) = conclude(_runs())
     starts = [
         "mini test, 80 queries: the best of 7 cells by recall@10 is ",
-        "These queries do not ",
+        "Not significantly different: ",
         "The best cell was chosen on these queries",
         "Significant effects on the average, ",
     ]
@@ -98,7 +93,7 @@ def test_queries_and_tables_apart(tmp_path: Path) -> None:
     few, many = conclude([*runs, *_runs()])
     assert (few.n, many.n) == (5, 80)
     assert few.rankings[0].tables == "no distractors"
-    assert [len(ranking.places) for ranking in few.rankings] == [2, 2]
+    assert [len(ranking.rows) for ranking in few.rankings] == [2, 2]
     assert {effect.factor for effect in few.effects} == {"retriever", "distractors"}
 
 
@@ -144,16 +139,16 @@ def test_effects_of_a_whole_grid(values: Any) -> None:
     cells = values.mean(axis=1).reshape(3, 2)
     expected = {"x": cells.mean(axis=1), "y": cells.mean(axis=0)}
     for effect in effects:
-        scores = [level.score for level in effect.levels]
+        scores = [row.score.value for row in effect.rows]
         assert scores == pytest.approx(expected[effect.factor])
-        (best,) = [level for level in effect.levels if level.difference is None]
-        assert best.score == max(scores)
-        for level in effect.levels:
-            assert level.low <= level.score <= level.high
-            if level.difference is not None:
-                assert level.difference.value == pytest.approx(level.score - best.score)
-                assert level.difference.low <= level.difference.value <= level.difference.high
-    ranges = [np.ptp([level.score for level in effect.levels]) for effect in effects]
+        (best,) = [row.score.value for row in effect.rows if row.difference is None]
+        assert best == max(scores)
+        for row in effect.rows:
+            assert row.score.low <= row.score.value <= row.score.high
+            if row.difference is not None:
+                assert row.difference.value == pytest.approx(row.score.value - best)
+                assert row.difference.low <= row.difference.value <= row.difference.high
+    ranges = [np.ptp([row.score.value for row in effect.rows]) for effect in effects]
     assert ranges == sorted(ranges, reverse=True)
 
 
@@ -162,10 +157,10 @@ def test_a_factor_without_effect_beside_one_with_a_large_one() -> None:
     rows = [_measured(right[0] * 0.5 + (0.4 if x else 0.0)) for x in (0, 1) for _ in range(2)]
     effects, _ = main_effects({"x": "0011", "y": "abab"}, rows)
     assert [(e.factor, e.is_significant) for e in effects] == [("x", True), ("y", False)]
-    worst = effects[0].levels[0].difference
+    worst = effects[0].rows[0].difference
     assert worst is not None
     assert worst.value == pytest.approx(-0.4)
-    assert worst.p == pytest.approx(2 / 10_001)  # the smallest, corrected for two tests
+    assert worst.p_corrected == pytest.approx(2 / 10_001)  # the smallest, corrected for two tests
 
 
 @pytest.mark.parametrize(
@@ -184,7 +179,7 @@ def test_averages_are_over_what_all_levels_have(
 ) -> None:
     scores = [_measured(np.broadcast_to(values, N)) for values in runs]
     effects, unclear = main_effects(varied, scores)
-    by_name = {effect.factor: [level.score for level in effect.levels] for effect in effects}
+    by_name = {effect.factor: [row.score.value for row in effect.rows] for effect in effects}
     assert by_name == {name: pytest.approx(means) for name, means in expected.items()}
     assert unclear == [name for name in varied if name not in expected]
 

@@ -64,10 +64,9 @@ def test_verdicts(runs: Runs, baseline: Path) -> None:
     assert outcome.failed
     assert "The gate failed: recall@10<-0.01 of task=text_to_sql. " in outcome.sentence
     assert outcome.sentence.endswith(
-        " Beyond the limit, but not failed, because the paired test shows no difference at the "
-        "level 0.05: recall@10<-0.01 of task=question_answering."
+        " Not failed (not significant at 0.05): recall@10<-0.01 of task=question_answering."
     )
-    assert "recall@10: 144 or 57 queries are likely to show differences from .0" in outcome.shown[0]
+    assert "smallest difference that 144 or 57 queries can detect: .0" in outcome.shown[0]
     assert outcome.shown[0] in outcome.markdown()
     assert str(outcome).startswith(f"{outcome.sentence}\n\n fail on ")
     assert not gate(baseline, runs.tfidf, ["recall@10<-0.2"], by=["task"]).failed

@@ -10,8 +10,7 @@ from target_bench import compare, read_run
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.metrics.scores import spec_of
-from target_bench.reporting import comparison as layout
-from target_bench.reporting import plots
+from target_bench.reporting import layouts, plots
 from target_bench.reporting.leaderboard.site import write_site
 from target_bench.reporting.report import write_report
 from tests.browser import OpenPage
@@ -47,14 +46,14 @@ def test_a_stored_run_declares_it(
 
 def test_compare_counts_a_lower_value_as_a_win(toys: tuple[Path, Path]) -> None:
     comparison = compare([toys[1], toys[0]], resamples=200)
-    assert comparison.family == ("edits",)
+    assert comparison.tested == ("edits",)
     difference = next(r.difference for r in comparison.rows if r.metric == "edits" and r.difference)
     assert difference.value < 0
     assert (difference.wins or 0) > (difference.losses or 0)
     text = str(comparison)
     assert "edits · question_answering, mini test · lower is better" in text
     assert f"{difference.value:+.1f}" in text
-    for form in (layout.markdown(comparison), layout.latex(comparison)):
+    for form in (layouts.markdown(comparison), layouts.latex(comparison)):
         assert "lower is better" in form
     assert comparison.to_json()["specs"]["edits"]["higher_is_better"] is False
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from target_bench import ConfigError, DataError, compare, gate
-from target_bench.reporting.comparison import Comparison
+from target_bench.reporting.rows import Comparison
 from tests.cli.inside import Inside
 
 COLUMNS: dict[str, Any] = {"id_column": "id", "value_column": "s"}
@@ -27,7 +27,7 @@ def _rows(values: dict[str, float | None], **more: str) -> list[dict[str, Any]]:
 def _counts(comparison: Comparison) -> tuple[int | None, ...]:
     (row,) = (row for row in comparison.rows if row.difference)
     assert row.difference is not None
-    return row.n, row.difference.wins, row.difference.ties, row.difference.losses
+    return row.score.n, row.difference.wins, row.difference.ties, row.difference.losses
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "json", "parquet"])
@@ -124,7 +124,7 @@ def test_a_gate_is_not_passed_by_crashing(tmp_path: Path, how: str) -> None:
     assert "10 of 20 queries that good has a value of have none in crashed" in outcome.sentence
     assert "good .500 (n = 20), crashed 1.000 (n = 10)" in outcome.sentence
     comparison = compare([baseline, path], **COLUMNS)
-    assert comparison.corpus == "n = 10 of 20"
+    assert comparison.corpora == ("n = 10 of 20",)
     assert "good .500 (n = 20), crashed 1.000 (n = 10)" in str(comparison)
     assert comparison.to_records()[1]["own_n"] == 10
     assert comparison.to_json()["own_means"]["good"] == {"mean": 0.5, "n": 20}
@@ -213,7 +213,7 @@ def test_commands(
     inside = Inside(capsys, monkeypatch)
     files = [_write(tmp_path, name, _rows(HALF)) for name in "ab"]
     named = ("--id", "id", "--value", "s")
-    assert "b cannot be told from it" in inside.good("compare", *files, *named)
+    assert "not significantly different: b (" in inside.good("compare", *files, *named)
     assert "The gate passed." in inside.good("gate", files[0], "--run", files[1], *named)
     assert "--value" in inside.bad(2, "gate", files[0], "--run", files[1])
 

@@ -11,9 +11,14 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset
 from target_bench.metrics.scores import answer_metrics, leading, ranking_metrics, spec_of, specs_of
-from target_bench.reporting.compare import compare, most_tables
-from target_bench.reporting.comparison import beside_baseline, legend, upper_bounds
+from target_bench.reporting.compare import compare_results, count_tables
+from target_bench.reporting.layouts import legend
 from target_bench.reporting.report.report_runs import ReportRun
+from target_bench.reporting.sentences import (
+    describe_differences,
+    describe_other_databases,
+    describe_upper_bounds,
+)
 from target_bench.reporting.web import count, duration, score
 from target_bench.runs.slicing import (
     MissingPluginError,
@@ -84,7 +89,7 @@ def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | Non
         metrics = [leading([scores], k=k)[0] if scores else None for scores in of_runs]
         if None not in metrics and len(set(metrics)) == 1:
             systems = [s for run, s in zip(runs, of_runs, strict=True) if not run.run.is_bound]
-            n_tables = most_tables(run.run for run in runs)
+            n_tables = count_tables(run.run for run in runs)
             lead, why = leading(systems or of_runs, k=k, n_tables=n_tables)
             return [lead] * len(runs), why
     return metrics, None
@@ -190,22 +195,23 @@ def _compared(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: st
     spec = spec_of(metric, runs[0].scores[metric])
     ordered = sorted(runs, key=lambda run: -spec.merit(run.scores[metric].value))
     shown = {"metric": metric, "best": ordered[0].label, "rows": [], "undecided": []}
-    folders = [run.run.folder for run in ordered]
+    stored = [run.run for run in ordered]
     try:
-        comparison = compare(folders, [metric], folders[0])
+        comparison = compare_results(stored, [metric], stored[0])
     except (ConfigError, DataError) as error:  # as of other versions: the report shows both
         return shown | {"sentence": f"The runs were not compared: {error}", "explained": []}
-    label = dict(zip(comparison.runs, (run.label for run in ordered), strict=True))
-    rows = tuple(replace(row, run=label[row.run]) for row in comparison.rows)
+    label = dict(zip(comparison.systems, (run.label for run in ordered), strict=True))
+    rows = tuple(replace(row, system=label[row.system]) for row in comparison.rows)
     named = replace(comparison, baseline=ordered[0].label, rows=rows)
     known = {bounds[i].label: value for i, value in _values(bounds, metric).items()}
     highest = ordered[0].scores[metric].value
-    parts = [f"{ordered[0].label} has the best {metric}, {spec.text(highest)}"]
-    sentence = f"{'; '.join([*parts, *beside_baseline(named, metric)])}."
+    parts = [f"{ordered[0].label} is best by {metric}: {spec.text(highest)}"]
+    sentence = f"{'; '.join([*parts, *describe_differences(rows)])}."
+    alike = [row for row in rows[1:] if row.verdict == "not significantly different"]
     return shown | {
         "rows": rows[1:],
-        "undecided": [row.run for row in rows if row.is_undecided],
-        "sentence": " ".join(filter(None, (sentence, upper_bounds(known, highest, spec)))),
+        "undecided": [row.system for row in alike],
+        "sentence": " ".join(filter(None, (sentence, describe_upper_bounds(known, highest, spec)))),
         "explained": legend(named),
     }
 
@@ -218,14 +224,7 @@ def _by_database(runs: Sequence[ReportRun], mains: Sequence[str | None]) -> str:
         return ""
     # A metric of rankings may belong to the run that answers are built on.
     scored = run if metric in {*run.scores} else run.retrieval
-    bounds = scored.interval_by_database(metric)
-    if bounds is None or isnan(bounds[0]):
-        return ""
-    return (
-        f"For questions about other databases than these {len(set(run.databases))} the interval of "
-        f"{runs[place].label}'s {metric} is "
-        f"[{spec_of(metric, scored.scores[metric]).interval(*bounds, ', ')}]."
-    )
+    return describe_other_databases(scored, metric, runs[place].label) or ""
 
 
 # Slices

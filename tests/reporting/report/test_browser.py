@@ -254,7 +254,7 @@ def test_answer_and_sql(open_page: OpenPage, sql_run: Path, tmp_path: Path) -> N
 def test_the_summary(page: "Page", mini_runs: list[Path]) -> None:
     """A sentence, differences with their p-values, and scores to sort and copy."""
     sentence = page.locator("#summary .finding").inner_text()
-    assert sentence == "bm25 has the best recall@10, .982; tfidf and random are worse (p < .05)."
+    assert sentence == "bm25 is best by recall@10: .982; worse: tfidf and random (p < .05)."
     rows = page.locator("#summary .differences tbody tr").all_inner_texts()
     assert [row.split("\t")[0] for row in rows] == ["tfidf", "random"]
     assert all("< .001" in row for row in rows)

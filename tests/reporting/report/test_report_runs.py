@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from markupsafe import escape
 
-from target_bench.cli.results import verdict
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.reporting.compare import compare
 from target_bench.reporting.report import summary, write_report
 from target_bench.reporting.report.report_runs import ReportRun, of_same_data, open_runs
+from target_bench.reporting.sentences import describe_run
 from target_bench.reporting.web import score
 from tests.builders import Recorder, only, rewrite, unfinish
 from tests.reporting.report.written import own_corpus, ranked
@@ -119,11 +119,11 @@ def test_the_best_run_is_told_from_some(mini_runs: list[Path], tmp_path: Path) -
     (differences,) = summary.differences(runs, summary.main_metrics(runs)[0])
     assert differences["metric"] == "recall@10"
     assert differences["best"] in ("bm25", "bm25:k1=1.3")
-    others = [row.run for row in differences["rows"]]
+    others = [row.system for row in differences["rows"]]
     assert others[-1] == "random"
     assert "oracle" not in others
     assert differences["undecided"] == others[:1]
-    assert f"{others[0]} cannot be told from it (p ≥ .05)" in differences["sentence"]
+    assert f"not significantly different: {others[0]} (p = " in differences["sentence"]
     assert differences["sentence"].endswith("Higher, by reading the gold: oracle (1.000).")
     assert "Holm" in differences["explained"][0]
     assert [runs[i].label for i in summary.best_first(runs)][-2:] == ["random", "oracle"]
@@ -136,7 +136,7 @@ def test_the_interval_by_database_is_there_as_in_the_terminal(tmp_path: Path) ->
     """Of the best run beside its findings, and of each difference; nothing without databases."""
     target = TARGET(("text_to_sql", "mini"), out=tmp_path / "runs", observer=Recorder())
     results = [only(target.run(name, generator="gold")).retrieval for name in ("bm25", "random")]
-    sentence = next(line for line in verdict(results) if "other databases" in line)
+    sentence = next(line for line in describe_run(results) if "other databases" in line)
     for shown in (results, results[:1]):
         out = write_report([run.folder for run in shown], tmp_path / "r.html")
         page = out.read_text(encoding="utf-8")

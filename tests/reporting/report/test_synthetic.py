@@ -1,6 +1,7 @@
 """Screens, comparisons and reports of synthetic questions say what they do not decide."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from target_bench.cli.output import folded
 from target_bench.cli.results import print_results
 from target_bench.data.own_data import write_questions
 from target_bench.reporting import plots
-from target_bench.reporting.paper_table import compare_corpora, text
+from target_bench.reporting.layouts import text
 from target_bench.reporting.report import write_report
 from target_bench.runs.result import SYNTHETIC
 from tests.target import TARGET
@@ -52,13 +53,14 @@ def test_every_screen_says_so(
     write_report([run.folder], report)
     assert SYNTHETIC in report.read_text()
     other = TARGET(("retrieval", folder), out=tmp_path).run("tfidf", top_k=[1, 2, 3])[0]
-    comparison = compare([run, other], notes=["one", "two"])
+    comparison = replace(compare([run, other]), notes=("one", "two"))
     shown, _ = folded(comparison, False)
     assert "Note: " not in str(shown)
     assert SYNTHETIC in str(shown)
     assert SYNTHETIC in gate(run, other, "recall@1<-0.5", alpha=0.9).sentence
     with_mini = TARGET(("retrieval", "mini"), out=tmp_path).run("bm25", limit=5)[0]
-    table = compare_corpora([run.folder, other.folder, with_mini.folder])
+    on_mini = TARGET(("retrieval", "mini"), out=tmp_path).run("tfidf", limit=5)[0]
+    table = compare([run, other, with_mini, on_mini])
     assert f"{run.corpus} test: {SYNTHETIC}" in text(table)
     print_results([run], [])
     assert SYNTHETIC in capsys.readouterr().out.replace("\n", " ")

@@ -1,0 +1,241 @@
+"""Verdicts: what rows and runs show, in sentences for the screen, the report and the gate."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import isnan
+
+from target_bench.core.errors import TargetBenchError
+from target_bench.core.metric import MetricSpec
+from target_bench.core.text_tables import counted, p_text
+from target_bench.metrics.scores import ranking_metrics, spec_of
+from target_bench.metrics.stats import ALPHA, FEWEST, POWER
+from target_bench.reporting.compare import compare_results, leading_metric
+from target_bench.reporting.rows import Comparison, Row
+from target_bench.runs.result import SYNTHETIC, Result
+
+MOST_NAMES = 4
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Join names in a sentence, the first few of many."""
+    more = [f"{len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
+    *first, last = [*names[:MOST_NAMES], *more]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def describe_differences(
+    rows: Sequence[Row], about: str = "", better: str = "better", worse: str = "worse"
+) -> list[str]:
+    """Return parts of a sentence: which systems are better, not significantly different, worse.
+
+    Args:
+        rows: of one metric, over all queries.
+        about: what stands before each p-value, as ``"recall@10, "``.
+        better: what a system of higher merit is called.
+        worse: what one of lower merit is called.
+    """
+    tested = [row for row in rows if row.difference is not None]
+    parts = []
+    for verdict, word in (
+        ("better", better),
+        ("not significantly different", "not significantly different"),
+        ("worse", worse),
+    ):
+        alike = [row for row in tested if row.verdict == verdict]
+        if not alike:
+            continue
+        p = f"p < {p_text(ALPHA)}"
+        if verdict == "not significantly different":
+            lowest = min(row.difference.p_corrected or 0 for row in alike if row.difference)
+            p = f"p {'=' if len(alike) == 1 or round(lowest, 2) == 1 else '≥'} {p_text(lowest)}"
+        parts.append(f"{word}: {list_names([row.system for row in alike])} ({about}{p})")
+    return parts
+
+
+def describe_comparison(
+    comparison: Comparison, better: str = "better", worse: str = "worse"
+) -> Iterator[str]:
+    """Yield a sentence for each tested metric: which systems differ from the baseline.
+
+    Nothing is said of subsets of the queries, or of several corpora.
+    """
+    for metric in comparison.tested:
+        rows = [row for row in comparison.rows if row.metric == metric]
+        if len(comparison.corpora) > 1 or any(row.subset for row in rows):
+            continue
+        if parts := describe_differences(rows, "", better, worse):
+            yield f"Compared with {comparison.baseline} by {metric}: {'; '.join(parts)}."
+
+
+def describe_power(rows: Sequence[Row], tested: Sequence[str]) -> Iterator[str]:
+    """Yield which differences the queries are likely to show, a sentence for each tested metric."""
+    for metric in tested:
+        found = [row for row in rows if row.metric == metric and row.difference is not None]
+        if found:
+            least = [(row.score.n, row.difference.detectable) for row in found if row.difference]
+            yield f"{metric}: {power(least, found[0].spec)}"
+
+
+def power(tested: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
+    """Say which differences the queries are likely to show.
+
+    Args:
+        tested: of each tested difference: how many queries, and ``Difference.detectable``.
+        spec: the declaration of the metric.
+    """
+    few = {n for n, least in tested if least is None}
+    sizes = {least: n for n, least in tested if least is not None}
+    sentences = []
+    if sizes:
+        queries = _either({sizes[min(sizes)], sizes[max(sizes)]})
+        least = " to ".join(dict.fromkeys([spec.text(min(sizes)), spec.text(max(sizes))]))
+        sentences.append(
+            f"smallest difference that {queries} queries can detect: {least} (power {POWER} at "
+            f"p < {p_text(ALPHA)}, before correction)."
+        )
+    if few:
+        sentences.append(
+            f"{_either(few)} {'query is' if few == {1} else 'queries are'} too few to show any "
+            f"difference at p < {p_text(ALPHA)}, however large: ask {FEWEST} at least."
+        )
+    return " ".join(sentences)
+
+
+def _either(numbers: Collection[int]) -> str:
+    return " or ".join(f"{n:,}" for n in sorted(numbers, reverse=True))
+
+
+def describe_upper_bounds(values: Mapping[str, float], best: float, spec: MetricSpec) -> str | None:
+    """Say which systems that read the gold score above the best one, if any do.
+
+    Args:
+        values: what each of them is called -> its score.
+        best: the score of the best system.
+        spec: the declaration of the metric.
+    """
+    above = [
+        f"{name} ({spec.text(value)})"
+        for name, value in values.items()
+        if spec.merit(value) > spec.merit(best)
+    ]
+    return f"Higher, by reading the gold: {list_names(above)}." if above else None
+
+
+# The verdict of a run
+
+
+def describe_run(results: Sequence[Result]) -> Iterator[str]:
+    """Yield which system is best, and which others are significantly different.
+
+    The best one by the main metric is tested against all others on the same queries (randomisation
+    test, corrected for all tests). Upper and lower bounds have no part in it.
+
+    Args:
+        results: those of one task on the same queries.
+    """
+    systems = [result for result in results if result.scores and not result.is_bound]
+    systems = systems or [result for result in results if result.scores]
+    if not systems:
+        yield "No question has a reference: nothing is scored."
+        return
+    metric, why = leading_metric(systems)
+    scored = [r for r in systems if metric in r.scores and not isnan(r.scores[metric].value)]
+    spec = spec_of(metric, next((r.scores[metric] for r in scored), None))
+    best = max(scored or systems, key=lambda r: spec.merit(r.scores[metric].value))
+    yield describe_best(best, metric, alone=len(scored) < 2)
+    if by_database := describe_other_databases(best, metric):
+        yield by_database
+    golden = [result for result in results if result.reads_gold and metric in result.scores]
+    values = {result.label: result.scores[metric].value for result in golden}
+    if above := describe_upper_bounds(values, best.scores[metric].value, spec):
+        yield above
+    for result in systems:
+        yield from _describe_failures(result)
+    others = [result for result in scored if result is not best]
+    if others:
+        yield from _describe_others(best, others, metric, why)
+    if any(result.is_synthetic for result in systems):
+        yield SYNTHETIC
+
+
+def describe_best(best: Result, metric: str, alone: bool) -> str:
+    """Say in numbers what the best system reaches.
+
+    Args:
+        best: the best system.
+        metric: the main metric.
+        alone: whether there is no other system that it is better than.
+    """
+    n = counted(best.scores[metric].n, "question")
+    recalls = [name for name in ranking_metrics(best.scores) if name.startswith("recall@")]
+    if best.has_answers or not recalls:
+        value = spec_of(metric, best.scores[metric]).text(best.scores[metric].value)
+        return f"{best.label}{':' if alone else ' is best:'} {metric} {value} ({n})."
+    deep = "recall@10" if "recall@10" in recalls else recalls[-1]
+    shares = {int(name.partition("@")[2]): best.scores[name].value for name in (recalls[0], deep)}
+    (first, share), *deeper = shares.items()
+    more = "".join(f", {_percent(value)} {_depth(k)}" for k, value in deeper)
+    subject = f"{best.label}{':' if alone else ' ranks best:'}"
+    return f"{subject} {_percent(share)} of the right tables {_depth(first)}{more} ({n})."
+
+
+def describe_other_databases(run: Result, metric: str, label: str = "") -> str | None:
+    """Say the interval of a score where the databases are a sample, too; None without any."""
+    bounds = run.interval_by_database(metric)
+    if bounds is None or isnan(bounds[0]):
+        return None
+    interval = spec_of(metric, run.scores[metric]).interval(*bounds, ", ")
+    return (
+        f"For questions about other databases than these {len(set(run.databases))} the interval of "
+        f"{label or run.label}'s {metric} is [{interval}]."
+    )
+
+
+def _describe_failures(result: Result) -> Iterator[str]:
+    asked = counted(result.n_queries, "question")
+    if result.n_failed:
+        yield f"{result.label} failed on {result.n_failed} of {asked}, which score 0."
+    if result.answer_counts and result.answer_counts.unparsed:
+        unread = f"{result.answer_counts.unparsed:,} of {asked}"
+        yield f"{result.label} gave answers that cannot be read to {unread}, which score 0."
+    if differing := result.report.get("outcomes", {}).get("translation_differs"):
+        yield (
+            f"{result.label}: {counted(differing, 'prediction')} gave other rows in DuckDB than in "
+            "SQLite (translation_differs), and scored by SQLite's."
+        )
+
+
+def _percent(share: float) -> str:
+    """Return a share without decimals, which is 0% or 100% only if it is exact."""
+    if 0 < share < 0.005:
+        return "under 1%"
+    return "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def _depth(k: int) -> str:
+    if k == 1:
+        return "first"
+    return f"among the first {_NUMBERS[k - 2] if k <= 10 else k}"
+
+
+def _describe_others(
+    best: Result, others: Sequence[Result], metric: str, why: str | None
+) -> Iterator[str]:
+    """Say which of the others are worse than the best, and which not significantly different."""
+    try:
+        rows = compare_results([best, *others], [metric], best).rows[1:]
+    except TargetBenchError as error:
+        yield f"The others are not tested against it: {error}"
+        return
+    tested = [row.difference for row in rows if row.difference is not None]
+    if tested and all(difference.detectable is None for difference in tested):
+        n = counted(rows[0].score.n, "question")
+        yield f"{n} cannot show a significant difference: ask {FEWEST} at least."
+        return
+    if why:
+        yield f"{why}."
+    parts = describe_differences(rows, f"{metric}, ")
+    if parts:
+        yield " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
