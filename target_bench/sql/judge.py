@@ -1,14 +1,13 @@
-"""Answers of a model, judged: SQL is read, run as the gold is, and what both give is compared.
+"""Judge answers of a model: read their SQL, run it as the gold is run, and compare the results.
 
-Between the text of an ``SQLAnswer`` and its verdict (``JudgedQuery``) stand four values: the SQL
-that is read in it (``Extracted``), what of that is run, and where (``_Prediction``), what a worker
-gave (``Executed``), and this compared with what the gold gave (``Ran``). All that reports show is
-kept in a ``JudgedAnswer``.
+Between the text of an ``SQLAnswer`` and its ``JudgedAnswer`` stand three values: the SQL that is
+read in it (``_Reading``), what the gold gave (``_Gold``), and what the prediction gave, compared
+with the gold in a worker (``_Attempt``).
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from functools import partial
@@ -26,8 +25,8 @@ from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.normalisation import LONGEST, for_test_suite
-from target_bench.sql.worker import preview
-from target_bench.sql.workers import Pool, Ran, StoppedError, Worker
+from target_bench.sql.worker import Plain, differing, preview, to_plain
+from target_bench.sql.workers import Pool, StoppedError, Worker
 
 VERSION = "judging:9"
 """The version of how SQL is read, run and compared: raise it if verdicts or scores can change."""
@@ -40,8 +39,9 @@ Databases = Mapping[str, Path]
 
 _LONGEST_SHOWN = 300  # characters of a statement in a reason
 _LIMITS = ("timeout", "memory")
-_OWN_RULES = ("bird", "soft_f1")
+_OWN_RULES = ("bird", "soft_f1")  # of the text as it is
 _SPIDERS_RULE = ("spider",)
+_MOST_STEPS = 12  # of a prediction that is run once
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,41 +102,32 @@ class LeftOutError(Exception):
         self.gold = gold
 
 
-class _Prediction(NamedTuple):
-    """What is read in an answer.
-
-    Attributes:
-        sql: the statement, or None if there is none.
-        texts: the same as it is run, and as Spider's rule runs it where that is another text.
-        database_id: the database it runs on, or None.
-        problem: if it is not run, what that counts as; or why there is no prediction.
-    """
+class _Reading(NamedTuple):
+    """What is read in an answer."""
 
     sql: str | None = None
-    texts: tuple[str, ...] = ()
+    spiders: str | None = None  # the same as Spider's rule runs it
     database_id: str | None = None
-    problem: Executed | str | None = None
+    problem: Executed | str | None = None  # what it counts as, or why there is no prediction
 
 
 class _Gold(NamedTuple):
-    """What a gold statement gave, and then as Spider's rule runs it, if that is another text.
+    """What a gold gave in the engine that judges, and in SQLite where that runs it too."""
 
-    Attributes:
-        here: in the engine that judges.
-        in_sqlite: in SQLite, where the engine that judges has a copy; else the same.
-    """
+    here: Executed
+    in_sqlite: Executed
 
-    here: tuple[Executed, ...]
-    in_sqlite: tuple[Executed, ...]
 
-    def results(self, ran: Ran | None) -> tuple[Executed, ...]:
-        """Return what a prediction is judged against, with the times of the engine that judges."""
-        if ran is None or not ran.in_sqlite:
-            return self.here
-        if ran.differs:
-            return self.in_sqlite
-        first, *others = self.in_sqlite
-        return (replace(first, seconds=self.here[0].seconds), *others)
+class _Attempt(NamedTuple):
+    """What a prediction gave, and how it compares with the gold; its rows stay with the worker."""
+
+    executed: Executed
+    gold: Executed
+    preview: dict[str, Any] | None = None
+    rows: int = 0
+    values: Mapping[str, float] = {}  # by rule
+    stopped: Mapping[str, Executed] = {}  # what stopped a comparison, by rule
+    differs: str = ""  # how the engines differ over it
 
 
 class Judge:
@@ -171,9 +162,11 @@ class Judge:
         self._dialect: EngineName = dialect
         self._golds = GoldResults(pool.limits, folder)
         self._copies = Copies(engine)
-        self._stopped: dict[tuple[Any, ...], Any] = {}
+        # What met a limit is not tried again for another query: that would meet it again, and a
+        # submission may hold it ten thousand times.
+        self._stopped: dict[tuple[str, str], dict[str, Plain]] = {}
 
-    def judged(self, answers: Iterable[SQLAnswer]) -> Iterator[JudgedAnswer]:
+    def judge_all(self, answers: Iterable[SQLAnswer]) -> Iterator[JudgedAnswer]:
         """Judge answers; each comes as soon as it is judged, in any order.
 
         Raises:
@@ -183,263 +176,186 @@ class Judge:
         return self._pool.each(self.judge, answers)
 
     def judge(self, worker: Worker, answer: SQLAnswer) -> JudgedAnswer:
-        """Judge one answer in a worker; errors as for ``judged``."""
+        """Judge one answer in a worker; errors as for ``judge_all``."""
         gold_file = self._databases.get(answer.database_id)
-        prediction = self._read(worker, answer)
-        file = (
-            self._databases.get(prediction.database_id or "")
-            if prediction.problem is None
-            else None
-        )
+        reading = self._read(worker, answer)
         record = JudgedAnswer(
             query_id=answer.query_id,
             query=JudgedQuery("not_runnable"),
-            sql=prediction.sql,
+            sql=reading.sql,
             gold_sql=answer.gold_sql,
-            database=prediction.database_id,
+            database=reading.database_id,
             engine=engine_of(self._copies.engine, gold_file),
         )
-        ran = Ran(prediction.problem) if isinstance(prediction.problem, Executed) else None
+        # Gold and prediction, and both as Spider's rule runs them where that is another text.
+        pairs = [(answer.gold_sql, reading.sql)]
+        rewritten = (for_test_suite(answer.gold_sql), reading.spiders)
+        pairs += [rewritten] if rewritten != pairs[0] else []
+        golds: list[_Gold] = []
+        attempts: list[_Attempt] = []
+        file = None if reading.problem else self._databases.get(reading.database_id or "")
         try:
-            gold = self._gold(worker, gold_file, answer.gold_sql)
+            for gold_sql, _ in pairs:
+                golds.append(self._run_gold(worker, gold_file, gold_sql, bool(golds)))
             if file is not None:
-                ran = self._try(worker, file, prediction.texts, answer.gold_sql, gold)
-                if ran.executed.outcome == "unusable" and file == gold_file:
-                    raise LeftOutError("unusable", ran.executed.message, gold.here[0])
+                attempts = self._try(worker, file, pairs, golds)
+                if attempts[0].executed.outcome == "unusable" and file == gold_file:
+                    raise LeftOutError("unusable", attempts[0].executed.message)
         except LeftOutError as error:
+            gold = golds[0].here if golds else error.gold
             record = replace(record, reason=str(error), left_out=error.kind)
-            return replace(record, notes=self._notes(gold_file), **_shown(error.gold))
-        golds = gold.results(ran)
-        predicted, stopped = (ran.executed, ran.stopped) if ran else (None, {})
-        rewritten = (golds[-1], ran.spiders) if ran and ran.spiders else None
-        values = ran.values if ran else {}
-        query = verdict(golds[0], predicted, values, rewritten, self._rule, stopped)
-        sides = rewritten if rewritten and self._rule == "spider" else (golds[0], predicted)
-        if query.verdict == "gold_failed":
-            reason = f"gold: {sides[0].outcome}: {sides[0].message}"
-        elif isinstance(prediction.problem, str):
-            reason = prediction.problem
-        else:
-            reason = _reason(prediction.sql, query, sides[1])
-        reason = reason or _stops(stopped, self._rule)
-        if ran and ran.differs:
-            by_sqlite = f"{query.verdict} by SQLite's rows"
-            reason = f"it {ran.differs}. {by_sqlite}{f': {reason}' if reason else ''}"
-            query = replace(query, verdict="translation_differs")
-        return replace(
-            record,
-            query=query,
-            reason=reason,
-            rows=ran.rows if ran else None,
-            result=ran.preview if ran else None,
-            outcome=predicted.outcome if predicted else None,
-            notes=self._notes(gold_file, file),
-            **_shown(golds[0]),
-        )
+            record = replace(record, **(_show(gold) if gold else {}))
+            return replace(record, notes=self._list_notes(gold_file))
+        record = replace(record, notes=self._list_notes(gold_file, file))
+        return self._decide(record, reading.problem, golds[0].here, attempts)
 
-    def _read(self, worker: Worker, answer: SQLAnswer) -> _Prediction:
+    def _decide(
+        self,
+        record: JudgedAnswer,
+        problem: Executed | str | None,
+        gold: Executed,
+        attempts: Sequence[_Attempt],
+    ) -> JudgedAnswer:
+        """Return the record with the verdict and its reason in words."""
+        predicted = problem if isinstance(problem, Executed) else None
+        values: dict[str, float] = {}
+        stopped: dict[str, Executed] = {}
+        rewritten, differs = None, ""
+        if attempts:
+            first, last = attempts[0], attempts[-1]
+            gold, predicted = first.gold, first.executed
+            values, stopped = {**first.values, **last.values}, {**first.stopped, **last.stopped}
+            differs = first.differs or (last.differs and f"{last.differs} (as ex[spider] runs it)")
+            rewritten = (last.gold, last.executed) if len(attempts) > 1 else None
+            record = replace(record, rows=first.rows, result=first.preview)
+        query = verdict(gold, predicted, values, rewritten, self._rule, stopped)
+        ours, theirs = rewritten if rewritten and self._rule == "spider" else (gold, predicted)
+        if query.verdict == "gold_failed":
+            reason = f"gold: {ours.outcome}: {ours.message}"
+        elif isinstance(problem, str):
+            reason = problem
+        else:
+            reason = _explain_failure(record.sql, query, theirs)
+        reason = reason or _explain_stop(stopped, self._rule)
+        if differs:
+            by_sqlite = f"{query.verdict} by SQLite's rows"
+            reason = f"it {differs}. {by_sqlite}{f': {reason}' if reason else ''}"
+            query = replace(query, verdict="translation_differs")
+        outcome = predicted.outcome if predicted else None
+        return replace(record, query=query, reason=reason, outcome=outcome, **_show(gold))
+
+    def _read(self, worker: Worker, answer: SQLAnswer) -> _Reading:
         if answer.error is not None:
-            return _Prediction(problem=answer.error)
-        key = ("read", answer.text)
+            return _Reading(problem=answer.error)
+        stops = self._stopped.setdefault(("", answer.text), {})
         try:
-            if key not in self._stopped:
-                what = "reading the answer"
-                sql, spiders, named = worker.ask("read", answer.text, what=what)
+            if stops:
+                return _Reading(problem=Executed(*stops[""]))
+            sql, spiders, named = worker.ask("read", answer.text, what="reading the answer")
         except StoppedError as error:
-            self._stopped[key] = error.executed
-        if key in self._stopped:
-            return _Prediction(problem=self._stopped[key])
+            stops[""] = to_plain(error.executed)
+            return _Reading(problem=error.executed)
         if sql is None:
-            return _Prediction(problem="no SQL can be read from the answer")
+            return _Reading(problem="no SQL can be read from the answer")
+        name = named or answer.retrieved or answer.database_id
+        database_id = _find_database(self._databases, name)
         if spiders is None:
             problem = f"it has {len(sql):,} characters; more than {LONGEST:,} are not run"
-            return _Prediction(sql, problem=Executed("error", message=problem))
-        name = named or answer.retrieved or answer.database_id
-        database_id = _known(self._databases, name)
-        if database_id is None:
+        elif database_id is None:
             problem = f"there is no database {name!r:.80}"
-            return _Prediction(sql, problem=Executed("error", message=problem))
-        return _Prediction(sql, tuple(dict.fromkeys((sql, spiders))), database_id)
+        else:
+            return _Reading(sql, spiders, database_id)
+        return _Reading(sql, problem=Executed("error", message=problem))
 
-    def _gold(self, worker: Worker, file: Path | None, sql: str) -> _Gold:
-        """Run the gold, and as Spider's rule runs it if that is another text.
+    def _run_gold(self, worker: Worker, file: Path | None, sql: str, for_spider: bool) -> _Gold:
+        """Run a gold.
 
         Raises:
             LeftOutError: its database is missing or cannot be read, or the engines differ over it.
         """
         if file is None:
             raise LeftOutError("missing", "the database of the query is missing")
-        texts = tuple(dict.fromkeys((sql, for_test_suite(sql))))
         try:
-            statements = [self._copies.statement(worker, file, text) for text in texts]
-            copied = self._copies.copy_of(file) is not None
+            statement = self._copies.translate(worker, file, sql)
+            is_copied = self._copies.get(file) is not None
         except DataError as error:
             raise LeftOutError("unusable", str(error)) from error
         except (ValueError, StoppedError) as error:
             raise LeftOutError("engines", f"the gold has no translation: {error}") from error
-        repeats = (self._repeats, 1)
-        golds, there = (
-            tuple(
-                self._golds.result(worker, *statement, repeat)
-                for statement, repeat in zip(runs, repeats, strict=False)
-            )
-            for runs in (statements, [(file, text) for text in texts] if copied else [])
-        )
-        for result in (*golds, *there):
+        repeat = 1 if for_spider else self._repeats
+        here = self._golds.result(worker, *statement, repeat)
+        there = self._golds.result(worker, file, sql, repeat) if is_copied else here
+        for result in (here, there):
             if result.outcome == "unusable":
-                raise LeftOutError("unusable", result.message, golds[0])
-        names = ("the gold", "the gold as ex[spider] runs it, without DISTINCT,")
-        for i, (ours, theirs) in enumerate(zip(golds, there, strict=False)):
-            same = partial(same_rows, ours.rows, theirs.rows, i > 0)
-            difference = differing(ours, theirs, same)
-            if difference:
-                raise LeftOutError("engines", f"{names[i]} {difference}", golds[0])
-        return _Gold(golds, there or golds)
+                raise LeftOutError("unusable", result.message, here)
+        if is_copied:
+            same = partial(same_rows, here.rows, there.rows, for_spider)
+            if difference := differing(here, there, same):
+                text = " as ex[spider] runs it, without DISTINCT," if for_spider else ""
+                raise LeftOutError("engines", f"the gold{text} {difference}", here)
+        return _Gold(here, there)
 
     def _try(
-        self, worker: Worker, file: Path, texts: Sequence[str], gold_sql: str, gold: _Gold
-    ) -> Ran:
-        """Run a prediction and compare it with the gold.
-
-        Args:
-            worker: where.
-            file: its database.
-            texts: the prediction, and as Spider's rule runs it where that is another text.
-            gold_sql: the gold.
-            gold: what the gold gave.
-        """
+        self,
+        worker: Worker,
+        file: Path,
+        pairs: Sequence[tuple[str, str | None]],
+        golds: Sequence[_Gold],
+    ) -> list[_Attempt]:
+        """Run the texts of a prediction, and compare each with its gold."""
         try:
-            copy = self._copies.copy_of(file)
+            copy = self._copies.get(file)
+            is_translated = copy is not None and self._dialect == "sqlite"
+            there = tuple(database(copy.path)) if copy else ()
+            where = tuple(database(file)) if is_translated or not copy else there
         except DataError as error:
-            return Ran(Executed("unusable", message=str(error)))
-        is_translated = copy is not None and self._dialect == "sqlite"
-        path = copy.path if copy is not None and not is_translated else file
-        rules = [_OWN_RULES, _SPIDERS_RULE] if len(texts) > 1 else [(*_OWN_RULES, *_SPIDERS_RULE)]
-        ran: list[Ran] = []
-        for i, (text, own_rules) in enumerate(zip(texts, rules, strict=True)):
-            repeat = 1 if i else self._repeats
-            golds = gold.in_sqlite if is_translated else gold.here
-            against = _by_rule(own_rules, golds)
-            result = self._run(worker, (path, text), gold_sql, against, repeat)
-            if is_translated and result.executed.outcome != "unusable":
-                here = _by_rule(own_rules, gold.here)
-                result = self._checked(worker, (file, text), result, gold_sql, here, repeat, i > 0)
-            ran.append(result)
-        first, *others = ran
-        if not others:
-            return first._replace(spiders=first.executed) if len(gold.here) > 1 else first
-        (more,) = others
-        return first._replace(
-            spiders=more.executed,
-            values={**first.values, **more.values},
-            stopped={**first.stopped, **more.stopped},
-            differs=first.differs or (more.differs and f"{more.differs} (as ex[spider] runs it)"),
+            return [_Attempt(Executed("unusable", message=str(error)), golds[0].here)]
+        attempts: list[_Attempt] = []
+        rules = (
+            [(_OWN_RULES,), (_SPIDERS_RULE,)] if len(pairs) > 1 else [(_OWN_RULES, _SPIDERS_RULE)]
         )
+        for (_, sql), gold, chosen in zip(pairs, golds, rules, strict=True):
+            check = None
+            if copy and is_translated:
+                check = there, str(file), copy.columns, _rows(gold.here), bool(attempts)
+            known = _rows(gold.in_sqlite if is_translated else gold.here)
+            repeat = 1 if attempts else self._repeats
+            job = where, sql, repeat, known, chosen, pairs[0][0], check
+            attempt = self._attempt(worker, job, gold.in_sqlite if check else gold.here)
+            if check and not attempt.differs:  # its time is that of the engine that judges
+                timed = replace(attempt.gold, seconds=gold.here.seconds)
+                attempt = attempt._replace(gold=timed)
+            attempts.append(attempt)
+        return attempts
 
-    def _checked(
-        self,
-        worker: Worker,
-        statement: tuple[Path, str],
-        ran: Ran,
-        gold_sql: str,
-        comparisons: Sequence[tuple[tuple[str, ...], Executed]],
-        repeat: int,
-        repeated: bool,
-    ) -> Ran:
-        """Run a prediction in DuckDB that was run in SQLite, and say whether they differ over it.
-
-        Args:
-            worker: where; it has the rows that SQLite gave.
-            statement: the prediction's database and text in SQLite.
-            ran: what SQLite gave.
-            gold_sql: the gold.
-            comparisons: rules, and what the gold gave in DuckDB.
-            repeat: how often it is run.
-            repeated: whether it matters how often a row is there.
-        """
-        key = ("translate", *statement)
-        try:
-            if ran.executed.outcome == "executed":
-                worker.ask("keep", what="keeping its result")
-            if key in self._stopped:
-                here = Ran(self._stopped[key])
-            else:
-                translated = self._copies.statement(worker, *statement)
-                if translated == statement:
-                    return ran._replace(in_sqlite=True)  # SQLite does not compile it
-                here = self._run(worker, translated, gold_sql, comparisons, repeat)
-        except StoppedError as error:
-            self._stopped[key] = error.executed
-            here = Ran(error.executed)
-        except ValueError as error:
-            here = Ran(Executed("error", message=f"it has no translation: {error}"))
-
-        def is_same() -> bool:
+    def _attempt(self, worker: Worker, job: tuple[Any, ...], gold: Executed) -> _Attempt:
+        """Run and compare one text; a step that was stopped is left out when it is tried again."""
+        where, sql, repeat, *_ = job
+        key = (str(where[0]), sql)
+        stops = dict(self._stopped.get(key, {}))
+        steps = _MOST_STEPS + 2 * repeat
+        while True:
             try:
-                return bool(worker.ask("agrees", repeated, what="comparing what both engines gave"))
-            except StoppedError:
-                return False
+                reply = worker.ask("judge", *job, stops, what="the statement", steps=steps)
+                break
+            except StoppedError as error:
+                stops[error.step] = to_plain(error.executed)
+            except DataError as error:
+                return _Attempt(Executed("unusable", message=str(error)), gold)
+        plain, seen, rows, values, stopped, differs, seconds = reply
+        stops["run"] = plain
+        if limited := {step: stop for step, stop in stops.items() if stop[0] in _LIMITS}:
+            self._stopped[key] = limited
+        executed = replace(Executed(*plain), seconds=tuple(seconds))
+        stopped = {rule: Executed(*stop) for rule, stop in stopped.items()}
+        return _Attempt(executed, gold, seen, rows, values, stopped, differs)
 
-        difference = differing(here.executed, ran.executed, is_same)
-        values = [
-            {name: side.values.get(name) for name in ("bird", "spider")} for side in (ran, here)
-        ]
-        if difference is None and values[0] != values[1]:
-            difference = "has the gold's rows in one engine alone"
-        if difference is not None or here.executed.outcome != "executed":
-            return ran._replace(differs=difference or "", in_sqlite=True)
-        executed = replace(ran.executed, seconds=here.executed.seconds)
-        return ran._replace(executed=executed, in_sqlite=True)
-
-    def _run(
-        self,
-        worker: Worker,
-        statement: tuple[Path, str],
-        gold_sql: str,
-        comparisons: Iterable[tuple[tuple[str, ...], Executed]],
-        repeat: int = 1,
-    ) -> Ran:
-        """Run a statement and compare its result with golds, each under some rules.
-
-        What met a limit is not tried again for another query: that would meet it again, and a
-        submission may hold it ten thousand times.
-        """
-        if statement in self._stopped:
-            ran: Ran = self._stopped[statement]
-            return ran
-        try:
-            ran = worker.run(*statement, repeat)
-        except StoppedError as error:
-            ran = Ran(error.executed)
-        except DataError as error:
-            return Ran(Executed("unusable", message=str(error)))
-        if ran.executed.outcome in _LIMITS:
-            self._stopped[statement] = ran
-        values: dict[str, float] = {}
-        stopped: dict[str, Executed] = {}
-        stop: Executed | None = None
-        for rules, gold in comparisons:
-            if not ran.executed.outcome == gold.outcome == "executed":
-                continue
-            stop = stop or self._stopped.get((*statement, rules))
-            if stop is None:
-                what = "the comparison of its result with the gold's"
-                try:
-                    values |= worker.ask("compare", rules, gold.rows, gold_sql, what=what)
-                    continue
-                except StoppedError as error:
-                    stop = error.executed
-            stopped |= dict.fromkeys(rules, stop)
-            if stop.outcome in _LIMITS:
-                self._stopped[*statement, rules] = stop
-        return ran._replace(values=values, stopped=stopped)
-
-    def _notes(self, *files: Path | None) -> tuple[str, ...]:
+    def _list_notes(self, *files: Path | None) -> tuple[str, ...]:
         """Return the notes on the databases that were used."""
         notes: dict[str, None] = {}
         for file in filter(None, files):
             with suppress(DataError):
-                notes |= dict.fromkeys(self._copies.notes(file))
+                notes |= dict.fromkeys(self._copies.list_notes(file))
         return tuple(notes)
 
 
@@ -453,9 +369,9 @@ class Copies:
     def __init__(self, engine: EngineName) -> None:
         self.engine: EngineName = engine
         self._lock = Lock()
-        self._made: dict[Path, Copy] = {}
+        self._copies: dict[Path, Copy] = {}
 
-    def copy_of(self, file: Path) -> Copy | None:
+    def get(self, file: Path) -> Copy | None:
         """Return the copy of a database, made once; None where it runs as it is.
 
         Raises:
@@ -465,16 +381,16 @@ class Copies:
         if self.engine == "sqlite" or database(file).engine == "duckdb":
             return None
         with self._lock:
-            if file not in self._made:
-                self._made[file] = duckdb_copy(file)
-            return self._made[file]
+            if file not in self._copies:
+                self._copies[file] = duckdb_copy(file)
+            return self._copies[file]
 
-    def notes(self, file: Path) -> Sequence[str]:
-        """Return what is not in the copy as it was; errors as for ``of``."""
-        copy = self.copy_of(file)
+    def list_notes(self, file: Path) -> Sequence[str]:
+        """Return what is not in the copy as it was; errors as for ``get``."""
+        copy = self.get(file)
         return [f"{file.name} in DuckDB: {note}" for note in copy.notes] if copy else ()
 
-    def statement(self, worker: Worker, file: Path, sql: str) -> tuple[Path, str]:
+    def translate(self, worker: Worker, file: Path, sql: str) -> tuple[Path, str]:
         """Return the file that a statement runs on, and its text there.
 
         Raises:
@@ -482,7 +398,7 @@ class Copies:
             DataError: the database cannot be read.
             StoppedError: translating it met a limit.
         """
-        copy = self.copy_of(file)
+        copy = self.get(file)
         if copy is None:
             return file, sql
         if len(sql) > LONGEST:
@@ -494,37 +410,11 @@ class Copies:
         return (copy.path if where == "copy" else file), text
 
 
-def differing(here: Executed, in_sqlite: Executed, same: Callable[[], bool]) -> str | None:
-    """Return in words how two engines differ over a statement; None if they agree.
-
-    They agree over the same rows, and where both fail.
-
-    Args:
-        here: what the engine that judges gave.
-        in_sqlite: what SQLite gave.
-        same: tells whether the rows are the same, where both have any.
-    """
-    if in_sqlite.outcome != "executed":
-        if here.outcome != "executed":
-            return None  # which SQLite counts as 0
-        return f"fails in SQLite alone: {in_sqlite.outcome}: {in_sqlite.message}"
-    if here.outcome != "executed":
-        return f"fails in this engine alone: {here.outcome}: {here.message}"
-    if same():
-        return None
-    return "gives another result in this engine than in SQLite"
+def _rows(gold: Executed) -> tuple[Any, ...] | None:
+    return gold.rows if gold.outcome == "executed" else None
 
 
-def _by_rule(
-    rules: Sequence[str], golds: Sequence[Executed]
-) -> list[tuple[tuple[str, ...], Executed]]:
-    """Return rules with the gold's result that each compares with: Spider's has its own."""
-    own = tuple(rule for rule in rules if rule not in _SPIDERS_RULE)
-    spiders = [(_SPIDERS_RULE, golds[-1])] if len(own) < len(rules) else []
-    return [*([(own, golds[0])] if own else []), *spiders]
-
-
-def _known(databases: Databases, name: str) -> str | None:
+def _find_database(databases: Databases, name: str) -> str | None:
     """Return the id of a database by a name from a model: looked up, never made a path."""
     if name in databases:
         return name
@@ -532,14 +422,12 @@ def _known(databases: Databases, name: str) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-def _shown(gold: Executed | None) -> dict[str, Any]:
+def _show(gold: Executed) -> dict[str, Any]:
     """Return what a record shows of the gold's result."""
-    if gold is None:
-        return {}
     return {"gold_rows": len(gold.rows), "gold_result": preview(gold)}
 
 
-def _reason(sql: str | None, query: JudgedQuery, predicted: Executed | None) -> str:
+def _explain_failure(sql: str | None, query: JudgedQuery, predicted: Executed | None) -> str:
     if predicted is None or not predicted.message:
         return ""
     if sql is None or query.spider == 0:
@@ -550,7 +438,7 @@ def _reason(sql: str | None, query: JudgedQuery, predicted: Executed | None) -> 
     return f"{predicted.message}. ex[spider] is 1, for Spider's script runs: {text}"
 
 
-def _stops(stopped: Mapping[str, Executed], rule: Rule) -> str:
+def _explain_stop(stopped: Mapping[str, Executed], rule: Rule) -> str:
     """Return the limit that stopped the comparison, under the rule of the verdict or another."""
     if rule in stopped:
         return stopped[rule].message

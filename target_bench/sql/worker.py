@@ -1,6 +1,7 @@
 """The worker process: opens databases, does one job after the other, and obeys its limits.
 
-It ends when its pool does: the pipe its requests come through is then closed by the system.
+A job is done in steps, each of which has a limit of its own: the pool is told before one begins.
+The process ends when its pool does: the pipe its requests come through is then closed.
 """
 
 import io
@@ -13,6 +14,8 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -40,23 +43,18 @@ def main() -> None:
     requests: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
     Thread(target=_listen, args=(incoming, requests), daemon=True).start()
     _silence()
-    jobs = Jobs(limits)
-    exhausted = ("exhausted", f"more than {limits.memory:,} bytes of memory")
+    jobs = Jobs(limits, lambda *step: send(outgoing, ("step", step)))
     send(outgoing, ("done", None))
     while True:
         job, *details = requests.get()
         try:
-            reply = ("done", JOBS[job](jobs, *details))
-        except UnusableError as error:
-            reply = ("unusable", f"database {details[0][0]}: {error}")
-        except DataError as error:
-            reply = ("unusable", str(error))
-        except MemoryError:
-            reply = exhausted
-        try:
-            send(outgoing, reply)
-        except MemoryError:  # before anything was written
-            send(outgoing, exhausted)
+            send(outgoing, ("done", JOBS[job](jobs, *details)))
+        except (UnusableError, DataError) as error:
+            send(outgoing, ("unusable", str(error)))
+        except EndedError as error:
+            send(outgoing, ("ended", to_plain(error.executed)))
+        except MemoryError:  # perhaps for a reply, of which nothing was written then
+            send(outgoing, ("exhausted", f"more than {limits.memory:,} bytes of memory"))
 
 
 def _load() -> None:
@@ -111,6 +109,19 @@ def _address_space() -> int:
 Where = tuple[str, str, tuple[int, ...]]
 """A database: ``databases.Database`` as a plain tuple."""
 
+Plain = tuple[Any, ...]
+"""``Executed`` as a plain tuple."""
+
+Rows = Sequence[tuple[Cell, ...]]
+
+
+class EndedError(Exception):
+    """What a statement gave after which its process cannot go on."""
+
+    def __init__(self, executed: Executed) -> None:
+        super().__init__(executed.message)
+        self.executed = executed
+
 
 class Jobs:
     """What a worker is asked to do; arguments and results are plain values.
@@ -119,64 +130,64 @@ class Jobs:
     in 2 to the power of their number ways), so reading a text is stopped as running one is.
 
     Args:
-        limits: of every statement.
+        limits: of every step.
+        tell: is called with the name and the words of a step before it begins.
     """
 
-    def __init__(self, limits: SQLLimits) -> None:
+    def __init__(self, limits: SQLLimits, tell: Callable[[str, str], object]) -> None:
         self._limits = limits
+        self._tell = tell
         self._open: OrderedDict[Where, Engine] = OrderedDict()
-        self._last = Executed("executed")
-        self._kept: Executed | None = None
+        self._stops: Mapping[str, Plain] = {}
+        self._sql = ""  # the last prediction
+        self._ran: dict[tuple[Where, str], Executed] = {}
 
-    def open(self, where: Where) -> None:
-        """Open a database if it is not open yet; the one used longest ago makes room."""
-        path, engine, _ = where
-        if where not in self._open:
-            same = [other for other in self._open if other[1] == engine]
-            if len(same) >= _MOST_OPEN[engine]:
-                self._open.pop(same[0]).close()
-            self._open[where] = opened_engine(engine, Path(path), self._limits)
-        self._open.move_to_end(where)
+    def result(self, where: Where, sql: str, repeat: int) -> Plain:
+        """Run a statement and return all that it gives."""
+        self._stops = {}
+        ran = self._run("run", where, sql, repeat)
+        self._do("hand over", "handing over its result", lambda: None)
+        return to_plain(ran)
 
-    def run(self, where: Where, sql: str) -> tuple[Any, ...]:
-        """Run a statement on an open database and keep its result.
-
-        Returns:
-            Its outcome, message and seconds; the preview and the number of rows of its result;
-            and whether this process can go on.
-        """
-        engine = self._open[where]
-        self._last = ran = engine.run(sql)
-        seen = preview(ran)
-        return ran.outcome, ran.message, ran.seconds[0], seen, len(ran.rows), engine.sound
-
-    def rows(self) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
-        """Return names of columns and rows of the last result."""
-        last, self._last = self._last, Executed("executed")
-        return last.columns, last.rows
-
-    def compare(self, rules: Sequence[str], gold: Any, gold_sql: str) -> dict[str, float]:
-        """Compare the last result with the rows of the gold, under some rules."""
-        from target_bench.metrics.sql_results import compared
-
-        return compared(rules, gold, self._last.rows, gold_sql)
-
-    def keep(self) -> None:
-        """Keep the last result, for ``agrees``."""
-        self._kept, self._last = self._last, Executed("executed")
-
-    def agrees(self, repeated: bool) -> bool:
-        """Return whether the result that was kept has the same rows as the last one.
-
-        They do not if it was lost with the process that had it.
+    def judge(
+        self,
+        where: Where,
+        sql: str,
+        repeat: int,
+        gold: Rows | None,
+        rules: Sequence[Sequence[str]],
+        gold_sql: str,
+        check: tuple[Any, ...] | None,
+        stops: Mapping[str, Plain],
+    ) -> tuple[Any, ...]:
+        """Run a prediction and compare its result with the gold's.
 
         Args:
-            repeated: whether it matters how often a row is there.
-        """
-        from target_bench.metrics.sql_results import same_rows
+            where: the database.
+            sql: the prediction.
+            repeat: how often it is run.
+            gold: the gold's rows; None if it failed.
+            rules: groups of rules, each compared in one step.
+            gold_sql: the gold.
+            check: arguments of ``_check`` where another engine judges, to run it there too.
+            stops: step -> what stopped it when it was tried before.
 
-        kept, self._kept = self._kept, None
-        return kept is not None and same_rows(self._last.rows, kept.rows, repeated)
+        Returns:
+            What it gave, without its rows; the preview and the number of its rows; the value and
+            what stopped the comparison, by rule; how the engines differ, and its times in the
+            engine that judges.
+        """
+        self._stops = stops
+        if sql != self._sql:
+            self._sql, self._ran = sql, {}
+        ran = self._run_once("run", where, sql, repeat)
+        compare = partial(self._compare, rules=rules, gold_sql=gold_sql)
+        values, stopped = compare("compare", ran, gold)
+        differs, seconds = "", ran.seconds
+        if check is not None:
+            differs, seconds = self._check(ran, values, sql, repeat, compare, *check)
+        alone = to_plain(replace(ran, columns=(), rows=()))
+        return alone, preview(ran), len(ran.rows), values, stopped, differs, seconds
 
     def read(self, text: str) -> tuple[str | None, str | None, str | None]:
         """Return the SQL of an answer, the same as Spider's rule runs it, and its database."""
@@ -194,12 +205,9 @@ class Jobs:
         ``own`` and the statement as it is where SQLite does not compile it, and so says itself
         what is wrong with it.
         """
-        from target_bench.sql.gold_tables import gold_tables
         from target_bench.sql.translation import to_duckdb
 
-        try:
-            gold_tables(sql, Path(file))
-        except ValueError:
+        if self.compile(sql, file) is not None:
             return "own", sql
         try:
             return "copy", to_duckdb(sql, columns)
@@ -218,11 +226,161 @@ class Jobs:
             return None
         return None
 
+    def _do(self, step: str, what: str, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Do a step of a job; return what stopped it instead where that is known."""
+        if step in self._stops:
+            return Executed(*self._stops[step])
+        self._tell(step, what)
+        return work(*arguments)
+
+    def _run(self, step: str, where: Where, sql: str, repeat: int) -> Executed:
+        engine = self._engine(where)
+        seconds: tuple[float, ...] = ()
+        for _ in range(repeat):
+            try:
+                ran: Executed = self._do(step, "the statement", engine.run, sql)
+            except UnusableError as error:
+                raise UnusableError(f"database {where[0]}: {error}") from error
+            if not engine.sound:
+                raise EndedError(ran)
+            seconds += ran.seconds
+            if ran.outcome != "executed":
+                break
+        return replace(ran, seconds=seconds)
+
+    def _run_once(self, step: str, where: Where, sql: str, repeat: int) -> Executed:
+        """Run a prediction, but not again where the gold alone has another text for Spider."""
+        if (where, sql) not in self._ran:
+            self._ran[where, sql] = self._run(step, where, sql, repeat)
+        return self._ran[where, sql]
+
+    def _engine(self, where: Where) -> Engine:
+        """Return an open database; the one used longest ago makes room for another."""
+        path, name, _ = where
+        if where not in self._open:
+            same = [other for other in self._open if other[1] == name]
+            if len(same) >= _MOST_OPEN[name]:
+                self._open.pop(same[0]).close()
+            opening = (opened_engine, name, Path(path), self._limits)
+            try:
+                self._open[where] = self._do("open", f"database {path}: opening it", *opening)
+            except UnusableError as error:
+                raise UnusableError(f"database {path}: {error}") from error
+        self._open.move_to_end(where)
+        return self._open[where]
+
+    def _compare(
+        self,
+        step: str,
+        ran: Executed,
+        gold: Rows | None,
+        rules: Sequence[Sequence[str]],
+        gold_sql: str,
+    ) -> tuple[dict[str, float], dict[str, Plain]]:
+        """Return the value of each comparison by rule, and what stopped those that were not made.
+
+        After one that was stopped no other is begun.
+        """
+        from target_bench.metrics.sql_results import compared
+
+        values: dict[str, float] = {}
+        stopped: dict[str, Plain] = {}
+        if gold is None or ran.outcome != "executed":
+            return values, stopped
+        for group in rules:
+            what = "the comparison of its result with the gold's"
+            work = partial(compared, group, gold, ran.rows, gold_sql)
+            done = None if stopped else self._do(f"{step} {group[0]}", what, work)
+            if isinstance(done, dict):
+                values |= done
+            else:
+                stop = to_plain(done) if done else next(iter(stopped.values()))
+                stopped |= dict.fromkeys(group, stop)
+        return values, stopped
+
+    def _check(
+        self,
+        ran: Executed,
+        values: Mapping[str, float],
+        sql: str,
+        repeat: int,
+        compare: Callable[..., tuple[dict[str, float], dict[str, Plain]]],
+        where: Where,
+        file: str,
+        columns: Any,
+        gold: Rows | None,
+        repeated: bool,
+    ) -> tuple[str, tuple[float, ...]]:
+        """Run a prediction in DuckDB that was run in SQLite, and say how they differ over it.
+
+        Args:
+            ran: what SQLite gave.
+            values: of its comparisons.
+            sql: the prediction.
+            repeat: how often it is run.
+            compare: compares a result with the gold's.
+            where: the copy of its database.
+            file: the database itself.
+            columns: the columns of the copy.
+            gold: the gold's rows in DuckDB.
+            repeated: whether it matters how often a row is there.
+        """
+        from target_bench.metrics.sql_results import same_rows
+
+        here = self._do("translate", "reading the statement", self.translate, sql, file, columns)
+        if not isinstance(here, Executed):
+            kind, text = here
+            if kind == "own":
+                return "", ran.seconds
+            if kind == "none":
+                here = Executed("error", message=f"it has no translation: {text}")
+            else:
+                here = self._run_once("run in DuckDB", where, text, repeat)
+        values_here, _ = compare("compare in DuckDB", here, gold)
+        same = partial(same_rows, here.rows, ran.rows, repeated)
+        what = "comparing what both engines gave"
+        difference = differing(here, ran, lambda: self._do("agree", what, same) is True)
+        execution = ("bird", "spider")
+        if not difference and any(values.get(r) != values_here.get(r) for r in execution):
+            difference = "has the gold's rows in one engine alone"
+        is_timed = not difference and here.outcome == "executed"
+        return difference, here.seconds if is_timed else ran.seconds
+
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     name: job for name, job in vars(Jobs).items() if not name.startswith("_")
 }
 """By the names that a pool asks for them."""
+
+
+def differing(here: Executed, in_sqlite: Executed, same: Callable[[], bool]) -> str:
+    """Say how two engines differ over a statement; empty if they agree.
+
+    They agree over the same rows, and where both fail.
+
+    Args:
+        here: what the engine that judges gave.
+        in_sqlite: what SQLite gave.
+        same: tells whether the rows are the same, where both have any.
+    """
+    if in_sqlite.outcome != "executed":
+        if here.outcome != "executed":
+            return ""  # which SQLite counts as 0
+        return f"fails in SQLite alone: {in_sqlite.outcome}: {in_sqlite.message}"
+    if here.outcome != "executed":
+        return f"fails in this engine alone: {here.outcome}: {here.message}"
+    return "" if same() else "gives another result in this engine than in SQLite"
+
+
+def to_plain(executed: Executed) -> Plain:
+    """Return a result as a tuple, from which ``Executed(*it)`` makes it again."""
+    return (
+        executed.outcome,
+        executed.columns,
+        executed.rows,
+        executed.message,
+        executed.seconds,
+    )
 
 
 def preview(result: Executed) -> dict[str, Any] | None:

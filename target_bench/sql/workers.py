@@ -14,10 +14,10 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -25,7 +25,7 @@ from queue import Empty, LifoQueue, SimpleQueue
 from threading import Event, Lock, Thread
 from time import monotonic
 from types import TracebackType
-from typing import IO, Any, NamedTuple, Self, TypeVar
+from typing import IO, Any, Self, TypeVar
 
 from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.ranking import n_processors
@@ -37,7 +37,8 @@ from target_bench.sql.worker import receive, send
 GRACE = 0.2
 """Seconds after the deadline in which the engine may stop by itself; then its process is killed."""
 
-_PATIENCE = 120.0  # seconds for a worker to start, to open a database, to hand over a result
+_PATIENCE = 120.0  # seconds for a worker to start, and for some steps
+_PATIENT = ("open", "hand over")
 _ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL")
 _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1:]; from target_bench.sql.worker import main; main()"
@@ -51,38 +52,14 @@ class StoppedError(Exception):
     """A limit was met, or the process ended.
 
     Attributes:
+        step: the step of the job that was done.
         executed: the same as the outcome of a statement.
     """
 
-    def __init__(self, outcome: SQLOutcome, message: str, seconds: float) -> None:
-        super().__init__(message)
-        self.executed = Executed(outcome, message=message, seconds=(seconds,))
-
-
-class Ran(NamedTuple):
-    """A statement that was run; its rows are still with the worker, which compares them there.
-
-    Attributes:
-        executed: what it gave, without columns and rows.
-        preview: the beginning of the result (``worker.preview``), or None if it failed.
-        rows: how many rows it gave.
-        spiders: what it gave as Spider's rule has it, where that is another text than the gold's
-            or its own.
-        values: the value of the comparison with the gold under each rule.
-        stopped: what stopped a comparison, by rule.
-        differs: how the engine that judges differs from SQLite over it, in words; empty if it does
-            not, or did not run it.
-        in_sqlite: whether all this is what SQLite gave of it, while another engine judges.
-    """
-
-    executed: Executed
-    preview: dict[str, Any] | None = None
-    rows: int = 0
-    spiders: Executed | None = None
-    values: Mapping[str, float] = {}
-    stopped: Mapping[str, Executed] = {}
-    differs: str = ""
-    in_sqlite: bool = False
+    def __init__(self, step: str, executed: Executed) -> None:
+        super().__init__(executed.message)
+        self.step = step
+        self.executed = executed
 
 
 class Worker:
@@ -103,14 +80,14 @@ class Worker:
         self._replies: SimpleQueue[Any] = SimpleQueue()
         self._closed = Event()
 
-    def ask(self, job: str, *details: Any, what: str, seconds: float | None = None) -> Any:
+    def ask(self, job: str, *details: Any, what: str, steps: int = 0) -> Any:
         """Do a job (a function of ``worker.JOBS``) and return what it gives.
 
         Args:
             job: its name.
             details: its arguments, plain values.
-            what: what is done, for a message.
-            seconds: how long it may take; default: as long as a statement.
+            what: what is done, for a message, before its first step.
+            steps: how many steps it may have, each with the limit of a statement.
 
         Raises:
             StoppedError: it met a limit or its process ended; the next job has a new process.
@@ -118,48 +95,37 @@ class Worker:
             BudgetError: the time for all work is over.
             ConfigError: the pool is closed, or a process cannot be started.
         """
-        if self.process is None or self.process.poll() is not None:
-            self._start()
-        limit = self.limits.seconds if seconds is None else seconds
-        return self._reply((job, *details), what, limit)
-
-    def run(self, path: Path, sql: str, repeat: int = 1, engine: EngineName | None = None) -> Ran:
-        """Run a statement ``repeat`` times; its rows stay with the worker.
-
-        Raises:
-            DataError: the database is missing, damaged, or being written by another program.
-            StoppedError: as for ``ask``; BudgetError and ConfigError too.
-        """
-        where = database(path, engine)
-        self._open(tuple(where), where.path)
-        seconds: tuple[float, ...] = ()
-        for _ in range(repeat):
-            outcome, message, took, *result, sound = self.ask(
-                *("run", tuple(where), sql), what="the statement"
-            )
-            seconds += (took,)
-            if not sound:
-                self.kill()
-            if outcome != "executed":
-                break
-        return Ran(Executed(outcome, message=message, seconds=seconds), *result)
+        for is_last in (False, True):
+            if self.process is None or self.process.poll() is not None:
+                self._start()
+            try:
+                return self._converse((job, *details), what, self.limits.seconds, steps)
+            except StoppedError as error:
+                if error.step != "open":
+                    raise
+                if is_last:  # the first time it was perhaps because of what it ran before
+                    raise DataError(f"{error}. Is it whole?") from error
+        raise AssertionError
 
     def result(
         self, path: Path, sql: str, repeat: int = 1, engine: EngineName | None = None
     ) -> Executed:
-        """Run a statement and return all of its result; what stopped it is an outcome.
+        """Run a statement ``repeat`` times and return its result; what stopped it is an outcome.
 
         Raises:
-            DataError: as for ``run``; BudgetError and ConfigError too.
+            DataError: the database is missing, damaged, or being written by another program.
+            BudgetError, ConfigError: as for ``ask``.
         """
+        where = tuple(database(path, engine))
         try:
-            executed = self.run(path, sql, repeat, engine).executed
-            if executed.outcome != "executed":
-                return executed
-            columns, rows = self.ask("rows", what="handing over its result", seconds=_PATIENCE)
+            reply = self.ask("result", where, sql, repeat, what="the statement", steps=repeat + 2)
         except StoppedError as stopped:
             return stopped.executed
-        return replace(executed, columns=tuple(columns), rows=tuple(rows))
+        return Executed(*reply)
+
+    def begin(self, step: str) -> float:
+        """Return the seconds that a step may take, which the process begins."""
+        return _PATIENCE if step in _PATIENT else self.limits.seconds
 
     def kill(self) -> None:
         """End the process at once; harmless if it has ended."""
@@ -174,26 +140,42 @@ class Worker:
         self._closed.set()
         self.kill()
 
-    def _open(self, where: tuple[Any, ...], path: str) -> None:
-        """Open a database, with more patience than for a statement."""
-        try:
-            try:
-                self.ask("open", where, what="opening it", seconds=_PATIENCE)
-            except StoppedError:  # perhaps of what the process ran before
-                self.ask("open", where, what="opening it", seconds=_PATIENCE)
-        except StoppedError as error:
-            raise DataError(f"database {path}: {error}. Is it whole?") from error
-
-    def _reply(self, request: tuple[Any, ...], what: str, limit: float) -> Any:
-        begun = monotonic()
-        left = self._end - begun
-        if left <= 0:
-            raise BudgetError("the time for all statements together is over")
+    def _converse(self, request: tuple[Any, ...], what: str, limit: float, steps: int) -> Any:
+        """Send a request and return the reply; each step on the way has a limit of its own."""
         assert self.process is not None
         with suppress(OSError, ValueError):  # that it is dead shows below
             send(_stdin(self.process), request)
+        step, begun = "", monotonic()
+        for _ in range(steps + 1):
+            begun = monotonic()
+            match self._next_reply(limit, begun, step, what):
+                case ("done", value):
+                    return value
+                case ("unusable", str(message)):
+                    raise DataError(message)
+                case ("step", (str(step), str(what))):
+                    limit = self.begin(step)
+                    continue
+                case ("ended", plain):
+                    executed = Executed(*plain)
+                case ("exhausted", message):
+                    executed = _stopped("memory", f"{what}: {message}", begun)
+                case None:
+                    executed = _stopped(*self._describe_end(), begun)
+                case _:
+                    break
+            self.kill()
+            raise StoppedError(step, executed)
+        self.kill()  # what says this is no program of ours any more
+        raise StoppedError(step, _stopped("error", "the process that ran it went wrong", begun))
+
+    def _next_reply(self, limit: float, begun: float, step: str, what: str) -> Any:
+        left = self._end - begun
+        if left <= 0:
+            self.kill()
+            raise BudgetError("the time for all statements together is over")
         try:
-            reply = self._replies.get(timeout=min(limit + GRACE, left))
+            return self._replies.get(timeout=min(limit + GRACE, left))
         except BaseException as error:  # also Ctrl-C: what it would say next is anybody's guess
             self.kill()
             if not isinstance(error, Empty):
@@ -201,23 +183,18 @@ class Worker:
             if left < limit + GRACE:
                 raise BudgetError("the time for all statements together is over") from None
             late = f"{what} was stopped after {limit:g} s"
-            raise StoppedError("timeout", late, monotonic() - begun) from None
-        if reply is None:
-            with suppress(subprocess.TimeoutExpired):  # its own end says more than being killed
-                self.process.wait(1)
-            self.kill()
-            status = self.process.returncode
-            how = f"signal {-status}" if status < 0 else f"status {status}"
-            by_system = status == -9  # as Linux does when memory runs out
-            message = f"the process that ran it ended ({how})"
-            raise StoppedError("memory" if by_system else "error", message, monotonic() - begun)
-        kind, value = reply
-        if kind == "unusable":
-            raise DataError(value)
-        if kind == "exhausted":
-            self.kill()
-            raise StoppedError("memory", f"{what}: {value}", monotonic() - begun)
-        return value
+            raise StoppedError(step, _stopped("timeout", late, begun)) from None
+
+    def _describe_end(self) -> tuple[SQLOutcome, str]:
+        """Return how the process ended by itself, as the outcome of a statement and in words."""
+        assert self.process is not None
+        with suppress(subprocess.TimeoutExpired):  # its own end says more than being killed
+            self.process.wait(1)
+        self.kill()
+        status = self.process.returncode
+        how = f"signal {-status}" if status < 0 else f"status {status}"
+        by_system = status == -9  # as Linux does when memory runs out
+        return "memory" if by_system else "error", f"the process that ran it ended ({how})"
 
     def _start(self) -> None:
         if self._closed.is_set():
@@ -234,7 +211,7 @@ class Worker:
             )
             self._replies = SimpleQueue()
             Thread(target=_listen, args=(self.process, self._replies), daemon=True).start()
-            self._reply(astuple(self.limits), "starting", _PATIENCE)
+            self._converse(astuple(self.limits), "starting", _PATIENCE, steps=0)
         except (OSError, StoppedError) as error:
             raise ConfigError(
                 f"no process can be started to run SQL in ({sys.executable}): {error}. Its own "
@@ -344,6 +321,10 @@ class Pool:
             if self._closed:
                 raise ConfigError("this pool of SQL workers is closed; make another")
             return self._threads.submit(job)
+
+
+def _stopped(outcome: SQLOutcome, message: str, begun: float) -> Executed:
+    return Executed(outcome, message=message, seconds=(monotonic() - begun,))
 
 
 def _listen(process: "subprocess.Popen[bytes]", replies: "SimpleQueue[Any]") -> None:

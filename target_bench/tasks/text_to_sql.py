@@ -239,7 +239,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         databases, settings = dataset.databases, self.settings()
         with Pool(self.workers, SQLLimits(seconds=self.timeout), seconds_left()) as pool:
             judge = Judge(pool, databases, self.engine, self.rule, self.repeats, self.dialect)
-            for judged_answer in judge.judged(answers.values()):
+            for judged_answer in judge.judge_all(answers.values()):
                 inputs = fingerprint(
                     answers[judged_answer.query_id], judged_answer.database, databases, settings
                 )

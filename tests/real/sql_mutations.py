@@ -165,7 +165,7 @@ def judge(chosen: Sequence[Mutant], engine: EngineName, workers: int) -> list[Ju
         Pool(workers, SQLLimits(seconds=SECONDS)) as pool,
         tempfile.TemporaryDirectory() as folder,
     ):
-        judged = Judge(pool, databases, engine, folder=Path(folder)).judged(answers)
+        judged = Judge(pool, databases, engine, folder=Path(folder)).judge_all(answers)
         by_id = {answer.query_id: answer for answer in judged}
     return [by_id[answer.query_id] for answer in answers]
 

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from target_bench.core.schema import Executed
 from target_bench.sql.judge import Judge, SQLAnswer
 from target_bench.sql.judged_answer import JudgedAnswer
-from target_bench.sql.workers import Pool
+from target_bench.sql.workers import Pool, StoppedError, Worker
 
 
 def execute(pool: Pool, path: Path, sql: str, **more: Any) -> Executed:
@@ -47,5 +49,24 @@ def judged_answers(
     pool: Pool, folder: Path, answers: Sequence[SQLAnswer], databases: dict[str, Path], **more: Any
 ) -> list[JudgedAnswer]:
     judge = Judge(pool, databases, folder=folder / "gold", **more)
-    by_id = {answer.query_id: answer for answer in judge.judged(answers)}
+    by_id = {answer.query_id: answer for answer in judge.judge_all(answers)}
     return [by_id[answer.query_id] for answer in answers]
+
+
+STOP = "the comparison was stopped after 2 s"
+
+
+def stop_steps(monkeypatch: pytest.MonkeyPatch, stopped: Sequence[str]) -> list[str]:
+    """Have some steps of a job stopped; return the list that all begun ones come to."""
+    begun: list[str] = []
+
+    def begin(self: Worker, step: str) -> float:
+        begun.append(step)
+        if step in stopped:
+            self.kill()
+            raise StoppedError(step, Executed("timeout", message=STOP, seconds=(2.0,)))
+        return real(self, step)
+
+    real = Worker.begin
+    monkeypatch.setattr(Worker, "begin", begin)
+    return begun

@@ -210,7 +210,7 @@ def test_what_is_damaged_is_made_again(tmp_path: Path, damage: Callable[[Path], 
 def test_a_damaged_copy_in_duckdb_changes_no_result() -> None:
     """The copy is made again before a statement runs on it."""
     path = _made()
-    copy = Copies("duckdb").copy_of(path)
+    copy = Copies("duckdb").get(path)
     assert copy is not None
     assert copy.path.name == "copy.duckdb"
     content = copy.path.read_bytes()
@@ -219,6 +219,6 @@ def test_a_damaged_copy_in_duckdb_changes_no_result() -> None:
     with pytest.warns(
         UserWarning, match=r"copy.duckdb of .*cities.sqlite is damaged .*; made again"
     ):
-        again = Copies("duckdb").copy_of(path)
+        again = Copies("duckdb").get(path)
     assert again == copy
     assert b"Nslo" not in copy.path.read_bytes()
