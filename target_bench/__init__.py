@@ -51,14 +51,14 @@ if TYPE_CHECKING:
     from target_bench.data.load import load
     from target_bench.data.table_text import Serializer as Serializer
     from target_bench.harness.evaluate import evaluate
+    from target_bench.harness.judge import judge_answers as judge_answers
     from target_bench.harness.questions import SyntheticQuestions as SyntheticQuestions
     from target_bench.harness.questions import ask
+    from target_bench.harness.score import Scored as Scored
+    from target_bench.harness.score import score_answers as score_answers
+    from target_bench.harness.score import score_rankings as score_rankings
     from target_bench.harness.search import Hit as Hit
     from target_bench.harness.search import TableSearch
-    from target_bench.harness.stages.judge import judge_answers as judge_answers
-    from target_bench.harness.stages.score import Scored as Scored
-    from target_bench.harness.stages.score import score_answers as score_answers
-    from target_bench.harness.stages.score import score_rankings as score_rankings
     from target_bench.reporting.compare import compare
     from target_bench.reporting.gate import Gate as Gate
     from target_bench.reporting.gate import gate
@@ -112,10 +112,10 @@ _HOME = {
     "Table": "core.schema",
     "TableId": "core.schema",
     "Serializer": "data.table_text",
-    "judge_answers": "harness.stages.judge",
-    "Scored": "harness.stages.score",
-    "score_answers": "harness.stages.score",
-    "score_rankings": "harness.stages.score",
+    "judge_answers": "harness.judge",
+    "Scored": "harness.score",
+    "score_answers": "harness.score",
+    "score_rankings": "harness.score",
     "AnswerJudge": "core.task",
     "PromptStyle": "core.task",
     "View": "core.task",

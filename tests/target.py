@@ -7,8 +7,7 @@ from typing import Any
 from target_bench.core.observer import Observer, default_observer
 from target_bench.core.run_config import EXTRACTIVE, RUNS, TOP_K, RunConfig
 from target_bench.data.load import Loader, once, tasks_and_corpora
-from target_bench.harness.evaluate import evaluate_pairs
-from target_bench.harness.prepare import check_tasks
+from target_bench.harness.evaluate import check_tasks, evaluate_pairs
 from target_bench.harness.score_given import score_given
 from target_bench.runs.result import Results
 

@@ -27,7 +27,7 @@ from target_bench.core.text_tables import (
 )
 
 if TYPE_CHECKING:
-    from target_bench.harness.stages.consent import Estimate
+    from target_bench.harness.consent import Estimate
     from target_bench.reporting.gate import Gate
     from target_bench.reporting.rows import Comparison
     from target_bench.runs.result import Result, Results

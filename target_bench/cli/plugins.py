@@ -153,7 +153,7 @@ def bounds_of(kind: str) -> Mapping[str, str]:
     if kind == "retriever":
         return {name: _summary(registry.resolve("retriever", name)) for name in BOUNDS}
     if kind == "generator":
-        from target_bench.harness.stages.generate import ANSWER_MODES
+        from target_bench.harness.systems import ANSWER_MODES
 
         return {name: mode.description for name, mode in ANSWER_MODES.items()}
     return {}
@@ -246,7 +246,7 @@ def _kind_of(plugin: str) -> registry.Kind:
 
 def _agree_to_checks(kind: registry.Kind, name: str, n: int, yes: bool) -> None:
     """Ask before the checks send up to ``n`` texts to what may cost money."""
-    from target_bench.harness.stages.consent import Estimate
+    from target_bench.harness.consent import Estimate
 
     with suppress(PluginError):  # one that cannot be made is the first check's to report
         plugin = registry.create(kind, name)

@@ -37,7 +37,7 @@ from target_bench.core.settings import check_named_once, named
 from target_bench.core.text_tables import visible
 
 if TYPE_CHECKING:
-    from target_bench.harness.prepare import Pair
+    from target_bench.harness.evaluate import Pair
     from target_bench.runs.result import Result
 
 HELP = """Run retrievers on corpora and print their scores.
@@ -77,7 +77,7 @@ def run(
     """Run every retriever, and every generator, on every corpus."""
     from target_bench.core.task_names import task_class
     from target_bench.harness.evaluate import evaluate_pairs
-    from target_bench.harness.stages.generate import ANSWER_MODES
+    from target_bench.harness.systems import ANSWER_MODES
 
     options, written = _with_config(given, config)
     names = _corpora([*(corpus or ()), *options.corpora])
@@ -173,7 +173,7 @@ def _unfit(name: str, tasks: Sequence[str], options: RunConfig) -> dict[str, str
     from target_bench.core.task import has_reference
     from target_bench.core.task_names import make_task
     from target_bench.data.load import load, of_task
-    from target_bench.harness.stages.score import scorable
+    from target_bench.harness.score import scorable
     from target_bench.metrics.scores import have_short_answers
 
     dataset = load(name, options.split, data_dir=options.data_dir)

@@ -37,7 +37,7 @@ from target_bench.core.text_tables import (
 )
 
 if TYPE_CHECKING:
-    from target_bench.harness.stages.consent import Estimate
+    from target_bench.harness.consent import Estimate
     from target_bench.harness.sweeps import CellOutcome, Executor, PlannedCell, Sweep
     from target_bench.harness.sweeps.cell import SweepCell
 

@@ -81,7 +81,7 @@ def _judged(
 ) -> "TableComparison":
     from target_bench.core import registry
     from target_bench.core.credentials import masked_settings
-    from target_bench.harness.stages.consent import Estimate
+    from target_bench.harness.consent import Estimate
     from target_bench.models.comparison_judge import REQUESTS, compared_by_model
 
     estimate = Estimate(masked_settings(generator), REQUESTS, None, None)

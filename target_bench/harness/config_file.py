@@ -9,7 +9,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.run_config import check_option_names, read_option
 from target_bench.core.settings import named
-from target_bench.harness.stages.generate import ANSWER_MODES
+from target_bench.harness.systems import ANSWER_MODES
 from target_bench.harness.yaml_file import PLUGINS, YamlFile, spec_text, with_name
 from target_bench.runs.manifest import Command
 

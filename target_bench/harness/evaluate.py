@@ -1,66 +1,33 @@
-"""``evaluate``: retrievers, and generators, on corpora, from tables and questions to scores.
+"""``evaluate``: retrievers, and generators, on corpora, from tables and questions to scores."""
 
-The way of a run, in ``rank`` and ``answer`` below:
-
-1. ``Loader.load`` gives the dataset, distractors mixed in.
-2. ``Run`` opens the folder that the identity names; another process is waited for.
-3. ``RetrieveStage`` ranks the queries that the folder has no ranking of, and appends each.
-4. ``GenerateStage`` and ``judge_stage`` do the same with answers and judgements.
-5. ``score_rankings`` and ``score_answers`` score what is there, and the scores are written.
-"""
-
-import time
+import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.contract import errors_of
-from target_bench.core.credentials import masked_settings
-from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.metric import Counts
-from target_bench.core.metric_function import is_read_by, metric_of
+from target_bench.core.contract import RetrieverLike
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.metric_function import check_read
 from target_bench.core.observer import Observer, default_observer
-from target_bench.core.registry import is_own_code
 from target_bench.core.run_config import EXTRACTIVE, RUNS, TOP_K, RunConfig, takes_options
-from target_bench.core.schema import Retrieval, own_copy
-from target_bench.core.settings import read_texts
-from target_bench.core.task import Task, given_tables
-from target_bench.core.task_names import make_task
-from target_bench.core.text_tables import first_of
-from target_bench.core.user_code import process_restored
-from target_bench.data.load import CorpusLike, Loader, once, tasks_and_corpora
-from target_bench.harness import run_warnings
-from target_bench.harness.identities import answer_plan, answers_identity, retrieval_identity
-from target_bench.harness.prepare import (
-    Pair,
-    Retrievers,
-    check_properties,
-    check_tasks,
-    evaluation,
-    limited_to,
-    loaded_split,
-    made_retriever,
-    with_names,
-)
-from target_bench.harness.stages.consent import Confirm
-from target_bench.harness.stages.generate import (
-    AnswerPlan,
-    GenerateStage,
-    GeneratorLike,
-    GeneratorSpec,
-)
-from target_bench.harness.stages.judge import judge_stage
-from target_bench.harness.stages.retrieve import Experiment, RetrieveStage
-from target_bench.harness.stages.score import Scored, score_answers, score_rankings
-from target_bench.metrics.scores import code_of
+from target_bench.core.schema import Dataset
+from target_bench.core.settings import check_named_once, named, read_texts
+from target_bench.core.task import Task
+from target_bench.core.task_names import make_task, task_class
+from target_bench.data.load import CorpusLike, Loaded, Loader, once, tasks_and_corpora
+from target_bench.harness.consent import Confirm
+from target_bench.harness.run_system import run_system
+from target_bench.harness.systems import GeneratorLike, System, make_retriever
+from target_bench.metrics.scores import check_names
 from target_bench.runs import slicing
-from target_bench.runs.manifest import Command
-from target_bench.runs.result import Result, Results
-from target_bench.runs.score_files import read_scores
-from target_bench.runs.store import Run
+from target_bench.runs.result import Results
+
+Retrievers = RetrieverLike | str | Sequence[RetrieverLike | str] | None
+Pair = tuple[str, CorpusLike]
+"""A task with its settings, and a corpus."""
 
 
 @takes_options
@@ -143,7 +110,7 @@ def evaluate_pairs(
     pairs: Sequence[Pair],
     retriever: Retrievers,
     generator: GeneratorLike | str,
-    options: RunConfig,
+    config: RunConfig,
     *,
     loader: Loader,
     observer: Observer,
@@ -155,227 +122,115 @@ def evaluate_pairs(
 
     All is made, loaded and checked before the first retriever is asked.
     """
-    check_tasks(pairs, options)
-    specs = [
-        made_retriever(each, called, pairs, observer)
-        for each, called in with_names(retriever, name)
-    ]
-    if specs[0] is not None:
-        options.check_tables()
-    with evaluation(observer):
-        data = [(text, loaded_split(text, corpus, options, loader)) for text, corpus in pairs]
-        experiments = []
-        for spec in specs:
-            for text, loaded in data:
-                task, queried = make_task(text), limited_to(loaded, options)
-                ranked = spec if task.source == "retrieved" else None
-                experiment = Experiment(queried, ranked, options, observer, confirm)
-                experiments.append((text, task, experiment))
-        names = read_texts("by", by)
-        check_properties(names, [experiment.dataset for _, _, experiment in experiments])
+    check_tasks(pairs, config)
+    tasks = {text: make_task(text) for text, _ in pairs}
+    systems = _make_retrievers(retriever, name, tasks, observer)
+    if systems[0] is not None:
+        config.check_tables()
+    properties = read_texts("by", by)
+    with report_progress(observer):
+        data = [(text, load_queries(text, corpus, config, loader)) for text, corpus in pairs]
+        check_properties(properties, [loaded.dataset for _, loaded in data])
         results = [
-            run_experiment(task, experiment, generator, text)
-            for text, task, experiment in experiments
+            run_system(
+                config,
+                make_task(text),
+                loaded,
+                system if tasks[text].source == "retrieved" else None,
+                generator,
+                task_text=text,
+                observer=observer,
+                confirm=confirm,
+            )
+            for system in systems
+            for text, loaded in data
         ]
     in_order = [result for i in range(len(data)) for result in results[i :: len(data)]]
     once_each = {result.folder: result for result in in_order}.values()
-    return Results(result.sliced(names) for result in once_each)
+    return Results(result.sliced(properties) for result in once_each)
 
 
-def run_experiment(
-    task: Task[Any],
-    experiment: Experiment,
-    generator: GeneratorLike | GeneratorSpec | str,
-    task_text: str,
-) -> Result:
-    """Return the result of a task.
-
-    Args:
-        task: the task.
-        experiment: what ranks what.
-        generator: what answers, for tasks about answers.
-        task_text: the task with its settings, as it was asked for.
-    """
-    dataset = experiment.dataset
-    if not is_own_code(type(task)):  # it gets queries of its own, as the next task gets them too
-        own = tuple(replace(query, metadata=own_copy(query.metadata)) for query in dataset.queries)
-        loaded = replace(experiment.loaded, dataset=replace(dataset, queries=own))
-        experiment = replace(experiment, loaded=loaded)
-    with errors_of("task", task, f"a run on {dataset.info.name} {dataset.split}"):
-        if task.answer == "ranking":
-            return rank(experiment, task, task_text)[0]
-        return answer(experiment, answer_plan(task, experiment, generator, task_text))
+def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:
+    """See that tasks can be made and read the metrics that are asked for, before anything runs."""
+    texts = dict.fromkeys(text for text, _ in pairs)
+    for text in texts:
+        registry.create("task", text)
+    if config.metrics:
+        check_names(config.metrics)
+        check_read(config.metrics, {text: task_class(text) for text in texts})
 
 
-def rank(
-    experiment: Experiment, task: Task[Any] | None = None, task_text: str | None = None
-) -> tuple[Result, dict[str, Retrieval]]:
-    """Rank all queries and score the rankings: the result, and query id -> ranking.
-
-    Args:
-        experiment: what ranks what.
-        task: the task that scores the rankings; default: table retrieval.
-        task_text: how it can be asked for again; default: by its name.
-
-    Raises:
-        ConfigError: the task measures what the corpus does not have.
-        DataError: there are no tables, or a reference is not valid.
-        PluginError: the retriever failed.
-        StoreError: the run folder cannot be written or read.
-    """
-    task = task or make_task(RANKING_TASK)
-    dataset, spec, observer = experiment.dataset, experiment.retriever, experiment.observer
-    assert spec is not None
-    if not len(dataset.corpus):
-        raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
-    if experiment.depth > len(dataset.corpus):
-        observer.warning(run_warnings.too_deep(dataset, experiment.depth))
-    ranked_for = experiment.loaded.only_about
-    kind = task.name if ranked_for is None else f"{task.name} for {ranked_for}"
-    label = (kind, dataset.info.name, dataset.split, spec.label)
-    words = {"retriever": spec.label, "retriever_name": spec.name, "task": task_text}
-    command = _command(experiment, task, words)
-    with _opened(experiment, label, retrieval_identity(experiment, task), command) as run:
-        rankings, reused = RetrieveStage(experiment, run).run()
-        with _scoring(run, command, spec.label, reused, observer):
-            metrics = _metrics(experiment, task)
-            with process_restored():
-                scored = score_rankings(dataset, rankings, experiment.cutoffs, task, metrics)
-            counts = scored.counts.to_json()
-            reused = not _write(experiment, task, run, scored, counts=counts) and reused
-    if spec.retriever is None or not is_own_code(type(spec.retriever)):
-        for warning in run_warnings.about_scores(spec.label, scored.counts, rankings.values()):
-            observer.warning(warning)
-    return Result(run.folder, asked=command, queries=dataset.queries, reused=reused), rankings
-
-
-def answer(experiment: Experiment, plan: AnswerPlan) -> Result:
-    """Rank all queries, have them answered from their tables, and score the answers.
-
-    The rankings are a run of their own, shared by all generators.
-
-    Args:
-        experiment: what ranks what.
-        plan: how the queries are answered.
-
-    Raises:
-        ConfigError: the user does not want to pay, or a setting of the generator is invalid.
-        PluginError: the retriever failed, or the generator as a whole.
-        StoreError: a run folder cannot be written or read.
-    """
-    dataset, task, generator = experiment.dataset, plan.task, plan.generator
-    spec = experiment.retriever
-    counts, retrieval_run = Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0), None
-    if spec is not None:
-        ranked, rankings = rank(experiment)
-        counts, retrieval_run = ranked.counts, ranked.folder.name
-    else:
-        rankings = {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
-    words = {
-        "retriever": None if spec is None else spec.label,
-        "retriever_name": None if spec is None else spec.name,
-        "generator": generator.label,
-        "generator_name": generator.name,
-        "retrieval_run": retrieval_run,
-        **plan.written,
-    }
-    label = (task.name, dataset.info.name, dataset.split, words["retriever"], generator.label)
-    command = _command(experiment, task, words)
-    with _opened(experiment, label, answers_identity(experiment, plan), command) as run:
-        answers, reused = GenerateStage(plan, experiment, rankings, run).run()
-        judgements, judged = judge_stage(plan, experiment, answers, rankings, run)
-        reused = reused and judged
-        with _scoring(run, command, generator.label, reused, experiment.observer):
-            metrics = _metrics(experiment, task)
-            with process_restored():
-                scored = score_answers(dataset, answers, task, judgements, rankings, metrics)
-            parts: dict[str, Any] = {"counts": counts.to_json(), "answers": scored.counts.to_json()}
-            if scored.report:
-                parts["report"] = scored.report
-            reused = not _write(experiment, task, run, scored, **parts) and reused
-    return Result(run.folder, asked=command, queries=dataset.queries, reused=reused)
-
-
-def _metrics(experiment: Experiment, task: Task[Any]) -> list[Any]:
-    """Return the metrics besides those of the task that are asked for and that it can read."""
-    return [each for each in experiment.options.metrics if is_read_by(metric_of(each), task)]
-
-
-def _command(experiment: Experiment, task: Task[Any], words: Mapping[str, Any]) -> Command:
-    """Return the words of the command, without credentials."""
-    options = experiment.options.with_options(metrics=_metrics(experiment, task))
-    recorded = {
-        name: masked_settings(value) if isinstance(value, str) else value
-        for name, value in {**experiment.loaded.words, **words}.items()
-    }
-    return Command.model_validate({**recorded, "options": options.run_json()})
-
-
-@contextmanager
-def _opened(
-    experiment: Experiment,
-    label: Iterable[str | None],
-    identity: Mapping[str, Any],
-    command: Command,
-) -> Iterator[Run]:
-    """Lock the run of an identity, and record the words of the command."""
-    dataset, observer = experiment.dataset, experiment.observer
-    run = Run(experiment.options.out, filter(None, label), identity)
-    with run.locked(lambda message: observer.waiting(message, 0.0)):
-        run.begin(command, len(dataset.queries), len(dataset.corpus))
-        yield run
-
-
-@contextmanager
-def _scoring(
-    run: Run, command: Command, label: str, reused: bool, observer: Observer
-) -> Iterator[None]:
-    """Time the scoring, and record that the run is finished, by which command."""
-    observer.stage(f"{label}: score")
-    start = time.perf_counter()
-    yield
-    seconds = run.manifest.seconds
-    known = reused and "score" in seconds
-    took = {"score": round(time.perf_counter() - start, 6)}
-    run.scored(command)
-    run.finish(**({} if known else {"seconds": {**seconds, **took}}))
-
-
-def _write(
-    experiment: Experiment, task: Task[Any], run: Run, scored: Scored[Any], **parts: Any
-) -> bool:
-    """Write the tables of values, then the scores that they belong to.
-
-    Returns:
-        Whether the code of a metric is another than that of the scores that were stored.
-    """
-    dataset = experiment.dataset
-    warnings = [*run_warnings.about_labels(dataset, task, scored)]
-    for warning in warnings:
-        experiment.observer.warning(warning)
-    ids = set(scored.query_ids)
-    queries = [query for query in dataset.queries if query.id in ids]
-    properties = slicing.by_property(queries)
-    columns = {slicing.SLICE_PREFIX + name: values for name, values in properties.items()}
-    if any(query.synthetic for query in queries):
-        columns[f"{slicing.SLICE_PREFIX}synthetic"] = [query.synthetic for query in queries]
-    code = code_of(scored.scores)
-    before: Mapping[str, str] = {}
-    with suppress(StoreError):  # there are none, or they are damaged and written again
-        before = read_scores(run.folder).code
-    changed = [name for name in before if code.get(name, before[name]) != before[name]]
-    if changed:
-        metrics = f"metric{'s' * (len(changed) > 1)} {first_of(changed, 3)}"
-        experiment.observer.warning(
-            f"{run.folder.name}: scores computed again: the code of {metrics} changed"
+def load_queries(text: str, corpus: CorpusLike, config: RunConfig, loader: Loader) -> Loaded:
+    """Load the tables and queries of a task: as many as are asked for."""
+    loaded = loader.load(corpus, config.split, config.distractors)
+    dataset = loaded.dataset
+    if not dataset.queries:
+        raise DataError(
+            f"corpus {dataset.info.name}, split {dataset.split}: {len(dataset.corpus)} tables and "
+            "no query. docs/data.md shows how queries are written, and target-bench ask writes "
+            "some; target-bench search needs none."
         )
-    of_queries = {"per_query": {**columns, **scored.per_query}, "statistics": scored.statistics}
-    run.write_scores(
-        {
-            **parts,
-            "code": code,
-            "scores": {name: score.to_json() for name, score in scored.scores.items()},
-        },
-        {f"{n}.parquet": {"query_id": scored.query_ids, **c} for n, c in of_queries.items()},
-    )
-    return bool(changed)
+    return loaded.of_task(task_class(text)).limited(config.limit)
+
+
+def check_properties(names: Sequence[str], datasets: Iterable[Dataset]) -> None:
+    """See that queries have the properties by which scores are wanted."""
+    for dataset in datasets if names else ():
+        for name in names:
+            slicing.by_name(slicing.by_property(dataset.queries), name)
+
+
+def _make_retrievers(
+    retriever: Retrievers,
+    name: str | Sequence[str] | None,
+    tasks: Mapping[str, Task[Any]],
+    observer: Observer,
+) -> list[System | None]:
+    """Make each retriever, with its name; None in their place if no task retrieves."""
+    retrievers: list[Any] = [retriever]
+    if isinstance(retriever, list | tuple):
+        retrievers = [*retriever] or [None]
+    check_named_once(each for each in retrievers if isinstance(each, str))
+    names: Sequence[str | None] = [None] * len(retrievers)
+    if name is not None:
+        names = read_texts("name", name)
+        if len(names) != len(retrievers) or len(set(names)) < len(names):
+            raise ConfigError(
+                f"name={name!r}: expected {len(retrievers)} names, each once, for as many "
+                "retrievers"
+            )
+    retrieving = [text for text, task in tasks.items() if task.source == "retrieved"]
+    if not retrieving and retrievers != [None]:
+        observer.warning(
+            f"the retriever is not asked: {', '.join(tasks)} takes tables that are given, or none"
+        )
+    systems: list[System | None] = []
+    for each, called in zip(retrievers, names, strict=True):
+        if each is None and retrieving:
+            raise ConfigError(
+                f"the task {retrieving[0]} is about tables that are retrieved: name a retriever, "
+                'as in evaluate("bm25", ...)'
+            )
+        own, text = named(each)
+        systems.append(make_retriever(text, observer, own or called) if retrieving else None)
+    return systems
+
+
+_OBJECTS = 50_000
+"""New objects after which a run has Python look for cycles; most objects of a run live on."""
+
+
+@contextmanager
+def report_progress(observer: Observer) -> Iterator[None]:
+    """Have Python look for cycles less often, as the command line does; at the end, tell so.
+
+    By default it looks 200 times while TabFact's tables are indexed, a third of that time.
+    """
+    before = gc.get_threshold()
+    if 0 < before[0] < _OBJECTS:
+        gc.set_threshold(_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        observer.finished()

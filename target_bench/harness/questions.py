@@ -35,8 +35,8 @@ from target_bench.core.text_tables import first_of
 from target_bench.data.languages import language_name, recognised_language
 from target_bench.data.load import load
 from target_bench.data.table_text import LANGUAGE, Serializer, cell_text
+from target_bench.harness.consent import Confirm, estimate_generator
 from target_bench.harness.evaluate import evaluate
-from target_bench.harness.stages.consent import Confirm, of_generator
 from target_bench.models.generator_calls import recorded_answers
 from target_bench.models.judges import last_object
 
@@ -457,7 +457,7 @@ class _ModelWriter:
         ask_if_paid(
             self._generator,
             self._confirm,
-            lambda: of_generator(self._generator, self.name, requests),
+            lambda: estimate_generator(self._generator, self.name, requests),
         )
         with plugin_errors(f"generator {self.name}", "generate"):
             replies = recorded_answers(

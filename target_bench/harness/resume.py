@@ -1,7 +1,6 @@
 """Going on with a stored run: its data again, and its scores by the metrics as they are now."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,10 +14,9 @@ from target_bench.core.task import Task
 from target_bench.core.task_names import make_task, task_named, task_text
 from target_bench.core.text_tables import first_of
 from target_bench.data.load import Loaded, Loader
-from target_bench.harness.evaluate import rank, run_experiment
-from target_bench.harness.stages.consent import Confirm
-from target_bench.harness.stages.generate import GeneratorSpec
-from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec
+from target_bench.harness.consent import Confirm
+from target_bench.harness.run_system import rank_queries, run_system, set_up
+from target_bench.harness.systems import System, use_rankings
 from target_bench.metrics.scores import check_names
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 from target_bench.runs.record_log import Answered
@@ -83,26 +81,41 @@ class ResumedRun:
         made = make_task(text)
         check_names(metrics)
         check_read(metrics, {made.name: made})
-        experiment = self._experiment(made, metrics)
+        config, loaded, retriever = self._setting(made, metrics)
         if made.answer == "ranking":
-            return Results([rank(experiment, made, self._run.asked.task)[0]])
+            setup = set_up(
+                config,
+                made,
+                loaded,
+                retriever,
+                task_text=self._run.asked.task,
+                observer=self._observer,
+            )
+            return Results([rank_queries(setup, self._observer)[0]])
         stored, identity = self._run.answers, self._run.identity
 
         def answer(query: Query) -> Answered:
             return _stored(self._run, stored, query, "answer")
 
-        now = answers_fingerprint(experiment.dataset.queries)
+        now = answers_fingerprint(loaded.dataset.queries)
         self._check_same("queries or reference answers", identity.queries_fingerprint, now)
-        spec = GeneratorSpec(
+        generator = System(
             self._run.asked.generator or "",
             identity.generator or {},
-            answer=answer,
+            records=answer,
             prompt=identity.prompt,
             name=self._run.asked.generator_name,
         )
-        options = replace(experiment.options, tables=identity.prompt_tables)
-        experiment = replace(experiment, options=options, confirm=confirm)
-        result = run_experiment(made, experiment, spec, text)
+        result = run_system(
+            config.with_options(tables=identity.prompt_tables),
+            made,
+            loaded,
+            retriever,
+            generator,
+            task_text=text,
+            observer=self._observer,
+            confirm=confirm,
+        )
         scored_with = read_run(result.folder).identity.metrics
         names = [e.partition("|")[0] for e in scored_with if e not in identity.metrics]
         if names:
@@ -139,12 +152,10 @@ class ResumedRun:
         self._check_same("queries", identity.queries_fingerprint, fingerprint(queries))
         return loaded
 
-    def _experiment(
-        self,
-        task: Task[Any],
-        metrics: Sequence[MetricLike] = (),
-    ) -> Experiment:
-        """Return the data of the run with its rankings, if the task reads them.
+    def _setting(
+        self, task: Task[Any], metrics: Sequence[MetricLike]
+    ) -> tuple[RunConfig, Loaded, System | None]:
+        """Return the options and data of the run, and its rankings if the task reads them.
 
         Metrics that the run was asked for with are asked for again.
         """
@@ -156,7 +167,7 @@ class ResumedRun:
         )
         loaded = self.load().of_task(task)
         if task.source != "retrieved":
-            return Experiment(loaded, None, options, self._observer)
+            return options, loaded, None
         rankings = self._rankings
         label, stored = rankings.asked.retriever, rankings.rankings
         if label is None:
@@ -165,13 +176,12 @@ class ResumedRun:
                 "name the folder of a run with a retriever"
             )
 
-        def rank(query: Query, _k: int) -> Retrieval:
+        def rank(query: Query) -> Retrieval:
             return _stored(rankings, stored, query, "ranking")
 
         name = rankings.asked.retriever_name
-        spec = RetrieverSpec(label, rankings.identity.retriever, rank=rank, name=name)
-        options = options.with_options(top_k=rankings.identity.top_k)
-        return Experiment(loaded, spec, options, self._observer)
+        retriever = use_rankings(label, rankings.identity.retriever, rank, name)
+        return options.with_options(top_k=rankings.identity.top_k), loaded, retriever
 
     def _made_again(self, texts: Sequence[str], now: Sequence[MetricLike]) -> list[str]:
         """Return the metrics of before that can still be made, but for those that are given now."""

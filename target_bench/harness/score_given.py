@@ -14,18 +14,16 @@ from target_bench.core.schema import Query
 from target_bench.core.settings import read_texts
 from target_bench.core.task_names import make_task
 from target_bench.data.load import CorpusLike, Loaded, Loader, tasks_and_corpora
-from target_bench.harness.evaluate import run_experiment
-from target_bench.harness.prepare import (
+from target_bench.harness.consent import Confirm
+from target_bench.harness.evaluate import (
     Pair,
     check_properties,
     check_tasks,
-    evaluation,
-    limited_to,
-    loaded_split,
+    load_queries,
+    report_progress,
 )
-from target_bench.harness.stages.consent import Confirm
-from target_bench.harness.stages.generate import GeneratorSpec
-from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec, retriever_spec
+from target_bench.harness.run_system import run_system
+from target_bench.harness.systems import System, make_retriever, use_rankings
 from target_bench.runs import ranking_files
 from target_bench.runs.record_log import Answered
 from target_bench.runs.result import Result, Results
@@ -88,25 +86,36 @@ def score_given(
     check_tasks(pairs, options)
     names = read_texts("by", by)
     results = []
-    with evaluation(observer):
+    with report_progress(observer):
         for text, corpus in pairs:
-            loaded, task = loaded_split(text, corpus, options, loader), make_task(text)
-            answers: GeneratorSpec | str = "empty"  # which a task about rankings does not read
+            task = make_task(text)
+            everything = load_queries(text, corpus, options.with_options(limit=None), loader)
+            loaded = everything.limited(options.limit)
+            answers = None
             if task.answer == "ranking":
-                spec = _rankings_of(run_file, loaded, options.limit, observer)
+                retriever = _rankings_of(run_file, everything, options, observer)
             else:
-                spec = retriever_spec(NO_CONTEXT, observer)
-                answers = _answers_of(predictions, order, loaded, observer)
-            ranked = spec if task.source == "retrieved" else None
-            experiment = Experiment(limited_to(loaded, options), ranked, options, observer, confirm)
-            check_properties(names, [experiment.dataset])
-            results.append(run_experiment(task, experiment, answers, text))
+                retriever = make_retriever(NO_CONTEXT, observer)
+                answers = _answers_of(predictions, order, everything, observer)
+            check_properties(names, [loaded.dataset])
+            results.append(
+                run_system(
+                    options,
+                    task,
+                    loaded,
+                    retriever if task.source == "retrieved" else None,
+                    answers,
+                    task_text=text,
+                    observer=observer,
+                    confirm=confirm,
+                )
+            )
     return Results(result.sliced(names) for result in results)
 
 
 def _rankings_of(
-    run_file: str | Path | None, loaded: Loaded, limit: int | None, observer: Observer
-) -> RetrieverSpec:
+    run_file: str | Path | None, loaded: Loaded, config: RunConfig, observer: Observer
+) -> System:
     """Return the rankings of a run file, which may have more than the first ``limit`` queries."""
     if run_file is None:
         raise ConfigError(
@@ -114,9 +123,11 @@ def _rankings_of(
             "answers, name their task with --task (target-bench list tasks)"
         )
     given = ranking_files.read(Path(run_file), loaded.dataset)
-    for note in given.notes(loaded.limited(limit).dataset.queries):
+    for note in given.notes(loaded.limited(config.limit).dataset.queries):
         observer.warning(note)
-    return RetrieverSpec(Path(run_file).name, {"run_file": given.sha256}, rank=given.rank)
+    depth = config.top_k[-1]
+    identity = {"run_file": given.sha256}
+    return use_rankings(Path(run_file).name, identity, lambda query: given.rank(query, depth))
 
 
 def _answers_of(
@@ -124,7 +135,7 @@ def _answers_of(
     order: str | Path | None,
     loaded: Loaded,
     observer: Observer,
-) -> GeneratorSpec:
+) -> System:
     """Return the answers of a predictions file."""
     if predictions is None:
         raise ConfigError(
@@ -157,4 +168,4 @@ def _answers_of(
         return Answered(replay.answer(query.id))
 
     identity, _ = plugin_identity(replay)
-    return GeneratorSpec(Path(predictions).name, identity, replay, answer)
+    return System(Path(predictions).name, identity, replay, answer)

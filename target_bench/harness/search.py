@@ -20,7 +20,7 @@ from target_bench.data.languages import Language
 from target_bench.data.load import load
 from target_bench.data.own_data import file_of
 from target_bench.data.table_text import WORDS, Analyzer, cell_text
-from target_bench.harness.stages.consent import Confirm, Estimate
+from target_bench.harness.consent import Confirm, Estimate
 from target_bench.models.original_classes import adapted, created
 
 if TYPE_CHECKING:

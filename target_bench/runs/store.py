@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -23,6 +23,7 @@ from target_bench.core.files import (
     exclusive_lock,
     sealed,
 )
+from target_bench.core.schema import Query
 from target_bench.runs.manifest import (
     Command,
     Identity,
@@ -182,6 +183,38 @@ class Run:
         is_there = (self.folder / records.file).exists()
         return records.read(self.folder, self.manifest.logs.get(records.file) if is_there else None)
 
+    def complete(
+        self,
+        log: LogFile[T],
+        queries: Sequence[Query],
+        work: Callable[[Sequence[Query], Mapping[str, T]], Iterable[Sequence[T]]],
+        keep: Callable[[dict[str, T]], dict[str, T]],
+    ) -> tuple[dict[str, T], int]:
+        """Return the record of every query: those of the log, and new ones, appended as they come.
+
+        A killed process loses at most the records that it was writing.
+
+        Args:
+            log: the file that holds the records.
+            queries: those that need a record.
+            work: (queries without a record, records that are kept) -> new records, in batches;
+                not called where none is missing.
+            keep: selects the records of the log that stay; failed ones may be asked again.
+
+        Returns:
+            Query id -> its record, and how many of them were there already.
+        """
+        records = keep(self.read(log))
+        todo = [query for query in queries if query.id not in records]
+        n_kept = len(queries) - len(todo)
+        if todo:
+            # A folder that cannot be written is reported before the work.
+            with log.log(self.folder) as append, _closing(work(todo, records)) as batches:
+                for batch in batches:
+                    append(batch)
+                    records.update((log.query_id(record), record) for record in batch)
+        return {query.id: records[query.id] for query in queries}, n_kept
+
     def write_manifest(self, **entries: Any) -> None:
         """Replace entries of the manifest, by the names of its fields, and write it."""
         self._write(self.manifest.model_copy(update=entries))
@@ -220,6 +253,16 @@ class Run:
         text = json.dumps(sealed(content), ensure_ascii=False, indent=2) + "\n"
         # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
         write_file(self.folder / name, text.encode("utf-8", "backslashreplace"))
+
+
+@contextmanager
+def _closing(batches: Iterable[Sequence[T]]) -> Iterator[Iterable[Sequence[T]]]:
+    """Close a generator at the end, so that what it does in ``finally`` is done here."""
+    try:
+        yield batches
+    finally:
+        if isinstance(batches, Generator):
+            batches.close()
 
 
 _SCORED_BY = ("metrics",)

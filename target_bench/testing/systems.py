@@ -17,7 +17,7 @@ from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
-from target_bench.harness.stages.generate import answers_of
+from target_bench.harness.answer import ask_generator
 from target_bench.testing import samples
 from target_bench.testing.checks import CheckError, Contract, expect, expect_identity
 from target_bench.testing.samples import QUERIES, TEXTS, Sample
@@ -251,7 +251,7 @@ def _answered(
     interface = generator if together else SimpleNamespace(generate=generator.generate)
     prompts = (Prompted(request, (), False) for request in requests)
     try:
-        pairs = answers_of(interface, type(generator).__name__, prompts, Observer())
+        pairs = ask_generator(interface, type(generator).__name__, prompts, Observer())
         answers = {prompted.request.query_id: answer.generation for prompted, answer in pairs}
     except TargetBenchError as fault:
         raise CheckError(f"one of {len(requests)} requests ended the run: {fault}") from fault

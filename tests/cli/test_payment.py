@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from target_bench.cli import output as payment
-from target_bench.harness.stages.consent import Estimate
+from target_bench.harness.consent import Estimate
 from tests.cli.inside import Inside
 
 DEAR = """

@@ -12,7 +12,7 @@ from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.metric_function import FunctionMetric, metric_of
 from target_bench.corpora import load
 from target_bench.harness.resume import ResumedRun
-from target_bench.harness.stages.score import score_rankings
+from target_bench.harness.score import score_rankings
 from target_bench.runs.result import read_run
 from tests.builders import Recorder
 

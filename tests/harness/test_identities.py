@@ -9,9 +9,8 @@ import pytest
 from target_bench.core.run_config import RunConfig
 from target_bench.core.task_names import make_task, task_text
 from target_bench.data.load import Loader
-from target_bench.harness.identities import answer_plan, answers_identity, retrieval_identity
-from target_bench.harness.stages import retrieve
-from target_bench.harness.stages.retrieve import Experiment
+from target_bench.harness.run_system import set_up
+from target_bench.harness.systems import make_retriever
 from target_bench.runs.manifest import run_key
 from tests.builders import Recorder
 from tests.data.written import asked, write_own
@@ -29,13 +28,12 @@ def _identity(text: str) -> dict[str, Any]:
     """Without the versions of rules."""
     observer, task = Recorder(), make_task(text)
     loaded = Loader(None, observer).load("mini", None, ()).of_task(task.name)
-    subject = retrieve.retriever_spec("oracle", observer)
-    cell = Experiment(loaded, subject, RunConfig(top_k=(1, 10)), observer)
-    if task.answer == "ranking":
-        ranked = retrieval_identity(cell)
-        return {**ranked, "metrics": _without_versions(ranked["metrics"])}
-    answers = answers_identity(cell, answer_plan(task, cell, "gold", task_text(text)))
-    return {**answers, "metrics": _without_versions(answers["metrics"])}
+    oracle, config = make_retriever("oracle", observer), RunConfig(top_k=(1, 10))
+    setup = set_up(
+        config, task, loaded, oracle, "gold", task_text=task_text(text), observer=observer
+    )
+    identity = setup.identity()
+    return {**identity, "metrics": _without_versions(identity["metrics"])}
 
 
 def _without_versions(metrics: Iterable[str]) -> list[str]:
@@ -51,9 +49,9 @@ def test_identities_stay(text: str) -> None:
 def _retrieval_key(corpus: Path, *distractors: str) -> str:
     observer = Recorder()
     loaded = Loader(None, observer).load(str(corpus), None, distractors).of_task("retrieval")
-    subject = retrieve.retriever_spec("oracle", observer)
-    cell = Experiment(loaded, subject, RunConfig(top_k=(1,)), observer)
-    return run_key(retrieval_identity(cell))
+    oracle, task = make_retriever("oracle", observer), make_task("retrieval")
+    setup = set_up(RunConfig(top_k=(1,)), task, loaded, oracle, observer=observer)
+    return run_key(setup.identity())
 
 
 def test_what_becomes_of_near_copies_is_part_of_the_identity(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from target_bench.core.schema import Cell, Dataset
 from target_bench.corpora import load
 from target_bench.data.tables import MemoryCorpus
 from target_bench.generators.openai import OpenAI
+from target_bench.harness.consent import Estimate
 from target_bench.harness.questions import (
     AMBIGUOUS,
     INCOMPLETE,
@@ -24,7 +25,6 @@ from target_bench.harness.questions import (
     find_weakness,
     rate_questions,
 )
-from target_bench.harness.stages.consent import Estimate
 from tests.openai_server import OpenAIServer, Reply, Request, answer
 
 

@@ -15,7 +15,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric, MetricSpec, Score
 from target_bench.core.schema import Query, TableId
 from target_bench.data.load import load
-from target_bench.harness.stages.score import _computed
+from target_bench.harness.score import _computed
 from target_bench.metrics import scores as scores_module
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
 from target_bench.metrics.scores import all_specs, is_built_in, named, parse, spec_of, specs_of

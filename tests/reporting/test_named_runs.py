@@ -8,7 +8,7 @@ import pytest
 
 from target_bench import ConfigError, compare, evaluate, gate, load
 from target_bench.corpora.mini.loader import Mini
-from target_bench.harness.stages.score import score_rankings
+from target_bench.harness.score import score_rankings
 from target_bench.reporting.compare import named_runs
 from tests.target import TARGET
 

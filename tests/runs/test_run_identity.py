@@ -252,7 +252,7 @@ def test_a_built_in_with_another_source_is_reused_and_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert evaluate("bm25", "mini", task="retrieval", limit=5, out=tmp_path)
-    monkeypatch.setattr("target_bench.harness.stages.recorded.sources_of", lambda _: {"BM25": "x"})
+    monkeypatch.setattr("target_bench.harness.run_notes.sources_of", lambda _: {"BM25": "x"})
     with pytest.warns(UserWarning, match="reused, but the source of BM25 has changed"):
         (again,) = evaluate("bm25", "mini", task="retrieval", limit=5, out=tmp_path)
     assert again.reused

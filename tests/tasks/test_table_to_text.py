@@ -16,7 +16,7 @@ from target_bench.data.highlights import highlighted
 from target_bench.data.load import Loaded, of_task
 from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
-from target_bench.harness.stages.score import score_answers
+from target_bench.harness.score import score_answers
 from target_bench.reporting.report import write_report
 from target_bench.runs.result import Result, read_run
 from target_bench.tasks.table_to_text import TableToText

@@ -13,8 +13,8 @@ from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.task_names import make_task
 from target_bench.core.user_code import split_place
 from target_bench.data.load import load, of_task
-from target_bench.harness.stages.consent import Estimate
-from target_bench.harness.stages.score import Scored
+from target_bench.harness.consent import Estimate
+from target_bench.harness.score import Scored
 from target_bench.metrics.scores import spec_of
 from target_bench.tables.answer_tables import TableFormat
 from target_bench.tasks.text_to_table import TextToTable

@@ -4,11 +4,11 @@ What is invalid is reported before anything runs; the runs on disk say what is d
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from target_bench.core.contract import is_paid
 from target_bench.core.errors import StoreError
@@ -16,21 +16,15 @@ from target_bench.core.identity import is_no_context
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Query, TableId
 from target_bench.core.settings import named
-from target_bench.core.task import Task, given_tables
+from target_bench.core.task import given_tables
 from target_bench.core.task_names import make_task
 from target_bench.data.load import tasks_and_corpora
-from target_bench.harness.identities import (
-    answer_plan,
-    answers_identity,
-    retrieval_identity,
-)
-from target_bench.harness.prepare import limited_to, loaded_split
-from target_bench.harness.stages import consent
-from target_bench.harness.stages.consent import Estimate
-from target_bench.harness.stages.generate import AnswerPlan, GeneratorSpec, generator_spec
-from target_bench.harness.stages.retrieve import Experiment, RetrieverSpec, retriever_spec
-from target_bench.harness.stages.score import scorable
+from target_bench.harness.consent import Estimate, estimate_generator, estimate_judge
+from target_bench.harness.evaluate import load_queries
+from target_bench.harness.run_system import Setup, set_up
+from target_bench.harness.score import scorable
 from target_bench.harness.sweeps.cell import SweepCell, loader_of
+from target_bench.harness.systems import System, make_generator, make_retriever
 from target_bench.harness.yaml_file import YamlFile
 from target_bench.models.prompts.prompting import may_repair
 from target_bench.runs.manifest import run_key
@@ -91,8 +85,8 @@ class _Planner:
 
     def __init__(self, file: YamlFile, observer: Observer) -> None:
         self._file, self._observer = file, observer
-        self._retrievers: dict[str, RetrieverSpec] = {}
-        self._generators: dict[tuple[str, str], GeneratorSpec] = {}
+        self._retrievers: dict[str, System] = {}
+        self._generators: dict[tuple[str, str], System] = {}
         self._estimated: set[str] = set()
 
     def planned(self, cell: SweepCell) -> PlannedCell | None:
@@ -101,72 +95,64 @@ class _Planner:
         def collecting(entry: str) -> AbstractContextManager[None]:
             return self._file.collecting(self._file.at(entry))
 
-        options, n_problems = cell.options, len(self._file.problems)
-        spec = task = generator = loaded = plan = None
+        config, n_problems = cell.options, len(self._file.problems)
+        retriever = task = generator = loaded = setup = None
         with collecting("retrievers"):
-            spec = self._retriever(cell.retriever)
+            retriever = self._retriever(cell.retriever)
         with collecting("tasks"):
             task = make_task(cell.task)
         with collecting("generators"):
             if task is not None and cell.generator is not None:
                 if task.source == "retrieved":
-                    options.check_tables()
+                    config.check_tables()
                 key = cell.generator, cell.task
                 if key not in self._generators:
-                    made = generator_spec(cell.generator, task, options, self._observer)
+                    made = make_generator(cell.generator, task, config, self._observer)
                     self._generators[key] = made
                 generator = self._generators[key]
-        with collecting("distractors" if options.distractors else "corpora"):
+        with collecting("distractors" if config.distractors else "corpora"):
             if task is not None:
                 tasks_and_corpora((cell.task, cell.corpus))
                 loader = loader_of(cell, self._observer)
-                loaded = limited_to(loaded_split(cell.task, cell.corpus, options, loader), options)
+                loaded = load_queries(cell.task, cell.corpus, config, loader)
         if task is None or loaded is None or len(self._file.problems) > n_problems:
             return None
-        experiment = Experiment(loaded, spec, cell.options, self._observer)
-        if generator is not None:
-            with collecting("prompts" if options.prompt else "tables"):
-                plan = answer_plan(task, experiment, generator)
-        if len(self._file.problems) > n_problems:
+        with collecting("prompts" if config.prompt else "tables"):
+            setup = set_up(config, task, loaded, retriever, generator, observer=self._observer)
+        if setup is None or len(self._file.problems) > n_problems:
             return None
-        return self._with_state(cell, experiment, plan, task)
+        return self._with_state(cell, setup)
 
-    def _retriever(self, text: str | None) -> RetrieverSpec | None:
+    def _retriever(self, text: str | None) -> System | None:
         if text is not None and text not in self._retrievers:
-            self._retrievers[text] = retriever_spec(named(text)[1], self._observer)
+            self._retrievers[text] = make_retriever(named(text)[1], self._observer)
         return None if text is None else self._retrievers[text]
 
-    def _with_state(
-        self, cell: SweepCell, experiment: Experiment, plan: AnswerPlan | None, task: Task[Any]
-    ) -> PlannedCell:
+    def _with_state(self, cell: SweepCell, setup: Setup) -> PlannedCell:
         """Return the state of a cell: of its rankings, or of its answers if it has any."""
         estimates: list[Estimate | None] = []
         rankings = None
-        if experiment.retriever is not None:
-            identity = retrieval_identity(experiment, None if plan else task)
-            rankings = _on_disk(cell, experiment, identity, "retrieval.jsonl")
+        if setup.retriever is not None:
+            ranked = setup if setup.generator is None else setup.rankings()
+            rankings = _on_disk(cell, ranked, "retrieval.jsonl")
             if rankings.state != "done" and rankings.key not in self._estimated:
                 self._estimated.add(rankings.key)  # once for all cells that share the rankings
-                estimates.append(_of_retriever(experiment, rankings.recorded))
-        if plan is None:
+                estimates.append(_of_retriever(setup, rankings.recorded))
+        if setup.generator is None:
             assert rankings is not None
             return replace(rankings, estimates=tuple(filter(None, estimates)))
-        answers = _on_disk(
-            cell, experiment, answers_identity(experiment, plan), "generations.jsonl"
-        )
+        answers = _on_disk(cell, setup, "generations.jsonl")
         if answers.state != "done":
             with suppress(StoreError):  # the cell fails before it asks, and says why
-                ranked = rankings.folder if rankings else None
-                estimates.append(_of_generator(experiment, plan, ranked, answers.folder))
-                estimates.append(_of_judge(experiment, plan, answers.folder))
+                folder = rankings.folder if rankings else None
+                estimates.append(_of_generator(setup, folder, answers.folder))
+                estimates.append(_of_judge(setup, answers.folder))
         return replace(answers, estimates=tuple(filter(None, estimates)))
 
 
-def _on_disk(
-    cell: SweepCell, experiment: Experiment, identity: Mapping[str, Any], log: str
-) -> PlannedCell:
-    """Return what is there of the run of an identity, whose queries are lines of a log."""
-    n_queries = len(experiment.dataset.queries)
+def _on_disk(cell: SweepCell, setup: Setup, log: str) -> PlannedCell:
+    """Return what is there of a run, whose queries are lines of a log."""
+    n_queries, identity = len(setup.dataset.queries), setup.identity()
     key = run_key(json.loads(json.dumps(identity)))
     folder = folder_of(cell.options.out, identity)
     if folder is None:
@@ -192,26 +178,25 @@ def _state(cell: SweepCell, folder: Path) -> State:
     return "begun" if to_time or failed else "done"
 
 
-def _of_retriever(experiment: Experiment, n_recorded: int) -> Estimate | None:
+def _of_retriever(setup: Setup, n_recorded: int) -> Estimate | None:
     """Return the texts that a retriever would send at most; None for one that costs nothing."""
-    spec = experiment.retriever
-    if spec is None or spec.retriever is None or not is_paid(spec.retriever):
+    retriever, dataset = setup.retriever, setup.dataset
+    if retriever is None or retriever.plugin is None or not is_paid(retriever.plugin):
         return None
-    n_queries = len(experiment.dataset.queries) - n_recorded
-    return Estimate(spec.label, len(experiment.dataset.corpus) + n_queries, None, None)
+    n_queries = len(dataset.queries) - n_recorded
+    return Estimate(retriever.label, len(dataset.corpus) + n_queries, None, None)
 
 
-def _of_judge(experiment: Experiment, plan: AnswerPlan, answered: Path | None) -> Estimate | None:
+def _of_judge(setup: Setup, answered: Path | None) -> Estimate | None:
     """Return the answers without a judgement, if judging them may cost money."""
+    assert setup.generator is not None
     judged = JUDGEMENTS.read(answered) if answered else {}
-    queries = scorable(plan.task, experiment.dataset).queries
+    queries = scorable(setup.task, setup.dataset).queries
     n_left = sum(query.id not in judged for query in queries)
-    return consent.of_judge(plan.task, plan.generator.label, n_left)
+    return estimate_judge(setup.task, setup.generator.label, n_left)
 
 
-def _of_generator(
-    experiment: Experiment, plan: AnswerPlan, ranked: Path | None, answered: Path | None
-) -> Estimate | None:
+def _of_generator(setup: Setup, ranked: Path | None, answered: Path | None) -> Estimate | None:
     """Return the requests that a cell would send, their tokens, and their cost; None if none.
 
     Where the rankings are on disk these are the very prompts, less those whose answers are
@@ -219,40 +204,42 @@ def _of_generator(
     others of the corpus in place of those that will be retrieved.
 
     Args:
-        experiment: what ranks what.
-        plan: how the queries are answered.
+        setup: what ranks and answers what.
         ranked: the folder of the rankings, if there is one.
         answered: the folder of the answers, if there is one.
     """
-    generator = plan.generator.generator
+    assert setup.generator is not None
+    assert setup.prompter is not None
+    generator, retriever = setup.generator.plugin, setup.retriever
+    prompter, depth = setup.prompter, setup.prompt_depth
     if not getattr(generator, "paid", False):
         return None
     done = ANSWERS.read(answered) if answered else {}
-    queries: Sequence[Query] = [q for q in experiment.dataset.queries if q.id not in done]
+    queries: Sequence[Query] = [q for q in setup.dataset.queries if q.id not in done]
     if not queries:
         return None
-    corpus = experiment.dataset.corpus
+    corpus = setup.dataset.corpus
     rankings = RANKINGS.read(ranked) if ranked else {}
     share = 1.0
-    if experiment.retriever is not None and not all(q.id in rankings for q in queries):
+    if retriever is not None and not all(q.id in rankings for q in queries):
         rankings = {}
         sample = queries[:: -(-len(queries) // SAMPLE)]
         share, queries = len(queries) / len(sample), sample
 
     def tables(query: Query) -> Sequence[TableId]:
-        if experiment.retriever is None:
-            return given_tables(plan.task, query)
+        if retriever is None:
+            return given_tables(setup.task, query)
         if rankings:
             return rankings[query.id].tables
-        if is_no_context(experiment.retriever.identity):
+        if is_no_context(retriever.identity):
             return ()
-        others = corpus.ids[:: max(1, len(corpus.ids) // plan.depth)]
+        others = corpus.ids[:: max(1, len(corpus.ids) // depth)]
         return tuple(dict.fromkeys([*query.gold, *others]))
 
     def requests() -> Iterator[GenerationRequest]:
         for query in queries:
-            shown = plan.prompter.tables(corpus, tables(query)[: plan.depth])
-            yield plan.prompter.prompted(query, shown).request
+            shown = prompter.tables(corpus, tables(query)[:depth])
+            yield prompter.prompted(query, shown).request
 
-    repairs = may_repair(plan.prompter, generator)
-    return consent.of_generator(generator, plan.generator.label, requests(), repairs, share)
+    repairs = may_repair(prompter, generator)
+    return estimate_generator(generator, setup.generator.label, requests(), repairs, share)

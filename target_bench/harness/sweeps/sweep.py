@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from target_bench.core.observer import Observer
 from target_bench.core.text_tables import csv_text
-from target_bench.harness.stages.consent import Estimate
+from target_bench.harness.consent import Estimate
 from target_bench.harness.sweeps.cell import CellOutcome, described, failed, forget_data
 from target_bench.harness.sweeps.executors import Executor, Local
 from target_bench.harness.sweeps.grid import cells, name_of

@@ -16,8 +16,8 @@ from target_bench.core.schema import Dataset, Judgement, Retrieval
 from target_bench.core.task import given_tables, has_reference
 from target_bench.core.task_names import make_task
 from target_bench.data.load import Loader, is_path
-from target_bench.harness.stages.judge import judge_answers
-from target_bench.harness.stages.score import MISSING, aligned, score_answers, score_rankings
+from target_bench.harness.judge import judge_answers
+from target_bench.harness.score import MISSING, aligned, score_answers, score_rankings
 from target_bench.models.answer_reading import check_time, time_limit
 from target_bench.reporting.leaderboard.checks import CHECKS, RescoredRun, findings, no_context
 from target_bench.reporting.leaderboard.documents import RunDocument, RunFields, visible

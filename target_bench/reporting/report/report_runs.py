@@ -20,7 +20,7 @@ from target_bench.core.task import SummaryBlock, Task, given_tables
 from target_bench.core.task_names import make_task
 from target_bench.data.load import Loaded
 from target_bench.harness.resume import ResumedRun
-from target_bench.harness.stages.score import aligned
+from target_bench.harness.score import aligned
 from target_bench.runs.differences import labels
 from target_bench.runs.manifest import answers_fingerprint
 from target_bench.runs.record_log import ANSWERS, RANKINGS

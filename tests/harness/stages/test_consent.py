@@ -8,7 +8,7 @@ from target_bench.core.contract import Retriever, is_paid
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
-from target_bench.harness.stages.consent import Estimate
+from target_bench.harness.consent import Estimate
 from target_bench.retrievers.dense import Dense
 from tests.builders import Recorder
 from tests.retrievers.encoders import Words

@@ -11,7 +11,7 @@ import pytest
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
-from target_bench.harness.stages.consent import Estimate
+from target_bench.harness.consent import Estimate
 from tests.builders import messages_of, same_scores
 from tests.harness.stages.answering import (
     FAULTY,

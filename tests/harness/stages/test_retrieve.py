@@ -12,7 +12,7 @@ import pytest
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.data.load import load, of_task
-from target_bench.harness.stages.recorded import Stage
+from target_bench.harness.run_notes import add_notes
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.store import Run
 from tests.builders import ASKED, Recorder, messages_of, run_identity
@@ -331,8 +331,7 @@ def test_a_note_is_told_and_recorded_once(tmp_path: Path) -> None:
     """However often a run is gone on with."""
     store, observer = Run(tmp_path, ["x"], run_identity()), Recorder()
     store.begin(ASKED, 1)
-    stage = Stage(store, load("mini"), observer, "bm25", {}, None)
-    stage.report(["slow", "slow"])
-    stage.report(["slow", "new"])
+    add_notes(store, "bm25", ["slow", "slow"], observer)
+    add_notes(store, "bm25", ["slow", "new"], observer)
     assert store.manifest.notes == ("slow", "new")
     assert observer.warnings == ["bm25: slow", "bm25: new"]

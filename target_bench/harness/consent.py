@@ -32,7 +32,7 @@ class Estimate:
     repairs: int = 0
 
 
-def of_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
+def estimate_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
     """Return the answers that a judge would look at, at most; None if that costs nothing.
 
     Args:
@@ -45,7 +45,7 @@ def of_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
     return Estimate(f"{label}: judge", n_answers, None, None, "answers")
 
 
-def of_generator(
+def estimate_generator(
     generator: object,
     label: str,
     requests: Iterable[GenerationRequest],

@@ -1,75 +1,81 @@
-"""The judging stage: every answer is judged once and written to the run folder."""
+"""Judging: every answer is judged once, as SQL is by running it, and written to the run folder."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
 from target_bench.core.contract import ask_if_paid
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Dataset, Generation, Judgement, Retrieval
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.user_code import process_restored
 from target_bench.data.load import of_task
-from target_bench.harness.stages.consent import of_judge
-from target_bench.harness.stages.generate import AnswerPlan
-from target_bench.harness.stages.retrieve import Experiment
-from target_bench.harness.stages.score import all_answers, answer_task, check_known, scorable
+from target_bench.harness.consent import Confirm, estimate_judge
+from target_bench.harness.score import all_answers, answer_task, check_known, scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered
 from target_bench.runs.store import Run
 
 
-def judge_stage(
-    plan: AnswerPlan,
-    experiment: Experiment,
+def judge(
+    run: Run,
+    task: Task[Any],
+    label: str,
+    dataset: Dataset,
     answers: Mapping[str, Answered],
-    retrievals: Mapping[str, Retrieval],
-    store: Run,
+    rankings: Mapping[str, Retrieval],
+    observer: Observer,
+    confirm: Confirm | None,
 ) -> tuple[dict[str, Judgement], bool]:
-    """Judge the answers that a run folder holds no judgement of.
+    """Return the judgement of every answer, and whether all of them were there already.
+
+    There are none where the task judges no answers.
 
     Args:
-        plan: the task that judges, and what answered.
-        experiment: queries with references, and data.
+        run: the run folder.
+        task: the task that judges.
+        label: what answered.
+        dataset: queries with references, and data.
         answers: query id -> its answer.
-        retrievals: query id -> its tables.
-        store: the run folder.
-
-    Returns:
-        The judgements of all queries, none where the task judges no answers; and whether all of
-        them were there already.
+        rankings: query id -> its tables.
+        observer: gets progress.
+        confirm: is asked before a judge that may cost money.
     """
-    task, label, observer = plan.task, plan.generator.label, experiment.observer
-    dataset, judge = scorable(task, experiment.dataset), task.judge
-    if judge is None or not dataset.queries:
+    dataset, task_judge = scorable(task, dataset), task.judge
+    if task_judge is None or not dataset.queries:
         return {}, True
-    generations = {query_id: answer.generation for query_id, answer in answers.items()}
-    known = store.read(JUDGEMENTS)
-    todo = judge.unjudged(dataset, generations, retrievals, known)
-    ask_if_paid(task, experiment.confirm, lambda: of_judge(task, label, len(todo)))
-    new: dict[str, Judgement] = {}
-    if todo:
-        store.work_begins()
+    generations = {query_id: answered.generation for query_id, answered in answers.items()}
+    known: dict[str, Judgement] = {}
+
+    def keep(stored: dict[str, Judgement]) -> dict[str, Judgement]:
+        known.update(stored)
+        outdated = {q.id for q in task_judge.unjudged(dataset, generations, rankings, stored)}
+        ask_if_paid(task, confirm, lambda: estimate_judge(task, label, len(outdated)))
+        return {query_id: each for query_id, each in stored.items() if query_id not in outdated}
+
+    def work(todo: Sequence[Query], _: Mapping[str, Judgement]) -> Iterator[Sequence[Judgement]]:
+        run.work_begins()
         observer.stage(f"{label}: judge", total=len(todo))
         start = time.perf_counter()
-        judging = judge.judged(todo, dataset, generations, retrievals)
+        judging = task_judge.judged(todo, dataset, generations, rankings)
         try:
-            with JUDGEMENTS.log(store.folder) as append, process_restored(), closing(judging):
+            with process_restored(), closing(judging):
                 for judgement in judging:
-                    append([judgement])
-                    new[judgement.query_id] = judgement
+                    yield [judgement]
                     observer.advance(1)
         finally:  # times add up over all times that the run was resumed
-            seconds = store.manifest.seconds
+            seconds = run.manifest.seconds
             took = round(seconds.get("judge", 0.0) + time.perf_counter() - start, 6)
-            store.write_manifest(seconds={**seconds, "judge": took})
-    both = {**known, **new}
-    judgements = {query.id: both[query.id] for query in dataset.queries}
-    if new or list(known) != list(judgements):
-        store.work_begins()
-        # in order, without what was replaced
-        JUDGEMENTS.write(store.folder, judgements.values())
-    return judgements, not todo
+            run.write_manifest(seconds={**seconds, "judge": took})
+
+    judgements, n_kept = run.complete(JUDGEMENTS, dataset.queries, work, keep)
+    is_reused = n_kept == len(dataset.queries)
+    if not is_reused or list(known) != list(judgements):
+        run.work_begins()
+        # in the order of the queries, without what was replaced
+        JUDGEMENTS.write(run.folder, judgements.values())
+    return judgements, is_reused
 
 
 def judge_answers(
@@ -111,8 +117,8 @@ def judge_answers(
         StoreError: the result of a gold statement cannot be recorded in the cache.
     """
     judged_task = answer_task(task)
-    judge = judged_task.judge
-    if judge is None:
+    task_judge = judged_task.judge
+    if task_judge is None:
         raise ConfigError(
             f"the task {judged_task.name} scores answers as they are: nothing to judge"
         )
@@ -120,11 +126,11 @@ def judge_answers(
     dataset = scorable(judged_task, of_task(dataset, judged_task))
     given = all_answers(dataset, answers)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
-    todo = judge.unjudged(dataset, generations, rankings or {}, known or {})
+    todo = task_judge.unjudged(dataset, generations, rankings or {}, known or {})
     judgements = {
         query.id: known[query.id] for query in dataset.queries if known and query.id in known
     }
     if todo:
-        with closing(judge.judged(todo, dataset, generations, rankings or {})) as judging:
+        with closing(task_judge.judged(todo, dataset, generations, rankings or {})) as judging:
             judgements |= {judgement.query_id: judgement for judgement in judging}
     return judgements

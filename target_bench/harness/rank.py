@@ -1,0 +1,312 @@
+"""Ranking: every query of a split is ranked once and written to the run folder."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from target_bench.core import cache_use, contract
+from target_bench.core.cache_use import CacheWatch
+from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
+from target_bench.core.errors import PluginError
+from target_bench.core.identity import is_bound
+from target_bench.core.observer import Observer
+from target_bench.core.run_config import RunConfig
+from target_bench.core.schema import Dataset, Distractors, Query, Retrieval
+from target_bench.core.user_code import process_restored, split_place
+from target_bench.data.load import Loaded
+from target_bench.harness.consent import Confirm, Estimate
+from target_bench.harness.run_notes import add_notes, begin_work, repeat_notes, warn_of_reuse
+from target_bench.harness.systems import System
+from target_bench.runs import times
+from target_bench.runs.manifest import MixedIn
+from target_bench.runs.record_log import RANKINGS
+from target_bench.runs.store import Run
+from target_bench.runs.times import Took
+
+MOST_FAILURES = 10
+"""Failures before any success that end a run: what fails on every query is a fault of its own."""
+
+_PROBED = 59
+"""Queries, spread evenly, that are asked at every cutoff to see whether a ranking depends on k.
+
+If it does for 5 % of the queries, all of them miss it in .95^59 < 5 % of runs.
+"""
+
+MOST_TIMED = 500
+"""Single queries that are timed at most."""
+
+_WARM_UP = 10
+
+
+def rank(
+    run: Run,
+    retriever: System,
+    loaded: Loaded,
+    config: RunConfig,
+    observer: Observer,
+    confirm: Confirm | None,
+) -> tuple[dict[str, Retrieval], bool]:
+    """Return the ranking of every query, and whether all of them were there already."""
+    dataset, plugin = loaded.dataset, retriever.plugin
+
+    def prepare(n_texts: int) -> None:
+        distractors = tuple(map(_mixed_in, dataset.distractors))
+        begin_work(run, retriever, dataset, data=dataset.info.source, distractors=distractors)
+        if plugin is not None:
+            ask_if_paid(plugin, confirm, lambda: Estimate(retriever.label, n_texts, None, None))
+        repeat_notes(run, retriever.label, observer)
+
+    def work(
+        todo: Sequence[Query], records: Mapping[str, Retrieval]
+    ) -> Iterator[Sequence[Retrieval]]:
+        prepare(len(dataset.corpus) + len(todo))
+        if retriever.records is not None:
+            yield [retriever.records(query) for query in todo]
+            _record_times(run, retriever, loaded.seconds)
+        else:
+            yield from _ask(run, retriever, loaded, config.top_k, todo, records, observer)
+
+    def keep(stored: dict[str, Retrieval]) -> dict[str, Retrieval]:
+        """Ask queries again that failed, or that lack rankings at the smaller cutoffs."""
+        if retriever.records is not None:
+            return stored
+        done = {query_id: r for query_id, r in stored.items() if r.error is None}
+        if any(ranking.at for ranking in done.values()):  # killed while the others were asked
+            return {query_id: r for query_id, r in done.items() if r.at}
+        return done
+
+    rankings, n_kept = run.complete(RANKINGS, dataset.queries, work, keep)
+    is_reused = n_kept == len(dataset.queries)
+    is_timed = plugin is None or not config.latency or run.manifest.latency_ms is not None
+    if is_reused and is_timed:
+        repeat_notes(run, retriever.label, observer)
+        if not run.manifest.seconds:  # killed after the last query
+            _record_times(run, retriever, loaded.seconds)
+    if not is_timed:
+        if is_reused:
+            prepare(len(dataset.corpus))
+            _embed(retriever, dataset, observer)
+        _time_single_queries(run, retriever, dataset, config, observer)
+    if n_kept:
+        warn_of_reuse(run, retriever, observer)
+    return rankings, is_reused
+
+
+def _ask(
+    run: Run,
+    retriever: System,
+    loaded: Loaded,
+    top_k: Sequence[int],
+    todo: Sequence[Query],
+    records: Mapping[str, Retrieval],
+    observer: Observer,
+) -> Iterator[Sequence[Retrieval]]:
+    """Have the corpus embedded and yield rankings batch by batch; end where the first all fail.
+
+    Only the largest cutoff is timed: what else is asked is no part of answering a query.
+    """
+    dataset, plugin = loaded.dataset, retriever.plugin
+    since = f"from query {len(records) + 1:,} on: " if records else ""
+    any_done, apart = bool(records), any(ranking.at for ranking in records.values())
+    probes = set() if apart else _choose_probes(retriever, dataset, top_k)
+    n_asked, seconds, size = 0, 0.0, contract.batch_size(plugin)
+    watch, embed = CacheWatch(), None
+    try:
+        embed = Took(_embed(retriever, dataset, observer), watch.used())
+        observer.stage(f"{retriever.label}: retrieve", total=len(todo))
+        while n_asked < len(todo):
+            batch = todo[n_asked : n_asked + size]
+            most = None if any_done else MOST_FAILURES - n_asked
+            with times.worked() as took:
+                rankings = contract.retrieve(
+                    plugin, batch, top_k[-1], dataset.corpus.shuffled, most, retriever.reads_gold
+                )
+            seconds += took[0]
+            batch = batch[: len(rankings)]  # the first ones alone where all fail
+            pairs = zip(batch, rankings, strict=True)
+            probed = [(q, ranking) for q, ranking in pairs if q.id in probes and not ranking.error]
+            if probed:
+                depends_on_k = _depends_on_k(plugin, dataset, top_k, *zip(*probed, strict=True))
+                if depends_on_k is not False:
+                    probes = set()
+                if depends_on_k:
+                    apart = True
+                    earlier = [query for query in dataset.queries if query.id in records]
+                    before = [records[query.id] for query in earlier]
+                    yield _add_cutoffs(plugin, dataset, top_k, earlier, before)
+            if apart:
+                rankings = _add_cutoffs(plugin, dataset, top_k, batch, rankings)
+            n_asked += len(rankings)
+            yield rankings
+            observer.advance(len(rankings))
+            any_done = any_done or any(ranking.error is None for ranking in rankings)
+            if not any_done and n_asked >= MOST_FAILURES:
+                raise _fault(retriever, dataset, todo[0], records[todo[0].id], n_asked)
+    finally:
+        retrieve = Took(seconds, watch.used(), n_asked)
+        _record_times(run, retriever, loaded.seconds, embed, retrieve)
+        notes = [since + note for note in _read_notes(retriever, observer)]
+        if apart:
+            notes.insert(
+                0,
+                "its ranking depends on how many tables are asked for, so each cutoff was asked "
+                "by itself",
+            )
+        add_notes(run, retriever.label, notes, observer)
+
+
+def _embed(retriever: System, dataset: Dataset, observer: Observer) -> float:
+    """Have the corpus embedded; return the seconds that it took."""
+    observer.stage(f"{retriever.label}: embed {dataset.info.name}")
+    where = f"embed_corpus on {dataset.info.name} {dataset.split}"
+    with (
+        process_restored(),
+        plugin_errors(f"retriever {retriever.label}", where),
+        times.worked() as took,
+    ):
+        retriever.plugin.embed_corpus(dataset.corpus.handed_out())
+    return took[0]
+
+
+def _choose_probes(retriever: System, dataset: Dataset, top_k: Sequence[int]) -> set[str]:
+    """Return the queries that are asked at every cutoff; none of a retriever that is paid."""
+    if len(top_k) < 2 or contract.is_paid(retriever.plugin) or retriever.reads_gold:
+        return set()
+    queries = dataset.queries
+    n = min(_PROBED, len(queries))
+    return {queries[i * len(queries) // n].id for i in range(n)}
+
+
+def _depends_on_k(
+    plugin: RetrieverLike,
+    dataset: Dataset,
+    top_k: Sequence[int],
+    probes: Sequence[Query],
+    deep: Sequence[Retrieval],
+) -> bool | None:
+    """Return whether a smaller cutoff has another ranking than the head of the largest.
+
+    That is so for a retriever that reranks the first k. None: it ranks by chance, and gives another
+    ranking at the same cutoff, too.
+    """
+
+    def ask(k: int) -> list[Retrieval]:
+        return contract.retrieve(plugin, probes, k, dataset.corpus.shuffled)
+
+    for k in top_k[:-1]:
+        pairs = zip(deep, ask(k), strict=True)
+        answered = [(d, s) for d, s in pairs if d.error is None and s.error is None]
+        if any(d.tables[:k] != s.tables for d, s in answered):
+            again = [ranking.tables for ranking in ask(top_k[-1])]
+            return True if again == [ranking.tables for ranking in deep] else None
+    return False
+
+
+def _add_cutoffs(
+    plugin: RetrieverLike,
+    dataset: Dataset,
+    top_k: Sequence[int],
+    queries: Sequence[Query],
+    rankings: Sequence[Retrieval],
+) -> list[Retrieval]:
+    """Ask queries again at the smaller cutoffs; a failure there is one of the query."""
+    merged = list(rankings)
+    for k in top_k[:-1]:
+        at_k = contract.retrieve(plugin, queries, k, dataset.corpus.shuffled)
+        for i, (deep, shallow) in enumerate(zip(merged, at_k, strict=True)):
+            if deep.error is None:
+                cut = {**deep.at, k: shallow.tables}
+                merged[i] = shallow if shallow.error else replace(deep, at=cut)
+    return merged
+
+
+def _read_notes(retriever: System, observer: Observer) -> list[str]:
+    """Return the retriever's own notes; none where it fails, as it may after a failure."""
+    notes = getattr(retriever.plugin, "notes", None)  # users' own may lack it
+    try:
+        with plugin_errors(f"retriever {retriever.label}", "notes"):
+            return list(map(str, notes())) if callable(notes) else []
+    except PluginError as error:
+        observer.warning(str(error))
+        return []
+
+
+def _fault(
+    retriever: System, dataset: Dataset, query: Query, ranking: Retrieval, n_failed: int
+) -> PluginError:
+    problem, line_of_user = split_place(str(ranking.error))
+    fault = PluginError(
+        f"retriever {retriever.label} failed on the first {n_failed} queries of "
+        f"{dataset.info.name} {dataset.split}, of {query.id!r}: {problem}\n"
+        f"The query is {query.text[:200]!r}.\nFix the retriever and run again.{line_of_user}"
+    )
+    if ranking.traceback:
+        fault.add_note(ranking.traceback)  # --debug and notebooks show it
+    return fault
+
+
+def _record_times(
+    run: Run,
+    retriever: System,
+    load_seconds: float,
+    embed: Took | None = None,
+    retrieve: Took | None = None,
+) -> None:
+    stages = {"load": Took(load_seconds)}
+    if embed and retrieve and not is_bound(retriever.identity):  # no bound is a system
+        stages |= {"embed_corpus": embed, "retrieve": retrieve}
+    run.write_manifest(**times.with_times(run.manifest, "timed_queries", stages))
+
+
+def _time_single_queries(
+    run: Run, retriever: System, dataset: Dataset, config: RunConfig, observer: Observer
+) -> None:
+    """Record the latency of single queries, spread evenly over all, apart from throughput.
+
+    Recorded embeddings are not read; caches that are, such as answers of a model, which are not
+    paid for twice, are named.
+    """
+    from threadpoolctl import threadpool_info
+
+    observer.stage(f"{retriever.label}: latency")
+    plugin, depth = retriever.plugin, config.top_k[-1]
+    inputs: list[Any] = [q if retriever.reads_gold else q.text for q in dataset.queries]
+    n = min(config.latency, MOST_TIMED, len(inputs))
+    sample = [inputs[i * len(inputs) // n] for i in range(n)]
+
+    def time_query(text: Any) -> float:
+        start = time.perf_counter()
+        plugin.retrieve(text, depth)
+        return time.perf_counter() - start
+
+    name = type(plugin).__name__
+    with (
+        process_restored(),
+        plugin_errors(name, "retrieve, of a single query"),
+        cache_use.turned_off(),
+    ):
+        for text in sample[:_WARM_UP]:
+            plugin.retrieve(text, depth)
+        watch = CacheWatch()
+        quantiles = np.quantile([time_query(text) for text in sample], [0.5, 0.95, 0.99])
+        from_caches = watch.used()
+    p50, p95, p99 = (round(1000 * float(quantile), 4) for quantile in quantiles)
+    pools = (pool["num_threads"] for pool in threadpool_info())
+    threads = max(pools, default=os.cpu_count() or 1)
+    measured = {"p50": p50, "p95": p95, "p99": p99, "queries": n, "threads": threads}
+    caches = {**run.manifest.from_caches, times.LATENCY: sorted(from_caches)}
+    run.write_manifest(latency_ms=measured, from_caches=caches)
+
+
+def _mixed_in(distractors: Distractors) -> MixedIn:
+    """Return distractors, and the near-copies among them, as a manifest lists them."""
+    near_copies = tuple(
+        {"id": str(copy.id), "of": str(copy.gold), "similarity": copy.similarity}
+        for copy in distractors.near_copies
+    )
+    ids = tuple(map(str, distractors.ids))
+    return MixedIn(spec=distractors.spec, n=len(ids), ids=ids, near_copies=near_copies or None)

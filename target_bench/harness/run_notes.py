@@ -1,0 +1,116 @@
+"""What a run says and records beside its scores: its environment, notes, and warnings."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from target_bench.core.identity import outside_reads, sources_of
+from target_bench.core.metric import AnswerCounts, Counts
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Dataset, Retrieval
+from target_bench.core.task import Task
+from target_bench.core.text_tables import counted, first_of
+from target_bench.harness.systems import System
+from target_bench.runs import times
+from target_bench.runs.store import Run
+
+
+def begin_work(run: Run, system: System, dataset: Dataset, **more: Any) -> None:
+    """Record that work begins; of a new run, where it runs and on what data."""
+    if run.manifest.environment:
+        run.work_begins()
+        return
+    run.work_begins(
+        environment={
+            **times.environment(system.packages),
+            times.SOURCES: sources_of(system.plugin) if system.plugin is not None else {},
+        },
+        files=dict(dataset.files),
+        data_notes=tuple(dataset.notes),
+        started=times.now(),
+        **more,
+    )
+
+
+def add_notes(run: Run, label: str, notes: Sequence[str], observer: Observer) -> None:
+    """Say, and record, the notes that are not recorded yet."""
+    recorded = run.manifest.notes
+    new = [note for note in dict.fromkeys(notes) if note not in recorded]
+    for note in new:
+        observer.warning(f"{label}: {note}")
+    if new:
+        run.write_manifest(notes=(*recorded, *new))
+
+
+def repeat_notes(run: Run, label: str, observer: Observer) -> None:
+    """Say the recorded notes again: a score that is shown again needs its caveats again."""
+    for note in run.manifest.notes:
+        observer.warning(f"{label} (recorded): {note}")
+
+
+def warn_of_reuse(run: Run, system: System, observer: Observer) -> None:
+    """Warn of what could make stored records differ from new ones, though identities agree."""
+    if system.plugin is None:
+        return
+    before = run.manifest.environment.get(times.SOURCES, {})
+    now = sources_of(system.plugin)
+    changed = [name for name in before if now.get(name, before[name]) != before[name]]
+    again = "to run it anew, name another --out folder"
+    if changed:
+        observer.warning(
+            f"{system.label}: reused, but the source of {first_of(changed, 3)} has changed under "
+            f"the same VERSION; {again}"
+        )
+    if reads := outside_reads(system.plugin):
+        observer.warning(
+            f"{system.label}: reused; its code reads files or the environment "
+            f"({first_of(reads, 3)}), and no change of these is seen, unless a setting names "
+            f"the file; {again}"
+        )
+
+
+def warn_of_depth(dataset: Dataset, depth: int, observer: Observer) -> None:
+    """Warn where rankings would hold fewer tables than asked for."""
+    if depth > len(dataset.corpus):
+        observer.warning(
+            f"top_k={depth} is more than the {counted(len(dataset.corpus), 'table')} of "
+            f"{dataset.info.name} {dataset.split}, so recall@{depth} is 1 for a retriever that "
+            "lists them all; a smaller --top-k tells more"
+        )
+
+
+def unlabelled_note(
+    dataset: Dataset, task: Task[Any], counts: Counts | AnswerCounts, metrics: Iterable[str]
+) -> str | None:
+    """Write the warning about queries without a reference; None if there are none."""
+    n_queries, n = len(dataset.queries), counts.unlabelled
+    if not n:
+        return None
+    what = "gold table" if task.answer == "ranking" else "reference answer"
+    so = f"scores are over the other {n_queries - n:,}"
+    if n == n_queries:
+        so = "there are no scores"
+        if task.answer == "ranking":
+            so += ". target-bench report shows rankings side by side; docs/data.md says how to "
+            so += "label tables"
+        if names := ", ".join(metrics):
+            so = f"only {names} are computed, which need none"
+    how_many = f"{n:,} of {counted(n_queries, 'query')} {'has' if n == 1 else 'have'}"
+    return f"{dataset.info.name} {dataset.split}: {how_many} no {what}: {so}"
+
+
+def ranking_notes(label: str, counts: Counts, rankings: Iterable[Retrieval]) -> Iterator[str]:
+    """Write the warnings about scores that do not give the order of a ranking."""
+    if counts.resorted:
+        yield (
+            f"{label} gave {counts.resorted} of {counts.answered} rankings in another "
+            "order than their scores; they were sorted by score, higher first. Return "
+            "similarities rather than distances, or ids without scores."
+        )
+    scored = sum(1 for ranking in rankings if ranking.scores)
+    if counts.cut > scored / 2:
+        yield (
+            f"{label}: in {counts.cut} of {scored} scored rankings a cutoff divides tables of "
+            "equal score. Which of them count is decided by a hash of their ids. A retriever of "
+            "your own should return scores that tell tables apart: as they are before any "
+            "sigmoid, in double precision, not rounded; or ids without scores, best first."
+        )

@@ -1,0 +1,164 @@
+"""``System``: a retriever or generator as a run knows it, with what identifies it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from target_bench.core import ranking
+from target_bench.core.built_in import BOUNDS
+from target_bench.core.contract import RetrieverLike, check_generator, check_methods, plugin_errors
+from target_bench.core.credentials import masked_settings
+from target_bench.core.identity import (
+    object_label,
+    plugin_identity,
+    reads_gold,
+    used_packages,
+)
+from target_bench.core.observer import Observer
+from target_bench.core.run_config import RunConfig
+from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
+from target_bench.core.settings import named
+from target_bench.core.task import Task, has_reference
+from target_bench.models.original_classes import adapted, created
+from target_bench.runs.record_log import Answered
+
+
+class GeneratorLike(Protocol):
+    """The one method that makes any object a generator."""
+
+    def generate(self, request: GenerationRequest) -> Generation | str:
+        """Return the answer to one request."""
+
+
+@dataclass(frozen=True)
+class System:
+    """Hold a retriever or generator with what a run records of it.
+
+    Attributes:
+        label: the plug-in as it was asked for, or the name of a file.
+        identity: all of it that can change a ranking or answer.
+        plugin: the plug-in; None where rankings or answers are there already.
+        records: returns the ranking or answer of a query, where no plug-in is asked.
+        prompt: what identifies the prompt of those answers, if it is not the one of this run.
+        name: what the user calls it; None without a name.
+        packages: package -> version of those that it uses.
+    """
+
+    label: str
+    identity: Mapping[str, Any]
+    plugin: Any = None
+    records: Callable[[Query], Any] | None = None
+    prompt: Mapping[str, Any] | None = None
+    name: str | None = None
+    packages: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def reads_gold(self) -> bool:
+        """Whether it is given whole queries in place of their texts."""
+        return reads_gold(self.identity)
+
+    @property
+    def is_gold(self) -> bool:
+        """Whether the reference answers are its answers."""
+        return self.identity == {"mode": GOLD}
+
+
+def use_rankings(
+    label: str,
+    identity: Mapping[str, Any],
+    rank: Callable[[Query], Retrieval],
+    name: str | None = None,
+) -> System:
+    """Return the system of rankings that are there already, as those of a file."""
+    return System(label, identity, records=rank, name=name)
+
+
+def make_retriever(
+    retriever: RetrieverLike | str, observer: Observer, name: str | None = None
+) -> System:
+    """Make the retriever that a text names, or check the object.
+
+    Raises:
+        ConfigError: an unknown name, an invalid setting, or the object is not a retriever.
+    """
+    text = retriever if isinstance(retriever, str) else None
+    label = text or type(retriever).__name__
+    if isinstance(retriever, str):
+        retriever = created("retriever", retriever, other_names=BOUNDS)
+    plugin = check_methods(adapted("retriever", retriever))
+    with plugin_errors(f"retriever {masked_settings(label)}", "what identifies it"):
+        identity, warning = plugin_identity(plugin)
+        label = text or object_label(retriever, identity)
+    if warning:
+        observer.warning(warning)
+    identity["ranking"] = ranking.RULE
+    if getattr(plugin, "reads_gold", False):  # read here alone: later it could say otherwise
+        identity["reads_gold"] = True
+    packages = used_packages(plugin)
+    return System(masked_settings(label), identity, plugin, name=name, packages=packages)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerMode:
+    """Answers without a generator: what they are for, and where they come from."""
+
+    description: str
+    answer: Callable[[Task[Any], Query], Answered]
+
+
+def _answer_gold(task: Task[Any], query: Query) -> Answered:
+    known = has_reference(task, query)
+    return Answered(Generation(query.id, query.references[0] if known else ""))
+
+
+def _answer_nothing(_: Task[Any], query: Query) -> Answered:
+    return Answered(Generation(query.id, ""))
+
+
+GOLD = "gold"
+
+ANSWER_MODES = {
+    GOLD: AnswerMode("The reference answers: upper bound.", _answer_gold),
+    "empty": AnswerMode("No answer: lower bound.", _answer_nothing),
+}
+
+
+def make_generator(
+    generator: GeneratorLike | System | str,
+    task: Task[Any],
+    config: RunConfig,
+    observer: Observer,
+) -> System:
+    """Make the generator of a task's answers; a system is returned as it is.
+
+    Raises:
+        ConfigError: an unknown name, an invalid setting, or the object is not a generator.
+    """
+    name, generator = named(generator)
+    if isinstance(generator, System):
+        return generator
+    converses = False
+    if isinstance(generator, str) and generator in ANSWER_MODES:
+        mode = ANSWER_MODES[generator]
+        system = System(
+            generator, {"mode": generator}, records=lambda q: mode.answer(task, q), name=name
+        )
+    else:
+        text = generator if isinstance(generator, str) else None
+        label = text or type(generator).__name__
+        if isinstance(generator, str):
+            generator = created("generator", generator, other_names=ANSWER_MODES)
+        plugin = adapted("generator", check_generator(generator))
+        with plugin_errors(f"generator {masked_settings(label)}", "what identifies it"):
+            identity, warning = plugin_identity(plugin)
+            label = text or object_label(generator, identity)
+        if warning:
+            observer.warning(warning)
+        converses, packages = getattr(plugin, "converses", True), used_packages(plugin, task)
+        system = System(masked_settings(label), identity, plugin, name=name, packages=packages)
+    if config.prompt is not None and not converses:
+        observer.warning(
+            f"nothing says that {system.label} reads prompts (converses = True), so "
+            f"{config.prompt} may change none of its answers"
+        )
+    return system
