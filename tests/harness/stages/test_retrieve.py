@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,7 @@ class RarelyFirstK(Fragile):
     def __init__(self, interrupted_at: int = 0) -> None:
         super().__init__()
         self.left = interrupted_at
-        self.seconds: Counter[int] = Counter()
+        self.seconds: defaultdict[int, float] = defaultdict(float)
 
     def config(self) -> dict[str, Any]:
         return {}
