@@ -1,6 +1,6 @@
 """TabXEval with other models as its authors ran it: Table 5, from the texts in their release.
 
-    python -m benchmarks.table_metrics.backbones RELEASE [--outputs FILE] [--json]
+    python -m benchmarks.table_metrics.backbones RELEASE [--outputs FILE]
 
 RELEASE is a checkout of CoRAL-ASU/TabXEval, whose ``llama/syndataset/tabscore_results.pkl`` holds
 what LLaMA-3.3 wrote of all 250 tables of TabXBench, aligned tables and comparison tuples, and what
@@ -31,7 +31,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("release", type=Path, metavar="RELEASE")
     parser.add_argument("--outputs", type=Path, default=OUTPUTS, help="a file of RELEASE")
-    parser.add_argument("--json", action="store_true", help="print JSON in place of a line")
     options = parser.parse_args()
     records = read_plain_pickle(options.release / options.outputs)
     scores, equal = {}, 0
@@ -44,15 +43,12 @@ def main() -> None:
         )
         score = 1 - published_penalty(record["alignment"], counted)
         scores[record["table1"].strip(), record["table2"].strip()] = score
-    measured = agreement(options.release / "tabxbench", scores)
+    measured = measure_agreement(options.release / "tabxbench", scores)
     figures = {"tables": len(records), "equal_counts": equal, **asdict(measured)}
-    if options.json:
-        print(json.dumps(figures, indent=1))
-    else:
-        print(", ".join(f"{name} {value:.4g}" for name, value in figures.items()))
+    print(json.dumps(figures, indent=1))
 
 
-def agreement(folder: Path, scores: dict[tuple[str, str], float]) -> RankAgreement:
+def measure_agreement(folder: Path, scores: dict[tuple[str, str], float]) -> RankAgreement:
     """Return the mean agreement of scores with the rankings of TabXBench.
 
     Args:

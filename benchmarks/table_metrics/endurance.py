@@ -1,6 +1,6 @@
 """What models' tables lack, add and get wrong: the endurance test of TabXEval, by rules.
 
-    TARGET_BENCH_DATA=... python -m benchmarks.table_metrics.endurance [--only tanq.gpt] [--json]
+    TARGET_BENCH_DATA=... python -m benchmarks.table_metrics.endurance [--only tanq.gpt]
     python -m benchmarks.table_metrics.endurance --release RELEASE [--alignments]
 
 Tables 3 and 4 of Pancholi et al. (2025): the outputs of three models for WikiTableText, WikiBio,
@@ -38,13 +38,8 @@ from target_bench.tables.comparison.values import CellValue, DataType, cell_valu
 from target_bench.tables.reading import read_tables
 from tests.real.published_tabxeval import compare_aligned_text
 
-CORPORA = {
-    "wikitabletext": "WikiTableText",
-    "wikibio": "WikiBio",
-    "tanq": "TANQ",
-    "rotowire": "RotoWire",
-}
-MODELS = {"llama": "LLaMA-3.3 70B", "gpt": "GPT-4o", "gemini": "Gemini-2.0-flash"}
+CORPORA = ("wikitabletext", "wikibio", "tanq", "rotowire")
+MODELS = ("llama", "gpt", "gemini")
 TYPES: Mapping[str, DataType] = {
     "Num": "number",
     "String": "string",
@@ -74,7 +69,6 @@ def main() -> None:
     parser.add_argument(
         "--alignments", action="store_true", help="rows and columns as the release has them paired"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON in place of tables")
     options = parser.parse_args()
     if options.alignments and not options.release:
         parser.error("--alignments are read from --release")
@@ -83,31 +77,28 @@ def main() -> None:
         if not f"{corpus}.{model}".startswith(options.only):
             continue
         if options.alignments:
-            measured = measured_alignments(options.release, corpus, model)
+            measured = measure_alignments(options.release, corpus, model)
         else:
-            measured = measured_tables(outputs(options.release, corpus, model))
+            measured = measure_tables(read_outputs(options.release, corpus, model))
         if measured["pairs"]:
             rows.append({"corpus": corpus, "model": model, **measured})
-    if options.json:
-        print(json.dumps(rows, indent=1))
-    else:
-        print_tables(rows)
+    print(json.dumps(rows, indent=1))
 
 
-def outputs(
+def read_outputs(
     release: Path | None, corpus: str, model: str
 ) -> Iterable[tuple[AnswerTable, AnswerTable]]:
     """Return reference and prediction of each pair: those of the data, or else of the release."""
     folder = Path(os.environ["TARGET_BENCH_DATA"]) / "rotowire" / "model_outputs"
     file = folder / f"{model}.{corpus}.pairs.json.gz"
     if file.is_file():
-        return pairs(file)
+        return read_pairs(file)
     texts = release and release / MODELS_OF_RELEASE / model / corpus
     written = [*texts.glob("*output.pkl"), *texts.glob("results_*.pickle")] if texts else []
-    return biographies(release, written[0]) if release and written else []
+    return read_biographies(release, written[0]) if release and written else []
 
 
-def pairs(file: Path) -> Iterable[tuple[AnswerTable, AnswerTable]]:
+def read_pairs(file: Path) -> Iterable[tuple[AnswerTable, AnswerTable]]:
     """Yield reference and prediction of each pair; one without a table is empty."""
     records = json.loads(gzip.decompress(file.read_bytes()))
     for texts in records.values() if isinstance(records, dict) else records:
@@ -118,16 +109,16 @@ def pairs(file: Path) -> Iterable[tuple[AnswerTable, AnswerTable]]:
         )
 
 
-def biographies(release: Path, file: Path) -> Iterable[tuple[AnswerTable, AnswerTable]]:
+def read_biographies(release: Path, file: Path) -> Iterable[tuple[AnswerTable, AnswerTable]]:
     """Yield the pairs of WikiBio from texts of ``| key | value | <NEWLINE>``, as the authors do."""
     references = release / MODELS_OF_RELEASE / "gemini" / "wikibio" / "top_tables_wiki.json"
     written = {key: text for record in read_plain_pickle(file) for key, text in record.items()}
     for record in json.loads(references.read_text()):
         for key, text in record.items():
-            yield _keys_and_values(text), _keys_and_values(written[key])
+            yield _read_keys_and_values(text), _read_keys_and_values(written[key])
 
 
-def _keys_and_values(text: str) -> AnswerTable:
+def _read_keys_and_values(text: str) -> AnswerTable:
     rows: list[tuple[str, ...]] = [("Field", "Value")]
     for line in re.sub(r"```(text)?|\"{3}", "", text).split("<NEWLINE>"):
         key, *values = [part.strip() for part in line.split("|") if part.strip()] or [""]
@@ -136,13 +127,13 @@ def _keys_and_values(text: str) -> AnswerTable:
     return AnswerTable("", tuple(rows))
 
 
-def measured_tables(tables: Iterable[tuple[AnswerTable, AnswerTable]]) -> dict[str, Any]:
+def measure_tables(tables: Iterable[tuple[AnswerTable, AnswerTable]]) -> dict[str, Any]:
     """Return rows, columns and cells in percent, and both scores: means over the pairs."""
     shares, scores = [], []
     for reference, prediction in tables:
         comparison = compare_tables(reference, prediction)
         scores.append((comparison.score(), comparison.paper_score()))
-        shares.append(percentages(comparison))
+        shares.append(compute_shares(comparison))
     return {
         "pairs": len(scores),
         "tabxeval": fmean(score for score, _ in scores) if scores else 0.0,
@@ -151,12 +142,12 @@ def measured_tables(tables: Iterable[tuple[AnswerTable, AnswerTable]]) -> dict[s
     }
 
 
-def measured_alignments(release: Path, corpus: str, model: str) -> dict[str, Any]:
+def measure_alignments(release: Path, corpus: str, model: str) -> dict[str, Any]:
     """Return rows, columns and cells in percent, of the aligned tables of a release."""
     folder = release / MODELS_OF_RELEASE / model / CORPORA_OF_RELEASE.get(corpus, corpus)
     files = [*folder.glob("*step1")]
     records = read_plain_pickle(files[0]) if files else []
-    shares = [aligned_percentages(record["alignment"]) for record in records]
+    shares = [compute_aligned_shares(record["alignment"]) for record in records]
     with_table = [share for share in shares if share]
     return {"pairs": len(with_table), **_means(with_table)}
 
@@ -174,7 +165,7 @@ def _means(shares: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]
     }
 
 
-def aligned_percentages(alignment: str) -> dict[str, float]:
+def compute_aligned_shares(alignment: str) -> dict[str, float]:
     """Return what an aligned table adds, in percent of its rows, columns and cells.
 
     A row or column is missing or extra if all its cells are. A cell that differs is Partial of its
@@ -193,23 +184,23 @@ def aligned_percentages(alignment: str) -> dict[str, float]:
     for cell in chain.from_iterable(rows):
         left, slash, right = (cell or "").partition("/")
         if slash:
-            shares[f"Partial {_type_of(left, right)}"] += 100 / (len(rows) * len(columns))
+            shares[f"Partial {_find_type(left, right)}"] += 100 / (len(rows) * len(columns))
     return dict(shares)
 
 
-def _type_of(*sides: str) -> str:
+def _find_type(*sides: str) -> str:
     """Return the data type of a cell by both its sides; one that is empty has none."""
-    types = {_data_type(cell_value(side.strip())) for side in sides} - {"empty"}
+    types = {_read_type(cell_value(side.strip())) for side in sides} - {"empty"}
     return NAMES[types.pop()] if len(types) == 1 else TWO_TYPES
 
 
-def _data_type(value: CellValue) -> DataType:
+def _read_type(value: CellValue) -> DataType:
     """Return the type of a value, where amounts of time are times, as the paper has them."""
     of_time = value.unit and converted(1, value.unit, unit("second")) is not None
     return "time" if of_time else value.type
 
 
-def percentages(comparison: TableComparison) -> dict[str, float]:
+def compute_shares(comparison: TableComparison) -> dict[str, float]:
     """Return what one pair adds, in percent of the rows, columns and cells of both tables."""
     rows, columns = comparison.rows, [column.pair for column in comparison.columns]
     if not rows or not columns:
@@ -232,32 +223,10 @@ def percentages(comparison: TableComparison) -> dict[str, float]:
         if row.is_matched and column.is_matched:
             empty = [cell_value(text).type == "empty" for text in sides]
             side = "EI" if empty[0] else "MI" if empty[1] else "Partial"
-            shares[f"{side} {_type_of(*sides)}"] += 100 / (len(rows) * len(columns))
+            shares[f"{side} {_find_type(*sides)}"] += 100 / (len(rows) * len(columns))
     shares["Row EM"] = 100 * (1 - len({row for row, _ in differing}) / len(rows))
     shares["Col EM"] = 100 * (1 - len({column for _, column in differing}) / len(columns))
     return dict(shares)
-
-
-def print_tables(rows: list[dict[str, Any]]) -> None:
-    """Print Table 4 with the scores, then Table 3."""
-    print("| corpus | model | pairs | row MI | EI | EM | column MI | EI | EM | TabXEval | paper |")
-    print(f"|{'---|' * 11}")
-    for row in rows:
-        numbers = [f"{row[part][kind]:.2f}" for part in ("Row", "Col") for kind in row[part]]
-        names = ("tabxeval", "tabxeval[paper]")
-        scores = [f"{row[name]:.3f}" if name in row else "–" for name in names]
-        print("|", " | ".join([*_names(row), f"{row['pairs']:,}", *numbers, *scores]), "|")
-    types = (*TYPES, TWO_TYPES)
-    print(f"\n| corpus | model | cells | {' | '.join(types)} |\n|{'---|' * (3 + len(types))}")
-    for row in rows:
-        for kind in ("EI", "MI", "Partial"):
-            numbers = [f"{row[kind][name]:.2f}" for name in types]
-            if set(numbers) != {"0.00"}:
-                print("|", " | ".join([*_names(row), kind, *numbers]), "|")
-
-
-def _names(row: Mapping[str, Any]) -> tuple[str, str]:
-    return CORPORA[row["corpus"]], MODELS[row["model"]]
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ CITIES = [["city", "people", "mayor"], ["Oslo", "709", "A"], ["Bern", "134", ""]
 
 def test_shares_of_rows_columns_and_cells() -> None:
     seen = [["city", "people", "uid"], ["Oslo", "710", "454"], ["Bern", "134", ""]]
-    percentages = endurance.percentages(compare_tables(CITIES, seen))
-    assert percentages == pytest.approx(
+    compute_shares = endurance.compute_shares(compare_tables(CITIES, seen))
+    assert compute_shares == pytest.approx(
         {
             "Row MI": 100 / 3,
             "Row EM": 100 / 3,  # Bern: where both are empty nothing differs
@@ -31,15 +31,15 @@ def test_shares_of_rows_columns_and_cells() -> None:
             "Partial Num": 100 / 12,
         }
     )
-    same = endurance.percentages(compare_tables(CITIES, CITIES))
+    same = endurance.compute_shares(compare_tables(CITIES, CITIES))
     assert same == {"Row EM": 100, "Col EM": 100}
-    assert endurance.percentages(compare_tables([], [])) == {}
+    assert endurance.compute_shares(compare_tables([], [])) == {}
 
 
 def test_pairs_without_a_table_are_empty_ones(tmp_path: Path) -> None:
     file = tmp_path / "gpt.tanq.pairs.json.gz"
     file.write_bytes(gzip.compress(json.dumps({"0": ["a | b\n1 | 2", "I cannot."]}).encode()))
-    means = endurance.measured_tables(endurance.pairs(file))
+    means = endurance.measure_tables(endurance.read_pairs(file))
     assert means["pairs"] == 1
     assert means["Row"] == {"MI": 100, "EI": 0, "EM": 0}
     assert means["tabxeval"] == means["tabxeval[paper]"] == 0
@@ -49,7 +49,7 @@ def test_pairs_without_a_table_are_empty_ones(tmp_path: Path) -> None:
 def test_an_amount_of_time_is_a_time_and_beside_a_number_has_two_types() -> None:
     reference = [["film", "length", "genre"], ["A", "90 minute", "drama"]]
     prediction = [["film", "length", "genre"], ["A", "91 minutes", "drama, comedy"]]
-    shares = endurance.percentages(compare_tables(reference, prediction))
+    shares = endurance.compute_shares(compare_tables(reference, prediction))
     assert shares["Partial Time"] == shares["Partial Two types"] == pytest.approx(100 / 3)
 
 
@@ -65,12 +65,12 @@ a remark | of the model"""
     folder.mkdir(parents=True)
     records = [{"alignment": aligned}, {"alignment": "I cannot."}]
     (folder / "tabscore.pklstep1").write_bytes(pickle.dumps(records))
-    means = endurance.measured_alignments(tmp_path, "tanq", "gpt")
+    means = endurance.measure_alignments(tmp_path, "tanq", "gpt")
     assert means["pairs"] == 1  # a text without a table is left out
     assert means["Row"] == {"MI": 50, "EI": 0, "EM": 0}
     assert means["Col"] == pytest.approx({"MI": 100 / 3, "EI": 0, "EM": 0})
     assert means["Partial"]["Two types"] == pytest.approx(100 / 6)
-    assert endurance.measured_alignments(tmp_path, "tanq", "llama")["pairs"] == 0
+    assert endurance.measure_alignments(tmp_path, "tanq", "llama")["pairs"] == 0
 
 
 def test_pairs_of_biographies(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_pairs_of_biographies(tmp_path: Path) -> None:
     )
     file = tmp_path / "wikibio_4o_output.pkl"
     file.write_bytes(pickle.dumps([{"7": "```text\n| name | ann | lee | <NEWLINE> | alone |```"}]))
-    ((reference, prediction),) = endurance.biographies(tmp_path, file)
+    ((reference, prediction),) = endurance.read_biographies(tmp_path, file)
     assert reference.rows == (("Field", "Value"), ("name", "ann"), ("a", "b"))
     assert prediction.rows == (("Field", "Value"), ("name", "ann | lee"))
 
