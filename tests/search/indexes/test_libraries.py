@@ -4,16 +4,13 @@ import weakref
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.search.indexes import faiss as faiss_module
-from target_bench.search.indexes.exact import Exact
+from target_bench.search.indexes.exact import Exact, Gpu
 from target_bench.search.indexes.faiss import FaissFlat, FaissHNSW
-from target_bench.search.indexes.rescoring import inner_products
-from target_bench.search.indexes.torch import Torch
-from tests.search.indexes.oracle import clustered
+from tests.search.indexes.oracle import built, clustered
 
 
 @pytest.fixture
@@ -47,31 +44,23 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
             assert faiss_module._on_gpu(library, setting) is used
 
 
-def test_torch_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is met with smaller blocks of queries, then with parts of the vectors, said aloud."""
+def test_a_full_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of queries are halved; where not even one fits, it says so."""
     torch = pytest.importorskip("torch")
     vectors, queries = clustered(200), clustered(100, seed=1)
-    index = Torch(device="cpu")
-    index.build(vectors)
+    index = built("torch", vectors)
     expected = [values.tolist() for values in index.search(queries, 5)]
-    assert index.notes() == []
-    candidates, fitting = index._candidates, 20 * 200
+    candidates, fitting = Gpu._candidates, 20
 
-    def short(part: Any, block: Any, slacks: Any, k: int) -> Any:
-        if len(block) * len(part[1]) > fitting:
+    def short(self: Gpu, block: Any, slacks: Any, k: int) -> Any:
+        if len(block) > fitting:
             raise torch.OutOfMemoryError("CUDA out of memory.")
-        return candidates(part, block, slacks, k)
+        return candidates(self, block, slacks, k)
 
-    monkeypatch.setattr(index, "_candidates", short)
+    monkeypatch.setattr(Gpu, "_candidates", short)
     assert [values.tolist() for values in index.search(queries, 5)] == expected
-    assert index.notes() == ["out of memory on cpu: searched in blocks of 12 queries"]
-    fitting = 70
-    assert [values.tolist() for values in index.search(queries, 5)] == expected
-    assert index.notes() == [
-        "out of memory on cpu: vectors are copied to it in 4 parts for each search"
-    ]
     fitting = 0
-    with pytest.raises(ConfigError, match="out of memory with one query over 50 vectors"):
+    with pytest.raises(ConfigError, match="out of memory with one query over 200 vectors"):
         index.search(queries, 5)
 
 
@@ -93,9 +82,7 @@ def test_torch_keeps_its_precision() -> None:
     before = getattr(place, name)
     setattr(place, name, other)
     try:
-        index = Torch(device="cpu")
-        index.build(clustered(30))
-        index.search(clustered(3), 2)
+        built("torch", clustered(30)).search(clustered(3), 2)
         assert getattr(place, name) == other
     finally:
         setattr(place, name, before)
@@ -108,15 +95,3 @@ def test_torch_devices() -> None:
     if not torch.cuda.is_available():
         with pytest.raises(ConfigError, match="device=cuda: PyTorch has no such device"):
             Exact(device="cuda").build(clustered(3))
-
-
-def test_torch_rounds_as_the_others_do() -> None:
-    """On a GPU products are taken by PyTorch, and rounded by the same rule."""
-    torch = pytest.importorskip("torch")
-    from target_bench.search.indexes.torch import _rounded
-
-    vectors, queries = clustered(50) * np.float32(3.7), clustered(50, seed=1)
-    vectors[3] = 0
-    numbers = np.arange(50)
-    products = _rounded(torch, torch.tensor(queries).double(), torch.tensor(vectors).double())
-    assert products.tolist() == inner_products(queries, vectors, numbers, numbers).tolist()
