@@ -6,22 +6,11 @@ than k tables or an exception is a fault, recorded as the error of that one quer
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    MappingView,
-    Sequence,
-    Set,
-    Sized,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence, Set, Sized
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from math import isfinite, nan
-from operator import getitem
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, get_args, get_type_hints
 
@@ -67,7 +56,7 @@ T = TypeVar("T")
 
 @contextmanager
 def plugin_errors(name: str, during: str, advice: str = "") -> Iterator[None]:
-    """Raise what a plug-in raises as an error that names it; those of this package as they are.
+    """Turn what a plug-in raises into a PluginError; errors of this package pass.
 
     Args:
         name: what raised.
@@ -98,11 +87,8 @@ def plugin_error(error: BaseException, name: str, during: str, advice: str = "")
     return PluginError(problem + place(error))
 
 
-def yielded(items: Iterable[T], name: str, during: str, advice: str = "") -> Iterator[T]:
-    """Yield what a plug-in yields; as ``plugin_errors``, but for who reads it.
-
-    A reader that stops early ends this generator, which is no fault of the plug-in.
-    """
+def iterate_guarded(items: Iterable[T], name: str, during: str, advice: str = "") -> Iterator[T]:
+    """Iterate over what a plug-in yields, with ``plugin_errors`` around its code alone."""
     with plugin_errors(name, during, advice):
         left = iter(items)
     while True:
@@ -111,7 +97,7 @@ def yielded(items: Iterable[T], name: str, during: str, advice: str = "") -> Ite
                 item = next(left)
             except StopIteration:
                 return
-        yield item
+        yield item  # outside: a reader that stops early is no fault of the plug-in
 
 
 def constructor_arguments(plugin: object) -> dict[str, Any]:
@@ -262,9 +248,6 @@ class Generator(ABC):
         return constructor_arguments(self)
 
 
-_LOOP_BATCH = 16
-
-
 class RetrieverLike(Protocol):
     """The two methods that make any object a retriever."""
 
@@ -303,66 +286,33 @@ def _check(kind: str, plugin: object, methods: Mapping[str, str]) -> None:
     if isinstance(plugin, type):
         name = plugin.__name__
         raise ConfigError(f"{name} is a class; pass an object of it, as in {kind}={name}()")
-    for method in methods:
-        with errors_of(kind, plugin, f"reading its attribute {method}"):
-            has_method = callable(getattr(plugin, method, None))
-        if not has_method:
-            raise ConfigError(
-                f"{type(plugin).__name__} is not a {kind}: it has no method {method}. "
-                f"A {kind} has {' and '.join(methods.values())}."
-            )
-    check_attributes(kind, plugin)
+    label = f"{kind} {class_name(type(plugin))}"
+    with plugin_errors(label, "reading its attributes"):
+        for method in methods:
+            if not callable(getattr(plugin, method, None)):
+                raise ConfigError(
+                    f"{type(plugin).__name__} is not a {kind}: it has no method {method}. "
+                    f"A {kind} has {' and '.join(methods.values())}."
+                )
+        for name, (is_valid, expected) in _ATTRIBUTES.items():
+            value = getattr(plugin, name, None)
+            if value is not None and not is_valid(value):
+                raise PluginError(f"{label}: its {name} is {shown(value)}; expected {expected}")
+        is_paid(plugin)  # fails here where parts() fails, and not in the middle of a run
 
 
-def check_attributes(kind: str, plugin: object) -> None:
-    """Check what the harness reads of a plug-in besides its methods, as far as it has it.
-
-    An object whose ``__getattr__`` answers anything, or raises, is found here and not in the
-    middle of a run.
-
-    Args:
-        kind: ``retriever`` or ``generator``.
-        plugin: the object.
-
-    Raises:
-        PluginError: an attribute cannot be read, or is not what the contract says.
-    """
-    name = f"{kind} {class_name(type(plugin))}"
-    for attribute, (fits, expected) in _ATTRIBUTES.items():
-        with plugin_errors(name, f"reading its attribute {attribute}"):
-            value = getattr(plugin, attribute, None)
-            if value is not None and not fits(value):
-                raise PluginError(f"{name}: its {attribute} is {shown(value)}; expected {expected}")
-    with plugin_errors(name, "parts"):
-        _check_parts(plugin, name)
-
-
-def parts_of(plugin: object) -> Mapping[str, object]:
-    """Return name -> plug-in of the parts of a plug-in; users' own may lack the method."""
-    own = getattr(plugin, "parts", None)
-    return own() if callable(own) else {}
-
-
-def _check_parts(plugin: object, name: str, depth: int = 0) -> None:
-    parts = parts_of(plugin)
-    if not isinstance(parts, Mapping):
-        raise PluginError(f"{name}: its parts() returned {shown(parts)}; expected a dict")
-    if depth > _DEEPEST:
-        raise PluginError(f"{name}: its parts() holds the plug-in itself, or parts without end")
-    for part in parts.values():
-        _check_parts(part, name, depth + 1)
-
-
-def _is_names(value: Any) -> bool:
+def _are_names(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
 
 
-_DEEPEST = 20  # parts within parts: a hybrid of dense retrievers with an index has three
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and value > 0
+
 
 _TRUTH = (lambda value: isinstance(value, bool), "True or False")
 _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "packages": (_is_names, "a tuple of names of distributions"),
-    "queries_at_once": (lambda n: isinstance(n, int) and n > 0, "a whole number from 1"),
+    "packages": (_are_names, "a tuple of names of distributions"),
+    "queries_at_once": (_is_count, "a whole number from 1"),
     "paid": _TRUTH,
     "reads_gold": _TRUTH,
     "converses": _TRUTH,
@@ -370,15 +320,26 @@ _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+def parts_of(plugin: object) -> Mapping[str, object]:
+    """Return name -> plug-in of the parts of a plug-in; users' own may lack the method."""
+    parts = getattr(plugin, "parts", None)
+    return parts() if callable(parts) else {}
+
+
 def batch_size(retriever: RetrieverLike) -> int:
     """Return the number of queries to hand over, and to write to disk, at a time."""
-    own: int = getattr(retriever, "queries_at_once", Retriever.queries_at_once)
-    return own if _has_batch(retriever) else _LOOP_BATCH
+    if not _has_batch(retriever):
+        return _LOOP_BATCH
+    size: int = getattr(retriever, "queries_at_once", Retriever.queries_at_once)
+    return size
+
+
+_LOOP_BATCH = 16
 
 
 def _has_batch(retriever: RetrieverLike) -> bool:
-    own = getattr(type(retriever), "retrieve_batch", Retriever.retrieve_batch)
-    return own is not Retriever.retrieve_batch
+    method = getattr(type(retriever), "retrieve_batch", Retriever.retrieve_batch)
+    return method is not Retriever.retrieve_batch
 
 
 @process_restored()
@@ -405,28 +366,31 @@ def retrieve(
         reads_gold: give it whole queries, as its identity says that it is a bound.
     """
     questions: list[Any] = list(queries) if reads_gold else [query.text for query in queries]
-    answers: Any = None
-    if _has_batch(retriever):
+    if not _has_batch(retriever):
+        calls = [lambda q=question: retriever.retrieve(q, top_k) for question in questions]
+    else:
         try:
             answers = _ask_batch(retriever, questions, top_k)
         except Fault as fault:
             return [Retrieval(query.id, (), error=str(fault)) for query in queries]
         except PASSED_ON:
             raise
-        except BaseException:  # noqa: S110 (single queries show which one fails)
-            pass
-    if isinstance(answers, Ranked) and (ranked := settled_arrays(answers, top_k, len(corpus))):
-        rankings = listed(ranked, (ranked.rows >= 0).sum(axis=1).tolist())
-        return [_retrieval(q.id, r, corpus) for q, r in zip(queries, rankings, strict=True)]
-    retrievals = []
-    for number, query in enumerate(queries):
-        if answers is None:
-            read = partial(_ask, retriever, questions[number], top_k)
-        else:  # of arrays with a fault, too: one by one, so that it is that of one query
-            read = partial(getitem, answers, number)
-        retrievals.append(_read(query.id, read, top_k, corpus))
+        except BaseException:  # single queries show which one fails
+            calls = [lambda q=text: _ask_batch(retriever, [q], top_k)[0] for text in questions]
+        else:
+            if isinstance(answers, Ranked) and (
+                arrays := settled_arrays(answers, top_k, len(corpus))
+            ):
+                rankings = listed(arrays, (arrays.rows >= 0).sum(axis=1).tolist())
+                pairs = zip(queries, rankings, strict=True)
+                return [_to_retrieval(query.id, ranking, corpus) for query, ranking in pairs]
+            most_failures = None  # all are asked
+            calls = [lambda i=i: answers[i] for i in range(len(queries))]
+    retrievals: list[Retrieval] = []
+    for query, call in zip(queries, calls, strict=True):
+        retrievals.append(_read(query.id, call, top_k, corpus))
         failed = all(retrieval.error is not None for retrieval in retrievals)
-        if answers is None and failed and len(retrievals) == most_failures:
+        if failed and len(retrievals) == most_failures:
             break
     return retrievals
 
@@ -450,14 +414,8 @@ def retrieval_of(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Ret
     return replace(whole, tables=whole.tables[:top_k], scores=whole.scores[:top_k])
 
 
-def _ask(retriever: Any, question: Any, top_k: int) -> Any:
-    if _has_batch(retriever):
-        return _ask_batch(retriever, [question], top_k)[0]
-    return retriever.retrieve(question, top_k)
-
-
 def _ask_batch(retriever: Any, questions: list[Any], top_k: int) -> Any:
-    answers = retriever.retrieve_batch(list(questions), top_k)  # to do with as it likes
+    answers = retriever.retrieve_batch(list(questions), top_k)  # a copy: it may change its list
     if isinstance(answers, _UNORDERED) or not hasattr(answers, "__len__"):
         kind = "None" if answers is None else type(answers).__name__
         raise Fault(f"retrieve_batch returned {kind}, not a list with a ranking for each query")
@@ -466,10 +424,10 @@ def _ask_batch(retriever: Any, questions: list[Any], top_k: int) -> Any:
     return answers
 
 
-def _read(query_id: str, read: Callable[[], Any], top_k: int, corpus: Corpus) -> Retrieval:
-    """Return what a retriever gives for a query; what is wrong with it, or raised, is its error."""
+def _read(query_id: str, call: Callable[[], Any], top_k: int, corpus: Corpus) -> Retrieval:
+    """Read what a retriever gives for a query; a fault or an exception is the query's error."""
     try:
-        return _retrieval(query_id, _checked(read(), top_k, corpus.positions), corpus)
+        return _to_retrieval(query_id, _rank(call(), top_k, corpus.positions), corpus)
     except PASSED_ON:
         raise
     except Fault as fault:
@@ -480,9 +438,9 @@ def _read(query_id: str, read: Callable[[], Any], top_k: int, corpus: Corpus) ->
         return Retrieval(query_id, (), error=problem, traceback=trace)
 
 
-def _retrieval(query_id: str, ranking: Listed, corpus: Corpus) -> Retrieval:
-    places, scores, resorted, tied = ranking
-    tables = tuple(map(corpus.ids.__getitem__, places))
+def _to_retrieval(query_id: str, ranking: Listed, corpus: Corpus) -> Retrieval:
+    positions, scores, resorted, tied = ranking
+    tables = tuple(map(corpus.ids.__getitem__, positions))
     return Retrieval(query_id, tables, tuple(scores), resorted=resorted, tied=tied)
 
 
@@ -536,18 +494,16 @@ def generation_fault(generation: Generation) -> str | None:
     return None
 
 
-# A ranking, read one table at a time: what it breaks of the contract, in words
-
 _UNORDERED = (Set, Mapping, MappingView)
-_NO_NUMBERS = (str, bytes, bytearray, bool, np.bool_)
+_NOT_NUMBERS = (str, bytes, bytearray, bool, np.bool_)
 
 
 class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seldom raised)
     """A retriever's breach of its contract on one query."""
 
 
-def _checked(answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]) -> Listed:
-    """Return the places of a ranking's tables in the corpus, by their scores.
+def _rank(answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]) -> Listed:
+    """Return the positions of a ranking's tables in the corpus, by their scores.
 
     Raises:
         Fault: it breaks the contract.
@@ -563,13 +519,13 @@ def _checked(answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]) 
         n = f"{len(answer)}" if isinstance(answer, Sized) else f"more than {top_k}"
         raise Fault(f"returned {n} tables where at most {top_k} were asked for")
     tables, scores = _split(items)
-    places = [_place(table, positions) for table in tables]
-    if len(set(places)) < len(places):
-        repeated = next(t for i, t in enumerate(tables) if places[i] in places[:i])
-        raise Fault(f"returned the table {_shown(repeated)} twice")
+    found = [_find_position(table, positions) for table in tables]
+    if len(set(found)) < len(found):
+        repeated = next(t for i, t in enumerate(tables) if found[i] in found[:i])
+        raise Fault(f"returned the table {_show_table(repeated)} twice")
     if not scores:
-        return places, [], False, False
-    (ranking,) = listed(settled(np.array([places]), np.array([scores])), [len(places)])
+        return found, [], False, False
+    (ranking,) = listed(settled(np.array([found]), np.array([scores])), [len(found)])
     return ranking
 
 
@@ -587,30 +543,30 @@ def _split(items: list[Any]) -> tuple[Sequence[Any], list[float]]:
         tables, scores = zip(*items, strict=True)
     except ValueError:
         raise Fault(f"returned {shown(items[0])}; a table is an id or a pair (id, score)") from None
-    return tables, list(map(_score, tables, scores))
+    return tables, list(map(_read_score, tables, scores))
 
 
-def _score(table: Any, score: Any) -> float:
+def _read_score(table: Any, score: Any) -> float:
     try:
-        value = nan if isinstance(score, _NO_NUMBERS) else float(score)
+        value = nan if isinstance(score, _NOT_NUMBERS) else float(score)
     except Exception:  # of any object, as of a tensor of several numbers
         value = nan
     if not isfinite(value):
         raise Fault(
-            f"returned the score {shown(score)} for table {_shown(table)}; a score is a number"
+            f"returned the score {shown(score)} for table {_show_table(table)}; a score is a number"
         )
     return value
 
 
-def _place(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
+def _find_position(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
     try:
         return positions[tuple(table) if isinstance(table, list) else table]
     except (KeyError, TypeError):
         raise Fault(
-            f"returned {_shown(table)}, which is not the id of a table in the corpus; an id is a "
-            "pair (database_id, table_id), as in table.id"
+            f"returned {_show_table(table)}, which is not the id of a table in the corpus; an id "
+            "is a pair (database_id, table_id), as in table.id"
         ) from None
 
 
-def _shown(table: Any) -> str:
+def _show_table(table: Any) -> str:
     return str(table) if isinstance(table, TableId) else shown(table)

@@ -11,8 +11,8 @@ from target_bench.core.contract import (
     ask_if_paid,
     failed_generation,
     generation_fault,
+    iterate_guarded,
     plugin_errors,
-    yielded,
 )
 from target_bench.core.credentials import answer_without_secrets, without_secrets
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
@@ -171,7 +171,7 @@ def ask_generator(
     kept = ". Answers before it are kept; the same command continues the run."
     with plugin_errors(name, "generate_many", kept):
         many = generator.generate_many(requests, observer)  # type: ignore[attr-defined]  # it has one of its own
-    for generation in yielded(many, name, "generate_many", kept):
+    for generation in iterate_guarded(many, name, "generate_many", kept):
         if not isinstance(generation, Generation) or generation.query_id not in waiting:
             raise PluginError(
                 f"{name}: generate_many gave {shown(generation)}, which is no Generation for a "

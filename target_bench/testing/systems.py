@@ -210,7 +210,7 @@ class GeneratorContract(Contract):
         generator, requests = self._make(), samples.requests()
         has_method = callable(getattr(generator, "generate", None))
         expect(has_method, f"{type(generator).__name__} has no method generate(request)")
-        contract.check_attributes("generator", generator)
+        contract.check_generator(generator)
         errors = [answer.error for answer in _answered(generator, requests)]
         expect(None in errors, f"every request failed; the first {errors[0]}")
         expect(requests == samples.requests(), "it changes the tables or messages of its request")
