@@ -120,7 +120,7 @@ def _tasks(folder: Path, files: int) -> list[Task]:
 
 def _within_limits(tasks: list[Task], workers: int) -> tuple[list[Task], list[Task]]:
     def outcome(worker: Worker, task: Task) -> tuple[Task, str]:
-        return task, worker.result(task.database, task.prediction).outcome
+        return task, worker.run(task.database, task.prediction).outcome
 
     with Pool(workers, LIMITS) as pool:
         late = {task for task, verdict in pool.each(outcome, tasks) if verdict == "timeout"}
@@ -133,11 +133,11 @@ def _pooled(tasks: list[Task], folder: Path, workers: int) -> list[bool]:
         results = GoldResults(LIMITS, folder)
 
         def expected_of(worker: Worker, gold: tuple[Path, str]) -> Expected:
-            return gold, _rows(results.result(worker, *gold))
+            return gold, _rows(results.get_or_run(worker, *gold))
 
         def verdict_of(worker: Worker, number: int) -> tuple[int, bool]:
             task = tasks[number]
-            predicted = _rows(worker.result(task.database, task.prediction))
+            predicted = _rows(worker.run(task.database, task.prediction))
             return number, _equal(predicted, expected[task.database, task.gold])
 
         expected = dict(pool.each(expected_of, golds))

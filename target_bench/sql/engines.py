@@ -7,26 +7,26 @@ import json
 import math
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from threading import Timer
 from time import monotonic, perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NoReturn
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Cell, Executed, SQLOutcome
-
-_LEAST_MEMORY = 16 << 20
 
 MORE_THAN_ONE = (
     "more than one statement, or text after the first (a fence, prose): one statement may be run"
 )
 """Reason why several statements are not run."""
+
+_LEAST_MEMORY = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,84 +63,94 @@ class UnusableError(Exception):
     """A database that cannot be opened or read, with any statement; says why and what to do."""
 
 
-class Engine(Protocol):
+class _FailedError(Exception):
+    """A statement that may not be run, or a result over a limit."""
+
+    def __init__(self, outcome: SQLOutcome, message: str) -> None:
+        super().__init__(message)
+        self.outcome: SQLOutcome = outcome
+
+
+Found = tuple[list[str], list[tuple[Cell, ...]]]
+"""Names of columns, and rows."""
+
+
+class Engine(ABC):
     """An open database.
 
     Attributes:
         sound: whether the engine can go on; if not, its process has to end.
+
+    Raises:
+        UnusableError: the file is no sound database that the engine reads, or another program is
+            writing it.
     """
 
-    sound: bool
+    def __init__(self, path: Path, limits: SQLLimits) -> None:
+        self.sound = True
+        self._path = path
+        self._limits = limits
 
     def run(self, sql: str) -> Executed:
         """Run a statement and fetch its result.
 
-        Raises:
-            UnusableError: the database cannot be read.
-        """
+        Empty text and comments give no rows, as ``sqlite3.Cursor.execute`` has it (and so match an
+        empty gold in BIRD's evaluator). More than one statement is an ``error``, as there.
 
+        Raises:
+            UnusableError: the file turns out to be damaged.
+        """
+        begun = perf_counter()
+        outcome: SQLOutcome
+        try:
+            columns, rows = self._fetch(sql)
+            seconds = perf_counter() - begun
+            return Executed("executed", tuple(columns), tuple(rows), "", (seconds,))
+        except _FailedError as error:
+            outcome, message = error.outcome, str(error)
+        except MemoryError:
+            self.sound = False
+            outcome, message = "memory", f"more than {self._limits.memory:,} bytes of memory"
+        except Exception as error:
+            outcome, message = self._explain(error), str(error)
+        return Executed(outcome, message=message, seconds=(perf_counter() - begun,))
+
+    @abstractmethod
     def close(self) -> None:
         """Close the database."""
 
+    @abstractmethod
+    def _fetch(self, sql: str) -> Found:
+        """Run a statement and fetch its result within the limits."""
 
-def opened_engine(engine: str, path: Path, limits: SQLLimits) -> Engine:
-    """Open a database in ``sqlite`` or ``duckdb``.
+    @abstractmethod
+    def _explain(self, error: Exception) -> SQLOutcome:
+        """Return what an error of the engine means."""
 
-    Raises:
-        UnusableError: it cannot be opened.
-    """
+    def _take(self, columns: list[str], rows: Iterable[tuple[Cell, ...]]) -> Found:
+        kept: list[tuple[Cell, ...]] = []
+        size = sum(map(sys.getsizeof, columns))
+        self._check_size(size)
+        for row in rows:
+            if len(kept) == self._limits.rows:
+                raise _FailedError("memory", f"more than {self._limits.rows:,} rows")
+            size += sys.getsizeof(row) + sum(map(sys.getsizeof, row))
+            self._check_size(size)
+            kept.append(row)
+        return columns, kept
+
+    def _check_size(self, size: int) -> None:
+        most = self._limits.result_bytes
+        if size > most:
+            raise _FailedError("memory", f"a result of more than {most:,} bytes")
+
+    def _refuse(self, problem: object, advice: str) -> NoReturn:
+        raise UnusableError(f"database {self._path}: {problem}. {advice}")
+
+
+def open_engine(engine: str, path: Path, limits: SQLLimits) -> Engine:
+    """Open a database in ``sqlite`` or ``duckdb``; errors as for ``Engine``."""
     return SQLite(path, limits) if engine == "sqlite" else DuckDB(path, limits)
-
-
-class _Failure(NamedTuple):
-    outcome: SQLOutcome
-    message: str
-    sound: bool = True
-
-
-class _TooLargeError(Exception):
-    """A result over a limit; says which."""
-
-
-_Result = tuple[list[str], Iterable[tuple[Cell, ...]]]
-
-
-def _run(
-    start: Callable[[], _Result], failure: Callable[[Exception], _Failure], limits: SQLLimits
-) -> tuple[Executed, bool]:
-    """Run and fetch within the limits; the second value is whether the engine can go on."""
-    begun = perf_counter()
-    try:
-        columns, rows = start()
-        fetched = _within(columns, rows, limits)
-        seconds = perf_counter() - begun
-        return Executed("executed", tuple(columns), tuple(fetched), "", (seconds,)), True
-    except _TooLargeError as error:
-        failed = _Failure("memory", str(error))
-    except MemoryError:
-        failed = _Failure("memory", f"more than {limits.memory:,} bytes of memory", sound=False)
-    except Exception as error:
-        failed = failure(error)
-    seconds = perf_counter() - begun
-    return Executed(failed.outcome, message=failed.message, seconds=(seconds,)), failed.sound
-
-
-def _within(
-    columns: list[str], rows: Iterable[tuple[Any, ...]], limits: SQLLimits
-) -> list[tuple[Any, ...]]:
-    def checked(size: int) -> int:
-        if size > limits.result_bytes:
-            raise _TooLargeError(f"a result of more than {limits.result_bytes:,} bytes")
-        return size
-
-    kept: list[tuple[Any, ...]] = []
-    size = checked(sum(map(sys.getsizeof, columns)))
-    for row in rows:
-        if len(kept) == limits.rows:
-            raise _TooLargeError(f"more than {limits.rows:,} rows")
-        size = checked(size + sum(map(sys.getsizeof, chain((row,), row))))
-        kept.append(row)
-    return kept
 
 
 # ------------------------------------------------------------------------------------------------
@@ -156,105 +166,6 @@ _HARMLESS_PRAGMAS = {
     *("collation_list", "compile_options", "data_version", "foreign_key_list", "function_list"),
     *("index_info", "index_list", "index_xinfo", "table_info", "table_list", "table_xinfo"),
 }
-
-
-class SQLite:
-    r"""An open SQLite file.
-
-    It is opened immutable: no lock is taken, nothing is written beside it. Statements may read;
-    anything else (writing, ATTACH, transactions, PRAGMA beyond descriptions of the schema,
-    loading extensions) is refused by the authorizer before it runs. Text that is not UTF-8 is
-    read with the bytes at fault as ``\xNN``, as the corpora read it; the official evaluators fail
-    on it.
-
-    Raises:
-        UnusableError: the file is not a sound database, or another program is writing it.
-    """
-
-    def __init__(self, path: Path, limits: SQLLimits) -> None:
-        self.sound = True
-        self._limits = limits
-        self._deadline = monotonic() + limits.seconds
-        try:
-            _check_no_writer(path)
-            self._database = _opened(path, limits)
-        except sqlite3.Error as error:
-            raise _unusable_sqlite(error) from error
-        self._database.set_progress_handler(lambda: monotonic() > self._deadline, _OPCODES)
-        self._database.set_authorizer(_authorized)
-
-    def run(self, sql: str) -> Executed:
-        """Run a statement.
-
-        Empty text and comments give no rows, as ``sqlite3.Cursor.execute`` has it (and so match
-        an empty gold in BIRD's evaluator). More than one statement is an ``error``, as there.
-
-        Raises:
-            UnusableError: the file turns out to be damaged.
-        """
-        self._deadline = monotonic() + self._limits.seconds
-        with closing(self._database.cursor()) as cursor:
-
-            def start() -> _Result:
-                cursor.execute(sql)
-                return [column[0] for column in cursor.description or ()], cursor
-
-            result, self.sound = _run(start, _sqlite_failure, self._limits)
-        return result
-
-    def close(self) -> None:
-        """Close the file."""
-        self._database.close()
-
-
-def _check_no_writer(path: Path) -> None:
-    """Detect locks and logs of other programs, which an immutable database does not see."""
-    with path.open("rb") as file:
-        has_log = file.read(20)[18:] == b"\x02\x02"
-    if has_log:
-        log = path.with_name(f"{path.name}-wal")
-        if log.exists() and log.stat().st_size:
-            raise UnusableError(
-                f"its write-ahead log {log.name} holds changes that are not in it yet. Close the "
-                f"program that writes it, or run: sqlite3 {path.name} "
-                "'PRAGMA wal_checkpoint(TRUNCATE)'"
-            )
-        return  # only a writer could say more, and this is none
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0)) as database:
-        database.execute("SELECT 1 FROM sqlite_master").fetchone()
-
-
-def _opened(path: Path, limits: SQLLimits) -> sqlite3.Connection:
-    database = sqlite3.connect(
-        f"{path.as_uri()}?mode=ro&immutable=1",
-        uri=True,
-        isolation_level=None,
-        cached_statements=0,  # every run is prepared again, so that times compare
-    )
-    database.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
-    for pragma in ("trusted_schema = OFF", "temp_store = MEMORY", "query_only = ON"):
-        database.execute(f"PRAGMA {pragma}").close()
-    database.execute(f"PRAGMA hard_heap_limit = {limits.memory}").close()
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits.result_bytes, _LONGEST_CELL))
-    database.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _LONGEST_STATEMENT)
-    database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-    database.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
-    if sys.version_info >= (3, 12):
-        database.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
-        database.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DML, True)
-    database.execute("SELECT 1 FROM sqlite_master").fetchone()
-    return database
-
-
-def _authorized(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    allowed = action in _ALLOWED
-    if action == sqlite3.SQLITE_FUNCTION:
-        allowed = str(second).lower() not in _UNSAFE_FUNCTIONS
-    elif action == sqlite3.SQLITE_PRAGMA:
-        allowed = str(first).lower() in _HARMLESS_PRAGMAS
-    elif action == sqlite3.SQLITE_UPDATE:  # SQLite asks so for virtual tables; a real one fails
-        allowed = first == "sqlite_master"
-    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN}
@@ -285,29 +196,111 @@ _BY_MESSAGE: tuple[tuple[str, SQLOutcome], ...] = (
 )
 
 
-def _sqlite_failure(error: Exception) -> _Failure:
-    code, message = getattr(error, "sqlite_errorcode", None), str(error)
-    if code in _DAMAGE:
-        assert isinstance(error, sqlite3.Error)
-        raise _unusable_sqlite(error) from error
-    if "one statement at a time" in message:
-        return _Failure("error", MORE_THAN_ONE)
-    if code is not None and code & 0xFF in _BY_CODE:
-        return _Failure(_BY_CODE[code & 0xFF], message)
-    outcomes = (outcome for words, outcome in _BY_MESSAGE if words in message)
-    return _Failure(next(outcomes, "error"), message)
+class SQLite(Engine):
+    r"""An open SQLite file.
+
+    It is opened immutable: no lock is taken, nothing is written beside it. Statements may read;
+    anything else (writing, ATTACH, transactions, PRAGMA beyond descriptions of the schema,
+    loading extensions) is refused by the authorizer before it runs. Text that is not UTF-8 is
+    read with the bytes at fault as ``\xNN``, as the corpora read it; the official evaluators fail
+    on it.
+    """
+
+    def __init__(self, path: Path, limits: SQLLimits) -> None:
+        super().__init__(path, limits)
+        self._deadline = monotonic() + limits.seconds
+        try:
+            self._check_no_writer()
+            self._database = _connect(path, limits)
+        except sqlite3.Error as error:
+            self._refuse_damaged(error)
+        self._database.set_progress_handler(lambda: monotonic() > self._deadline, _OPCODES)
+        self._database.set_authorizer(_authorize)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def _fetch(self, sql: str) -> Found:
+        self._deadline = monotonic() + self._limits.seconds
+        with closing(self._database.cursor()) as cursor:
+            try:
+                cursor.execute(sql)
+            except (sqlite3.Error, sqlite3.Warning) as error:
+                if "one statement at a time" in str(error):
+                    raise _FailedError("error", MORE_THAN_ONE) from error
+                raise
+            return self._take([column[0] for column in cursor.description or ()], cursor)
+
+    def _check_no_writer(self) -> None:
+        """Detect locks and logs of other programs, which an immutable database does not see."""
+        path = self._path
+        with path.open("rb") as file:
+            has_log = file.read(20)[18:] == b"\x02\x02"
+        if has_log:
+            log = path.with_name(f"{path.name}-wal")
+            if log.exists() and log.stat().st_size:
+                self._refuse(
+                    f"its write-ahead log {log.name} holds changes that are not in it yet",
+                    f"Close the program that writes it, or run: sqlite3 {path.name} "
+                    "'PRAGMA wal_checkpoint(TRUNCATE)'",
+                )
+            return  # only a writer could say more, and this is none
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0)) as database:
+            database.execute("SELECT 1 FROM sqlite_master").fetchone()
+
+    def _explain(self, error: Exception) -> SQLOutcome:
+        code, message = getattr(error, "sqlite_errorcode", None), str(error)
+        if code in _DAMAGE:
+            self._refuse_damaged(error)
+        if code is not None and code & 0xFF in _BY_CODE:
+            return _BY_CODE[code & 0xFF]
+        return next((outcome for words, outcome in _BY_MESSAGE if words in message), "error")
+
+    def _refuse_damaged(self, error: Exception) -> NoReturn:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        advice = "Is it whole, and a SQLite database? Fetch or copy it again."
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            advice = "Close the program that writes it."
+        elif code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+            advice = (
+                "A journal beside it shows that a program ended while writing it: open it once "
+                "with sqlite3 to repair it."
+            )
+        self._refuse(error, advice)
 
 
-def _unusable_sqlite(error: sqlite3.Error) -> UnusableError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return UnusableError(f"{error}. Close the program that writes it.")
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-        return UnusableError(
-            f"{error}. A journal beside it shows that a program ended while writing it: open it "
-            "once with sqlite3 to repair it."
-        )
-    return UnusableError(f"{error}. Is it whole, and a SQLite database? Fetch or copy it again.")
+def _connect(path: Path, limits: SQLLimits) -> sqlite3.Connection:
+    database = sqlite3.connect(
+        f"{path.as_uri()}?mode=ro&immutable=1",
+        uri=True,
+        isolation_level=None,
+        cached_statements=0,  # every run is prepared again, so that times compare
+    )
+    database.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
+    for pragma in ("trusted_schema = OFF", "temp_store = MEMORY", "query_only = ON"):
+        database.execute(f"PRAGMA {pragma}").close()
+    database.execute(f"PRAGMA hard_heap_limit = {limits.memory}").close()
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits.result_bytes, _LONGEST_CELL))
+    database.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _LONGEST_STATEMENT)
+    database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    database.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
+    if sys.version_info >= (3, 12):
+        database.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+        database.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DML, True)
+    database.execute("SELECT 1 FROM sqlite_master").fetchone()
+    return database
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    allowed = action in _ALLOWED
+    if action == sqlite3.SQLITE_FUNCTION:
+        allowed = str(second).lower() not in _UNSAFE_FUNCTIONS
+    elif action == sqlite3.SQLITE_PRAGMA:
+        allowed = str(first).lower() in _HARMLESS_PRAGMAS
+    elif action == sqlite3.SQLITE_UPDATE:  # SQLite asks so for virtual tables; a real one fails
+        allowed = first == "sqlite_master"
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
 # ------------------------------------------------------------------------------------------------
@@ -328,22 +321,20 @@ _CONFINED: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-class DuckDB:
+class DuckDB(Engine):
     """An open DuckDB file.
 
     A single SELECT may be run (to DuckDB also WITH, VALUES, FROM, DESCRIBE, SHOW and SUMMARIZE are
     such); all other kinds are ``forbidden``. The configuration is locked, the time zone is UTC.
-
-    Raises:
-        UnusableError: the file is not a sound database of a version that DuckDB reads, or another
-            program is writing it.
+    Cells become what SQLite has for them: truth values 0 and 1, decimals floats (all digits are not
+    kept), dates and times ISO text with a blank between the two, lists and structures JSON,
+    anything else the text that Python shows.
     """
 
     def __init__(self, path: Path, limits: SQLLimits) -> None:
         import duckdb
 
-        self.sound = True
-        self._limits = limits
+        super().__init__(path, limits)
         settings = _CONFINED | {"memory_limit": f"{limits.memory}B"}
         try:
             self._database = duckdb.connect(str(path), read_only=True, config=settings)
@@ -353,41 +344,42 @@ class DuckDB:
             advice = "Is it whole, and of a version that this DuckDB reads?"
             if " lock " in str(error):
                 advice = "Close the program that writes it."
-            raise UnusableError(f"{error}. {advice}") from error
-
-    def run(self, sql: str) -> Executed:
-        """Run a statement.
-
-        Empty text and comments give no rows, as in SQLite. Cells become what SQLite has for them:
-        truth values 0 and 1, decimals floats (all digits are not kept), dates and times ISO text
-        with a blank between the two, lists and structures JSON, anything else the text that Python
-        shows.
-        """
-        with closing(self._database.cursor()) as cursor:
-            deadline = Timer(self._limits.seconds, cursor.interrupt)
-            deadline.daemon = True
-            deadline.start()
-            try:
-                start = partial(_started_in_duckdb, cursor, sql)
-                result, self.sound = _run(start, _duckdb_failure, self._limits)
-            finally:
-                deadline.cancel()
-        return result
+            self._refuse(error, advice)
 
     def close(self) -> None:
         """Close the file."""
         self._database.close()
 
+    def _fetch(self, sql: str) -> Found:
+        with closing(self._database.cursor()) as cursor:
+            deadline = Timer(self._limits.seconds, cursor.interrupt)
+            deadline.daemon = True
+            deadline.start()
+            try:
+                return self._take(*_execute(cursor, sql))
+            finally:
+                deadline.cancel()
 
-class _RefusedError(Exception):
-    """A statement that may not be run."""
+    def _explain(self, error: Exception) -> SQLOutcome:
+        import duckdb
 
-    def __init__(self, outcome: SQLOutcome, message: str) -> None:
-        super().__init__(message)
-        self.outcome = outcome
+        kinds: tuple[tuple[type[Exception], SQLOutcome], ...] = (
+            (UnicodeEncodeError, "syntax_error"),
+            (duckdb.ParserException, "syntax_error"),
+            (duckdb.SyntaxException, "syntax_error"),
+            (duckdb.PermissionException, "forbidden"),
+            (duckdb.InterruptException, "timeout"),
+            (duckdb.OutOfMemoryException, "memory"),
+        )
+        for kind, outcome in kinds:
+            if isinstance(error, kind):
+                return outcome
+        if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+            self.sound = False
+        return _classify(str(error).partition("\n")[0])
 
 
-def _started_in_duckdb(connection: Any, sql: str) -> _Result:
+def _execute(connection: Any, sql: str) -> tuple[list[str], Iterable[tuple[Cell, ...]]]:
     import duckdb
 
     sql.encode()  # which fails on lone surrogates with a better message than DuckDB's
@@ -395,19 +387,19 @@ def _started_in_duckdb(connection: Any, sql: str) -> _Result:
     if not statements:
         return [], []
     if len(statements) > 1:
-        raise _RefusedError("error", MORE_THAN_ONE)
+        raise _FailedError("error", MORE_THAN_ONE)
     if statements[0].type != duckdb.StatementType.SELECT:
         kind = statements[0].type.name
-        raise _RefusedError("forbidden", f"{kind} statements may not be run, only SELECT")
+        raise _FailedError("forbidden", f"{kind} statements may not be run, only SELECT")
     connection.execute(statements[0])
     columns = [column[0] for column in connection.description]
     types = [str(column[1]) for column in connection.description]
     if any("TIME ZONE" in kind for kind in types):  # which Python cannot show without pytz
-        connection.execute(_zones_as_text(statements[0].query, types))
-    return columns, _duckdb_rows(connection)
+        connection.execute(_show_zones(statements[0].query, types))
+    return columns, _iterate_rows(connection)
 
 
-def _zones_as_text(sql: str, types: list[str]) -> str:
+def _show_zones(sql: str, types: list[str]) -> str:
     import duckdb
 
     names = [f"c{i}" for i in range(len(types))]
@@ -420,13 +412,13 @@ def _zones_as_text(sql: str, types: list[str]) -> str:
     return f"SELECT {', '.join(shown)} FROM ({inner}\n) AS result({', '.join(names)})"  # noqa: S608 (runs confined)
 
 
-def _duckdb_rows(connection: Any) -> Iterator[tuple[Cell, ...]]:
+def _iterate_rows(connection: Any) -> Iterator[tuple[Cell, ...]]:
     while batch := connection.fetchmany(_BATCH):
         for row in batch:
-            yield row if _PLAIN.issuperset(map(type, row)) else tuple(map(_cell, row))
+            yield row if _PLAIN.issuperset(map(type, row)) else tuple(map(_to_cell, row))
 
 
-def _cell(value: Any) -> Cell:
+def _to_cell(value: Any) -> Cell:
     if type(value) in _PLAIN:
         plain: Cell = value
         return plain
@@ -437,44 +429,23 @@ def _cell(value: Any) -> Cell:
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     if isinstance(value, list | tuple | dict):
-        return json.dumps(_nested(value), ensure_ascii=False)
+        return json.dumps(_to_json(value), ensure_ascii=False)
     return str(value)
 
 
-def _nested(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Return a value inside a list or structure, as JSON can hold it."""
     if isinstance(value, dict):
-        return {str(key): _nested(inner) for key, inner in value.items()}
+        return {str(key): _to_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_nested(inner) for inner in value]
+        return [_to_json(inner) for inner in value]
     if isinstance(value, bool):
         return value
-    cell = _cell(value)
+    cell = _to_cell(value)
     return cell.hex() if isinstance(cell, bytes) else cell
 
 
-def _duckdb_failure(error: Exception) -> _Failure:
-    import duckdb
-
-    if isinstance(error, _RefusedError):
-        return _Failure(error.outcome, str(error))
-    message = str(error)
-    kinds: tuple[tuple[type[Exception], SQLOutcome], ...] = (
-        (UnicodeEncodeError, "syntax_error"),
-        (duckdb.ParserException, "syntax_error"),
-        (duckdb.SyntaxException, "syntax_error"),
-        (duckdb.PermissionException, "forbidden"),
-        (duckdb.InterruptException, "timeout"),
-        (duckdb.OutOfMemoryException, "memory"),
-    )
-    for kind, outcome in kinds:
-        if isinstance(error, kind):
-            return _Failure(outcome, message)
-    broken = isinstance(error, duckdb.FatalException | duckdb.InternalException)
-    return _Failure(_duckdb_outcome(message.partition("\n")[0]), message, sound=not broken)
-
-
-def _duckdb_outcome(message: str) -> SQLOutcome:
+def _classify(message: str) -> SQLOutcome:
     if "the configuration has been locked" in message or "read-only mode" in message:
         return "forbidden"
     if message.startswith("Catalog Error: Table with name"):

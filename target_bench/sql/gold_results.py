@@ -45,7 +45,7 @@ class GoldResults:
         self._limits = limits
         self._folder = cache_root() / "gold" if folder is None else folder
 
-    def result(self, worker: Worker, path: Path, sql: str, repeat: int = 1) -> Executed:
+    def get_or_run(self, worker: Worker, path: Path, sql: str, repeat: int = 1) -> Executed:
         """Return the result of a statement, run in the worker if it is not recorded.
 
         ``seconds`` are those of the run that was recorded. A statement whose database cannot be
@@ -60,7 +60,7 @@ class GoldResults:
             known = _read(place) if place else None
             if known is not None:
                 return known
-            result = worker.result(path, sql, repeat)
+            result = worker.run(path, sql, repeat)
         except DataError as error:
             return Executed("unusable", message=str(error))
         died = result.message.startswith("the process")

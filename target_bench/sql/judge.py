@@ -283,8 +283,8 @@ class Judge:
         except (ValueError, StoppedError) as error:
             raise LeftOutError("engines", f"the gold has no translation: {error}") from error
         repeat = 1 if for_spider else self._repeats
-        here = self._golds.result(worker, *statement, repeat)
-        there = self._golds.result(worker, file, sql, repeat) if is_copied else here
+        here = self._golds.get_or_run(worker, *statement, repeat)
+        there = self._golds.get_or_run(worker, file, sql, repeat) if is_copied else here
         for result in (here, there):
             if result.outcome == "unusable":
                 raise LeftOutError("unusable", result.message, here)

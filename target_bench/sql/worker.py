@@ -23,7 +23,7 @@ from typing import IO, Any, NoReturn
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell, Executed
-from target_bench.sql.engines import Engine, SQLLimits, UnusableError, opened_engine
+from target_bench.sql.engines import Engine, SQLLimits, UnusableError, open_engine
 
 ROWS, COLUMNS, CHARACTERS = 20, 20, 200
 """Size of a result preview: rows, columns, and characters of a cell or name."""
@@ -142,7 +142,7 @@ class Jobs:
         self._sql = ""  # the last prediction
         self._ran: dict[tuple[Where, str], Executed] = {}
 
-    def result(self, where: Where, sql: str, repeat: int) -> Plain:
+    def run(self, where: Where, sql: str, repeat: int) -> Plain:
         """Run a statement and return all that it gives."""
         self._stops = {}
         ran = self._run("run", where, sql, repeat)
@@ -237,10 +237,7 @@ class Jobs:
         engine = self._engine(where)
         seconds: tuple[float, ...] = ()
         for _ in range(repeat):
-            try:
-                ran: Executed = self._do(step, "the statement", engine.run, sql)
-            except UnusableError as error:
-                raise UnusableError(f"database {where[0]}: {error}") from error
+            ran: Executed = self._do(step, "the statement", engine.run, sql)
             if not engine.sound:
                 raise EndedError(ran)
             seconds += ran.seconds
@@ -261,11 +258,8 @@ class Jobs:
             same = [other for other in self._open if other[1] == name]
             if len(same) >= _MOST_OPEN[name]:
                 self._open.pop(same[0]).close()
-            opening = (opened_engine, name, Path(path), self._limits)
-            try:
-                self._open[where] = self._do("open", f"database {path}: opening it", *opening)
-            except UnusableError as error:
-                raise UnusableError(f"database {path}: {error}") from error
+            opening = partial(open_engine, name, Path(path), self._limits)
+            self._open[where] = self._do("open", f"database {path}: opening it", opening)
         self._open.move_to_end(where)
         return self._open[where]
 

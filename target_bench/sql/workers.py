@@ -1,12 +1,10 @@
-"""Worker processes: everything that handles a model's text happens in one, and may be killed there.
+"""Worker processes: all that handles a model's text happens in one, and may be killed there.
 
-A statement is hostile until shown otherwise: it is read, run and compared in a process of its own
-kind, on a database opened read-only, under limits of time, memory and size. One that fails costs
-one query, not the run. What goes between the processes are plain values, unpickled so that no class
-is ever looked up: whoever got hold of a worker could not run code here.
-
-(multiprocessing, and the pools built on it, unpickle whatever a worker sends, hand it the user's
-environment with its secrets, and start no process from a script without a ``__main__`` guard.)
+A statement is hostile until shown otherwise: it is read, run and compared in another process, on a
+database opened read-only, under limits of time, memory and size. One that fails costs one query,
+not the run. Between the processes go plain values, unpickled so that no class is ever looked up:
+whoever got hold of a worker could not run code here. (multiprocessing unpickles whatever a worker
+sends, and hands it the user's environment with its secrets.)
 """
 
 import math
@@ -16,16 +14,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import astuple
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from queue import Empty, LifoQueue, SimpleQueue
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from time import monotonic
-from types import TracebackType
-from typing import IO, Any, Self, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.ranking import n_processors
@@ -95,19 +91,20 @@ class Worker:
             BudgetError: the time for all work is over.
             ConfigError: the pool is closed, or a process cannot be started.
         """
-        for is_last in (False, True):
-            if self.process is None or self.process.poll() is not None:
-                self._start()
-            try:
-                return self._converse((job, *details), what, self.limits.seconds, steps)
-            except StoppedError as error:
-                if error.step != "open":
-                    raise
-                if is_last:  # the first time it was perhaps because of what it ran before
-                    raise DataError(f"{error}. Is it whole?") from error
-        raise AssertionError
+        request = (job, *details)
+        try:
+            return self._converse(request, what, self.limits.seconds, steps)
+        except StoppedError as error:
+            if error.step != "open":
+                raise
+        try:  # again: it was perhaps because of what the process ran before
+            return self._converse(request, what, self.limits.seconds, steps)
+        except StoppedError as error:
+            if error.step != "open":
+                raise
+            raise DataError(f"{error}. Is it whole?") from error
 
-    def result(
+    def run(
         self, path: Path, sql: str, repeat: int = 1, engine: EngineName | None = None
     ) -> Executed:
         """Run a statement ``repeat`` times and return its result; what stopped it is an outcome.
@@ -118,7 +115,7 @@ class Worker:
         """
         where = tuple(database(path, engine))
         try:
-            reply = self.ask("result", where, sql, repeat, what="the statement", steps=repeat + 2)
+            reply = self.ask("run", where, sql, repeat, what="the statement", steps=repeat + 2)
         except StoppedError as stopped:
             return stopped.executed
         return Executed(*reply)
@@ -133,7 +130,7 @@ class Worker:
             self.process.kill()
             self.process.wait()
             with suppress(OSError):
-                _stdin(self.process).close()
+                cast(IO[bytes], self.process.stdin).close()
 
     def close(self) -> None:
         """End the process for good."""
@@ -142,13 +139,13 @@ class Worker:
 
     def _converse(self, request: tuple[Any, ...], what: str, limit: float, steps: int) -> Any:
         """Send a request and return the reply; each step on the way has a limit of its own."""
-        assert self.process is not None
-        with suppress(OSError, ValueError):  # that it is dead shows below
-            send(_stdin(self.process), request)
-        step, begun = "", monotonic()
+        if self.process is None or self.process.poll() is not None:
+            self._start()
+        self._send(request)
+        step = ""
         for _ in range(steps + 1):
             begun = monotonic()
-            match self._next_reply(limit, begun, step, what):
+            match self._wait_for_reply(limit, begun, step, what):
                 case ("done", value):
                     return value
                 case ("unusable", str(message)):
@@ -159,17 +156,22 @@ class Worker:
                 case ("ended", plain):
                     executed = Executed(*plain)
                 case ("exhausted", message):
-                    executed = _stopped("memory", f"{what}: {message}", begun)
+                    executed = _stop("memory", f"{what}: {message}", begun)
                 case None:
-                    executed = _stopped(*self._describe_end(), begun)
+                    executed = _stop(*self._describe_end(), begun)
                 case _:
                     break
             self.kill()
             raise StoppedError(step, executed)
         self.kill()  # what says this is no program of ours any more
-        raise StoppedError(step, _stopped("error", "the process that ran it went wrong", begun))
+        raise StoppedError(step, _stop("error", "the process that ran it went wrong", begun))
 
-    def _next_reply(self, limit: float, begun: float, step: str, what: str) -> Any:
+    def _send(self, value: Any) -> None:
+        assert self.process is not None
+        with suppress(OSError, ValueError):  # that it is dead shows in the reply
+            send(cast(IO[bytes], self.process.stdin), value)
+
+    def _wait_for_reply(self, limit: float, begun: float, step: str, what: str) -> Any:
         left = self._end - begun
         if left <= 0:
             self.kill()
@@ -183,7 +185,7 @@ class Worker:
             if left < limit + GRACE:
                 raise BudgetError("the time for all statements together is over") from None
             late = f"{what} was stopped after {limit:g} s"
-            raise StoppedError(step, _stopped("timeout", late, begun)) from None
+            raise StoppedError(step, _stop("timeout", late, begun)) from None
 
     def _describe_end(self) -> tuple[SQLOutcome, str]:
         """Return how the process ended by itself, as the outcome of a statement and in words."""
@@ -211,7 +213,9 @@ class Worker:
             )
             self._replies = SimpleQueue()
             Thread(target=_listen, args=(self.process, self._replies), daemon=True).start()
-            self._converse(astuple(self.limits), "starting", _PATIENCE, steps=0)
+            self._send(astuple(self.limits))
+            if self._wait_for_reply(_PATIENCE, monotonic(), "", "starting") is None:
+                raise OSError(self._describe_end()[1])
         except (OSError, StoppedError) as error:
             raise ConfigError(
                 f"no process can be started to run SQL in ({sys.executable}): {error}. Its own "
@@ -221,7 +225,7 @@ class Worker:
             self.kill()
 
 
-class Pool:
+class Pool(AbstractContextManager["Pool"]):
     """Workers for many jobs at once; to be used in a ``with`` block.
 
     Processes are started when there is work for them and need no ``__main__`` guard in the
@@ -252,27 +256,16 @@ class Pool:
         for worker in self._all:
             self._idle.put(worker)
         self._threads = ThreadPoolExecutor(n, thread_name_prefix="sql")
-        self._lock = Lock()
-        self._closed = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """End all processes, also those that run a statement."""
-        with self._lock:
-            self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in self._all:
             worker.close()
-        self._threads.shutdown(cancel_futures=True)
+        self._threads.shutdown()
 
     def each(self, work: Callable[[Worker, T], R], items: Iterable[T]) -> Iterator[R]:
         """Yield what a function makes of each item with a worker, as soon as it is there.
@@ -285,10 +278,15 @@ class Pool:
         """
         source = iter(items)
         running: set[Future[R]] = set()
+
+        def do(item: T) -> R:
+            with self.worker() as worker:
+                return work(worker, item)
+
         try:
             while True:
                 for item in islice(source, 2 * len(self._all) - len(running)):
-                    running.add(self._submit(partial(self._with_worker, work, item)))
+                    running.add(self._submit(do, item))
                 if not running:
                     return
                 done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -297,6 +295,12 @@ class Pool:
         finally:
             for future in running:
                 future.cancel()
+
+    def _submit(self, do: Callable[[T], R], item: T) -> Future[R]:
+        try:
+            return self._threads.submit(do, item)
+        except RuntimeError as error:  # which the closed threads raise
+            raise ConfigError("this pool of SQL workers is closed; make another") from error
 
     def ask(self, job: str, *details: Any, what: str) -> Any:
         """Do one job with any worker; see ``Worker.ask``."""
@@ -312,18 +316,8 @@ class Pool:
         finally:
             self._idle.put(worker)
 
-    def _with_worker(self, work: Callable[[Worker, T], R], item: T) -> R:
-        with self.worker() as worker:
-            return work(worker, item)
 
-    def _submit(self, job: Callable[[], R]) -> Future[R]:
-        with self._lock:
-            if self._closed:
-                raise ConfigError("this pool of SQL workers is closed; make another")
-            return self._threads.submit(job)
-
-
-def _stopped(outcome: SQLOutcome, message: str, begun: float) -> Executed:
+def _stop(outcome: SQLOutcome, message: str, begun: float) -> Executed:
     return Executed(outcome, message=message, seconds=(monotonic() - begun,))
 
 
@@ -335,8 +329,3 @@ def _listen(process: "subprocess.Popen[bytes]", replies: "SimpleQueue[Any]") -> 
                 replies.put(receive(file))
         except (EOFError, OSError, pickle.UnpicklingError):
             replies.put(None)
-
-
-def _stdin(process: "subprocess.Popen[bytes]") -> IO[bytes]:
-    assert process.stdin is not None
-    return process.stdin

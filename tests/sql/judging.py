@@ -15,7 +15,7 @@ from target_bench.sql.workers import Pool, StoppedError, Worker
 
 def execute(pool: Pool, path: Path, sql: str, **more: Any) -> Executed:
     with pool.worker() as worker:
-        return worker.result(path, sql, **more)
+        return worker.run(path, sql, **more)
 
 
 class Case(NamedTuple):

@@ -25,9 +25,9 @@ class Counting(Worker):
 
     ran = 0
 
-    def result(self, *arguments: Any, **more: Any) -> Executed:
+    def run(self, *arguments: Any, **more: Any) -> Executed:
         self.ran += 1
-        return super().result(*arguments, **more)
+        return super().run(*arguments, **more)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ Result = Callable[..., Executed]
 
 @pytest.fixture
 def result(counting: Counting, tmp_path: Path) -> Result:
-    return lambda *given: GoldResults(LIMITS, tmp_path / "gold").result(counting, *given)
+    return lambda *given: GoldResults(LIMITS, tmp_path / "gold").get_or_run(counting, *given)
 
 
 def test_a_statement_runs_once(counting: Counting, result: Result, people: Path) -> None:
@@ -70,7 +70,7 @@ def test_what_determines_a_result(
     sqlite_file(people, "DELETE FROM people WHERE id = 1")
     assert result(people, count).rows == ((3,),)
     assert counting.ran == 2
-    GoldResults(SQLLimits(seconds=6), tmp_path / "gold").result(counting, people, count)
+    GoldResults(SQLLimits(seconds=6), tmp_path / "gold").get_or_run(counting, people, count)
     assert counting.ran == 3
 
 

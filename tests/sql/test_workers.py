@@ -38,7 +38,7 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 path = Path(sys.argv[1])
 with Pool(2) as pool:
     def work(worker, sql):
-        return worker.result(path, sql)
+        return worker.run(path, sql)
     print(*(result.rows[0][0] for result in pool.each(work, ["SELECT 7"])), flush=True)
     results = pool.each(work, [ENDLESS] * 2)
     {then}
@@ -107,7 +107,7 @@ def worker() -> Iterator[Worker]:
 
 
 def _started(worker: Worker, path: Path) -> "subprocess.Popen[bytes]":
-    assert worker.result(path, "SELECT 1").rows == ((1,),)
+    assert worker.run(path, "SELECT 1").rows == ((1,),)
     assert worker.process is not None
     return worker.process
 
@@ -188,7 +188,7 @@ def test_results_come_as_soon_as_they_are_there(people: Path) -> None:
             yield ENDLESS if i == 0 else f"SELECT {i}"
 
     with Pool(2, SQLLimits(seconds=2)) as pool:
-        results = pool.each(lambda worker, sql: worker.result(people, sql), statements())
+        results = pool.each(lambda worker, sql: worker.run(people, sql), statements())
         first = [result.rows[0][0] for result in islice(results, 20)]
         assert len(set(first)) == 20
         assert len(drawn) <= 25
@@ -209,20 +209,20 @@ def test_repeats_give_a_time_each_and_the_deadline_is_for_each(
 ) -> None:
     """Each run is far from the deadline, on a busy machine too; together they last longer."""
     slow = FIRST.format(350_000) + "SELECT count(*) FROM n"
-    (first,) = worker.result(people, slow).seconds
+    (first,) = worker.run(people, slow).seconds
     repeat = int(3 / first) + 1  # enough if the others take a third of its time
-    got = worker.result(people, slow, repeat=repeat)
+    got = worker.run(people, slow, repeat=repeat)
     assert (got.outcome, len(got.seconds)) == ("executed", repeat)
     assert sum(got.seconds) > 1.0
     for sql, outcome in ((ENDLESS, "timeout"), ("SELECT nope", "no_such_column")):
-        got = worker.result(people, sql, repeat=5)
+        got = worker.run(people, sql, repeat=5)
         assert (got.outcome, len(got.seconds)) == (outcome, 1)
 
 
 def test_a_killed_worker_costs_one_statement(worker: Worker, people: Path) -> None:
     process = _started(worker, people)
     with ThreadPoolExecutor(1) as threads:
-        running = threads.submit(worker.result, people, ENDLESS)
+        running = threads.submit(worker.run, people, ENDLESS)
         time.sleep(0.1)
         os.kill(process.pid, signal.SIGSEGV)
         died = running.result()
@@ -234,7 +234,7 @@ def test_a_killed_worker_costs_one_statement(worker: Worker, people: Path) -> No
 def test_closing_ends_what_runs(people: Path) -> None:
     start = time.monotonic()
     with Pool(2) as pool:
-        results = pool.each(lambda worker, sql: worker.result(people, sql), [ENDLESS] * 10)
+        results = pool.each(lambda worker, sql: worker.run(people, sql), [ENDLESS] * 10)
         with ThreadPoolExecutor(1) as threads:
             first = threads.submit(next, results)
             while not all(worker.process for worker in pool._all):
