@@ -73,7 +73,7 @@ def _cell(spec: str, corpus: str, split: str, distractors: Sequence[str]) -> str
             spec, corpus, split=split, top_k=(1, 10), distractors=distractors, out=out
         )
     first, ten = (result.scores[f"recall@{k}"].value for k in (1, 10))
-    index, ranking = (result.seconds.get(stage) for stage in ("embed_corpus", "retrieve"))
+    index, ranking = (result.times.seconds.get(stage) for stage in ("embed_corpus", "retrieve"))
     times = " + ".join("–" if took is None else f"{took:.0f}" for took in (index, ranking))
     return f"{first:.4f} / {ten:.4f}  {times} s"
 

@@ -57,7 +57,7 @@ def main() -> None:
     ours, result = min((turn[:2] for turn in turns), key=lambda timed: timed[0])
     plain, plain_recall = min((turn[2:] for turn in turns), key=lambda timed: timed[0])
     loop, loop_recall, n_loop = _rank_bm25_loop(folder, arguments.rank_bm25_queries)
-    latency = _ours("tabfact", latency=500).latency
+    latency = _ours("tabfact", latency=500).times.latency
     assert latency is not None
 
     recall = result.scores[f"recall@{K}"].value
@@ -79,7 +79,7 @@ def main() -> None:
     console.print(
         f"target-bench is {loop / ours:.1f} × faster than the rank-bm25 loop (at least 10)"
     )
-    console.print(f"seconds by stage: {dict(result.seconds)}")
+    console.print(f"seconds by stage: {dict(result.times.seconds)}")
     console.print(f"single queries, warm, milliseconds: {dict(latency)}")
 
 

@@ -13,6 +13,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.reporting.leaderboard.documents import read_card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.result import Result, read_run
+from target_bench.runs.score_tables import describe_answers
 from tests.builders import Recorder
 from tests.cli.inside import Inside
 from tests.target import TARGET
@@ -170,12 +171,12 @@ def test_a_run_without_a_retriever(files: Path) -> None:
     assert (result.retriever, score.n, score.value) == (None, 2, 0.875)
     assert result.answer_counts is not None
     assert (result.answer_counts.asked, result.answer_counts.unlabelled) == (3, 1)
-    assert [str(block) for block in result.summary] == ["length: words 8"]
+    assert [str(block) for block in describe_answers(result)] == ["length: words 8"]
     assert "row-to-text" in result.folder.name
     assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["asked"]
     stored = read_run(result.folder)
     assert (stored.status, stored.asked.task) == ("finished", _task(files))
-    assert (stored.n_queries, stored.n_unlabelled, list(stored.query_ids)) == (3, 1, ["a", "b"])
+    assert (stored.n_queries, list(stored.query_ids)) == (3, ["a", "b"])
     assert read_run(result.folder).problem is None
     assert _run(files, f"{files}/teller.py:Teller").reused
 

@@ -98,7 +98,7 @@ def printed(
     if printed_as == "text":
         print_results(ordered, on_data, every)
     else:
-        from target_bench.runs.result import score_tables
+        from target_bench.runs.score_tables import score_tables
 
         print_as(printed_as, ordered.to_json(), records_of(ordered), score_tables(ordered, every))
     _fail_if_queries_failed(ordered)
@@ -208,10 +208,10 @@ def _sorted(results: "list[Result]") -> "Results":
 def _fail_if_queries_failed(results: "Results") -> None:
     lines = results.failures()
     traces = [
-        result.tracebacks[query_id]
+        record.traceback
         for result in results
-        for query_id in list(result.errors)[:1]
-        if query_id in result.tracebacks
+        for record in result.failed[:1]
+        if record.traceback is not None
     ]
     if lines:
         fault = PluginError("\n".join(lines))

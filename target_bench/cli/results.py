@@ -30,7 +30,13 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
         every: print all metrics and notes, and what the task sums answers up by.
     """
     from target_bench.reporting.sentences import describe_run
-    from target_bench.runs.result import group_tables, same_questions, slice_tables, title_of
+    from target_bench.runs.score_tables import (
+        describe_answers,
+        group_tables,
+        same_questions,
+        slice_tables,
+        title_of,
+    )
 
     groups = same_questions(results)
     for group in groups:
@@ -42,7 +48,7 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
         table, *others = group_tables(group, every)
         print_tables(replace(table, title=""), *others, *slice_tables(group))
         for result in group if every else ():
-            for block in result.summary:
+            for block in describe_answers(result):
                 say_wrapped(f"{result.label}: {block}", "  ")
         say("")
     if len(groups) > 1:

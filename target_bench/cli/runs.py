@@ -112,7 +112,8 @@ def show(
     """Print the content of a run folder."""
     from target_bench.runs.documents import described
     from target_bench.runs.find import find
-    from target_bench.runs.result import read_run, slice_table, slices_to_json
+    from target_bench.runs.result import read_run
+    from target_bench.runs.score_tables import slice_table, slices_to_json
 
     stored = read_run(find(run, out))
     if config:

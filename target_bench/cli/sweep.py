@@ -242,7 +242,7 @@ def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
 
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
-    from target_bench.runs.result import metric_column, metrics_worth_a_column, score_cell
+    from target_bench.runs.score_tables import metric_column, metrics_worth_a_column, score_cell
     from target_bench.runs.times import STAGES, left_out_note
 
     _, names = _names([outcome.cell for outcome in outcomes])

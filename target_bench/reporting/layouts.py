@@ -9,7 +9,7 @@ from target_bench.core import text_tables
 from target_bench.core.text_tables import Column, Mark, TextTable, counted, p_text
 from target_bench.reporting.rows import Comparison, Row
 from target_bench.reporting.sentences import describe_power
-from target_bench.runs.result import metric_column, score_cell
+from target_bench.runs.score_tables import metric_column, score_cell
 
 _BESIDE = 3
 """Metrics beside each other, with their intervals, in a terminal of 80 columns."""

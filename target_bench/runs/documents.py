@@ -87,10 +87,16 @@ def described(run: Result) -> dict[str, Any]:
         "distractors": {mixed.spec: mixed.n for mixed in manifest.distractors},
         "data_notes": _numbered(manifest.data_notes),
         "notes": _numbered(manifest.notes),
-        "counts": run.denominators if run.is_scored else {},
+        "counts": _counts(run) if run.is_scored else {},
         "scores": {name: score.to_json() for name, score in scores.items()},
     }
     return {n: value for n, value in document.items() if value or n not in _OPTIONAL}
+
+
+def _counts(run: Result) -> dict[str, Any]:
+    """Return the denominators; those of the answers where rankings have one of this name."""
+    answers = run.answer_counts.to_json() if run.answer_counts is not None else {}
+    return {**run.counts.to_json(), **answers}
 
 
 def _numbered(texts: Sequence[str]) -> dict[str, str]:

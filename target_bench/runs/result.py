@@ -4,8 +4,7 @@ A result reads each file of its run folder when it is needed, so it is the same 
 ended a moment or a year ago.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -31,25 +30,29 @@ from target_bench.core.metric import (
     of_mean,
     over_no_query,
     score_of,
-    split,
 )
 from target_bench.core.schema import Generation, Query, Retrieval
-from target_bench.core.task import FAILED, NOT_JUDGED, SummaryBlock
-from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted, first_of
+from target_bench.core.task import FAILED, NOT_JUDGED
+from target_bench.core.text_tables import TextTable, counted, first_of
 from target_bench.metrics import stats
 from target_bench.metrics.scores import (
     edited_metrics,
     headline,
-    is_built_in,
     named,
-    ranking_metrics,
     spec_of,
-    table_metrics,
 )
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import Command, Identity, Manifest, key_of, read_manifest
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, LOGS, RANKINGS, Answered, LogFile
 from target_bench.runs.score_files import StoredScores, check_tables, read_scores, read_table
+from target_bench.runs.score_tables import (
+    ScoresOfParts,
+    describe_failures,
+    group_results,
+    score_tables,
+    shown_metrics,
+    slices_to_json,
+)
 from target_bench.runs.slicing import (
     SLICE_PREFIX,
     Floats,
@@ -59,7 +62,7 @@ from target_bench.runs.slicing import (
     by_name,
     part_score,
 )
-from target_bench.runs.times import ColdTimes, cold, left_out_note
+from target_bench.runs.times import ColdTimes, cold
 
 if TYPE_CHECKING:
     import pandas
@@ -82,12 +85,6 @@ _NAMED = 12
 
 _IN_A_LINE = 3
 """Scores in the repr of a result."""
-
-ScoresOfParts = Mapping[str, Mapping[str, Score]]
-"""Value of a property -> metric -> score of the queries that have it."""
-
-_IN_A_TABLE = 3
-"""Metrics beside each other, with their intervals, in a terminal of 80 columns."""
 
 
 class Result:
@@ -295,26 +292,9 @@ class Result:
         return self._scored.answers
 
     @property
-    def denominators(self) -> Mapping[str, Any]:
-        """All denominators by name; those of the answers where rankings have one of this name."""
-        answers = self.answer_counts.to_json() if self.answer_counts is not None else {}
-        return {**self.counts.to_json(), **answers}
-
-    @property
     def n_queries(self) -> int:
         """How many queries were asked."""
         return (self.answer_counts or self.counts).asked
-
-    @property
-    def n_unlabelled(self) -> int:
-        """How many queries have no reference."""
-        return (self.answer_counts or self.counts).unlabelled
-
-    @property
-    def n_scored(self) -> int:
-        """How many queries the scores are over at most: without any reference, all or none."""
-        labelled = self.n_queries - self.n_unlabelled
-        return labelled or (self.n_queries if self.scores else 0)
 
     @property
     def n_failed(self) -> int:
@@ -325,19 +305,6 @@ class Result:
     def report(self) -> Mapping[str, Any]:
         """What else the task says of the answers; empty where it says nothing."""
         return self._scored.report
-
-    @property
-    def summary(self) -> Sequence[SummaryBlock]:
-        """``report`` for people, one block per line.
-
-        Raises:
-            ConfigError: the task is a plug-in that is not there any more.
-        """
-        if not self.report:
-            return ()
-        from target_bench.core.task_names import make_task
-
-        return make_task(self.asked.task or self.task).view.summary(self.report)
 
     @property
     def is_synthetic(self) -> bool:
@@ -542,17 +509,7 @@ class Result:
         return records.read(self.folder, read_manifest(self.folder).logs.get(records.file))
 
     @cached_property
-    def errors(self) -> Mapping[str, str]:
-        """Query id -> what went wrong, of failed queries and, after ``NOT_JUDGED``, of judges."""
-        return {r.query_id: str(r.error) for r in self._failed} | self._unjudged
-
-    @property
-    def tracebacks(self) -> Mapping[str, str]:
-        """Query id -> the traceback of what retriever or generator raised."""
-        return {r.query_id: r.traceback for r in self._failed if r.traceback is not None}
-
-    @cached_property
-    def _failed(self) -> "list[Retrieval | Generation]":
+    def failed(self) -> "list[Retrieval | Generation]":
         """The rankings, then the answers, that failed."""
         records: list[Retrieval | Generation] = []
         if self.counts.failed:
@@ -561,37 +518,15 @@ class Result:
             records += (answered.generation for answered in self.answers.values())
         return [record for record in records if record.error is not None]
 
-    @property
-    def _unjudged(self) -> dict[str, str]:
-        """Query id -> which judges failed on its answer, and why."""
-        return {
+    @cached_property
+    def errors(self) -> Mapping[str, str]:
+        """Query id -> what went wrong, of failed queries and, after ``NOT_JUDGED``, of judges."""
+        not_judged = {
             query_id: NOT_JUDGED + "; ".join(f"{judge}: {e}" for judge, e in failed.items())
             for query_id, record in self.judgements.items()
             if (failed := record.get(FAILED))
         }
-
-    def failures(self) -> list[str]:
-        """Return a sentence on queries that the retriever or generator failed on, if there are any.
-
-        And one on answers that a model could not judge.
-        """
-        lines, unjudged = [], self._unjudged
-        if unjudged:
-            query_id, error = next(iter(unjudged.items()))
-            lines.append(
-                f"the judge failed on {len(unjudged)} answers of {self.corpus} (scored without "
-                f"it; the same command asks again); the first is {query_id!r}: {error}"
-            )
-        failed = [record for record in self._failed if record.query_id not in unjudged]
-        if self.n_failed and failed:
-            kind, name = "retriever", self.retriever
-            if self.has_answers:
-                kind, name = "generator", self.generator
-            lines.append(
-                f"{kind} {name} failed on {self.n_failed} of {self.n_queries} queries of "
-                f"{self.corpus} (scored 0); the first is {failed[0].query_id!r}: {failed[0].error}"
-            )
-        return lines
+        return {record.query_id: str(record.error) for record in self.failed} | not_judged
 
     # Times
 
@@ -612,16 +547,6 @@ class Result:
             timed_answers=own.timed_answers,
             left_out={**ranked.left_out, **own.left_out},
         )
-
-    @property
-    def seconds(self) -> Mapping[str, float]:
-        """Stage -> wall-clock seconds, as ``times`` has them."""
-        return self.times.seconds
-
-    @property
-    def latency(self) -> Mapping[str, Any] | None:
-        """Milliseconds of single queries (``p50``, ``p95``, ``p99``), where measured and cold."""
-        return self.times.latency
 
     # The state of the folder
 
@@ -645,9 +570,14 @@ class Result:
         if not (self.folder / "manifest.json").exists():
             return None
         try:
-            mismatch = self.identity_problem()
-            if mismatch is not None:
-                return mismatch
+            key, rankings = self.identity.key, self.asked.retrieval_run
+            if key != key_of(self.folder):
+                return (
+                    f"manifest.json: its identity has the hash {key}, but the folder is named "
+                    f"{self.folder.name}; the manifest was edited or moved"
+                )
+            if rankings and not (self.folder.parent / rankings / "manifest.json").is_file():
+                return f"the run of its rankings is missing: {rankings}"
             if self.is_scored:
                 self._scored  # noqa: B018 (whether it can be read)
                 check_tables(self.folder, self.manifest.tables)
@@ -655,18 +585,6 @@ class Result:
                 records.check(self.folder, self.manifest.logs.get(records.file))
         except StoreError as error:
             return str(error)
-        return None
-
-    def identity_problem(self) -> str | None:
-        """Return why identity and folder do not match, or that rankings are missing, or None."""
-        key, rankings = self.identity.key, self.asked.retrieval_run
-        if key != key_of(self.folder):
-            return (
-                f"manifest.json: its identity has the hash {key}, but the folder is named "
-                f"{self.folder.name}; the manifest was edited or moved"
-            )
-        if rankings and not (self.folder.parent / rankings / "manifest.json").is_file():
-            return f"the run of its rankings is missing: {rankings}"
         return None
 
     def _by_database(self) -> dict[str, Any]:
@@ -692,8 +610,8 @@ class Result:
             "scores": {name: score.to_json() for name, score in self.all_scores.items()},
             **({"by_database": self._by_database()} if self.databases else {}),
             **({"by": slices_to_json(self.by)} if self.by else {}),
-            "seconds": dict(self.seconds),
-            "latency_ms": self.latency,
+            "seconds": dict(self.times.seconds),
+            "latency_ms": self.times.latency,
             "times_left_out": dict(self.times.left_out),
             "folder": str(self.folder),
             "data": self.data,
@@ -719,9 +637,9 @@ class Results(Sequence[Result]):
     def __init__(self, results: Iterable[Result]) -> None:
         self._results = tuple(results)
         advice = "Figures of different data cannot be compared; run one again on the other's data."
-        for group in _groups(self._results):
+        for group in group_results(self._results):
             check_same_data(group, ["corpus_fingerprint"], advice)
-        for group in _groups(self._results, lambda result: result.counts.asked):
+        for group in group_results(self._results, lambda result: result.counts.asked):
             check_same_data(group, ["queries_fingerprint"], advice)
 
     def __len__(self) -> int:
@@ -856,7 +774,7 @@ class Results(Sequence[Result]):
 
     def failures(self) -> list[str]:
         """Return what failed, a sentence for each run and cause; nothing where nothing did."""
-        return [line for result in self for line in result.failures()]
+        return [line for result in self for line in describe_failures(result)]
 
     def tables(self) -> list[TextTable]:
         """Return the scores as tables of text, one row per retriever.
@@ -943,18 +861,6 @@ def _columns(result: Result) -> dict[str, list[Any]]:
     }
 
 
-def _groups(
-    results: Iterable[Result], more: Callable[[Result], Any] = lambda _: None
-) -> list[list[Result]]:
-    """Group results by task, corpus, split and distractors, and by one more value of each."""
-    alike: dict[tuple[Any, ...], list[Result]] = {}
-    for result in results:
-        data = (result.task, result.corpus, result.split, tuple(result.data["distractors"]))
-        key = (*data, result.retriever is not None, more(result))
-        alike.setdefault(key, []).append(result)
-    return list(alike.values())
-
-
 _DATA = {
     "task": "tasks",
     "corpus": "corpora",
@@ -1015,198 +921,3 @@ def option_text(value: Any) -> str:
     if isinstance(value, tuple):
         return " + ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
-
-
-# Scores as tables of text, one row a system.
-
-
-def score_tables(results: Iterable[Result], every: bool = False) -> list[TextTable]:
-    """Return scores with their intervals, one row a system, and the slices that were asked for.
-
-    Results of the same queries at the same cutoffs share a table.
-
-    Args:
-        results: the results.
-        every: add tables of all other metrics.
-    """
-    return [
-        table
-        for group in same_questions(results)
-        for table in (*group_tables(group, every), *slice_tables(group))
-    ]
-
-
-def same_questions(results: Iterable[Result]) -> list[list[Result]]:
-    """Return the results of each task, corpus, split, number of queries and set of cutoffs."""
-
-    def size_and_cutoffs(result: Result) -> tuple[Any, ...]:
-        return result.counts.asked, *(n for n in result.all_scores if n.startswith("recall@"))
-
-    return _groups(results, size_and_cutoffs)
-
-
-def group_tables(results: Sequence[Result], every: bool = False) -> list[TextTable]:
-    """Return the scores of one group of ``same_questions``, under a title."""
-    metrics = shown_metrics(results)
-    tables = [_table(results, metrics, title_of(results))]
-    families: dict[str, list[str]] = {}
-    for name in dict.fromkeys(name for result in results for name in result.all_scores):
-        family, k = split(name)
-        families.setdefault(family if k else "", []).append(name)
-    for names in families.values() if every else ():
-        if not set(names) <= set(metrics):
-            starts = range(0, len(names), _IN_A_TABLE)
-            tables += [_table(results, names[i : i + _IN_A_TABLE], timed=False) for i in starts]
-    return tables
-
-
-def title_of(results: Sequence[Result]) -> str:
-    """Return corpus, task and number of queries of results that share them."""
-    first = results[0]
-    corpus = " + ".join([f"{first.corpus} {first.split}", *first.data["distractors"]])
-    return f"{corpus}: {first.task}, {counted(first.counts.asked, 'query')}"
-
-
-def shown_metrics(results: Sequence[Result]) -> list[str]:
-    """Return the metrics worth a column.
-
-    About answers: the deepest recall and the first two of the main figures. About rankings: recall
-    at the smallest and the largest cutoff, and the metrics of sets, which are there where they were
-    asked for. The user's own metrics stand after them.
-    """
-    retrieved = any(r.retriever is not None and not r.is_no_context for r in results)
-    scores = [result.all_scores for result in results]
-    return metrics_worth_a_column(scores, bool(results[0].generator), retrieved)
-
-
-def metrics_worth_a_column(
-    of_runs: Sequence[Mapping[str, Score]], answered: bool, retrieved: bool
-) -> list[str]:
-    """Return what ``shown_metrics`` does, of the scores of runs.
-
-    Args:
-        of_runs: all scores of each run.
-        answered: whether the runs have answers.
-        retrieved: whether these were given from tables that were retrieved.
-    """
-    scores = {name: score for scores in of_runs for name, score in scores.items()}
-    names = list(scores)
-    own = [name for name in names if not is_built_in(name)]
-    own = [name for name in own if not _is_deeper(name, own)]
-    built_in = {name: scores[name] for name in names if name not in own}
-    if answered:
-        main = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
-    else:
-        ranked = ranking_metrics(built_in) or table_metrics(built_in)
-        recalls = [name for name in ranked if name.startswith("recall@")]
-        of_databases = [name for name in names if name.startswith("recall[db]@")]
-        ends = [*recalls[:1], *recalls[1:][-1:], *of_databases[-1:]]
-        main = [*(ends or ranked[:_IN_A_TABLE]), *(name for name in names if name in _OF_SETS)]
-    return [*main, *(name for name in own if name not in main)]
-
-
-_OF_SETS = ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size")
-
-
-def _is_deeper(name: str, others: Sequence[str]) -> bool:
-    """Whether others have the same metric at a larger cutoff."""
-    family, k = split(name)
-    return any(split(o)[0] == family and (split(o)[1] or 0) > (k or 0) for o in others)
-
-
-def _table(
-    results: Sequence[Result], metrics: Sequence[str], title: str = "", timed: bool = True
-) -> TextTable:
-    first = results[0]
-    columns = [Column("retriever")] if first.retriever else []
-    columns += [Column("generator", below=bool(columns))] if first.generator else []
-    same = {result.generator for result in results}
-    if first.retriever and first.generator and len(same) == 1:  # named in the title
-        columns.pop()
-        title = title and f"{title}, answered by {first.names[-1]}"
-    stage = "generate" if first.generator else "retrieve"
-    measured = timed and any(result.latency for result in results)
-    rows = [
-        [
-            *result.names[: len(columns)],
-            *(score_cell(name, result.all_scores.get(name)) for name in metrics),
-            *([result.times.cell(stage)] if timed else []),
-            *([_latency_cell(result.latency)] if measured else []),
-        ]
-        for result in results
-    ]
-    marks: dict[tuple[int, int], Mark] = {}
-    for place, name in enumerate(metrics, start=len(columns)):
-        scored = [result.all_scores.get(name) for result in results]
-        merits = [float("nan") if s is None else spec_of(name, s).merit(s.value) for s in scored]
-        marks |= {(row, place): "good" for row in best_rows(merits)}
-    columns += map(metric_column, metrics)
-    note = None
-    if timed:
-        columns.append(Column("ms/query" if first.generator else "ms, batch", right=True))
-        note = left_out_note((result.times.left_out for result in results), (stage,))
-    if measured:
-        columns.append(Column("p50/p95 ms, single", right=True))
-    return TextTable(columns, rows, title, note=note, marks=marks)
-
-
-def _latency_cell(latency: Mapping[str, Any] | None) -> str:
-    """Return the median and the 95th percentile of single queries, where they were measured."""
-    return f"{latency['p50']:.2f}/{latency['p95']:.2f}" if latency else ""
-
-
-def slice_tables(results: Sequence[Result]) -> list[TextTable]:
-    """Return the scores by each property of the queries that was asked for."""
-    runs = [(result.label, result.by) for result in results]
-    return [slice_table(name, runs) for name in results[0].by]
-
-
-def slice_table(name: str, runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]]]) -> TextTable:
-    """Lay out the scores of runs by a property: one row per value and run.
-
-    Args:
-        name: the property.
-        runs: what each run is called, and property -> parts.
-    """
-    parts = [(run, by[name]) for run, by in runs]
-    values = list(dict.fromkeys(value for _, by_value in parts for value in by_value))
-    shown = table_metrics(
-        {m: s for _, by in parts for part in by.values() for m, s in part.items()}
-    )
-    rows = []
-    for value in values:
-        for run, by_value in parts:
-            scores = by_value.get(value, {})
-            n = next((scores[metric].n for metric in shown if metric in scores), None)
-            cells = [score_cell(metric, scores.get(metric)) for metric in shown]
-            rows.append([value, "" if n is None else f"{n:,}", run, *cells])
-    columns = [Column(name), Column("n", right=True), Column("run", below=True)]
-    rules = frozenset(range(len(parts), len(rows), len(parts))) if len(parts) > 1 else frozenset()
-    return TextTable([*columns, *map(metric_column, shown)], rows, f"by {name}", rules)
-
-
-def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
-    """Return property -> value -> metric -> value, interval, n and signature."""
-    return {
-        name: {
-            value: {metric: score.to_json() for metric, score in scores.items()}
-            for value, scores in parts.items()
-        }
-        for name, parts in by.items()
-    }
-
-
-def metric_column(name: str) -> Column:
-    """Return the column of a metric with its interval; ``R@10`` is recall@10."""
-    heading = re.sub("^recall@", "R@", name)
-    return Column(f"{heading}\n[95%]", right=True, beside=True, label=name)
-
-
-def score_cell(name: str, score: Score | None) -> str:
-    """Return a score above its interval; a dash where it is over no query, nothing without one."""
-    if score is None or isnan(score.value):
-        return "" if score is None else "–"
-    spec = spec_of(name, score)
-    if isnan(score.low) or isnan(score.high):
-        return spec.text(score.value)
-    return f"{spec.text(score.value)}\n[{spec.interval(score.low, score.high, ', ')}]"

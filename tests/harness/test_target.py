@@ -179,16 +179,17 @@ def test_what_makes_another_run(tmp_path: Path) -> None:
 def test_latency_is_measured_apart(tmp_path: Path) -> None:
     plain = only(_target(tmp_path).run("bm25"))
     timed = only(_target(tmp_path).run("bm25", latency=20))
-    assert plain.latency is None
-    assert timed.latency is not None
+    assert plain.times.latency is None
+    latency = timed.times.latency
+    assert latency is not None
     assert timed.folder == plain.folder
-    assert 0 < timed.latency["p50"] <= timed.latency["p95"] <= timed.latency["p99"]
-    assert timed.latency["queries"] == 20
-    assert timed.latency["threads"] >= 1
+    assert 0 < latency["p50"] <= latency["p95"] <= latency["p99"]
+    assert latency["queries"] == 20
+    assert latency["threads"] >= 1
     same_scores(plain, timed)
     most = only(_target(tmp_path).run("random", latency=10_000))
-    assert most.latency is not None
-    assert most.latency["queries"] == len(of_task(load("mini"), "retrieval").queries) <= 500
+    assert most.times.latency is not None
+    assert most.times.latency["queries"] == len(of_task(load("mini"), "retrieval").queries) <= 500
 
 
 def test_run_folder(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from target_bench.metrics.bertscore import SPEC as BERT_SCORE
 from target_bench.metrics.scores import all_specs, is_built_in, named, parse, spec_of, specs_of
 from target_bench.models.bleurt import SPEC as BLEURT
 from target_bench.models.table_texts import DEFINITIONS as BY_MODELS
-from target_bench.runs.result import score_cell
+from target_bench.runs.score_tables import score_cell
 from target_bench.tables.answer_tables import FORMATS
 from target_bench.tables.table_metrics import DEFINITIONS as OF_TABLES
 

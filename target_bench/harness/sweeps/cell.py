@@ -186,8 +186,8 @@ class CellOutcome:
             **self.counts,
         }
         if self.result is not None:
-            row |= {f"seconds.{stage}": s for stage, s in self.result.seconds.items()}
-            latency = self.result.latency or {}
+            row |= {f"seconds.{stage}": s for stage, s in self.result.times.seconds.items()}
+            latency = self.result.times.latency or {}
             row |= {f"latency_ms.{p}": latency[p] for p in ("p50", "p95", "p99") if p in latency}
         for name, score in self.scores.items():
             value = score.to_json()

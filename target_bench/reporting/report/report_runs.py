@@ -25,6 +25,7 @@ from target_bench.runs.differences import labels
 from target_bench.runs.manifest import answers_fingerprint
 from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result, check_same_data, read_run
+from target_bench.runs.score_tables import describe_answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class ReportRun:
     @property
     def findings(self) -> Sequence[SummaryBlock]:
         """What the task sums its answers up to."""
-        return self.run.summary
+        return describe_answers(self.run)
 
     @property
     def identity_text(self) -> str:

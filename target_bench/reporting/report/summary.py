@@ -149,7 +149,8 @@ def _values(runs: Sequence[ReportRun], metric: str) -> dict[int, float]:
 
 def unlabelled(runs: Sequence[ReportRun]) -> str:
     """Say how many queries have no reference, and what that means; empty if none."""
-    n, n_queries = max((run.run.n_unlabelled, run.run.n_queries) for run in runs)
+    counts = [run.run.answer_counts or run.run.counts for run in runs]
+    n, n_queries = max((of_run.unlabelled, of_run.asked) for of_run in counts)
     if n == n_queries > 0:
         if any(run.run.scores for run in runs):
             return "No query has a reference: the scores are of metrics that need none."

@@ -70,7 +70,7 @@ def _answer(out: Path, generator: Any) -> Result:
 def test_recorded_embeddings_leave_no_time(tmp_path: Path) -> None:
     """The first run of an encoder has times; the second, and a hybrid that contains it, none."""
     first = _run(tmp_path / "a", Dense(Known()))
-    assert set(first.seconds) >= {"embed_corpus", "retrieve"}
+    assert set(first.times.seconds) >= {"embed_corpus", "retrieve"}
     assert first.times.left_out == {}
     assert _manifest(first)["from_caches"] == {"embed_corpus": [], "retrieve": []}
     assert first.times.retrieve is not None
@@ -79,7 +79,7 @@ def test_recorded_embeddings_leave_no_time(tmp_path: Path) -> None:
         manifest = _manifest(again)
         assert manifest["from_caches"]["retrieve"] == ["embedding cache"]
         assert manifest["seconds"]["retrieve"] > 0
-        assert not {"embed_corpus", "retrieve"} & set(again.seconds)
+        assert not {"embed_corpus", "retrieve"} & set(again.times.seconds)
         times = (again.times.timed_queries, again.times.retrieve, again.times.index)
         assert times == (0, None, None)
         shown = again.to_json()
@@ -101,7 +101,7 @@ def test_times_hold_no_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             time.sleep(0.05)
             super().embed_corpus(corpus)
 
-    assert 0.05 <= _run(tmp_path / "runs", Lazy()).seconds["embed_corpus"] < 0.4
+    assert 0.05 <= _run(tmp_path / "runs", Lazy()).times.seconds["embed_corpus"] < 0.4
     assert "slow_index" in sys.modules
 
 
@@ -111,8 +111,8 @@ def test_latency_encodes_every_query(tmp_path: Path) -> None:
     SENT.clear()
     result = _run(tmp_path / "b", Dense(Known()), latency=20)
     assert len(SENT) == 10 + 20
-    assert result.latency is not None
-    assert result.latency["queries"] == 20
+    assert result.times.latency is not None
+    assert result.times.latency["queries"] == 20
     assert "latency" not in result.times.left_out
     assert "retrieve" in result.times.left_out
 
@@ -123,10 +123,10 @@ def test_answers(tmp_path: Path) -> None:
     cached = _answer(tmp_path, Told(cached=True))
     assert cached.times.left_out == {"generate": "from a cache (recorded answers)"}
     assert _answer(tmp_path, "gold").times.left_out == {}
-    assert "generate" not in _answer(tmp_path, "gold").seconds
+    assert "generate" not in _answer(tmp_path, "gold").times.seconds
     path = tmp_path / "answers.json"
     path.write_text(json.dumps({query.id: "yes" for query in QUESTIONS}))
     target = TARGET(("question_answering", "mini"), out=tmp_path, observer=Recorder())
     scored = target.score(predictions=path)[0]
-    assert "generate" not in scored.seconds
+    assert "generate" not in scored.times.seconds
     assert scored.times.generate is None

@@ -1,0 +1,262 @@
+"""Scores as tables of text, one row a system, and what failed in sentences."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any
+
+from target_bench.core.metric import Score, split
+from target_bench.core.task import NOT_JUDGED, SummaryBlock
+from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted
+from target_bench.metrics.scores import is_built_in, ranking_metrics, spec_of, table_metrics
+from target_bench.runs.times import left_out_note
+
+if TYPE_CHECKING:
+    from target_bench.runs.result import Result
+
+ScoresOfParts = Mapping[str, Mapping[str, Score]]
+"""Value of a property -> metric -> score of the queries that have it."""
+
+_IN_A_TABLE = 3
+"""Metrics beside each other, with their intervals, in a terminal of 80 columns."""
+
+
+def group_results(
+    results: Iterable["Result"], more: Callable[["Result"], Any] = lambda _: None
+) -> list[list["Result"]]:
+    """Group results by task, corpus, split and distractors, and by one more value of each."""
+    alike: dict[tuple[Any, ...], list[Result]] = {}
+    for result in results:
+        data = (result.task, result.corpus, result.split, tuple(result.data["distractors"]))
+        key = (*data, result.retriever is not None, more(result))
+        alike.setdefault(key, []).append(result)
+    return list(alike.values())
+
+
+def score_tables(results: Iterable["Result"], every: bool = False) -> list[TextTable]:
+    """Return scores with their intervals, one row a system, and the slices that were asked for.
+
+    Results of the same queries at the same cutoffs share a table.
+
+    Args:
+        results: the results.
+        every: add tables of all other metrics.
+    """
+    return [
+        table
+        for group in same_questions(results)
+        for table in (*group_tables(group, every), *slice_tables(group))
+    ]
+
+
+def same_questions(results: Iterable["Result"]) -> list[list["Result"]]:
+    """Return the results of each task, corpus, split, number of queries and set of cutoffs."""
+
+    def size_and_cutoffs(result: "Result") -> tuple[Any, ...]:
+        return result.counts.asked, *(n for n in result.all_scores if n.startswith("recall@"))
+
+    return group_results(results, size_and_cutoffs)
+
+
+def group_tables(results: Sequence["Result"], every: bool = False) -> list[TextTable]:
+    """Return the scores of one group of ``same_questions``, under a title."""
+    metrics = shown_metrics(results)
+    tables = [_table(results, metrics, title_of(results))]
+    families: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for result in results for name in result.all_scores):
+        family, k = split(name)
+        families.setdefault(family if k else "", []).append(name)
+    for names in families.values() if every else ():
+        if not set(names) <= set(metrics):
+            starts = range(0, len(names), _IN_A_TABLE)
+            tables += [_table(results, names[i : i + _IN_A_TABLE], timed=False) for i in starts]
+    return tables
+
+
+def title_of(results: Sequence["Result"]) -> str:
+    """Return corpus, task and number of queries of results that share them."""
+    first = results[0]
+    corpus = " + ".join([f"{first.corpus} {first.split}", *first.data["distractors"]])
+    return f"{corpus}: {first.task}, {counted(first.counts.asked, 'query')}"
+
+
+def shown_metrics(results: Sequence["Result"]) -> list[str]:
+    """Return the metrics worth a column.
+
+    About answers: the deepest recall and the first two of the main figures. About rankings: recall
+    at the smallest and the largest cutoff, and the metrics of sets, which are there where they were
+    asked for. The user's own metrics stand after them.
+    """
+    retrieved = any(r.retriever is not None and not r.is_no_context for r in results)
+    scores = [result.all_scores for result in results]
+    return metrics_worth_a_column(scores, bool(results[0].generator), retrieved)
+
+
+def metrics_worth_a_column(
+    of_runs: Sequence[Mapping[str, Score]], answered: bool, retrieved: bool
+) -> list[str]:
+    """Return what ``shown_metrics`` does, of the scores of runs.
+
+    Args:
+        of_runs: all scores of each run.
+        answered: whether the runs have answers.
+        retrieved: whether these were given from tables that were retrieved.
+    """
+    scores = {name: score for scores in of_runs for name, score in scores.items()}
+    names = list(scores)
+    own = [name for name in names if not is_built_in(name)]
+    own = [name for name in own if not _is_deeper(name, own)]
+    built_in = {name: scores[name] for name in names if name not in own}
+    if answered:
+        main = table_metrics(built_in, retrieved)[:_IN_A_TABLE]
+    else:
+        ranked = ranking_metrics(built_in) or table_metrics(built_in)
+        recalls = [name for name in ranked if name.startswith("recall@")]
+        of_databases = [name for name in names if name.startswith("recall[db]@")]
+        ends = [*recalls[:1], *recalls[1:][-1:], *of_databases[-1:]]
+        main = [*(ends or ranked[:_IN_A_TABLE]), *(name for name in names if name in _OF_SETS)]
+    return [*main, *(name for name in own if name not in main)]
+
+
+_OF_SETS = ("set_precision", "set_recall", "set_f1", "complete_recall", "set_size")
+
+
+def _is_deeper(name: str, others: Sequence[str]) -> bool:
+    """Whether others have the same metric at a larger cutoff."""
+    family, k = split(name)
+    return any(split(o)[0] == family and (split(o)[1] or 0) > (k or 0) for o in others)
+
+
+def _table(
+    results: Sequence["Result"], metrics: Sequence[str], title: str = "", timed: bool = True
+) -> TextTable:
+    first = results[0]
+    columns = [Column("retriever")] if first.retriever else []
+    columns += [Column("generator", below=bool(columns))] if first.generator else []
+    same = {result.generator for result in results}
+    if first.retriever and first.generator and len(same) == 1:  # named in the title
+        columns.pop()
+        title = title and f"{title}, answered by {first.names[-1]}"
+    stage = "generate" if first.generator else "retrieve"
+    measured = timed and any(result.times.latency for result in results)
+    rows = [
+        [
+            *result.names[: len(columns)],
+            *(score_cell(name, result.all_scores.get(name)) for name in metrics),
+            *([result.times.cell(stage)] if timed else []),
+            *([_latency_cell(result.times.latency)] if measured else []),
+        ]
+        for result in results
+    ]
+    marks: dict[tuple[int, int], Mark] = {}
+    for place, name in enumerate(metrics, start=len(columns)):
+        scored = [result.all_scores.get(name) for result in results]
+        merits = [nan if s is None else spec_of(name, s).merit(s.value) for s in scored]
+        marks |= {(row, place): "good" for row in best_rows(merits)}
+    columns += map(metric_column, metrics)
+    note = None
+    if timed:
+        columns.append(Column("ms/query" if first.generator else "ms, batch", right=True))
+        note = left_out_note((result.times.left_out for result in results), (stage,))
+    if measured:
+        columns.append(Column("p50/p95 ms, single", right=True))
+    return TextTable(columns, rows, title, note=note, marks=marks)
+
+
+def _latency_cell(latency: Mapping[str, Any] | None) -> str:
+    """Return the median and the 95th percentile of single queries, where they were measured."""
+    return f"{latency['p50']:.2f}/{latency['p95']:.2f}" if latency else ""
+
+
+def slice_tables(results: Sequence["Result"]) -> list[TextTable]:
+    """Return the scores by each property of the queries that was asked for."""
+    runs = [(result.label, result.by) for result in results]
+    return [slice_table(name, runs) for name in results[0].by]
+
+
+def slice_table(name: str, runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]]]) -> TextTable:
+    """Lay out the scores of runs by a property: one row per value and run.
+
+    Args:
+        name: the property.
+        runs: what each run is called, and property -> parts.
+    """
+    parts = [(run, by[name]) for run, by in runs]
+    values = list(dict.fromkeys(value for _, by_value in parts for value in by_value))
+    shown = table_metrics(
+        {m: s for _, by in parts for part in by.values() for m, s in part.items()}
+    )
+    rows = []
+    for value in values:
+        for run, by_value in parts:
+            scores = by_value.get(value, {})
+            n = next((scores[metric].n for metric in shown if metric in scores), None)
+            cells = [score_cell(metric, scores.get(metric)) for metric in shown]
+            rows.append([value, "" if n is None else f"{n:,}", run, *cells])
+    columns = [Column(name), Column("n", right=True), Column("run", below=True)]
+    rules = frozenset(range(len(parts), len(rows), len(parts))) if len(parts) > 1 else frozenset()
+    return TextTable([*columns, *map(metric_column, shown)], rows, f"by {name}", rules)
+
+
+def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
+    """Return property -> value -> metric -> value, interval, n and signature."""
+    return {
+        name: {
+            value: {metric: score.to_json() for metric, score in scores.items()}
+            for value, scores in parts.items()
+        }
+        for name, parts in by.items()
+    }
+
+
+def metric_column(name: str) -> Column:
+    """Return the column of a metric with its interval; ``R@10`` is recall@10."""
+    heading = re.sub("^recall@", "R@", name)
+    return Column(f"{heading}\n[95%]", right=True, beside=True, label=name)
+
+
+def score_cell(name: str, score: Score | None) -> str:
+    """Return a score above its interval; a dash where it is over no query, nothing without one."""
+    if score is None or isnan(score.value):
+        return "" if score is None else "–"
+    spec = spec_of(name, score)
+    if isnan(score.low) or isnan(score.high):
+        return spec.text(score.value)
+    return f"{spec.text(score.value)}\n[{spec.interval(score.low, score.high, ', ')}]"
+
+
+# Sentences
+
+
+def describe_answers(result: "Result") -> Sequence[SummaryBlock]:
+    """Return what the task sums the answers of a run up to, one block per line.
+
+    Raises:
+        ConfigError: the task is a plug-in that is not there any more.
+    """
+    if not result.report:
+        return ()
+    from target_bench.core.task_names import make_task
+
+    return make_task(result.asked.task or result.task).view.summary(result.report)
+
+
+def describe_failures(result: "Result") -> Iterator[str]:
+    """Yield a sentence on answers that were not judged, and one on queries that failed."""
+    not_judged = [q for q, error in result.errors.items() if error.startswith(NOT_JUDGED)]
+    if not_judged:
+        query_id = not_judged[0]
+        error = result.errors[query_id].removeprefix(NOT_JUDGED)
+        yield (
+            f"the judge failed on {len(not_judged)} answers of {result.corpus} (scored without "
+            f"it; the same command asks again); the first is {query_id!r}: {error}"
+        )
+    shown = [record for record in result.failed if record.query_id not in not_judged]
+    if shown:
+        kind, name = "retriever", result.retriever
+        if result.has_answers:
+            kind, name = "generator", result.generator
+        yield (
+            f"{kind} {name} failed on {result.n_failed} of {result.n_queries} queries of "
+            f"{result.corpus} (scored 0); the first is {shown[0].query_id!r}: {shown[0].error}"
+        )
