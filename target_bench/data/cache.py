@@ -36,12 +36,12 @@ from target_bench.data.tables import (
     Digest,
     HashedCorpus,
     MemoryCorpus,
-    body_of,
-    decoded,
+    decode_body,
+    decode_json,
     digest,
-    encoded,
-    encoded_body,
-    encoded_context,
+    encode_body,
+    encode_context,
+    encode_json,
 )
 
 if TYPE_CHECKING:
@@ -63,8 +63,6 @@ _ABANDONED = 24 * 3600  # seconds
 _BATCH_BYTES = 4 << 20
 _BATCH_ROWS = 1024
 _RECORD = "target_bench"
-_NO_ENTRY = (OSError, ValueError, KeyError, TypeError)
-"""What reading a file raises that another process removed, or that is no entry."""
 
 
 class Cached(NamedTuple):
@@ -80,12 +78,12 @@ class Kind(NamedTuple):
 
     name: str
     columns: dict[str, str]  # name -> type of the columns of its files
-    row: Callable[[Any], Sequence[bytes]]  # a table or query -> a value for each column
-    opened: Callable[[Path], Any]
-    in_memory: Callable[[Iterable[Any]], Any]
+    encode: Callable[[Any], Sequence[bytes]]  # a table or query -> a value for each column
+    open: Callable[[Path], Any]
+    collect: Callable[[Iterable[Any]], Any]  # without a cache
 
 
-class SourceReading(NamedTuple):
+class Reading(NamedTuple):
     """Sources that are about to be read: a folder, its tables or queries, notes after them."""
 
     release: Release
@@ -93,94 +91,96 @@ class SourceReading(NamedTuple):
     notes: Callable[[], list[str]]
 
 
-def cached(
-    loader: CorpusLoader, folder: Path, split: str, kind: Kind, read: Callable[[], SourceReading]
+def read_cached(
+    loader: CorpusLoader, folder: Path, split: str, kind: Kind, read: Callable[[], Reading]
 ) -> Cached:
     """Return what is cached of unchanged sources, read into the cache first if need be.
 
-    Where the cache cannot be written, or the loader's code or settings have no hash, it is read
-    into memory.
+    Where the cache cannot be written, or the loader wants none or has no hash of its code or
+    settings, the sources are read into memory.
 
     Raises:
         DataError: the sources cannot be read.
     """
-    name, place = _name(loader, split, kind), cache_root() / "corpora"
-    if name is not None:
+    prefix = _entry_prefix(loader, split, kind) if loader.cached else None
+    home = cache_root() / "corpora"
+    if prefix is not None:
         with suppress(OSError):
-            return _entry(place, name, folder, kind) or _written(place, name, folder, kind, read())
-    return in_memory(kind, read())
-
-
-def in_memory(kind: Kind, reading: SourceReading) -> Cached:
-    """Return what is read, without a cache."""
-    value = kind.in_memory(reading.items)
+            hit = _find_entry(home, prefix, folder, kind)
+            return hit or _write_entry(home, prefix, folder, kind, read())
+    reading = read()
+    value = kind.collect(reading.items)
     return Cached(value, dict(reading.release.hashes), tuple(reading.notes()))
 
 
-def _entry(place: Path, name: str, folder: Path, kind: Kind) -> Cached | None:
-    """Return an entry of these sources, or None.
+def _find_entry(home: Path, prefix: str, folder: Path, kind: Kind) -> Cached | None:
+    """Return the entry of these sources; damaged ones, and those of changed sources, are removed.
 
-    Damaged entries are removed, and so are those of this folder whose sources have changed since.
+    Those of another folder stay: it may hold what they were read from.
     """
-    for path in sorted(place.glob(f"{name}-*.arrow")):
-        with suppress(*_NO_ENTRY):
+    for path in sorted(home.glob(f"{prefix}-*.arrow")):
+        # another process may remove it, or it is no entry
+        with suppress(OSError, ValueError, KeyError, TypeError):
             if sha256_of(path)[:16] != path.stem[-16:]:
                 path.unlink()
                 continue
-            record = _record(path)
+            file = _open_arrow(path)
+            _, metadata = file.get_batch_with_custom_metadata(file.num_record_batches - 1)
+            record = parse_json((metadata or {})[_RECORD.encode()])
             seen = Seen.from_json(record["seen"])
             if seen.still_true(folder):
-                return Cached(kind.opened(path), seen.files, tuple(record["notes"]))
+                return Cached(kind.open(path), seen.files, tuple(record["notes"]))
             if record["folder"] == str(folder.resolve()):
                 path.unlink()
     return None
 
 
-def _written(place: Path, name: str, folder: Path, kind: Kind, reading: SourceReading) -> Cached:
-    """Read sources into an entry.
+def _write_entry(home: Path, prefix: str, folder: Path, kind: Kind, reading: Reading) -> Cached:
+    """Read sources into an entry, a batch at a time.
 
     Raises:
         OSError: it cannot be written.
     """
-    place.mkdir(parents=True, exist_ok=True)
-    for path in place.glob(f"{_TEMPORARY}*"):  # of a process that was killed
+    home.mkdir(parents=True, exist_ok=True)
+    for path in home.glob(f"{_TEMPORARY}*"):  # of a process that was killed
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > _ABANDONED:
                 path.unlink()
-    seen, whole = reading.release.seen, str(folder.resolve())
+    seen = reading.release.seen
 
     def record() -> dict[str, Any]:
+        whole = str(folder.resolve())
         return {"folder": whole, "seen": seen.to_json(), "notes": reading.notes()}
 
-    descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, suffix=".arrow", dir=place)
+    descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, suffix=".arrow", dir=home)
     os.close(descriptor)
     path = Path(temporary)
     try:
-        notes = _write(path, kind, reading.items, record)["notes"]
+        notes = write_arrow(path, kind, reading.items, record)["notes"]
         if seen.files:  # a loader that reads nothing from the folder may read anything
-            path = path.replace(place / f"{name}-{sha256_of(path)[:16]}.arrow")
-        value = kind.opened(path)  # an open file outlives its name
+            path = path.replace(home / f"{prefix}-{sha256_of(path)[:16]}.arrow")
+        value = kind.open(path)  # an open file outlives its name
     finally:
         Path(temporary).unlink(missing_ok=True)
     return Cached(value, dict(seen.files), tuple(notes))
 
 
-def _name(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
-    """Return how the names of entries begin: corpus, split, part, and a hash of what reads them.
+def _entry_prefix(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
+    """Return how names of entries begin: corpus, split, part, and a hash of what reads them.
 
-    None if code or settings of the loader have no hash.
+    None if the loader's code or settings have no hash.
     """
     plugin = type(loader)
     settings = {k: v for k, v in vars(loader).items() if k not in ("info", "embedded")}
     whole = [loader.info.name, split, kind.name]
     try:
         codes = [
-            _own_code(),
+            _hash_readers(),
             code_hash(plugin),
             installed_version("pyarrow"),
             f"{plugin.__module__}:{plugin.__qualname__}",
             *whole,
-            json.dumps(settings, sort_keys=True, default=_setting),
+            json.dumps(settings, sort_keys=True, default=_setting_as_json),
         ]
     except (OSError, TypeError, ValueError):  # no source file, or a setting that is an object
         return None
@@ -190,21 +190,18 @@ def _name(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
 
 
 @cache
-def _own_code() -> str:
+def _hash_readers() -> str:
     """Return a hash of this package's files that read corpora.
 
     An entry is made again for nothing where only their words have changed: that costs seconds, and
     an entry of earlier code would cost wrong tables.
     """
-    places = [PACKAGE / name for name in _READERS]
-    files = [
-        file for place in places for file in ([place] if place.suffix else place.rglob("*.py"))
-    ]
-    hashes = [sha256_of(file) for file in sorted(files)]
-    return hashlib.sha256("".join(hashes).encode()).hexdigest()
+    paths = [PACKAGE / name for name in _READERS]
+    files = [file for path in paths for file in ([path] if path.suffix else path.rglob("*.py"))]
+    return hashlib.sha256("".join(map(sha256_of, sorted(files))).encode()).hexdigest()
 
 
-def _setting(value: object) -> Any:
+def _setting_as_json(value: object) -> Any:
     if isinstance(value, Path):
         return ["path", str(value)]
     if isinstance(value, Columns):
@@ -212,7 +209,7 @@ def _setting(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} has no representation that identifies it")
 
 
-def _write(
+def write_arrow(
     path: Path, kind: Kind, items: Iterable[Any], record: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
     """Write tables or queries into an Arrow file, a batch at a time, and the record at its end."""
@@ -220,7 +217,7 @@ def _write(
 
     schema = _schema(kind)
     with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
-        for rows in _batches(map(kind.row, items)):
+        for rows in _batches(map(kind.encode, items)):
             columns = map(pyarrow.array, zip(*rows, strict=True), schema.types)
             writer.write_batch(pyarrow.record_batch(list(columns), schema=schema))
         written = record()
@@ -249,17 +246,11 @@ def _schema(kind: Kind) -> "pyarrow.Schema":
     return pyarrow.schema(types)
 
 
-def _file(path: Path) -> "pyarrow.ipc.RecordBatchFileReader":
+def _open_arrow(path: Path) -> "pyarrow.ipc.RecordBatchFileReader":
     """Open an Arrow file, memory-mapped; raises OSError or ValueError if it is none."""
     import pyarrow
 
     return pyarrow.ipc.open_file(pyarrow.memory_map(str(path)))
-
-
-def _record(path: Path) -> Any:
-    file = _file(path)
-    _, metadata = file.get_batch_with_custom_metadata(file.num_record_batches - 1)
-    return parse_json((metadata or {})[_RECORD.encode()])
 
 
 class ArrowCorpus(HashedCorpus):
@@ -274,7 +265,7 @@ class ArrowCorpus(HashedCorpus):
     """
 
     def __init__(self, path: Path) -> None:
-        file = _file(path)
+        file = _open_arrow(path)
         if file.schema != _schema(TABLES):
             raise ValueError(f"its columns are {file.schema.names}")
         self._batches = [file.get_batch(i) for i in range(file.num_record_batches)]
@@ -291,21 +282,13 @@ class ArrowCorpus(HashedCorpus):
     def __iter__(self) -> Iterator[Table]:
         bodies = chain.from_iterable(batch.column(3) for batch in self._batches)
         contexts = chain.from_iterable(batch.column(4) for batch in self._batches)
-        return map(_table, self._ids, bodies, contexts)
-
-    def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        return self.at(self.positions[table_id])
+        return map(_decode_table, self._ids, bodies, contexts)
 
     def at(self, place: int) -> Table:
         """Return the table at a place of the corpus."""
         number = bisect_right(self._starts, place) - 1
         batch, row = self._batches[number], place - self._starts[number]
-        return _table(self._ids[place], batch.column(3)[row], batch.column(4)[row])
-
-    @property
-    def ids(self) -> Sequence[TableId]:
-        """The ids of all tables, in corpus order."""
-        return self._ids
+        return _decode_table(self._ids[place], batch.column(3)[row], batch.column(4)[row])
 
     @cached_property
     def digests(self) -> Sequence[Digest]:
@@ -315,34 +298,34 @@ class ArrowCorpus(HashedCorpus):
         return [Digest(value[:n], value[n : 2 * n]) for value in both]
 
 
-def _table(table_id: TableId, body: Any, context: Any) -> Table:
-    header, rows, grid = body_of(body.as_py())
-    return Table(table_id, header, rows, decoded(context.as_py()), grid)
-
-
 def _text(encoded: bytes) -> str:
     return encoded.decode("utf-8", "surrogatepass")
 
 
-def _table_row(table: Table) -> Sequence[bytes]:
-    body, context = encoded_body(table), encoded_context(table)
+def _encode_table(table: Table) -> Sequence[bytes]:
+    body, context = encode_body(table), encode_context(table)
     hashes = digest(body, context)
     ids = (name.encode("utf-8", "surrogatepass") for name in table.id)
     return *ids, hashes.content + hashes.context, body, context
 
 
-def _query_row(query: Query) -> Sequence[bytes]:
+def _decode_table(table_id: TableId, body: Any, context: Any) -> Table:
+    header, rows, grid = decode_body(body.as_py())
+    return Table(table_id, header, rows, decode_json(context.as_py()), grid)
+
+
+def _encode_query(query: Query) -> Sequence[bytes]:
     parts = [query.id, query.text, query.gold, query.answer, query.database_id, query.metadata]
     try:
-        return (encoded(parts),)
+        return (encode_json(parts),)
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"query {query.id!r} cannot be written as JSON: {error}") from error
 
 
-def _queries(path: Path) -> list[Query]:
+def _open_queries(path: Path) -> list[Query]:
     queries = []
-    for row in _file(path).read_all().column(0).to_pylist():
-        query_id, text, gold, answer, database, metadata = decoded(row)
+    for row in _open_arrow(path).read_all().column(0).to_pylist():
+        query_id, text, gold, answer, database, metadata = decode_json(row)
         answer = tuple(answer) if isinstance(answer, list) else answer
         gold = tuple(TableId(*table) for table in gold)
         queries.append(Query(query_id, text, gold, answer, database, metadata))
@@ -353,8 +336,8 @@ _COLUMNS = dict.fromkeys(("database_id", "table_id", "digest"), "binary")
 TABLES = Kind(
     "tables",
     _COLUMNS | dict.fromkeys(("body", "context"), "large_binary"),
-    _table_row,
+    _encode_table,
     ArrowCorpus,
     MemoryCorpus,
 )
-QUERIES = Kind("queries", {"query": "large_binary"}, _query_row, _queries, list)
+QUERIES = Kind("queries", {"query": "large_binary"}, _encode_query, _open_queries, list)

@@ -24,7 +24,7 @@ from target_bench.core.schema import (
 )
 from target_bench.core.settings import parse_settings, written_settings
 from target_bench.data.near_copies import GoldTables
-from target_bench.data.tables import CorpusView, Digest, digests_of
+from target_bench.data.tables import CorpusView, Digest, digest_corpus
 
 NearCopies = Literal["out", "kept"]
 """What becomes of near-copies of gold tables: left out, or kept and counted."""
@@ -119,7 +119,7 @@ class MixedCorpus(CorpusView):
         gold: Collection[TableId] = (),
     ) -> None:
         self.base = base
-        known, ours, theirs = base.positions, digests_of(base), digests_of(source)
+        known, ours, theirs = base.positions, digest_corpus(base), digest_corpus(source)
         new_ids = list(source.ids) if same else _renamed(source, base)
         candidates = [i for i, table_id in enumerate(new_ids) if table_id not in known]
         taken = [(i, known[table_id]) for i, table_id in enumerate(new_ids) if table_id in known]
@@ -174,8 +174,8 @@ def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
     A database is renamed as a whole if the base has another one of its name; a table of no
     database if the base has another one of its id.
     """
-    theirs = dict(zip(source.ids, digests_of(source), strict=True))
-    ours = dict(zip(base.ids, digests_of(base), strict=True))
+    theirs = dict(zip(source.ids, digest_corpus(source), strict=True))
+    ours = dict(zip(base.ids, digest_corpus(base), strict=True))
     other = {table_id for table_id in ours if theirs.get(table_id) != ours[table_id]}
     taken = {table_id.database_id for table_id in other} - {NO_DATABASE}
     digests_in: dict[str, list[Digest]] = {}

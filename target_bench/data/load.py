@@ -9,7 +9,7 @@ import hashlib
 import inspect
 import os
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -51,24 +51,21 @@ from target_bench.data.cache import (
     TABLES,
     Cached,
     Kind,
-    SourceReading,
-    cached,
-    in_memory,
+    Reading,
+    read_cached,
 )
-from target_bench.data.databases.stored_tables import sound_tables
-from target_bench.data.gold import check_gold
-from target_bench.data.languages import TOLD_APART, WORDS_OF, language_name
-from target_bench.data.table_text import languages_in, recognised_in, with_languages
-from target_bench.data.tables import (
-    MemoryCorpus,
+from target_bench.data.checks import (
     check_queries,
     check_query,
-    checked,
+    check_tables,
+    complete_table,
     is_peculiarity,
-    noting,
-    sound,
-    table_notes,
+    note_peculiarities,
 )
+from target_bench.data.databases.stored_tables import sound_tables
+from target_bench.data.languages import TOLD_APART, WORDS_OF, language_name
+from target_bench.data.table_text import languages_in, recognised_in, with_languages
+from target_bench.data.tables import MemoryCorpus
 
 CorpusLike = str | Path | Dataset
 """A corpus by name, by path, or loaded already."""
@@ -487,58 +484,64 @@ def _read_once(
 
 
 def _read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
-    plugin = by_layout(plugin, folder)
-    tables = read_tables(plugin, folder, split)
-    read_queries = read_part(plugin, folder, split, QUERIES)
-    queries, more = plugin.answerable(read_queries.value, tables.value)
+    reader = choose_reader(plugin, folder)
+    tables = read_tables(reader, folder, split)
+    read_queries = _read_part(reader, folder, split, QUERIES)
+    queries, more = reader.answerable(read_queries.value, tables.value)
     files = tables.files | read_queries.files
-    where = f"corpus {plugin.info.name}, split {split}{_from_files(list(files)[::-1])}"
-    check_gold(queries, tables.value, where)
     notes = [*tables.notes, *read_queries.notes, *more]
     dataset = make_dataset(
-        plugin.info, split, tables.value, queries, files, notes, plugin.tables_alone
+        reader.info, split, tables.value, queries, files, notes, reader.tables_alone
     )
-    databases = read_databases(plugin, folder, split)
-    if databases or SQL_TASK in plugin.info.tasks:
+    databases = read_databases(reader, folder, split)
+    if databases or SQL_TASK in reader.info.tasks:
         notes = [*dataset.notes, *_database_notes(dataset, databases)]
         dataset = replace(dataset, databases=databases, notes=tuple(notes))
     return dataset
 
 
+def choose_reader(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
+    """Return what reads a folder: columns that are declared, TARGET's layout, or the loader."""
+    if plugin.columns is not None:
+        from target_bench.data.declared import DeclaredCorpus
+
+        return DeclaredCorpus(plugin, plugin.columns)
+    is_own_folder = not plugin.info.files and folder == _folder_of_code(plugin)
+    if plugin.embedded is not None or is_own_folder:
+        return plugin
+    if not any("corpus" in path.name for path in (folder.resolve(), *folder.glob("*"))):
+        return plugin  # without looking further: all files of TARGET's layout are named so
+    from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
+
+    for layout in (TargetDatabases, TargetLayout):
+        if layout.is_in(folder):
+            return layout(folder, plugin.info)
+    return plugin
+
+
 def read_tables(plugin: CorpusLoader, folder: Path, split: str) -> Cached:
     """Return the tables of one split alone; errors as for ``read``."""
-    return read_part(plugin, folder, split, TABLES)
+    return _read_part(choose_reader(plugin, folder), folder, split, TABLES)
 
 
-def read_part(plugin: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
-    """Return tables or queries of a split, checked one by one as they are read.
-
-    They are read into the cache if the loader wants one.
-
-    Raises:
-        DataError: a source file is missing or broken, or holds nothing sound.
-        PluginError: the loader is a plug-in and raised.
-    """
-    plugin = by_layout(plugin, folder)
+def _read_part(reader: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
+    """Return tables or queries of a split, checked one by one as they are read."""
     releases: list[Release] = []
 
-    def reading() -> SourceReading:
-        release = Release(folder, plugin.info.source, plugin.subfolders)
+    def reading() -> Reading:
+        release = Release(folder, reader.info.source, reader.subfolders)
         releases.append(release)
         if kind is QUERIES:
-            queries = map(check_query, plugin.queries(release, split))
-            return SourceReading(release, queries, lambda: release.notes)
+            queries = map(check_query, reader.queries(release, split))
+            return Reading(release, queries, lambda: release.notes)
         notes: list[str] = []
-        rectangular = (sound(release, table) for table in plugin.tables(release, split))
-        tables = noting(checked(rectangular), notes)
-        tables = with_languages(tables) if plugin.info.any_task else tables
-        return SourceReading(release, tables, lambda: [*notes, *release.notes])
+        complete = (complete_table(release, table) for table in reader.tables(release, split))
+        tables = note_peculiarities(check_tables(complete), notes)
+        tables = with_languages(tables) if reader.info.any_task else tables
+        return Reading(release, tables, lambda: [*notes, *release.notes])
 
-    with _naming(plugin, releases, f"{kind.name} of {split}"):
-        if plugin.cached:
-            part = cached(plugin, folder, split, kind, reading)
-        else:
-            part = in_memory(kind, reading())
+    with _explain_errors(reader, releases, f"{kind.name} of {split}"):
+        part = read_cached(reader, folder, split, kind, reading)
     for home, inside in ((folder, ""), (folder.parent, f"{folder.name}/")):
         if (home / "source.json").exists():  # the folder was downloaded, or is that of its hub data
             from target_bench.data import download
@@ -550,42 +553,22 @@ def read_part(plugin: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cac
 
 def read_databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
     """Return database id -> file of one split; errors as for ``read``."""
-    plugin = by_layout(plugin, folder)
-    release = Release(folder, plugin.info.source, plugin.subfolders)
-    with _naming(plugin, [release], f"databases of {split}") as where:
-        files: dict[str, Path] = compose(dict(plugin.databases(release, split)))
+    reader = choose_reader(plugin, folder)
+    release = Release(folder, reader.info.source, reader.subfolders)
+    with _explain_errors(reader, [release], f"databases of {split}") as where:
+        files: dict[str, Path] = compose(dict(reader.databases(release, split)))
         for name, path in files.items():
             if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
                 raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
     return files
 
 
-def by_layout(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
-    """Return the loader of TARGET's layout for a folder in it, else the given one."""
-    if plugin.columns is not None:
-        from target_bench.data.declared import DeclaredCorpus
-
-        return DeclaredCorpus(plugin, plugin.columns)
-    if plugin.embedded is not None:
-        return plugin
-    if not any("corpus" in path.name for path in (folder.resolve(), *folder.glob("*"))):
-        return plugin  # without looking further: all files of TARGET's layout are named so
-    if not plugin.info.files and folder == _folder_of_code(plugin):
-        return plugin
-    from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
-
-    for layout in (TargetDatabases, TargetLayout):
-        if layout.is_in(folder):
-            return layout(folder, plugin.info)
-    return plugin
-
-
 @contextmanager
-def _naming(plugin: CorpusLoader, releases: Sequence[Release], what: str) -> Iterator[str]:
+def _explain_errors(plugin: CorpusLoader, releases: Sequence[Release], what: str) -> Iterator[str]:
     """Raise what a loader raises as an error that names it, and the files it had read.
 
     Raises:
-        DataError: a file cannot be read, or what it holds is not sound.
+        DataError: a file cannot be read, or a table or query is refused.
         PluginError: a plug-in that is not ours raised, or gave something else.
     """
     where = f"corpus {plugin.info.name} ({type(plugin).__name__}), {what}"
@@ -633,14 +616,9 @@ def make_dataset(
         DataError: the faults that ``checked`` refuses, a repeated query id, no
             query at all, or a gold table that is not in the corpus; the message names the files.
     """
-    names = list(files or ())
-    split_of_corpus = f"corpus {info.name}, split {split}"
-    where = f"{split_of_corpus}{_from_files(names)}"
+    where = f"corpus {info.name}, split {split}{_from_files(list(files or ())[::-1])}"
     try:
         tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from error
-    try:
         queries = tuple(map(check_query, queries))
     except DataError as error:
         raise DataError(f"{where}: {error}") from error
@@ -648,12 +626,13 @@ def make_dataset(
         raise DataError(
             f"{where}: {len(tables)} tables and {len(queries)} queries; both are needed"
         )
-    check_queries(queries, tables, f"{split_of_corpus}{_from_files(names[::-1])}")
-    notes = table_notes(tables) if notes is None else notes
+    check_queries(queries, tables, where)
+    if notes is None:
+        deque(note_peculiarities(tables, notes := []), maxlen=0)
     silent = sum(1 for query in queries if not query.text.strip())
     empty = [f"{silent} of {len(queries)} queries are empty"] if silent else []
-    spoken = _language_notes(tables) if info.any_task else []
-    return Dataset(info, split, tables, queries, dict(files or {}), (*spoken, *notes, *empty))
+    languages = _language_notes(tables) if info.any_task else []
+    return Dataset(info, split, tables, queries, dict(files or {}), (*languages, *notes, *empty))
 
 
 def _from_files(names: Sequence[str]) -> str:

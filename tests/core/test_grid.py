@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import Table, TableId
-from target_bench.data.cache import TABLES, ArrowCorpus, _write
+from target_bench.data.cache import TABLES, ArrowCorpus, write_arrow
 from target_bench.data.load import load
 from target_bench.data.tables import MemoryCorpus
 
@@ -75,7 +75,7 @@ def _table(grid: CellGrid | None) -> Table:
 @given(GRIDS | st.none())
 def test_the_arrow_cache_keeps_it(tmp_path_factory: pytest.TempPathFactory, grid: Any) -> None:
     path = tmp_path_factory.mktemp("arrow") / "t.arrow"
-    _write(path, TABLES, [_table(grid)], dict)
+    write_arrow(path, TABLES, [_table(grid)], dict)
     corpus, memory = ArrowCorpus(path), MemoryCorpus([_table(grid)])
     assert corpus["0", "m"].grid == grid
     assert corpus.fingerprint == memory.fingerprint

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from target_bench.core.schema import Table
-from target_bench.data.cache import TABLES, ArrowCorpus, _write
+from target_bench.data.cache import TABLES, ArrowCorpus, write_arrow
 from target_bench.data.tables import MemoryCorpus
 from tests.data.strategies import exact, tables
 
@@ -16,7 +16,7 @@ def test_any_tables_come_back(
 ) -> None:
     """Byte for byte, one by one and all in order, with the fingerprint of the tables in memory."""
     path = tmp_path_factory.mktemp("arrow") / "tables.arrow"
-    _write(path, TABLES, given_tables, dict)
+    write_arrow(path, TABLES, given_tables, dict)
     stored, held = ArrowCorpus(path), MemoryCorpus(given_tables)
     expected = [exact(table) for table in given_tables]
     assert [exact(table) for table in stored] == expected

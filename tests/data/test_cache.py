@@ -229,10 +229,10 @@ def test_code_that_reads_corpora_is_a_part_of_entries(
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-    hashes = {cache._own_code.__wrapped__()}
+    hashes = {cache._hash_readers.__wrapped__()}
     for file in files:
         file.write_text("# another state")
-        hashes.add(cache._own_code.__wrapped__())
+        hashes.add(cache._hash_readers.__wrapped__())
     assert len(hashes) == 1 + len(files)
 
 
@@ -264,7 +264,7 @@ class Shop(CorpusLoader):
 @pytest.mark.parametrize("name", registry.BUILT_IN["corpus"])
 def test_every_corpus_of_this_package_can_be_cached(name: str) -> None:
     """Its settings have a hash."""
-    assert cache._name(loader(name), "test", cache.TABLES) is not None
+    assert cache._entry_prefix(loader(name), "test", cache.TABLES) is not None
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from target_bench import Columns, CorpusInfo, CorpusLoader, DataError, Hub, evaluate
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import TableId
+from target_bench.data import download
 from target_bench.data.load import load, loader, read
 from tests.builders import json_lines
 from tests.data.file_server import Server, server_in_use
@@ -107,7 +108,10 @@ def test_a_declaration_is_fetched_read_and_run(server: Server, tmp_path: Path) -
     assert result.scores["recall@1"].value == 1
 
 
-def test_a_declaration_is_verified_and_resumed(server: Server) -> None:
+def test_a_declaration_is_verified_and_resumed(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "_PARALLEL", 1)
     server.wrong["test-00001-of-00002.parquet"] = b"PAR1"
     with pytest.raises(DataError, match=r"1 of 2 files .*the same command goes on from there"):
         load("planets.py:Planets")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
 from target_bench.data.load import make_dataset
-from target_bench.data.tables import MemoryCorpus, decoded, encoded_context
+from target_bench.data.tables import MemoryCorpus, decode_json, encode_context
 from tests.data.strategies import tables
 
 QUERY = Query("q", "x", (TableId("0", "t"),))
@@ -150,13 +150,13 @@ def test_number_of_too_many_digits() -> None:
 )
 def test_context_comes_back(context: dict[str, Any]) -> None:
     """Bytes are written as an object of one key; a real object of that key is another thing."""
-    assert decoded(encoded_context(_table(context=context))) == context
+    assert decode_json(encode_context(_table(context=context))) == context
 
 
 @pytest.mark.parametrize("context", [{"a": object()}, {"a": 1, 5: 2}])
 def test_context_that_is_not_json(context: Any) -> None:
     with pytest.raises(DataError, match="table 0/t, context: "):
-        encoded_context(_table(context=context))
+        encode_context(_table(context=context))
 
 
 @pytest.mark.parametrize(

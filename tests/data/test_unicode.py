@@ -35,7 +35,7 @@ def test_decomposed_text_is_found(tmp_path: Path, where: str) -> None:
     )
     dataset = corpora.from_folder(tmp_path)
     assert sorted(i.table_id for i in dataset.corpus.ids) == sorted(CITIES)
-    assert evaluate("bm25", dataset, top_k=1).scores["recall@1"].value == 1.0
+    assert evaluate("bm25", dataset, top_k=1, out=tmp_path / "runs").scores["recall@1"].value == 1.0
 
 
 def test_decomposed_frames_and_databases(tmp_path: Path) -> None:

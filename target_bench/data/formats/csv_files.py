@@ -16,8 +16,8 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
+from target_bench.data.checks import Grid, fill_rows
 from target_bench.data.formats.preamble import count_preamble, names_values
-from target_bench.data.tables import Grid, rectangular
 
 DELIMITERS = (",", ";", "\t", "|")
 """What may separate cells where no setting says so."""
@@ -227,7 +227,7 @@ def _grid(release: Release, place: str, lines: Sequence[Line], header_rows: int 
     if len(lines) < header_rows:
         raise DataError(f"{place}: {len(lines)} rows, but header_rows is {header_rows}")
     rows = [line.cells for line in lines]
-    return rectangular(
+    return fill_rows(
         release,
         _joined(rows[:header_rows]) if header_rows else [""] * len(rows[0]),
         rows[header_rows:],

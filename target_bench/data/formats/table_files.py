@@ -6,11 +6,11 @@ from pathlib import Path
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
+from target_bench.data.checks import Grid
 from target_bench.data.formats import spreadsheets
 from target_bench.data.formats.cells import arrow_grid, cells, parquet_table
 from target_bench.data.formats.csv_files import FileSettings, FileTable, read_csv
 from target_bench.data.formats.preamble import NUMERIC_NAME, VALUES
-from target_bench.data.tables import Grid
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
 """The files that hold one table."""

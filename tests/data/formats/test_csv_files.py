@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
+from target_bench.data.checks import fill_rows
 from target_bench.data.formats.csv_files import DELIMITERS, FileSettings, read_csv
-from target_bench.data.tables import rectangular
 from tests.data.strategies import any_cell, any_text
 from tests.data.written import asked, write_own
 
@@ -138,7 +138,7 @@ NOTE = (
 
 def _squared(header: list[str], rows: list[list[Any]]) -> tuple[list[str], list[Any], list[str]]:
     release = Release(Path(), "")
-    names, squared = rectangular(release, header, rows, lambda number: f"row {number}")
+    names, squared = fill_rows(release, header, rows, lambda number: f"row {number}")
     return list(names), list(squared), release.notes
 
 

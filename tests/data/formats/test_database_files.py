@@ -206,4 +206,4 @@ def test_a_database_in_a_folder_is_one_more_source(tmp_path: Path, engine: str) 
     assert "views of databases are not read" in notes
     assert ": 1 (v; the first: " in notes
     assert ".db files are not read: 1 (Thumbs.db)" in notes
-    assert evaluate("bm25", dataset, top_k=1).scores["recall@1"].value == 1
+    assert evaluate("bm25", dataset, top_k=1, out=tmp_path / "runs").scores["recall@1"].value == 1

@@ -1,0 +1,273 @@
+"""What makes tables and queries sound: types, ids, rows as long as the header, texts in NFC."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid
+from target_bench.core.release import Release
+from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table, TableId
+from target_bench.core.text_tables import counted
+from target_bench.core.unicode_text import compose
+from target_bench.data.databases.stored_tables import LazyRows
+from target_bench.data.formats.cells import PLAIN
+
+Grid = tuple[Sequence[str], Sequence[Sequence[Cell]]]
+"""Header and rows."""
+
+_MOST_NAMED = 5  # missing gold tables, in a message
+_RAGGED = (
+    "rows are not as long as their header: short ones got empty cells, for long ones the header "
+    "got columns without a name"
+)
+
+
+def check_tables(tables: Iterable[Table]) -> Iterator[Table]:
+    """Yield the same tables, with texts in NFC, each checked as it passes.
+
+    Raises:
+        DataError: two tables have the same id, a table has no header, a column name is not text, a
+            row is not as long as its header, or a cell is of a type no cell can have.
+    """
+    seen: set[TableId] = set()
+    for table in tables:
+        _check_table_id(table)
+        grid = table.grid
+        composed = Table(
+            TableId(*compose(tuple(table.id))),
+            compose(table.header),
+            compose(table.rows),
+            compose(table.context),
+            CellGrid.from_json(compose(grid.to_json())) if isinstance(grid, CellGrid) else grid,
+        )
+        if composed.id in seen:
+            raise DataError(f"table {composed.id} occurs twice; ids must be unique")
+        seen.add(composed.id)
+        try:
+            fault = _find_fault(composed)
+        except TypeError as error:
+            fault = f": header and rows should be lists of cells: {error}"
+        if fault:
+            raise DataError(f"table {composed.id}{fault}")
+        yield composed
+
+
+def _check_table_id(table: Table) -> None:
+    if not isinstance(table, Table):
+        raise TypeError(f"expected Table, found {type(table).__name__}")
+    if not isinstance(table.id, TableId) or not _is_id(table.id):
+        raise DataError(
+            f"a table's id should be a TableId of two texts, but is {table.id!r:.80}; write "
+            'Table(TableId("0", "t1"), ...) where there are no databases'
+        )
+
+
+def _is_id(value: Any) -> bool:
+    is_pair = isinstance(value, tuple) and len(value) == 2
+    return is_pair and all(isinstance(part, str) for part in value)
+
+
+def _find_fault(table: Table) -> str:
+    """Return what is wrong with a table, as it goes on after its id; or nothing."""
+    grid: Any = table.grid  # of whatever type a plug-in gave
+    if not isinstance(grid, CellGrid | None):
+        return f": grid should be a CellGrid, not {grid!r:.80}"
+    width = len(table.header)
+    if width == 0:
+        return " has no header; give every column a name"
+    if isinstance(table.header, str) or not all(isinstance(name, str) for name in table.header):
+        return f": a column name is not text: {table.header!r:.80}"
+    if isinstance(table.rows, LazyRows):  # a database keeps them in shape
+        return ""
+    for number, row in enumerate(table.rows, start=1):
+        if len(row) != width:
+            return f", row {number}: {len(row)} cells under {width} columns"
+        if isinstance(row, str | bytes):
+            return f", row {number}: expected a list of cells, found {row!r:.80}"
+        if PLAIN.issuperset(map(type, row)):
+            continue
+        values: Sequence[Any] = row
+        for cell in values:
+            if not isinstance(cell, str | int | float | bytes | None):
+                what = f"{type(cell).__name__} ({cell!r:.40})"
+                advice = "cells are text, numbers, bytes or None"
+                return f", row {number}: a cell cannot be {what}; {advice}"
+    return ""
+
+
+def complete_table(release: Release, table: Table) -> Table:
+    """Return the table with rows as long as its header; in a database, its name is its title.
+
+    There the id of a table is the name that SQL calls it by. The id of any other table may be a
+    number, a hash or a path in somebody's archive: it is a key, which no retriever reads, so that
+    rankings do not depend on it. A loader that knows a table's name puts it into the context.
+    """
+    _check_table_id(table)
+    if not isinstance(table.rows, LazyRows):
+        header, rows = fill_rows(
+            release, table.header, table.rows, lambda number: f"table {table.id}, row {number + 1}"
+        )
+        if rows is not table.rows:
+            table = replace(table, header=header, rows=rows)
+    if table.id.database_id != NO_DATABASE and not has_title(table):
+        table = replace(table, context={**table.context, "title": table.id.table_id})
+    return table
+
+
+def fill_rows(
+    release: Release,
+    header: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    place: Callable[[int], str],
+    advice: str = "",
+) -> Grid:
+    """Return header and rows, all of one length; every cell keeps its row and its column.
+
+    A short row ends in empty cells: empty text in a table of text alone, else None. Where a row is
+    longer than the header, the header ends in empty names. A table without a header, or with rows
+    that are not lists, stays as it is: the check of tables refuses it.
+
+    Args:
+        release: keeps the note of how many there were, and where the first was.
+        header: the names of the columns.
+        rows: the rows.
+        place: the number of a row, from 0 -> where it is.
+        advice: what may be wrong, for the note.
+    """
+    width = len(header)
+    if not width or not all(isinstance(row, list | tuple) for row in rows):
+        return header, rows
+    ragged = [number for number, row in enumerate(rows) if len(row) != width]
+    if not ragged:
+        return header, rows
+    for number in ragged:
+        release.remark(
+            _RAGGED, f"{place(number)}: {len(rows[number])} cells under {width} columns{advice}"
+        )
+    widest = max(width, *(len(rows[number]) for number in ragged))
+    is_text = all(isinstance(cell, str) for row in rows for cell in row)
+    empty: Cell = "" if is_text else None
+    return (
+        [*header, *[""] * (widest - width)],
+        [row if len(row) == widest else [*row, *[empty] * (widest - len(row))] for row in rows],
+    )
+
+
+def has_title(table: Table) -> bool:
+    """Return whether its context has a title that is not blank."""
+    return bool(str(table.context.get("title") or "").strip())
+
+
+def note_peculiarities(tables: Iterable[Table], notes: list[str]) -> Iterator[Table]:
+    """Yield the same tables; after the last one, what is peculiar about them is in ``notes``."""
+    n, counts = 0, dict.fromkeys(_PECULIAR, 0)
+    for table in tables:
+        n += 1
+        for what, is_so in _PECULIAR.items():
+            counts[what] += is_so(table)
+        yield table
+    notes += [f"{count} of {n} tables {what}" for what, count in counts.items() if count]
+
+
+def is_peculiarity(note: str) -> bool:
+    """Return whether a note says what tables are like, and not that anything is damaged."""
+    return note.partition(" tables ")[2] in _PECULIAR
+
+
+def _have_names(table: Table) -> set[bool]:
+    return {bool(name.strip()) for name in table.header}
+
+
+_PECULIAR: Mapping[str, Callable[[Table], bool]] = {
+    "have no rows": lambda table: not table.rows,
+    "have only empty column names": lambda table: True not in _have_names(table),
+    "have some empty column names": lambda table: len(_have_names(table)) == 2,
+    "have a single column with ; or a tab in its name (is a comma the separator?)": lambda table: (
+        len(table.header) == 1 and bool({";", "\t"} & {*table.header[0]})
+    ),
+    # of a database, its declaration says what is a BLOB
+    "have cells of bytes, which are read as hexadecimal (is it text? store it so)": lambda table: (
+        not isinstance(table.rows, LazyRows) and any(bytes in map(type, row) for row in table.rows)
+    ),
+    "have no title, and no retriever reads their ids (where an id is a name, give it as title)": (
+        lambda table: not has_title(table)
+    ),
+}
+"""What is said of tables -> whether it is true of one."""
+
+
+def check_query(query: Query) -> Query:
+    """Return a query whose fields have the types that they should have, with its texts in NFC.
+
+    Raises:
+        DataError: id, text or answer is not text, or a gold table is not a pair of texts.
+    """
+    if not isinstance(query, Query):
+        raise TypeError(f"expected Query, found {type(query).__name__}")
+    answers = query.answer if isinstance(query.answer, tuple) else (query.answer,)
+    is_gold = isinstance(query.gold, tuple) and all(map(_is_id, query.gold))
+    for name, what, is_so in (
+        ("id", "text", isinstance(query.id, str)),
+        ("text", "text", isinstance(query.text, str)),
+        ("database_id", "text", isinstance(query.database_id, str)),
+        ("gold", "a tuple of TableId", is_gold),
+        ("answer", "text or a tuple of texts", all(isinstance(each, str) for each in answers)),
+    ):
+        if not is_so:
+            value = getattr(query, name)
+            raise DataError(f"query {query.id!r}: {name} should be {what}, not {value!r:.80}")
+    return Query(
+        compose(query.id),
+        compose(query.text),
+        tuple(TableId(*compose(tuple(table_id))) for table_id in query.gold),
+        compose(query.answer),
+        compose(query.database_id),
+        compose(query.metadata),
+    )
+
+
+def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
+    """Check that ids of queries are unique, and that every gold table is among the tables.
+
+    Args:
+        queries: the queries, each checked already.
+        corpus: the tables.
+        where: what an error begins with.
+
+    Raises:
+        DataError: an id occurs twice, or gold tables are missing; the message lists them with
+            tables of similar names.
+    """
+    for query_id, n in Counter(query.id for query in queries).items():
+        if n > 1:
+            raise DataError(f"{where}: query id {query_id!r} occurs twice; ids must be unique")
+    missing = Counter(gold for query in queries for gold in {*query.gold} if gold not in corpus)
+    if not missing:
+        return
+    named = [_describe_missing(gold, corpus) for gold in list(missing)[:_MOST_NAMED]]
+    if len(missing) > _MOST_NAMED:
+        named.append(f"{len(missing) - _MOST_NAMED} more")
+    affected = [query for query in queries if not missing.keys().isdisjoint(query.gold)]
+    first = next(gold for gold in affected[0].gold if gold in missing)
+    what = f"{counted(len(missing), 'gold table')} of {counted(len(affected), 'query')}"
+    raise DataError(
+        f"{where}: query {affected[0].id!r} has gold table {first}, which is not among the "
+        f"{len(corpus)} tables. {what} missing: {'; '.join(named)}. Correct the queries, or remove "
+        "them."
+    )
+
+
+def _describe_missing(gone: TableId, corpus: Corpus) -> str:
+    """Name a missing table, with what it may be now."""
+    parts = [table.label for table in corpus.ids if table.label.startswith(f"{gone.label}/")]
+    if parts:  # a workbook, or a folder
+        more = f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
+        return f"{gone.label} (is several tables: {', '.join(parts[:_MOST_NAMED])}{more})"
+    names = [table.table_id for table in corpus.ids if table.database_id == gone.database_id]
+    close = get_close_matches(gone.table_id, names, 1)
+    if not close:
+        return f"{gone.label} (no table is called like it)"
+    return f"{gone.label} (perhaps {TableId(gone.database_id, close[0]).label})"
