@@ -2,12 +2,12 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from inspect import Signature, signature
 from math import isnan, nan
 from types import MappingProxyType, NoneType
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ References = Literal["any", "short", "long"]
 
 RANKINGS = "rankings"
 """``MetricSpec.scores`` of the metrics of table retrieval."""
+
+Floats = NDArray[np.float64]
 
 _NAME = re.compile(r"(?P<name>[^@\s]+?)(?:@(?P<k>[1-9]\d*))?")
 
@@ -236,25 +238,25 @@ class Metric(ABC, Generic[ExamplesT]):
         """
 
     @abstractmethod
-    def statistics(self, examples: ExamplesT) -> NDArray[np.float64]:
+    def statistics(self, examples: ExamplesT) -> Floats:
         """Return (n, m) sufficient statistics, one row per query."""
 
     @abstractmethod
-    def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    def value(self, totals: Floats) -> Floats:
         """Return the metric from (..., m) sums of statistics, shape (...)."""
 
-    def counted(self, statistics: NDArray[np.float64]) -> int:
+    def counted(self, statistics: Floats) -> int:
         """Return the number of queries that the metric is over. Default: all of them."""
         return len(statistics)
 
-    def per_query(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    def per_query(self, statistics: Floats) -> Floats:
         """Return (n,) the value of each query alone, NaN where it has none.
 
         Default: ``value`` of its row.
         """
         return self.value(statistics)
 
-    def bounds(self, statistics: NDArray[np.float64]) -> tuple[float, float]:
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
         """Return the lowest and the highest value that the score can have.
 
         Default: 0 and ``highest``, or the value of a query that lies outside of them.
@@ -263,14 +265,14 @@ class Metric(ABC, Generic[ExamplesT]):
         values = values[~np.isnan(values)]
         return float(values.min(initial=0.0)), float(values.max(initial=self.highest))
 
-    def weights(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    def weights(self, statistics: Floats) -> Floats:
         """Return (n,) the weight of each query in the score; 0 for one that it is not over.
 
         Only their ratios matter. Default: all the same.
         """
         return np.ones(len(statistics))
 
-    def without(self, total: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def without(self, total: Floats, rows: Floats) -> Floats:
         """Return (n,) the metric of (m,) sums without each of (n, m) rows, for the jackknife.
 
         Default: ``value`` of the differences. A metric that averages over what occurs among the
@@ -279,22 +281,87 @@ class Metric(ABC, Generic[ExamplesT]):
         return self.value(total - rows)
 
 
-def score_of(metric: Any, statistics: NDArray[np.float64]) -> float:
+def score_of(metric: Any, statistics: Floats) -> float:
     """Return a metric of (n, m) statistics, a function of their sums."""
     return float(metric.value(statistics.sum(axis=0)))
 
 
-def of_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def of_mean(values: Floats) -> Floats:
     """Return (n, 2) statistics of a mean: each value and 1; two zeros for a NaN, so left out."""
     known = ~np.isnan(values)
     return np.column_stack([np.where(known, values, 0.0), known]).astype(np.float64)
 
 
-def mean(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the ratio of the first to the second sum; NaN of nothing."""
-    out: NDArray[np.float64] = np.full(totals.shape[:-1], np.nan)
-    np.divide(totals[..., 0], totals[..., 1], out=out, where=totals[..., 1] != 0)
+def ratio(numerator: Any, denominator: Any, empty: float = 0.0) -> Floats:
+    """Return numerator over denominator, ``empty`` where there is nothing to divide by."""
+    numerator, denominator = np.asarray(numerator, dtype=np.float64), np.asarray(denominator)
+    out: Floats = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), empty)
+    np.divide(numerator, denominator, out=out, where=denominator != 0)
     return out
+
+
+def mean(totals: Floats) -> Floats:
+    """Return the ratio of the first to the second sum; NaN of nothing."""
+    return ratio(totals[..., 0], totals[..., 1], nan)
+
+
+class RatioMetric(Metric[ExamplesT]):
+    """A ratio of two sums; ``statistics`` returns (n, 2) numerators and denominators.
+
+    For a mean these are the value of each query and 1, or two zeros where it has none.
+
+    Attributes:
+        empty: the value of nothing.
+    """
+
+    empty: ClassVar[float] = nan
+
+    def value(self, totals: Floats) -> Floats:
+        """Return numerator over denominator; ``empty`` where there is nothing to divide by."""
+        return ratio(totals[..., 0], totals[..., 1], self.empty)
+
+    def counted(self, statistics: Floats) -> int:
+        """Return the number of queries that enter the denominator."""
+        return int((statistics[:, 1] > 0).sum())
+
+    def weights(self, statistics: Floats) -> Floats:
+        """Return the denominators."""
+        return statistics[:, 1]
+
+
+class MeanOfValues(RatioMetric[Any]):
+    """The sum of values over their number; NaN of nothing.
+
+    Args:
+        spec: the declaration.
+        measure: the examples -> the values of each answer, of which it may have none or several.
+        sign: gives the signature; it is asked when a score is stored.
+    """
+
+    def __init__(
+        self,
+        spec: MetricSpec,
+        measure: Callable[[Any], Iterable[Iterable[float]]],
+        sign: Callable[[], str],
+    ) -> None:
+        self.spec = spec
+        self._measure = measure
+        self._sign = sign
+
+    @property
+    def signature(self) -> str:
+        """Everything that changes the value."""
+        return self._sign()
+
+    def statistics(self, examples: Any) -> Floats:
+        """Return (n, 2): the sum of the values of each answer, and how many they are."""
+        values = [list(answer) for answer in self._measure(examples)]
+        return np.array([(sum(v), len(v)) for v in values], dtype=np.float64).reshape(-1, 2)
+
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
+        """Return the lowest and the highest value; a count may be 1 at least."""
+        lowest, highest = super().bounds(statistics)
+        return lowest, highest if self.spec.higher_is_better else max(highest, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,12 +525,9 @@ class AnswerCounts(_Denominators):
     unlabelled: int = 0
 
 
-# Synthetic questions are scored apart from those of people, and corrected gold beside the published
-
-
 def over_no_query(
-    scores: Mapping[str, Score], per_query: Mapping[str, NDArray[np.float64]]
-) -> tuple[dict[str, Score], dict[str, NDArray[np.float64]]]:
+    scores: Mapping[str, Score], per_query: Mapping[str, Floats]
+) -> tuple[dict[str, Score], dict[str, Floats]]:
     """Scores and values of rankings that answers are not built on: over no query, so NaN.
 
     As a result of its own, a run that retrieves nothing scores 0, the lower bound.

@@ -24,13 +24,12 @@ from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from target_bench.core import registry
 from target_bench.core.contract import plugin_error
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, unknown_name
 from target_bench.core.identity import code_hash
-from target_bench.core.metric import RANKINGS, Metric, MetricSpec, mean, of_mean
+from target_bench.core.metric import RANKINGS, Floats, Metric, MetricSpec, RatioMetric, of_mean
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, Query, Retrieval
 from target_bench.core.task import Outputs, Task
@@ -44,7 +43,7 @@ _ARGUMENTS = ("answer", "references", "ranking", "gold", "query", "k")
 _SHOWN_LAST = 1000  # its place among the metrics that stand for a run: after the task's own
 
 
-class FunctionMetric(Metric[Outputs]):
+class FunctionMetric(RatioMetric[Outputs]):
     """The mean of a function over queries; call it as the function itself.
 
     Args:
@@ -116,7 +115,7 @@ class FunctionMetric(Metric[Outputs]):
         """
         return f"{self.name}|{self._code}"
 
-    def statistics(self, outputs: Outputs) -> NDArray[np.float64]:
+    def statistics(self, outputs: Outputs) -> Floats:
         """Return (n, 2): the value of each query and 1; zeros for one that is left out."""
         values = [self._value(query, outputs) for query in outputs.dataset.queries]
         return of_mean(np.array(values, dtype=np.float64))
@@ -152,18 +151,6 @@ class FunctionMetric(Metric[Outputs]):
                 "finite number, or None to leave the query out"
             )
         return number
-
-    def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean over the queries that have a value."""
-        return mean(totals)
-
-    def counted(self, statistics: NDArray[np.float64]) -> int:
-        """Return the number of queries that have a value."""
-        return int(statistics[:, 1].sum())
-
-    def weights(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return (n,) 1 for each query that has a value, else 0."""
-        return statistics[:, 1]
 
 
 _UNIQUE: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()

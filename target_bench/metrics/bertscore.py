@@ -11,8 +11,7 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.files import sha256_of
-from target_bench.core.metric import MetricDefinition, MetricSpec, by_name
-from target_bench.metrics.means import Floats
+from target_bench.core.metric import Floats, MetricDefinition, MetricSpec, by_name
 from target_bench.metrics.text import JudgedAnswers, MeanOverAnswers
 
 SPEC = MetricSpec(

@@ -10,9 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.core.metric import Floats, Metric, MetricDefinition, MetricSpec, by_name, ratio
 from target_bench.core.schema import LabelMode
-from target_bench.metrics.means import Floats, ratio
 
 VERSION = "classification:2"
 """The version of these metrics, for identities of runs: raise it if values can change."""

@@ -14,8 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from target_bench.core.metric import MetricDefinition, MetricSpec, by_name
-from target_bench.metrics.means import Floats, RatioMetric
+from target_bench.core.metric import Floats, MetricDefinition, MetricSpec, RatioMetric, by_name
 from target_bench.metrics.text import JudgedAnswers
 
 _QUOTES = str.maketrans(

@@ -17,9 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.metric import RANKINGS, MetricDefinition, MetricSpec
+from target_bench.core.metric import (
+    RANKINGS,
+    Floats,
+    MetricDefinition,
+    MetricSpec,
+    RatioMetric,
+    ratio,
+)
 from target_bench.core.schema import Query, TableId
-from target_bench.metrics.means import Floats, RatioMetric, ratio
 
 VERSION = "retrieval:2"
 """The version of these metrics, for identities of runs: raise it if values can change."""

@@ -12,10 +12,16 @@ from typing import Literal
 
 import numpy as np
 
-from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.core.metric import (
+    Floats,
+    Metric,
+    MetricDefinition,
+    MetricSpec,
+    RatioMetric,
+    by_name,
+)
 from target_bench.core.reasoning import READING
 from target_bench.core.schema import Executed
-from target_bench.metrics.means import Floats, RatioMetric
 
 VERSION = "sql:1"
 """The version of these metrics, for identities of runs: raise it if values can change."""

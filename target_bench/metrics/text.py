@@ -19,9 +19,15 @@ from typing import Any
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.core.metric import (
+    Floats,
+    Metric,
+    MetricDefinition,
+    MetricSpec,
+    RatioMetric,
+    by_name,
+)
 from target_bench.core.schema import Query
-from target_bench.metrics.means import Floats, RatioMetric
 from target_bench.metrics.ngrams import matched
 
 VERSION = "text:4"

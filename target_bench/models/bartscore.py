@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.metric import MetricSpec
-from target_bench.metrics.means import Floats
+from target_bench.core.metric import Floats, MetricSpec
 from target_bench.metrics.text import JudgedAnswers, MeanOverAnswers
 from target_bench.models.encoders.weights import LocalModel, quietly
 

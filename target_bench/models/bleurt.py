@@ -6,8 +6,7 @@ from importlib.metadata import version
 import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.metric import MetricDefinition, MetricSpec, by_name
-from target_bench.metrics.means import Floats
+from target_bench.core.metric import Floats, MetricDefinition, MetricSpec, by_name
 from target_bench.metrics.text import JudgedAnswers, MeanOverAnswers
 from target_bench.models.cross_encoder import Scorer
 from target_bench.tables.descriptions import JudgedDescriptions, references_of

@@ -11,10 +11,9 @@ from importlib.metadata import version
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.core.metric import MeanOfValues, Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.reasoning import READING
 from target_bench.metrics import bertscore
-from target_bench.metrics.means import MeanOfValues
 from target_bench.models import bartscore, bleurt
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.header_cell_scores import Part

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import Metric, MetricSpec, Score, of_mean, score_of
+from target_bench.core.metric import Metric, MetricSpec, RatioMetric, Score, of_mean, score_of
 from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.core.text_tables import first_of
 from target_bench.metrics import stats
-from target_bench.metrics.means import RatioMetric
 from target_bench.metrics.scores import definition
 
 Columns = Mapping[str, Sequence[Any]]

@@ -14,8 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
-from target_bench.metrics.means import Floats, RatioMetric
+from target_bench.core.metric import (
+    Floats,
+    Metric,
+    MetricDefinition,
+    MetricSpec,
+    RatioMetric,
+    by_name,
+)
 from target_bench.metrics.ngrams import Ngram, ngrams, shared
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 from target_bench.tables import totto_text

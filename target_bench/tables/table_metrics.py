@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.core.metric import MeanOfValues, Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.reasoning import READING
 from target_bench.core.registry import installed_version
 from target_bench.metrics import text as text_metrics
-from target_bench.metrics.means import MeanOfValues
 from target_bench.tables.answer_tables import FAULT_MEANINGS, FORMATS, TableFormat
 from target_bench.tables.compared_tables import ERROR_TYPES, ComparedTables
 from target_bench.tables.comparison import TableComparison, summed_types
