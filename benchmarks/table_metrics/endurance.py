@@ -33,14 +33,14 @@ from typing import Any
 from benchmarks.table_metrics.backbones import read_plain_pickle
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import TableComparison, compare_tables
-from target_bench.tables.comparison.rubric import PlacePair
-from target_bench.tables.comparison.values import CellValue, DataType, cell_value, converted, unit
+from target_bench.tables.comparison.rubric import IndexPair
+from target_bench.tables.comparison.values import LONGEST_VALUE, read_value
 from target_bench.tables.reading import read_tables
 from tests.real.published_tabxeval import compare_aligned_text
 
 CORPORA = ("wikitabletext", "wikibio", "tanq", "rotowire")
 MODELS = ("llama", "gpt", "gemini")
-TYPES: Mapping[str, DataType] = {
+TYPES = {
     "Num": "number",
     "String": "string",
     "Bool": "bool",
@@ -190,14 +190,29 @@ def compute_aligned_shares(alignment: str) -> dict[str, float]:
 
 def _find_type(*sides: str) -> str:
     """Return the data type of a cell by both its sides; one that is empty has none."""
-    types = {_read_type(cell_value(side.strip())) for side in sides} - {"empty"}
+    types = {_read_type(side.strip()) for side in sides} - {"empty"}
     return NAMES[types.pop()] if len(types) == 1 else TWO_TYPES
 
 
-def _read_type(value: CellValue) -> DataType:
-    """Return the type of a value, where amounts of time are times, as the paper has them."""
-    of_time = value.unit and converted(1, value.unit, unit("second")) is not None
-    return "time" if of_time else value.type
+_SEPARATORS = (re.compile(r"\s*;\s*"), re.compile(r"\s*\|\s*"), re.compile(r",\s+"))
+_ITEM_WORDS = 5  # words of an item, above which commas divide clauses, not items
+
+
+def _read_type(text: str) -> str:
+    """Return the data type of a cell, where amounts of time are times, as the paper has them."""
+    value = read_value(text)
+    if value.type == "string" and len(text) <= LONGEST_VALUE and _is_list(value.text):
+        return "list"
+    return "time" if value.unit.kind == "time" else value.type
+
+
+def _is_list(text: str) -> bool:
+    inside = text[1:-1] if text[:1] + text[-1:] in ("[]", "{}") else text
+    divided = ([i.strip(" '\"") for i in mark.split(inside)] for mark in _SEPARATORS)
+    return any(
+        len(items) > 1 and all(items) and max(len(i.split()) for i in items) <= _ITEM_WORDS
+        for items in divided
+    )
 
 
 def compute_shares(comparison: TableComparison) -> dict[str, float]:
@@ -210,7 +225,7 @@ def compute_shares(comparison: TableComparison) -> dict[str, float]:
         for line in lines:
             if not line.is_matched:
                 shares[f"{part} {SIDES[line.side]}"] += 100 / len(lines)
-    differing: set[tuple[PlacePair, PlacePair]] = set()
+    differing: set[tuple[IndexPair, IndexPair]] = set()
     tables = (comparison.reference.rows, comparison.prediction.rows)
     for row, column in product(rows, columns):
         sides = [
@@ -221,7 +236,7 @@ def compute_shares(comparison: TableComparison) -> dict[str, float]:
             continue
         differing.add((row, column))
         if row.is_matched and column.is_matched:
-            empty = [cell_value(text).type == "empty" for text in sides]
+            empty = [read_value(text).type == "empty" for text in sides]
             side = "EI" if empty[0] else "MI" if empty[1] else "Partial"
             shares[f"{side} {_find_type(*sides)}"] += 100 / (len(rows) * len(columns))
     shares["Row EM"] = 100 * (1 - len({row for row, _ in differing}) / len(rows))

@@ -53,7 +53,8 @@ def compare(
     """Read both tables, compare them, print the comparison."""
     from target_bench.data.formats.single_table import read_single_table
     from target_bench.tables.comparison import compare_tables
-    from target_bench.tables.comparison.rubric import page, text_tables, weights_named
+    from target_bench.tables.comparison.rubric import weights_named
+    from target_bench.tables.comparison.show import page, text_tables
 
     chosen = weights_named(weights)
     if html is not None:

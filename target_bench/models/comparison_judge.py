@@ -13,7 +13,7 @@ from target_bench.models.judges import ModelJudge, Wording, last_object
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.comparison.align import Grid, Pairs
 from target_bench.tables.comparison.compare import AnyTable, compare_aligned
-from target_bench.tables.comparison.differences import CellDifference, PartialKind
+from target_bench.tables.comparison.differences import CellDifference
 from target_bench.tables.comparison.rubric import CellPair, Outcome
 
 COMPARISON = Wording(
@@ -57,7 +57,7 @@ in a fenced block:
 ```json
 {{"1": "same", ...}}
 ```"""
-_KINDS: Mapping[str, tuple[PartialKind, float]] = {
+_KINDS: Mapping[str, tuple[str, float]] = {
     "same": ("format", 0.0),
     "abbreviation": ("abbreviation", 0.25),
     "typo": ("typo", 0.25),
@@ -66,7 +66,7 @@ _KINDS: Mapping[str, tuple[PartialKind, float]] = {
 }
 """What a model says -> the kind of difference, and the share of the cell that is wrong."""
 
-_ASKED = frozenset({"abbreviation", "typo", "semantic", "different", "type", "list"})
+_ASKED = frozenset({"abbreviation", "typo", "semantic", "different", "type"})
 
 
 class JudgedComparison(NamedTuple):

@@ -22,13 +22,13 @@ from target_bench.core.registry import installed_version
 from target_bench.metrics import text as text_metrics
 from target_bench.tables.answer_tables import FAULT_MEANINGS, FORMATS, TableFormat
 from target_bench.tables.compared_tables import ERROR_TYPES, ComparedTables
-from target_bench.tables.comparison import TableComparison, summed_types
+from target_bench.tables.comparison import TableComparison
 from target_bench.tables.header_cell_scores import Part, Similarity
 from target_bench.tables.markup import HTML_PARSER
 
 Compared = Sequence[ComparedTables]
 
-VERSION = "tables:17"
+VERSION = "tables:18"
 """The version of these metrics and of reading tables, for identities."""
 
 OF = "tables"
@@ -182,7 +182,7 @@ def _rubric() -> Iterator[MetricDefinition]:
     def define(
         name: str, label: str, what: str, read: Callable[[TableComparison], float], **fields: Any
     ) -> MetricDefinition:
-        packages = ("pint", "python-dateutil", "rapidfuzz", "scipy")
+        packages = ("python-dateutil", "rapidfuzz", "scipy")
         values = partial(_comparison_values, read)
         return _define(name, label, what, values, "Pancholi et al. 2025", packages, **fields)
 
@@ -370,7 +370,6 @@ def findings(compared: Compared, judged: bool) -> dict[str, Any]:
     if not any(answer.gold for answer in compared):
         return report
     errors = [answer.errors for answer in compared]
-    types = (comparison.types for answer in compared for comparison in answer.comparisons)
     report |= {
         "errors": {
             kind: {
@@ -379,7 +378,6 @@ def findings(compared: Compared, judged: bool) -> dict[str, Any]:
             }
             for kind in ERROR_TYPES
         },
-        "types": summed_types(types),
         "by_table": _by_table(compared),
     }
     if judged:

@@ -239,9 +239,6 @@ def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
     if "errors" in report:
         errors = {kind: counts["answers"] for kind, counts in report["errors"].items()}
         blocks.append(SummaryBlock("answers by type of error", errors))
-        for part in ("missing", "extra", "partial"):
-            cells = {kind: counts[part] for kind, counts in report.get("types", {}).items()}
-            blocks.append(SummaryBlock(f"{part} cells by data type", cells))
     if "p_score" in report:
         blocks.append(SummaryBlock("P-Score", report["p_score"]))
     return blocks

@@ -22,7 +22,7 @@ from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import RubricWeights, TableComparison, compare_tables
 from target_bench.tables.comparison.differences import CellDifference
 from target_bench.tables.comparison.rubric import weights_named
-from target_bench.tables.comparison.values import Name, Unit, name_of
+from target_bench.tables.comparison.values import read_name
 
 Rows = list[list[str]]
 
@@ -82,17 +82,17 @@ def _changed(column: int, text: str) -> Rows:
 
 EQUAL = """
 1,234.5 == 1234.50  1.234,5 == 1234.5  $1.2 million == $1,200,000  $3.4bn == US$ 3400 million
-(12) == -12  45% == 45 percent  2 km == 2000 m  32 °F == 0 °C  yes == True  a, b, c == c; a; b
+(12) == -12  45% == 45 percent  2 km == 2000 m  32 °F == 0 °C  yes == True
 10:30 == 10:30:00  3:05 pm == 15:05  29.10.2010 == 29 October 2010  10/11/2010 == 11 October 2010
 N/A == -  about 5 == ca. 5  ~5 == approximately 5  ±5 == +/-5
 $1.2m == $1,200,000  1.2M == 1.2 million  €3bn == €3,000,000,000
 £5k == £5,000  1.2 m USD == $1.2M  5m == 500 cm  45% == 0.45  2020-01-01 00:00:00 == 2020-01-01
 2020-01-01T00:00:00Z == 1 January 2020  2020-01-01 10:30 == 1 Jan 2020 10:30 am  U.S. == US
-U.S., U.K. == US, UK  Washington, D.C. == Washington DC  0.3 == 0.30000000000000004
+Washington, D.C. == Washington DC  0.3 == 0.30000000000000004
 1.1 million == 1100000  12,345,678,901,234,567 == 12345678901234567  A → B == A -> B
 +5 of 7 == 5 of 7  Intel® == Intel  ½ of it == 1/2 of it  2-0 == 2–0  1998* == 1998†
 pre- and post-test == Pre and Post Test  12/31/1999 == 31 December 1999
-31.12.99 == 31 December 1999  2001/2/13 == 13 Feb 2001  3:45 == 3:45.00  NA == -  no == false
+31.12.99 == 31 December 1999  2001/2/13 == 13 Feb 2001  NA == -  no == false
 10 bps == 0.1%  25 basis points == 0.25 percent  1.2T == 1.2 trillion  $3 trn == $3,000bn
 """
 
@@ -145,21 +145,6 @@ AA- == AA  ▲2.5% == ▼2.5%  ▲2.5% == 2.5%  3 ↑ == 3 ↓  x > y == x < y  
 6-4-2 == 4-6-2  Na == -  Nan == NaN  2 h 55 min == 2 h 50 min  5 ft 10 in == 5 ft 1 in
 10 bps == 10%  1.2T == 1.2bn  1.2 T == 1.2 tonnes  10:30 EST == 10:30 PST  10:30-11:30 == 10:30
 """
-
-
-@pytest.mark.parametrize(
-    ("column", "other", "kind"),
-    [
-        (["20240105", "20231231"], ["2024-01-05", "31 December 2023"], "format"),
-        (["20240105", "20231231"], ["20240106", "20240101"], "date"),
-        (["20240105", "20231331"], ["20240106", "20231332"], "numeric"),  # not all are dates
-        (["20240105", "500"], ["20240106", "501"], "numeric"),
-    ],
-)
-def test_dates_without_separators_are_dates_where_a_whole_column_is(
-    column: list[str], other: list[str], kind: str
-) -> None:
-    assert _kinds(column, other) == [kind, kind]
 
 
 @pytest.mark.parametrize(("left", "right"), _both_ways(OTHER))
@@ -243,7 +228,6 @@ def test_the_units_of_a_cell_and_of_its_column_are_read_together(
         ("2 km", "1 km", ["500 m", "800 m"], 1 / 1.1),
         ("2 km", "1 km", ["3 km", "4 km"], 1 / 3),
         ("2 km", "1 km", ["1 kg", "4 km"], 1 / 3),
-        ("3:45.50", "3:46", [], 0.5 / 225.5),
         ("5", "~5", ["7"], 0.25),
     ],
 )
@@ -502,31 +486,6 @@ def test_what_is_shown_names_every_difference_and_escapes_text() -> None:
     assert compare_tables(PEOPLE, [])._repr_html_().count("<tr>") > 4
 
 
-def test_columns_are_described_by_the_type_of_their_data() -> None:
-    reference = [
-        ["name", "size", "born", "open", "tags", "at"],
-        ["Ann", "10", "2001-02-03", "yes", "a; b", "10:30"],
-        ["Bob", "20", "2001-02-04", "no", "b; c", "11:30"],
-        ["Cyd", "30", "2001-02-05", "no", "c; d", "12:30"],
-    ]
-    prediction = [
-        ["name", "size", "born", "tags", "at", "city"],
-        ["Ann", "11", "2001-02-03", "a; b", "10:30", "Rome"],
-        ["Bob", "20", "", "b; c", "11:40", "Oslo"],
-    ]
-    compared = compare_tables(reference, prediction)
-    assert {kind: tuple(numbers.values()) for kind, numbers in compared.types.items()} == {
-        "number": (1, 0, 0, 1, 1, 1, 0),
-        "string": (2, 0, 1, 2, 0, 1, 2),
-        "bool": (1, 1, 0, 0, 0, 3, 0),
-        "date": (1, 0, 0, 1, 0, 2, 0),
-        "list": (1, 0, 0, 2, 0, 1, 0),
-        "time": (1, 0, 0, 1, 1, 1, 0),
-    }
-    assert re.search(r"bool +1 +1 +0 +0 +0 +3 +0", str(compared))
-    assert '<td>bool</td><td class="number">1</td>' in compared._repr_html_()
-
-
 # ------------------------------------------------------------------------------------------------
 # What holds of any tables
 
@@ -614,9 +573,10 @@ def test_other_units_are_equal(metres: Sequence[int]) -> None:
 
 def test_hostile_lengths() -> None:
     """Units in long names and words of long texts are looked for in linear time."""
-    assert name_of("Length (km)") == Name("Length", Unit("kilometer"))
+    name, unit = read_name("Length (km)")
+    assert (name, str(unit)) == ("Length", "kilometer")
     for long in ("a" + ", " * 50_000 + "b", "a" + " " * 50_000 + "b", "a" * 500 + " (km)"):
-        assert name_of(long) == Name(long)
+        assert read_name(long).text == long
     start = time.process_time()
     texts = (" ".join(f"{letter}{i}" for i in range(3_000)) for letter in ("ab", "xyz"))
     assert _cell(*texts).kind == "different"

@@ -4,9 +4,10 @@ With n and m rows and k columns, similarities take O(n·m·k) time and O(n·m) m
 assignment (Jonker & Volgenant 1987) O(min(n, m)²·max(n, m)).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -17,79 +18,267 @@ from rapidfuzz.process import cdist
 from target_bench.tables.cell_texts import with_decimal_points, without_marks
 from target_bench.tables.comparison.differences import is_abbreviation
 from target_bench.tables.comparison.values import (
-    Cells,
-    CellValue,
-    Unit,
-    converted,
-    name_of,
-    number_key,
+    Name,
+    Value,
+    Values,
+    normalize_text,
     read_column,
-    words,
+    read_name,
 )
 
 Matrix = NDArray[np.float64]
 Pairs = list[tuple[int, int]]
 
-LEAST_COLUMN = 0.35
-"""Similarity below which columns do not belong together."""
-
-LEAST_ROW = 0.4
-"""Similarity below which rows do not belong together."""
-
+_LEAST_COLUMN = 0.35  # similarity below which columns do not belong together
+_LEAST_BY_ROWS = 0.5  # the same of columns that are left, by the cells of paired rows
+_LEAST_ROW = 0.4
 _BY_NAME = 0.6  # what equal words of names count in the similarity of columns
 _NEAREST = 0.9  # similarity of cells that are almost equal
 _ABBREVIATED = 0.85  # similarity of a name and its abbreviation
 _COMPARED = 100  # characters of a text that alignment looks at
 _YEARS = 3652.5  # days that make dates have nothing in common
-
-_YES_NO = 0.125
-"""What a column of yes and no counts in pairing rows: by chance half of its cells are equal, so
-that without this three of them outvote the names of the rows."""
-
+_YES_NO = 0.125  # weight of a column of yes and no, half of whose cells are equal by chance
 _ORDER = 1e-6  # what decides between equals: a place nearer to the own one
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grid:
-    """A table as it is compared: names of columns, and rows of one length.
+    """A table as it is compared, with its cells and names read.
 
     Attributes:
-        header: the names; those of several levels as a path with dots.
-        rows: the cells.
+        header: the names of columns; those of several levels as a path with dots.
+        rows: the cells; rows have one length.
     """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
+    @cached_property
+    def names(self) -> list[Name]:
+        """The names of the columns, and the units in them."""
+        return list(map(read_name, self.header))
 
-class ReadTable(NamedTuple):
-    """A table with its cells and names read.
+    @cached_property
+    def values(self) -> list[list[Value]]:
+        """The cells of each column."""
+        unmarked = [tuple(map(without_marks, row)) for row in self.rows]
+        rows = with_decimal_points(unmarked) or unmarked
+        columns = zip(*rows, strict=True) if rows else [()] * len(self.names)
+        return [read_column(c, name.unit) for c, name in zip(columns, self.names, strict=True)]
 
-    Attributes:
-        grid: the table.
-        names: of its columns, without units.
-        units: the unit in the name of each column; None where it has none.
-        values: the cells of each column.
+    @property
+    def columns(self) -> list[tuple[str, ...]]:
+        """The cells of each column as they are written, below its name."""
+        return list(zip(self.header, *self.rows, strict=True))
+
+
+def align(reference: Grid, prediction: Grid) -> tuple[Pairs, Pairs]:
+    """Return pairs of columns and pairs of rows that belong together.
+
+    Columns are paired by their names and shared values, rows by the cells of paired columns; then
+    columns that are left by the cells of paired rows, and rows again. Columns of different names
+    that share nothing but empty cells stay apart.
     """
+    names = _compare_names(*(tuple(name.text for name in g.names) for g in (reference, prediction)))
+    columns = _assign(_compare_columns(reference, prediction, names), _LEAST_COLUMN)
+    rows = _align_rows(reference, prediction, columns)
+    evident = [
+        (i, j)
+        for i, j in columns
+        if _BY_NAME * names[i, j] >= _LEAST_COLUMN
+        or _share_filled_cell(reference, prediction, i, j, rows)
+    ]
+    if evident != columns:
+        columns, rows = evident, _align_rows(reference, prediction, evident)
+    if more := _pair_by_rows(reference, prediction, names, columns, rows):
+        columns = sorted([*columns, *more])
+        rows = _align_rows(reference, prediction, columns)
+    return columns, rows
 
-    grid: Grid
-    names: tuple[str, ...]
-    units: tuple[Unit | None, ...]
-    values: Sequence[Cells]
+
+def _share_filled_cell(reference: Grid, prediction: Grid, i: int, j: int, rows: Pairs) -> bool:
+    cells = ((reference.values[i][r], prediction.values[j][s]) for r, s in rows)
+    return any("empty" not in (first.type, second.type) for first, second in cells)
 
 
-def read_table(grid: Grid) -> ReadTable:
-    """Read the cells of a table and the names of its columns."""
-    names = [name_of(name) for name in grid.header]
-    unmarked = [tuple(map(without_marks, row)) for row in grid.rows]
-    rows = with_decimal_points(unmarked) or unmarked
-    columns = zip(*rows, strict=True) if rows else [()] * len(names)
-    return ReadTable(
-        grid,
-        tuple(name.text for name in names),
-        tuple(name.unit for name in names),
-        [read_column(column) for column in columns],
+def _compare_columns(reference: Grid, prediction: Grid, names: Matrix) -> Matrix:
+    similar: Matrix = np.where(names == 1, 0.9, _BY_NAME * names)
+    keys = [[{cell.key for cell in cells} for cells in g.values] for g in (reference, prediction)]
+    for i, left in enumerate(keys[0]):
+        for j, right in enumerate(keys[1]):
+            similar[i, j] += 0.4 * len(left & right) / max(len(left), len(right), 1)
+    return similar
+
+
+@lru_cache(maxsize=1024)
+def _compare_names(first: tuple[str, ...], second: tuple[str, ...]) -> Matrix:
+    if not first or not second:
+        return np.zeros((len(first), len(second)))
+    left, right = map(_shorten, first), map(_shorten, second)
+    return _compare_texts(list(left), list(right), _is_either_abbreviation, _ABBREVIATED)
+
+
+def _compare_texts(
+    left: list[str], right: list[str], is_short: Callable[[str, str], bool], value: float
+) -> Matrix:
+    """Return similarities of texts in normal form: at least the value for a short form."""
+    similar = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
+    for i, text in enumerate(left):
+        for j, other in enumerate(right):
+            if similar[i, j] < value and is_short(text, other):
+                similar[i, j] = value
+    return similar
+
+
+def _is_either_abbreviation(text: str, other: str) -> bool:
+    return is_abbreviation(text, other) or is_abbreviation(other, text)
+
+
+def _shorten(text: str) -> str:
+    return normalize_text(text)[:_COMPARED]
+
+
+def _align_rows(reference: Grid, prediction: Grid, columns: Pairs) -> Pairs:
+    """Return pairs of rows that belong together, by the cells of paired columns."""
+    n, m = len(reference.rows), len(prediction.rows)
+    if not n or not m or not columns:
+        return [] if columns else [(i, i) for i in range(min(n, m))]
+    total, weights = np.zeros((n, m)), 0.0
+    for i, j in columns:
+        cells, others = _convert_units(reference.values[i], prediction.values[j])
+        weight = 0.1 + len({cell.key for cell in cells}) / n
+        if {cell.type for cell in cells} <= {"bool", "empty"}:
+            weight *= _YES_NO
+        total += weight * _compare_cells(cells, others)
+        weights += weight
+    pairs = _assign(total / weights, _LEAST_ROW)
+    if n != m:
+        return pairs
+    # of as many rows on both sides the rest is paired in its order: rows that were replaced
+    left = ([row for row in range(n) if row not in {p[side] for p in pairs}] for side in (0, 1))
+    return sorted([*pairs, *zip(*left, strict=True)])
+
+
+def _convert_units(first: Values, second: Values) -> tuple[Values, Values]:
+    """Return two columns in their base unit if all their numbers have units of one kind."""
+    units = {cell.unit for cell in (*first, *second) if cell.type == "number"}
+    if len(units) < 2 or len({unit.kind or unit for unit in units}) > 1:
+        return first, second
+    return list(map(_convert, first)), list(map(_convert, second))
+
+
+def _convert(cell: Value) -> Value:
+    if cell.type != "number":
+        return cell
+    number = cell.in_base_unit
+    key = float(f"{number:.6g}")
+    return cell._replace(
+        number=number,
+        unit=cell.unit._replace(scale=1.0),
+        key=(cell.estimate, key) if cell.estimate else key,
     )
+
+
+def _assign(similarities: Matrix, least: float) -> Pairs:
+    """Return the best assignment, without pairs below a similarity; ties keep the order."""
+    # imported here: it takes a third of a second, and every look at the tasks imports this module
+    from scipy.optimize import linear_sum_assignment
+
+    n, m = similarities.shape
+    if not n or not m:
+        return []
+    apart = np.abs(np.arange(n)[:, None] - np.arange(m)[None, :]) / max(n, m)
+    first, second = linear_sum_assignment(similarities - _ORDER * apart, maximize=True)
+    pairs = ((int(i), int(j)) for i, j in zip(first, second, strict=True))
+    return [(i, j) for i, j in pairs if similarities[i, j] >= least]
+
+
+def _compare_cells(reference: Values, prediction: Values) -> Matrix:
+    """Return (n, m) similarities of the cells of two columns, from 0 to 1."""
+    sides = [
+        list({cell.key: cell for cell in reversed(cells)}.values())
+        for cells in (reference, prediction)
+    ]
+    similar = np.zeros((len(sides[0]), len(sides[1])))
+    for kind in ("number", "date", "string"):
+        at = [[i for i, cell in enumerate(side) if cell.type == kind] for side in sides]
+        if all(at):
+            left, right = (
+                [side[i] for i in places] for side, places in zip(sides, at, strict=True)
+            )
+            similar[np.ix_(*at)] = _NEAREST * _compare_values(left, right)
+    keys = [{cell.key: i for i, cell in enumerate(side)} for side in sides]
+    for key in keys[0].keys() & keys[1].keys():
+        similar[keys[0][key], keys[1][key]] = 1.0
+    first, second = (
+        [key_at[cell.key] for cell in cells]
+        for key_at, cells in zip(keys, (reference, prediction), strict=True)
+    )
+    return similar[np.ix_(first, second)]
+
+
+def _compare_values(left: Values, right: Values) -> Matrix:
+    """Return similarities of values of one type, from 0 to 1."""
+    if left[0].type == "string":
+        texts, others = ([_shorten(cell.text) for cell in side] for side in (left, right))
+        return _compare_texts(texts, others, _is_initials, 1.0)
+    a, b = (np.array([cell.amount for cell in side], np.float64) for side in (left, right))
+    if left[0].type == "date":
+        size: Matrix = np.full((len(a), len(b)), _YEARS)
+    else:
+        size = np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
+    close: Matrix = 1 - np.abs(a[:, None] - b[None, :]) / np.where(size == 0, 1, size)
+    return np.clip(close, 0, 1)
+
+
+def _is_initials(text: str, other: str) -> bool:
+    """Return whether one text is the first letters of the words of the other."""
+    for short, long in ((text, other), (other, text)):
+        letters = "".join(word[0] for word in long.split())
+        if len(letters) > 1 and letters == short.replace(" ", ""):
+            return True
+    return False
+
+
+def _pair_by_rows(
+    reference: Grid, prediction: Grid, names: Matrix, columns: Pairs, rows: Pairs
+) -> Pairs:
+    """Return pairs of columns that are left, whose cells agree in the rows that are paired."""
+    left = [
+        [i for i in range(len(grid.header)) if i not in {pair[side] for pair in columns}]
+        for side, grid in enumerate((reference, prediction))
+    ]
+    if not all(left) or not rows:
+        return []
+    similar = np.array(
+        [
+            [
+                0.3 * names[i, j]
+                + 0.7
+                * fmean(
+                    _compare_two(reference.values[i][r], prediction.values[j][s]) for r, s in rows
+                )
+                for j in left[1]
+            ]
+            for i in left[0]
+        ]
+    )
+    return [(left[0][i], left[1][j]) for i, j in _assign(similar, _LEAST_BY_ROWS)]
+
+
+def _compare_two(first: Value, second: Value) -> float:
+    if "empty" in (first.type, second.type):
+        return 0.0
+    if first.key == second.key:
+        return 1.0
+    if first.type == second.type == "string":
+        return float(Indel.normalized_similarity(_shorten(first.text), _shorten(second.text)))
+    return 0.0
+
+
+# Columns that were merged or split.
+
+_LEAST_MERGED = 0.6  # share of the rows in which one cell has to contain the others
 
 
 class Merged(NamedTuple):
@@ -105,272 +294,36 @@ class Merged(NamedTuple):
     whole: int
     in_prediction: bool
 
-    def has(self, reference: int, prediction: int) -> bool:
+    def has(self, reference: int | None, prediction: int | None) -> bool:
         """Return whether a column of the reference and one of the prediction are both in it."""
         part, whole = (reference, prediction) if self.in_prediction else (prediction, reference)
         return part in self.parts and whole == self.whole
 
 
-def align(reference: ReadTable, prediction: ReadTable) -> tuple[Pairs, Pairs]:
-    """Return pairs of columns and pairs of rows that belong together.
-
-    Columns are paired by their names and shared values, rows by the cells of paired columns; then
-    columns that are left by the cells of paired rows, and rows again. Columns of different names
-    that share nothing but empty cells stay apart.
-    """
-    columns = _assigned(_column_similarities(reference, prediction), LEAST_COLUMN)
-    rows = _align_rows(reference, prediction, columns)
-    known = _with_evidence(reference, prediction, columns, rows)
-    if known != columns:
-        columns, rows = known, _align_rows(reference, prediction, known)
-    more = _columns_by_rows(reference, prediction, columns, rows)
-    if not more:
-        return columns, rows
-    columns = sorted([*columns, *more])
-    return columns, _align_rows(reference, prediction, columns)
-
-
-def _align_rows(reference: ReadTable, prediction: ReadTable, columns: Pairs) -> Pairs:
-    """Return pairs of rows that belong together, by the cells of paired columns."""
-    n, m = len(reference.grid.rows), len(prediction.grid.rows)
-    if not n or not m or not columns:
-        return [(i, i) for i in range(min(n, m))] if not columns else []
-    total, weights = np.zeros((n, m)), 0.0
-    for i, j in columns:
-        cells = reference.values[i]
-        weight = 0.1 + len({cell.key for cell in cells}) / n
-        if {cell.type for cell in cells} <= {"bool", "empty"}:
-            weight *= _YES_NO
-        others = _in_unit(prediction.values[j], prediction.units[j], reference.units[i])
-        total += weight * _cell_similarities(cells, others)
-        weights += weight
-    pairs = _assigned(total / weights, LEAST_ROW)
-    if n != m:
-        return pairs
-    # of as many rows on both sides the rest is paired in its order: rows that were replaced
-    left = ([row for row in range(n) if row not in taken] for taken in _taken(pairs))
-    return sorted([*pairs, *zip(*left, strict=True)])
-
-
-def _taken(pairs: Pairs) -> tuple[set[int], set[int]]:
-    """Return the places of either side that are paired."""
-    return {i for i, _ in pairs}, {j for _, j in pairs}
-
-
-def _in_unit(cells: Cells, source: Unit | None, target: Unit | None) -> Cells:
-    """Return cells with their numbers in the unit of another column, where both are known."""
-    if source is None or target is None or source == target:
-        return cells
-    in_target = []
-    for cell in cells:
-        if cell.type == "number" and cell.unit is None:
-            number = converted(cell.number, source, target)
-            if number is None:
-                return cells
-            cell = cell._replace(
-                number=number, key=number_key(float(f"{number:.6g}"), cell.relation)
-            )
-        in_target.append(cell)
-    return in_target
-
-
-def _assigned(similarities: Matrix, least: float) -> Pairs:
-    """Return the best assignment, without pairs below a similarity; ties keep the order."""
-    # imported here: it takes a third of a second, and every look at the tasks imports this module
-    from scipy.optimize import linear_sum_assignment
-
-    n, m = similarities.shape
-    if not n or not m:
-        return []
-    apart = np.abs(np.arange(n)[:, None] - np.arange(m)[None, :]) / max(n, m)
-    first, second = linear_sum_assignment(similarities - _ORDER * apart, maximize=True)
-    return [
-        (int(i), int(j)) for i, j in zip(first, second, strict=True) if similarities[i, j] >= least
-    ]
-
-
-def _cell_similarities(reference: Cells, prediction: Cells) -> Matrix:
-    """Return (n, m) similarities of the cells of two columns, from 0 to 1."""
-    left_cells, first = _distinct(reference)
-    right_cells, second = _distinct(prediction)
-    similar = np.zeros((len(left_cells), len(right_cells)))
-    for kind, reach in (("number", None), ("date", _YEARS)):
-        places = [_places(side, kind) for side in (left_cells, right_cells)]
-        if all(map(len, places)):
-            a, b = (
-                np.array([side[i].scaled for i in at], np.float64)
-                for side, at in zip((left_cells, right_cells), places, strict=True)
-            )
-            size = reach or np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
-            close = 1 - np.abs(a[:, None] - b[None, :]) / np.where(size == 0, 1, size)
-            similar[np.ix_(*places)] = _NEAREST * np.clip(close, 0, 1)
-    texts = [_places(side, "string", "list") for side in (left_cells, right_cells)]
-    if all(map(len, texts)):
-        left, right = (
-            [_start(side[i].text) for i in at]
-            for side, at in zip((left_cells, right_cells), texts, strict=True)
-        )
-        ratio = cdist(left, right, scorer=Indel.normalized_similarity)
-        similar[np.ix_(*texts)] = _NEAREST * np.maximum(ratio, _initials(left, right))
-    place = {value.key: j for j, value in enumerate(right_cells)}
-    for i, value in enumerate(left_cells):
-        if value.key in place:
-            similar[i, place[value.key]] = 1.0
-    return similar[np.ix_(first, second)]
-
-
-def _start(text: str) -> str:
-    return words(text)[:_COMPARED]
-
-
-def _initials(left: Sequence[str], right: Sequence[str]) -> Matrix:
-    """Return 1 where one text is the initials of the other, else 0."""
-    same = np.zeros((len(left), len(right)))
-    for texts, others, turned in ((left, right, same), (right, left, same.T)):
-        short = {text.replace(" ", ""): j for j, text in enumerate(others)}
-        for i, text in enumerate(texts):
-            letters = "".join(word[0] for word in text.split())
-            if len(letters) > 1 and letters in short:
-                turned[i, short[letters]] = 1.0
-    return same
-
-
-def _distinct(cells: Cells) -> tuple[list[CellValue], list[int]]:
-    """Return the first cell of each key, and for each cell the place of its key among them."""
-    first: dict[object, CellValue] = {}
-    for cell in cells:
-        first.setdefault(cell.key, cell)
-    place = {key: i for i, key in enumerate(first)}
-    return list(first.values()), [place[cell.key] for cell in cells]
-
-
-def _places(values: Cells, *types: str) -> list[int]:
-    return [i for i, value in enumerate(values) if value.type in types]
-
-
-def _column_similarities(reference: ReadTable, prediction: ReadTable) -> Matrix:
-    names = _name_similarities(reference.names, prediction.names)
-    similar: Matrix = np.where(names == 1, 0.9, _BY_NAME * names)
-    keys = [
-        [frozenset(c.key for c in cells) for cells in side.values]
-        for side in (reference, prediction)
-    ]
-    for i, left in enumerate(keys[0]):
-        for j, right in enumerate(keys[1]):
-            if left or right:
-                similar[i, j] += 0.4 * len(left & right) / max(len(left), len(right))
-    return similar
-
-
-@lru_cache(maxsize=1024)
-def _name_similarities(first: tuple[str, ...], second: tuple[str, ...]) -> Matrix:
-    """Return similarities of the names of columns, from 0 to 1."""
-    if not first or not second:
-        return np.zeros((len(first), len(second)))
-    left, right = [_start(name) for name in first], [_start(name) for name in second]
-    similar = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
-    for i, name in enumerate(left):
-        for j, other in enumerate(right):
-            if similar[i, j] < _ABBREVIATED and (
-                is_abbreviation(name, other) or is_abbreviation(other, name)
-            ):
-                similar[i, j] = _ABBREVIATED
-    return similar
-
-
-def _with_evidence(
-    reference: ReadTable, prediction: ReadTable, columns: Pairs, rows: Pairs
-) -> Pairs:
-    """Return the pairs of columns with alike names, or with a row in which both are filled.
-
-    That cells of both are empty does not make columns of different names one.
-    """
-    names = _name_similarities(reference.names, prediction.names)
-    return [
-        (i, j)
-        for i, j in columns
-        if _BY_NAME * names[i, j] >= LEAST_COLUMN
-        or any(
-            "empty" not in (reference.values[i][r].type, prediction.values[j][s].type)
-            for r, s in rows
-        )
-    ]
-
-
-def _columns_by_rows(
-    reference: ReadTable, prediction: ReadTable, columns: Pairs, rows: Pairs
-) -> Pairs:
-    """Return pairs of columns that are left, whose cells agree in the rows that are paired."""
-    left = [
-        [i for i in range(len(table.names)) if i not in taken]
-        for table, taken in zip((reference, prediction), _taken(columns), strict=True)
-    ]
-    if not all(left) or not rows:
-        return []
-    names = _name_similarities(reference.names, prediction.names)
-    similar = np.zeros((len(left[0]), len(left[1])))
-    for place, i in enumerate(left[0]):
-        for other, j in enumerate(left[1]):
-            cells = [(reference.values[i][r], prediction.values[j][s]) for r, s in rows]
-            similar[place, other] = 0.3 * names[i, j] + 0.7 * _agreement(cells)
-    return [(left[0][i], left[1][j]) for i, j in _assigned(similar, 0.5)]
-
-
-def _agreement(pairs: Sequence[tuple[CellValue, CellValue]]) -> float:
-    """Return how well the cells of two columns agree, row by row; proportional numbers do."""
-    both = [(a, b) for a, b in pairs if a.type != "empty" and b.type != "empty"]
-    if not both:
-        return 0.0
-    numbers = [(a.number, b.number) for a, b in both if a.type == b.type == "number"]
-    if len(numbers) == len(both) > 2:
-        ratios = np.array([b / a for a, b in numbers if a and b])
-        several = len(ratios) > 2 and len(set(numbers)) > 2
-        if several and np.ptp(ratios) <= 0.01 * abs(ratios.mean()):
-            return _NEAREST
-    return sum(_similarity(a, b) for a, b in both) / len(pairs)
-
-
-def _similarity(first: CellValue, second: CellValue) -> float:
-    if first.key == second.key:
-        return 1.0
-    if first.type == second.type == "string":
-        return float(Indel.normalized_similarity(_start(first.text), _start(second.text)))
-    return 0.0
-
-
-# Columns that were merged or split.
-
-_LEAST_MERGED = 0.6  # share of the rows in which one cell has to contain the others
-
-
-def merged_columns(
-    reference: ReadTable, prediction: ReadTable, columns: Pairs, rows: Pairs
+def find_merged(
+    reference: Grid, prediction: Grid, columns: Pairs, rows: Pairs
 ) -> tuple[Merged, ...]:
     """Return the columns that were merged in the prediction, then those that were split."""
     turned_columns, turned_rows = ([(j, i) for i, j in pairs] for pairs in (columns, rows))
     return (
-        *_merged(reference, prediction, columns, rows, in_prediction=True),
-        *_merged(prediction, reference, turned_columns, turned_rows, in_prediction=False),
+        *_find_merged(reference, prediction, columns, rows, in_prediction=True),
+        *_find_merged(prediction, reference, turned_columns, turned_rows, in_prediction=False),
     )
 
 
-def _merged(
-    apart: ReadTable, together: ReadTable, columns: Pairs, rows: Pairs, in_prediction: bool
+def _find_merged(
+    apart: Grid, together: Grid, columns: Pairs, rows: Pairs, in_prediction: bool
 ) -> Iterator[Merged]:
     """Yield columns of one table, one of them not paired at least, that one of the other holds."""
     paired = dict(columns)
-    if not rows or len(paired) == len(apart.names):
+    if not rows or len(paired) == len(apart.header):
         return
-    texts = [
-        ["" if column[i].type == "empty" else _spaced(column[i]) for i, _ in rows]
-        for column in apart.values
-    ]
     for j, cells in enumerate(together.values):
-        whole = [_spaced(cells[place]) for _, place in rows]
+        whole = [f" {normalize_text(cells[s].text)} " for _, s in rows]
         parts = [
             i
-            for i, part in enumerate(texts)
-            if (i not in paired or paired[i] == j) and _is_held(part, whole)
+            for i, column in enumerate(apart.values)
+            if paired.get(i, j) == j and _is_held([column[r] for r, _ in rows], whole)
         ]
         # no part alone is the whole in most rows
         if len(parts) > 1 and all(
@@ -381,11 +334,11 @@ def _merged(
             return
 
 
-def _spaced(cell: CellValue) -> str:
-    return f" {words(cell.text)} "
-
-
-def _is_held(part: Sequence[str], whole: Sequence[str]) -> bool:
+def _is_held(cells: Sequence[Value], whole: Sequence[str]) -> bool:
     """Return whether the cells of a column stand in those of another; empty ones do not count."""
-    known = [a in b for a, b in zip(part, whole, strict=True) if a]
-    return bool(known) and sum(known) >= _LEAST_MERGED * len(known)
+    held = [
+        f" {normalize_text(cell.text)} " in text
+        for cell, text in zip(cells, whole, strict=True)
+        if cell.type != "empty"
+    ]
+    return bool(held) and fmean(held) >= _LEAST_MERGED

@@ -5,30 +5,22 @@ section 2.3 and appendix B.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from html import escape
 from math import isfinite
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.text_tables import Column, TextTable, text
 from target_bench.tables.comparison.align import Grid, Merged
-from target_bench.tables.comparison.differences import KINDS, CellDifference, PartialKind
-from target_bench.tables.comparison.values import DataType, cell_value
+from target_bench.tables.comparison.differences import KINDS, CellDifference
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
 """What became of a cell: ``missing`` and ``extra`` are cells of which one side is empty."""
 
 
-class PlacePair(NamedTuple):
-    """Places of a row or a column in both tables.
-
-    Attributes:
-        reference: its place in the reference; None for an extra one.
-        prediction: its place in the prediction; None for a missing one.
-    """
+class IndexPair(NamedTuple):
+    """Indices of a row or a column in both tables; None where a table has none."""
 
     reference: int | None
     prediction: int | None
@@ -50,19 +42,15 @@ class ColumnPair(NamedTuple):
     """A column in both tables.
 
     Attributes:
-        pair: its places.
+        pair: its indices.
         name: its name in the reference; that in the prediction for an extra one.
         predicted_name: its name in the prediction; empty for a missing one.
-        type: the type of its cells in the reference; that in the prediction for an extra one.
-        predicted_type: the type of its cells in the prediction.
         header: how the names differ; None where they do not.
     """
 
-    pair: PlacePair
+    pair: IndexPair
     name: str
     predicted_name: str
-    type: DataType
-    predicted_type: DataType
     header: CellDifference | None = None
 
     @property
@@ -75,16 +63,16 @@ class CellPair(NamedTuple):
     """A cell of a row and a column that both tables have.
 
     Attributes:
-        row: the places of its row.
-        column: the places of its column.
+        row: the indices of its row.
+        column: the indices of its column.
         reference: what it says in the reference.
         prediction: what it says in the prediction.
         outcome: what became of it.
         difference: of a cell that is partially right, and of one written otherwise; else None.
     """
 
-    row: PlacePair
-    column: PlacePair
+    row: IndexPair
+    column: IndexPair
     reference: str
     prediction: str
     outcome: Outcome
@@ -139,7 +127,7 @@ class TableComparison:
     prediction: Grid
     transposed: bool
     columns: tuple[ColumnPair, ...]
-    rows: tuple[PlacePair, ...]
+    rows: tuple[IndexPair, ...]
     cells: tuple[CellPair, ...]
     merged: tuple[Merged, ...] = ()
 
@@ -180,7 +168,7 @@ class TableComparison:
         return Structure(**counts)
 
     @cached_property
-    def merged_pairs(self) -> frozenset[PlacePair]:
+    def merged_pairs(self) -> frozenset[IndexPair]:
         """The pairs of columns that hold what was merged or split: none of them is missing."""
         return frozenset(
             column.pair
@@ -191,42 +179,14 @@ class TableComparison:
         )
 
     @cached_property
-    def partial_shares(self) -> Mapping[PartialKind, float]:
+    def partial_shares(self) -> Mapping[str, float]:
         """Kind of difference -> the sum of the wrong shares of the cells with it."""
-        shares: dict[PartialKind, float] = {}
+        shares: dict[str, float] = {}
         for cell in self.cells:
             if cell.difference is not None:
                 kind = cell.difference.kind
                 shares[kind] = shares.get(kind, 0.0) + cell.difference.share
         return shares
-
-    @cached_property
-    def types(self) -> "TypeTable":
-        """The column descriptor: data type -> what is missing, extra and partially right of it."""
-        outcomes = Counter((cell.column, cell.outcome) for cell in self.cells)
-        rows = self.reference.rows, self.prediction.rows
-        alone = [[pair[side] for pair in self.rows if not pair.is_matched] for side in (0, 1)]
-        counts: dict[DataType, Counter[str]] = {}
-        for column in self.columns:
-            pair = column.pair
-            own = counts.setdefault(column.type if column.type in TYPES else "other", Counter())
-            own["columns"] += 1
-            for outcome, name in zip(get_args(Outcome), TYPE_COUNTS[3:], strict=True):
-                own[name] += outcomes[pair, outcome]
-            if pair in self.merged_pairs and not pair.is_matched:
-                continue
-            for side, name in enumerate(("missing", "extra")):
-                place = pair[side]
-                if place is not None:
-                    places = alone[side] if pair.is_matched else range(len(rows[side]))
-                    cells = (rows[side][row][place] for row in places if row is not None)
-                    own[f"{name}_columns"] += not pair.is_matched
-                    own[name] += sum(cell_value(cell).type != "empty" for cell in cells)
-        return {
-            kind: {name: counts[kind][name] for name in TYPE_COUNTS}
-            for kind in TYPES
-            if kind in counts
-        }
 
     def to_json(self, weights: "RubricWeights | None" = None) -> dict[str, Any]:
         """Return score, counts, and every difference, as JSON; ``weights`` as in ``score``."""
@@ -237,7 +197,6 @@ class TableComparison:
             "paper_score": self.paper_score(weights),
             "terms": [term._asdict() | {"value": term.value} for term in penalty.terms],
             "structure": asdict(self.structure),
-            "types": self.types,
             "transposed": self.transposed,
             "columns": [
                 column._asdict() | {"header": column.header and column.header._asdict()}
@@ -252,45 +211,15 @@ class TableComparison:
         }
 
     def __str__(self) -> str:
+        from target_bench.core.text_tables import text
+        from target_bench.tables.comparison.show import text_tables
+
         return text(text_tables(self))
 
     def _repr_html_(self) -> str:
-        body = _body(self, None, "Comparison")
-        return f'<style>{_STYLE}</style><div class="tb-comparison">{body}</div>'
+        from target_bench.tables.comparison.show import fragment
 
-
-TYPES: tuple[DataType, ...] = ("number", "string", "bool", "date", "list", "time", "other")
-"""The types of Table 3 of Pancholi et al. (2025); a column without a filled cell is ``other``."""
-
-TYPE_COUNTS = (
-    "columns",
-    "missing_columns",
-    "extra_columns",
-    "equal",
-    "partial",
-    "missing",
-    "extra",
-)
-"""What is counted of a data type, which is that of the reference's column, or of an extra one.
-
-Columns of both tables, paired ones once; those that one lacks; cells of both that are equal in any
-format, and that differ; cells filled in one alone, those of missing and extra rows and columns too.
-"""
-
-TypeTable = Mapping[DataType, Mapping[str, int]]
-
-
-def summed_types(tables: Iterable[TypeTable]) -> TypeTable:
-    """Return data type -> the sums of its counts over several comparisons."""
-    listed = list(tables)
-    return {
-        kind: {
-            name: sum(table[kind][name] for table in listed if kind in table)
-            for name in TYPE_COUNTS
-        }
-        for kind in TYPES
-        if any(kind in table for table in listed)
-    }
+        return fragment(self)
 
 
 # The score.
@@ -323,7 +252,7 @@ class RubricWeights:
     cell: float = 1.0
     renamed: float = 0.1
     merged: float = 0.1
-    kinds: Mapping[PartialKind, float] = field(default_factory=dict)
+    kinds: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check every weight."""
@@ -405,7 +334,7 @@ class Penalty(NamedTuple):
 
 def penalty(
     structure: Structure,
-    shares: Mapping[PartialKind, float],
+    shares: Mapping[str, float],
     weights: RubricWeights,
     shape: tuple[int, int] | None = None,
 ) -> Penalty:
@@ -440,278 +369,3 @@ def penalty(
         for kind, amount in sorted(shares.items())
     ]
     return Penalty(tuple(term for term in terms if term.amount))
-
-
-# For people: tables for the terminal, and the same ones as a page.
-
-MOST_PRINTED = 60
-"""Rows that are printed in a terminal."""
-
-MOST_SHOWN = 500
-"""Rows that are shown on a page."""
-
-_MOST_NAMES = 10  # columns with another name that are listed
-
-
-def text_tables(
-    comparison: TableComparison,
-    weights: RubricWeights | None = None,
-    name: str = "Comparison",
-    most: int = MOST_PRINTED,
-) -> list[TextTable]:
-    """Return the aligned table with its differences, counts, and the arithmetic of the score.
-
-    Args:
-        comparison: what is shown.
-        weights: of the score; None for the default ones.
-        name: of the comparison.
-        most: rows that are shown; those without a difference are left out first.
-    """
-    shown = _shown_rows(comparison, most)
-    left_out = len(comparison.rows) - len(shown)
-    notes = [f"{left_out:,} more rows are not shown."] if left_out else []
-    if comparison.transposed:
-        notes.append("The prediction was transposed; it is compared as the reference lies.")
-    header = (Column(_in_one(cell), prose=True) for cell in _header(comparison))
-    rows = [[f"{number} {note}".strip(), *map(_in_one, cells)] for number, note, cells in shown]
-    title = f"{name}: reference → prediction"
-    aligned = TextTable([Column("row"), *header], rows, title, note=" ".join(notes) or None)
-    types, counts, score = _number_tables(comparison, weights)
-    sentences = list(_sentences(comparison))
-    if not score.rows:
-        sentences.append("Nothing costs anything: the score is 1.0000.")
-    counts = replace(counts, note=" ".join(sentences))
-    if not score.rows:
-        return [aligned, types, counts]
-    penalty = comparison.penalty(weights)
-    at_least = "" if penalty.total <= 1 else ", and at least 0"
-    arithmetic = f"1 − {penalty.total:.4f} = {1 - penalty.total:.4f}{at_least}"
-    note = f"{arithmetic}: the score is {penalty.score:.4f}. {_by_the_paper(comparison, weights)}"
-    return [aligned, types, counts, replace(score, note=note)]
-
-
-def page(comparison: TableComparison, title: str, weights: RubricWeights | None = None) -> str:
-    """Return a comparison as a whole page, which needs no other file.
-
-    Args:
-        comparison: what is shown.
-        title: of the page.
-        weights: of the score; None for the default ones.
-    """
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{escape(title)}</title><style>:root {{ color-scheme: light dark; }} "
-        "body { margin: 1.5rem; background: light-dark(#fff, #14171c); }"
-        f'{_STYLE}</style></head><body><main class="tb-comparison">'
-        f"{_body(comparison, weights, title)}</main></body></html>\n"
-    )
-
-
-class _Shown(NamedTuple):
-    """A cell of both tables.
-
-    Attributes:
-        reference: what the reference says.
-        prediction: what the prediction says.
-        mark: what became of it; ``absent``: it is in an extra row and a missing column, or the
-            reverse.
-        note: the name of the difference and its size; empty where there is none.
-    """
-
-    reference: str
-    prediction: str
-    mark: str
-    note: str = ""
-
-
-def _header(comparison: TableComparison) -> Iterator[_Shown]:
-    """Yield the names of the columns of both tables."""
-    for column in comparison.columns:
-        side = column.pair.side
-        mark, note = "partial" if column.is_renamed else "exact", ""
-        if column.pair in comparison.merged_pairs:
-            mark, note = "partial", "merged or split"
-        elif side != "matched":
-            mark, note = side, f"{side} column"
-        elif column.header is not None:
-            note = f"name: {_named(column.header)}"
-        yield _Shown("" if side == "extra" else column.name, column.predicted_name, mark, note)
-
-
-def _shown_rows(comparison: TableComparison, most: int) -> list[tuple[int, str, list[_Shown]]]:
-    """Return number from 1, note and cells of at most so many rows, in their order.
-
-    Where there are more, those without a difference are left out first.
-    """
-    known = {(cell.row, cell.column): cell for cell in comparison.cells}
-    every = [
-        (
-            number,
-            "" if row.is_matched else f"{row.side} row",
-            [_shown(comparison, row, column.pair, known) for column in comparison.columns],
-        )
-        for number, row in enumerate(comparison.rows, start=1)
-    ]
-    every.sort(key=lambda row: all(cell.mark == "exact" and not cell.note for cell in row[2]))
-    return sorted(every[:most], key=lambda row: row[0])
-
-
-def _shown(
-    comparison: TableComparison,
-    row: PlacePair,
-    column: PlacePair,
-    known: Mapping[tuple[PlacePair, PlacePair], CellPair],
-) -> _Shown:
-    grids = comparison.reference, comparison.prediction
-    reference, prediction = (
-        "" if i is None or j is None else grid.rows[i][j]
-        for grid, i, j in zip(grids, row, column, strict=True)
-    )
-    cell = known.get((row, column))
-    alone = {row.side, column.side} - {"matched"}
-    mark = cell.outcome if cell else "absent" if len(alone) > 1 else next(iter(alone), "exact")
-    if row.is_matched and column in comparison.merged_pairs:
-        mark = "partial"
-    return _Shown(
-        reference, prediction, mark, _named(cell.difference) if cell and cell.difference else ""
-    )
-
-
-def _named(difference: CellDifference) -> str:
-    """Return the name of a difference and its size."""
-    name, size = KINDS[difference.kind], difference.magnitude
-    if size is None or difference.kind in ("format", "typo", "semantic", "different"):
-        return name
-    sign = "+" if size > 0 and difference.kind != "list" else ""
-    unit = f" {difference.unit}" if difference.unit else ""
-    return f"{name} {sign}{size:,.6g}{unit}"
-
-
-def _number_tables(
-    comparison: TableComparison, weights: RubricWeights | None
-) -> tuple[TextTable, TextTable, TextTable]:
-    """Return the counts by data type, those of rows, columns and cells, and the penalty."""
-
-    def numbers(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> TextTable:
-        first, *others = names
-        columns = [Column(first), *(Column(name, right=True) for name in others)]
-        return TextTable(columns, rows, title)
-
-    sides = ("matched", "missing", "extra")
-    names = [f"{name} cells" if "_" not in name else name.replace("_", " ") for name in TYPE_COUNTS]
-    structure = comparison.structure
-    return (
-        numbers(
-            "By data type",
-            ("type", "columns", *names[1:]),
-            [[kind, *map(str, counts.values())] for kind, counts in comparison.types.items()],
-        ),
-        numbers(
-            "Counts",
-            ("", *sides),
-            [
-                [part, *(str(getattr(structure, f"{side}_{part}")) for side in sides)]
-                for part in ("rows", "columns", "cells")
-            ],
-        ),
-        numbers(
-            "Score",
-            ("term", "weight", "amount", "of", "penalty"),
-            [
-                [t.name, f"{t.weight:.4g}", f"{t.amount:.4g}", str(t.total), f"{t.value:.4f}"]
-                for t in comparison.penalty(weights).terms
-            ],
-        ),
-    )
-
-
-def _by_the_paper(comparison: TableComparison, weights: RubricWeights | None) -> str:
-    return f"With shares of the reference, as in the paper: {comparison.paper_score(weights):.4f}."
-
-
-def _sentences(comparison: TableComparison) -> Iterator[str]:
-    """Yield which columns are named otherwise, merged or split, and which cells differ."""
-    renamed = [f"{c.name} → {c.predicted_name}" for c in comparison.columns if c.is_renamed]
-    if renamed:
-        left = len(renamed) - _MOST_NAMES
-        more = f"; and {left} more" if left > 0 else ""
-        yield f"Columns with another name: {'; '.join(renamed[:_MOST_NAMES])}{more}."
-    headers = comparison.reference.header, comparison.prediction.header
-    for merged in comparison.merged:
-        apart, together = headers if merged.in_prediction else reversed(headers)
-        names = " + ".join(apart[part] for part in merged.parts), together[merged.whole]
-        first, second = names if merged.in_prediction else reversed(names)
-        yield f"Columns {'merged' if merged.in_prediction else 'split'}: {first} → {second}."
-    kinds = Counter(cell.difference.kind for cell in comparison.cells if cell.difference)
-    if kinds:
-        named = ", ".join(f"{KINDS[kind]} {n}" for kind, n in sorted(kinds.items()))
-        yield f"Matched cells that differ: {named}."
-    elif comparison.structure.matched_cells:
-        yield "All matched cells are equal."
-    else:
-        yield "No cell of one matches one of the other."
-
-
-def _in_one(cell: _Shown) -> str:
-    """Return a cell of both tables as the terminal shows it."""
-    note = f" [{cell.note}]" if cell.note else ""
-    if cell.mark == "absent":
-        return ""
-    if cell.mark == "missing" or (note and not cell.prediction):
-        return f"− {cell.reference}{note}"
-    if cell.mark == "extra" or (note and not cell.reference):
-        return f"+ {cell.prediction}{note}"
-    if note or (cell.mark == "partial" and cell.reference and cell.prediction):
-        return f"{cell.reference} → {cell.prediction}{note}"
-    return cell.reference or cell.prediction
-
-
-# HTML: the tables of the terminal, with a colour for what is missing, extra or wrong.
-
-_STYLE = """
-.tb-comparison { color-scheme: light dark; color: light-dark(#1a1e25, #e7eaf0);
-  background: light-dark(#fff, #14171c); font: 0.95rem/1.45 system-ui, sans-serif; }
-.tb-comparison section { overflow-x: auto; min-width: 0; }
-.tb-comparison table { border-collapse: collapse; width: max-content; }
-.tb-comparison caption { text-align: left; font-weight: 650; padding: 0.25rem 0; }
-.tb-comparison th, .tb-comparison td { border: 1px solid light-dark(#d7dce3, #353b46);
-  padding: 0.2rem 0.5rem; text-align: left; vertical-align: top; max-width: 20rem; }
-.tb-comparison th { background: light-dark(#eceff3, #262b34); }
-.tb-comparison td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.tb-comparison .missing { background: light-dark(#fbe7e9, #461c22); }
-.tb-comparison .extra { background: light-dark(#e6eefc, #1f3050); }
-.tb-comparison .partial { background: light-dark(#fdf1d6, #3d3013); }
-"""
-
-
-def _body(comparison: TableComparison, weights: RubricWeights | None, name: str) -> str:
-    aligned, *others = text_tables(comparison, weights, name, MOST_SHOWN)
-    shown = _shown_rows(comparison, MOST_SHOWN)
-    marks = [["", *(cell.mark for cell in cells)] for _, _, cells in shown]
-    header = ["", *(cell.mark for cell in _header(comparison))]
-    return _html(aligned, header, marks) + "".join(map(_html, others))
-
-
-def _html(table: TextTable, header: Sequence[str] = (), marks: Sequence[Sequence[str]] = ()) -> str:
-    """Return a table and its note; marks are classes of cells, in place of those of numbers."""
-    kinds = ["number" if column.right else "" for column in table.columns]
-    names = zip((column.name for column in table.columns), header or [""] * len(kinds), strict=True)
-    head = "".join(_element("th", name, mark) for name, mark in names)
-    lines = (
-        "".join(_element("td", cell, kind) for cell, kind in zip(row, classes, strict=True))
-        for row, classes in zip(table.rows, marks or [kinds] * len(table.rows), strict=True)
-    )
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    note = _element("p", table.note or "") if table.note else ""
-    return (
-        f"<section><table><caption>{escape(table.title or '')}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></section>{note}"
-    )
-
-
-def _element(name: str, text: str, kind: str = "") -> str:
-    attribute = f' class="{kind}"' if kind else ""
-    return f"<{name}{attribute}>{escape(text)}</{name}>"

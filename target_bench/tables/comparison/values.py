@@ -1,109 +1,225 @@
-"""Cells, and names of columns, read as values: numbers with units, dates, times, lists, or text."""
+"""Cells and names of columns read as values: numbers with units, dates, times, yes or no, texts."""
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from target_bench.tables.cell_texts import without_marks
 
-DataType = Literal["number", "string", "bool", "date", "list", "time", "other", "empty"]
-"""The type of a cell or a column; ``other`` is a column of several types."""
-
-Relation = Literal["", "~", "±"]
-"""What makes a number an estimate; empty: the number itself."""
+ValueType = Literal["empty", "number", "date", "time", "bool", "string"]
 
 Day = tuple[int | None, int | None, int | None]
 """Year, month and day; None where it is not said."""
 
 
+# Units of measure, currencies, percent and scale words, as cells and headers write them.
+
+
 class Unit(NamedTuple):
-    """A unit.
+    """A unit; ``number * scale * factor + offset`` is in the base unit of its kind.
 
     Attributes:
-        name: as pint calls it, a currency's code, or ``%``; empty for a scale alone.
+        name: as it is shown; empty for a scale alone.
+        kind: what it measures; numbers of one kind can be converted.
+        factor: from the unit to the base unit.
+        offset: of temperatures.
         scale: what numbers are multiplied with: 1e6 for millions.
     """
 
-    name: str
+    name: str = ""
+    kind: str = ""
+    factor: float = 1.0
+    offset: float = 0.0
     scale: float = 1.0
 
+    def __str__(self) -> str:
+        scale = "" if self.scale == 1 else _SCALE_NAMES.get(self.scale, f"{self.scale:g}")
+        return f"{scale} {self.name}".strip()
 
-class CellValue(NamedTuple):
+
+NO_UNIT = Unit()
+PERCENT = "%"
+
+_MEASURES = """
+length | meter 1 m meters metre metres | kilometer 1e3 km kilometers kilometre kilometres
+ | centimeter .01 cm centimeters centimetre centimetres | mile 1609.344 mi miles
+ | millimeter .001 mm millimeters millimetre millimetres | yard .9144 yd yds yards
+ | foot .3048 ft feet | inch .0254 inches | nautical_mile 1852 nmi nautical_miles
+mass | gram 1 g grams gramme grammes | kilogram 1e3 kg kgs kilograms kilogramme kilogrammes
+ | milligram .001 mg milligrams | tonne 1e6 t tonnes | pound 453.59237 lb lbs pounds
+ | ounce 28.349523125 oz ounces | stone 6350.29318
+time | second 1 s sec secs seconds | millisecond .001 ms milliseconds | minute 60 min mins minutes
+ | hour 3600 h hr hrs hours | day 86400 days | week 604800 weeks
+temperature | degC 1 °c celsius | degF .5555555555555556 °f fahrenheit | kelvin 1
+speed | kilometer/hour .2777777777777778 km/h kmh kph | mile/hour .44704 mph mi/h
+ | meter/second 1 m/s | knot .5144444444444445 knots
+area | meter² 1 m2 m² square_meters square_metres sq_m | hectare 1e4 ha hectares
+ | kilometer² 1e6 km2 km² square_kilometers square_kilometres sq_km | acre 4046.8564224 acres
+ | foot² .09290304 ft2 ft² sqft square_feet sq_ft | mile² 2589988.110336 mi2 mi² square_miles sq_mi
+volume | liter 1 l liters litre litres | milliliter .001 ml milliliters millilitre millilitres
+ | gallon 3.785411784 gal gallons | meter³ 1000 m3 m³
+power | watt 1 w watts | kilowatt 1e3 kw kilowatts | megawatt 1e6 mw megawatts
+ | horsepower 745.6998715822702 hp
+energy | joule 1 j joules | kilojoule 1e3 kj | kilocalorie 4184 kcal | kilowatt_hour 3.6e6 kwh
+frequency | hertz 1 hz | kilohertz 1e3 khz | megahertz 1e6 mhz | gigahertz 1e9 ghz
+data | megabyte 1 mb megabytes | gigabyte 1e3 gb gigabytes | terabyte 1e6 tb terabytes
+pressure | pascal 1 pa pascals | hectopascal 100 hpa | bar 1e5
+% | % 1 percent per_cent percentage pct | basis_points .01 bps basis_point
+USD | USD 1 $ us$ usd dollar dollars
+EUR | EUR 1 € eur euro euros
+GBP | GBP 1 £ gbp pound_sterling pounds_sterling
+JPY | JPY 1 ¥ jpy yen
+INR | INR 1 ₹ inr rs rupees
+CHF | CHF 1 chf swiss_francs
+"""
+"""Kind of unit | name, factor, other spellings | ...; ``_`` is a blank."""
+
+_OFFSETS = {"degF": -160 / 9, "kelvin": -273.15}
+
+
+def _read_measures() -> dict[str, Unit]:
+    units: dict[str, Unit] = {}
+    for line in _MEASURES.strip().replace("\n |", " |").split("\n"):
+        kind, *listed = map(str.strip, line.split("|"))
+        for entry in listed:
+            name, factor, *spellings = entry.split()
+            unit = Unit(name.replace("_", " "), kind, float(factor), _OFFSETS.get(name, 0.0))
+            names = (name.casefold(), *spellings)
+            units |= dict.fromkeys((n.replace("_", " ") for n in names), unit)
+    return units
+
+
+_UNITS = _read_measures()
+_CURRENCIES = ("USD", "EUR", "GBP", "JPY", "INR", "CHF")
+_SCALES = {
+    **dict.fromkeys(("k", "thousand", "thousands", "000s"), 1e3),
+    **dict.fromkeys(("mn", "mln", "mil", "mill", "million", "millions"), 1e6),
+    **dict.fromkeys(("bn", "billion", "billions"), 1e9),
+    **dict.fromkeys(("tn", "trn", "trillion", "trillions"), 1e12),
+}
+_SCALES_OF_MONEY = _SCALES | {"m": 1e6, "b": 1e9, "t": 1e12}
+_SCALES_IN_CELLS = {"M": Unit(scale=1e6), "B": Unit(scale=1e9), "T": Unit(scale=1e12)}
+"""Capital letters beside a number; in the name of a column ``M`` is metres."""
+
+_SCALE_NAMES = {1e3: "thousand", 1e6: "million", 1e9: "billion", 1e12: "trillion"}
+_UNIT_SYMBOL = re.compile(r"us\$|[$€£¥₹%]")
+
+
+@lru_cache(maxsize=2**14)
+def read_unit(text: str) -> Unit | None:
+    """Read a unit such as ``km/h``, ``£ million``, ``%`` or ``thousands``; None if it is none."""
+    rest = text.casefold().strip(" .")
+    found = {_UNITS[symbol] for symbol in _UNIT_SYMBOL.findall(rest)}
+    rest = " ".join(w for w in _UNIT_SYMBOL.sub(" ", rest).split() if w not in ("in", "of"))
+    is_money = any(
+        unit.kind in _CURRENCIES for unit in (*found, *map(_UNITS.get, rest.split())) if unit
+    )
+    scales = _SCALES_OF_MONEY if is_money else _SCALES
+    scale = 1.0
+    for word in [rest] if rest in _UNITS and rest not in scales else rest.split():
+        if word in scales:
+            scale *= scales[word]
+        elif word in _UNITS:
+            found.add(_UNITS[word])
+        else:
+            return None
+    if len(found) > 1 or (not found and scale == 1):
+        return None
+    return (found.pop() if found else NO_UNIT)._replace(scale=scale)
+
+
+def combine_units(cell: Unit, header: Unit) -> Unit:
+    """Return the unit of a number from that of its cell and that in the name of its column.
+
+    The cell's counts, and the column's adds what the cell does not say: ``$5`` in a column of
+    millions is 5 million dollars, ``5 million`` in a column of dollars too.
+    """
+    if NO_UNIT in (cell, header):
+        return header if cell == NO_UNIT else cell
+    if cell.scale == 1 and header.name in ("", cell.name):
+        return cell._replace(scale=header.scale)
+    if not cell.name and header.scale == 1:
+        return header._replace(scale=cell.scale)
+    return cell
+
+
+# Cells.
+
+
+class Value(NamedTuple):
     """A cell as a value.
 
     Attributes:
         type: its type.
-        text: what it says, without spaces around it.
+        text: what it says, without marks and without spaces around it.
         key: equal for cells that say the same in any format.
-        number: without unit and scale; seconds of a time, days of a date; 0 for other types. An
+        number: as it is written, without unit and scale; seconds of a time, days of a date. An
             integer of more than 15 digits, which a float would round, is an ``int``.
-        unit: the unit of a number, where the cell has one.
-        readings: of a date; two where day and month may be exchanged.
-        items: of a list, as their keys.
-        relation: what makes a number an estimate.
+        unit: of a number, from its cell and the name of its column.
+        readings: of a date; the day first, then the month first, where it may be either.
+        estimate: ``~`` or ``±`` before a number.
         clock: of a date, the seconds of its day, where it says a time.
     """
 
-    type: DataType
+    type: ValueType
     text: str
-    key: object
+    key: Hashable
     number: float = 0.0
-    unit: Unit | None = None
-    readings: frozenset[Day] = frozenset()
-    items: frozenset[object] = frozenset()
-    relation: Relation = ""
+    unit: Unit = NO_UNIT
+    readings: tuple[Day, ...] = ()
+    estimate: str = ""
     clock: float = 0.0
 
     @property
-    def scaled(self) -> float:
+    def amount(self) -> float:
         """The number times the scale of its unit."""
-        return self.number * self.unit.scale if self.unit else self.number
+        return self.number * self.unit.scale
+
+    @property
+    def in_base_unit(self) -> float:
+        """The number in the base unit of its kind."""
+        return self.amount * self.unit.factor + self.unit.offset
 
 
-Cells = Sequence[CellValue]
+Values = Sequence[Value]
 
 _EMPTY = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "none", "null", "nil", "?"})
-_NAMES_LIKE_EMPTY = frozenset({"Na", "Nan"})
-"""What is written like ``NA`` and ``NaN``, but is a name."""
-
-_LONGEST_VALUE = 80  # characters above which a cell is text
+_NAMES_LIKE_EMPTY = frozenset({"Na", "Nan"})  # a chemical element and a name, unlike NA and NaN
+LONGEST_VALUE = 80
+"""Characters above which a cell is text."""
 
 
 @lru_cache(maxsize=2**17)
-def cell_value(text: str) -> CellValue:
+def read_value(text: str) -> Value:
     """Read a cell."""
     text = " ".join(without_marks(text).split())
     plain = text.casefold()
     if plain in _EMPTY and text not in _NAMES_LIKE_EMPTY:
-        return CellValue("empty", text, "")
-    if len(text) <= _LONGEST_VALUE:
-        for read in (_bool, _time, _date, _timestamp, _number, _list):
-            value = read(text, plain)
+        return Value("empty", text, "")
+    if plain in _BOOLS:
+        return Value("bool", text, _BOOLS[plain])
+    if len(text) <= LONGEST_VALUE and any(map(str.isdigit, text)):
+        for read in (_read_time, _read_date, _read_timestamp, _read_number):
+            value = read(plain if read is not _read_number else text)
             if value is not None:
-                return value
-    return text_value(text)
+                return value._replace(text=text)
+    return as_text(text)
 
 
-def text_value(text: str) -> CellValue:
+def as_text(text: str) -> Value:
     """Return a text as a value that is compared as text."""
-    return CellValue("string", text, text_key(text))
+    return Value("string", text, make_text_key(text))
 
 
 _BOOLS = {
     **dict.fromkeys(("yes", "true", "y", "✓", "✔", "☑"), True),
     **dict.fromkeys(("no", "false", "n", "✗", "✘", "☐"), False),
 }
-
-
-def _bool(text: str, plain: str) -> CellValue | None:
-    return CellValue("bool", text, _BOOLS[plain]) if plain in _BOOLS else None
-
-
 _DIGITS = r"\d{1,3}(?:[,  '’]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:\.\d+)?|\.\d+"
 _NUMBER = re.compile(
     rf"(?P<open>\()?\s*(?P<sign>[-+−–]?)\s*(?P<before>us\$|[$€£¥₹]|[a-z]{{3}}(?=\s))?\s*"
@@ -112,196 +228,180 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _EUROPEAN = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+")
-_SMALLEST, _LARGEST = 1e-150, 1e150
-"""Sizes of numbers beyond which a cell is text: their products and sums overflow."""
-
+_DECADE = re.compile(r"[12]\d\d0['’]?s", re.IGNORECASE)  # 1990s are no seconds
+_SMALLEST, _LARGEST = 1e-150, 1e150  # beyond these products and sums overflow: such a cell is text
 _EXACT_DIGITS = 15  # digits of an integer that a float always keeps
-
-_CELL_SCALES = {"M": Unit("", 1e6), "B": Unit("", 1e9), "T": Unit("", 1e12)}
-"""Capital letters that are scales beside a number; in the name of a column ``M`` is metres."""
-
-
-_DECADE = re.compile(r"[12]\d\d0['’]?s", re.IGNORECASE)
-"""``1990s``: ten years, and no number of seconds."""
-
-
-def _number(text: str, _plain: str) -> CellValue | None:
-    if not any(map(str.isdigit, text)) or _DECADE.fullmatch(text):
-        return None
-    relation, amount = _relation_of(text)
-    match = _NUMBER.fullmatch(amount)
-    if match is None:
-        return None
-    written = f"{match['before'] or ''} {match['after'] or ''}".strip()
-    own_unit = (_CELL_SCALES.get(written) or unit(written)) if written else None
-    if written and own_unit is None:
-        return None
-    digits = match["digits"]
-    if _EUROPEAN.fullmatch(digits):
-        digits = digits.replace(".", "").replace(",", ".")
-    number = _amount(re.sub(r"[^\d.]", "", digits), match["exponent"] or "")
-    if number is None:
-        return None
-    signs = match["sign"] + match["sign2"]
-    value = -number if match["open"] or signs.strip("+") else number
-    has_scale = own_unit is not None and own_unit.scale != 1
-    key = number_key(
-        float(f"{value * own_unit.scale:.12g}") if own_unit and has_scale else value, relation
-    )
-    return CellValue("number", text, key, value, own_unit, relation=relation)
-
-
-def _amount(digits: str, exponent: str) -> float | None:
-    """Return a number; None for one too large or too small to calculate with."""
-    number = float(digits + exponent)
-    if number and not _SMALLEST < number < _LARGEST:
-        return None
-    is_long = len(digits) > _EXACT_DIGITS and digits.isdigit() and not exponent
-    return int(digits) if is_long else number
-
-
-def number_key(number: float, relation: Relation) -> object:
-    """Return the key of a number: equal for equal numbers with the same relation."""
-    return (relation, number) if relation else number
-
-
-_TIME = re.compile(
-    r"(\d{1,3}):([0-5]\d)(?::([0-5]\d))?(?:\.(\d{1,6}))?\s*(?:([ap])\.?(?:m\.?)?(?![a-z]))?",
+_ESTIMATE = re.compile(
+    r"(?:(?P<plus_minus>±|\+/-|\+-)|[~∼≈≃]|(?:about|around|approx\.?|approximately|roughly|circa|ca\.?)\s|c\.)"
+    r"\s*(?=[-+−–(.$€£¥₹\d]|[a-z]{2,3}[$ ])",
     re.IGNORECASE,
 )
 
 
-def _time(text: str, plain: str) -> CellValue | None:
-    match = _TIME.fullmatch(plain)
+def _read_number(text: str) -> Value | None:
+    estimate = _ESTIMATE.match(text)
+    match = _NUMBER.fullmatch(text, estimate.end() if estimate else 0)
+    if match is None or _DECADE.fullmatch(text):
+        return None
+    written = f"{match['before'] or ''} {match['after'] or ''}".strip()
+    unit = (_SCALES_IN_CELLS.get(written) or read_unit(written)) if written else NO_UNIT
+    if unit is None:
+        return None
+    digits, exponent = match["digits"], match["exponent"] or ""
+    if _EUROPEAN.fullmatch(digits):
+        digits = digits.replace(".", "").replace(",", ".")
+    digits = re.sub(r"[^\d.]", "", digits)
+    number = float(digits + exponent)
+    if number and not _SMALLEST < number < _LARGEST:
+        return None
+    if len(digits) > _EXACT_DIGITS and digits.isdigit() and not exponent:
+        number = int(digits)
+    if match["open"] or (match["sign"] + match["sign2"]).strip("+"):
+        number = -number
+    sign = ("±" if estimate["plus_minus"] else "~") if estimate else ""
+    key = number if unit.scale == 1 else float(f"{number * unit.scale:.12g}")
+    return Value("number", text, (sign, key) if sign else key, number, unit, estimate=sign)
+
+
+_TIME = re.compile(
+    r"(\d{1,3}):([0-5]\d)(?::([0-5]\d))?(?:\.(\d{1,6}))?\s*(?:([ap])\.?(?:m\.?)?(?![a-z]))?"
+)
+
+
+def _read_time(text: str) -> Value | None:
+    match = _TIME.fullmatch(text)
     if match is None:
         return None
     first, second, third, fraction, half = match.groups()
-    hours = int(first)
-    if half:
-        hours = hours % 12 + (12 if half == "p" else 0)
-    if third is None and fraction is not None:
-        seconds = hours * 60.0 + int(second)
-    else:
-        seconds = hours * 3600.0 + int(second) * 60 + int(third or 0)
-    seconds += float(f"0.{fraction}") if fraction else 0.0
-    return CellValue("time", text, ("time", seconds), seconds)
+    hours = int(first) % 12 + 12 * (half == "p") if half else int(first)
+    seconds = hours * 3600.0 + int(second) * 60 + int(third or 0)
+    if third is None and fraction is not None:  # 3:45.50 is minutes and seconds
+        seconds /= 60
+    seconds += float(f"0.{fraction or 0}")
+    return Value("time", text, ("time", seconds), seconds)
 
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
     r"\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2\d{4}|\d\d([-/.])\d\d\3\d\d"
-    r"|(?=.*\d)(?:[a-z]{3,9},? )?"
+    r"|(?:[a-z]{3,9},? )?"
     rf"(?:\d{{1,4}}(?:st|nd|rd|th)?[-/. ,]*(?:of )?)?{_MONTH}[-/. ,]*"
-    r"(?:\d{1,4}(?:st|nd|rd|th)?(?:[-/. ,]+\d{4})?)?",
-    re.IGNORECASE,
+    r"(?:\d{1,4}(?:st|nd|rd|th)?(?:[-/. ,]+\d{4})?)?"
 )
 _TIMESTAMP = re.compile(
     r"(?P<date>.{6,24}?)(?:t|,? )(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d{1,6})?)?(?: ?[ap]\.?m\.?)?)z?"
 )
 
 
-def _date(text: str, plain: str) -> CellValue | None:
-    if _DATE.fullmatch(plain) is None:
+def _read_date(text: str) -> Value | None:
+    if _DATE.fullmatch(text) is None:
         return None
-    in_digits = not any(map(str.isalpha, plain))
-    days = {_parsed(plain, first) for first in ((False, True) if in_digits else (True,))}
-    readings = frozenset(day for day in days if day is not None)
+    orders = (True,) if any(map(str.isalpha, text)) else (True, False)
+    days = dict.fromkeys(_parse_day(text, day_first) for day_first in orders)
+    readings = tuple(day for day in days if day is not None)
     if not readings:
         return None
-    key = min(readings, key=lambda day: tuple(part or 0 for part in day))
-    return CellValue("date", text, ("date", key), days_of(key), readings=readings)
+    first = min(readings, key=lambda day: tuple(part or 0 for part in day))
+    return Value("date", text, ("date", first), count_days(first), readings=readings)
 
 
-def _timestamp(text: str, plain: str) -> CellValue | None:
+def _read_timestamp(text: str) -> Value | None:
     """Read a date with a time; midnight is what programs write for the date alone."""
-    match = _TIMESTAMP.fullmatch(plain)
-    day = match and _date(match["date"], match["date"])
-    time = match and _time(match["time"], match["time"])
+    match = _TIMESTAMP.fullmatch(text)
+    day = match and _read_date(match["date"])
+    time = match and _read_time(match["time"])
     if not day or not time:
         return None
     key = (day.key, time.number) if time.number else day.key
-    return day._replace(text=text, key=key, clock=time.number)
+    return day._replace(key=key, clock=time.number)
 
 
-def days_of(day: Day) -> float:
+def count_days(day: Day) -> float:
     """Return about how many days a date is after the year 0; a part that is not said adds none."""
     return sum((part or 0) * length for part, length in zip(day, (365.25, 30.44, 1), strict=True))
 
 
-_DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
-
-
-def _parsed(text: str, day_first: bool) -> Day | None:
+def _parse_day(text: str, day_first: bool) -> Day | None:
     """Return what a date says: the parts that are the same whatever is put in for missing ones."""
     from dateutil.parser import parse
 
     year_first = text[:4].isdigit()
     try:
         early, late = (
-            parse(text, dayfirst=day_first and not year_first, yearfirst=year_first, default=d)
-            for d in _DEFAULTS
+            parse(
+                text, dayfirst=day_first and not year_first, yearfirst=year_first, default=default
+            )
+            for default in (datetime(2000, 1, 1), datetime(2004, 2, 2))
         )
     except (ValueError, OverflowError):
         return None
-    return (
-        early.year if early.year == late.year else None,
-        early.month if early.month == late.month else None,
-        early.day if early.day == late.day else None,
-    )
-
-
-_SEPARATORS = (re.compile(r"\s*;\s*"), re.compile(r"\s*\|\s*"), re.compile(r",\s+"))
-_ITEM_WORDS = 5  # words of an item, above which commas divide clauses, not items
-
-
-def _list(text: str, _plain: str) -> CellValue | None:
-    inside = text[1:-1] if text[:1] + text[-1:] in ("[]", "{}") else text
-    for separator in _SEPARATORS:
-        items = [item.strip(" '\"") for item in separator.split(inside)]
-        if len(items) > 1 and all(items) and max(len(i.split()) for i in items) <= _ITEM_WORDS:
-            keys = frozenset(text_key(item) for item in items)
-            return CellValue("list", text, ("list", keys), items=keys)
-    return None
+    parts = ((early.year, late.year), (early.month, late.month), (early.day, late.day))
+    year, month, day = (one if one == other else None for one, other in parts)
+    return year, month, day
 
 
 # What a whole column says about its cells: booleans, identifiers, and the order of its dates.
 
 
-def read_column(texts: Sequence[str]) -> Cells:
+def read_column(texts: Sequence[str], header: Unit = NO_UNIT) -> list[Value]:
     """Read the cells of a column, each as the others say that it is meant.
 
-    ``Y`` and ``N`` are texts unless most cells are booleans, ``20240105`` is a date where all cells
-    are dates, and dates in digits have the day or the month first, as most that can be read in one
-    way alone.
+    ``Y`` and ``N`` are texts unless most cells are booleans, and dates in digits have the day or
+    the month first, as most that can be read in one way alone.
     """
-    cells = [cell_value(text) for text in texts]
+    cells = [read_value(text) for text in texts]
     types = Counter(cell.type for cell in cells)
     if types["bool"] * 2 <= len(cells) - types["empty"]:
+        cells = [as_text(c.text) if c.type == "bool" and c.text in "YyNn" else c for c in cells]
+    if header != NO_UNIT:
         cells = [
-            text_value(cell.text) if cell.type == "bool" and cell.text in {*"YyNn"} else cell
-            for cell in cells
+            c._replace(unit=combine_units(c.unit, header)) if c.type == "number" else c
+            for c in cells
         ]
-    dates = [_compact_date(cell) or cell for cell in cells]
-    if {"date", "empty"}.issuperset(cell.type for cell in dates):
-        cells = dates
-    votes = 0
-    for cell in cells:
-        places = _DAY_OR_MONTH.match(cell.text) if cell.type == "date" else None
-        if places is not None:
-            votes += (int(places[1]) > 12) - (int(places[2]) > 12)
-    return _with_order(cells, votes > 0) if votes else cells
+    days = [_DAY_OR_MONTH.match(cell.text) for cell in cells if cell.type == "date"]
+    votes = sum((int(day[1]) > 12) - (int(day[2]) > 12) for day in days if day)
+    return _order_dates(cells, votes > 0) if votes else cells
 
-
-_ZEROS_FIRST = re.compile(r"0\d{2,}")
-"""An integer of three digits or more that begins with zero: ``05`` is a month or a minute."""
-
-_LONG_IDENTIFIER = 11
-"""Digits from which integers may be identifiers, if nothing in the column is an amount."""
 
 _DAY_OR_MONTH = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]\d")
 
 
-def are_identifiers(reference: Cells, prediction: Cells) -> bool:
+def align_date_orders(first: Values, second: Values) -> tuple[Values, Values]:
+    """Return two paired columns, each with its dates in one order: that in which most are equal."""
+    options = [
+        [_order_dates(cells, True), _order_dates(cells, False)]
+        if any(len(cell.readings) > 1 for cell in cells)
+        else [cells]
+        for cells in (first, second)
+    ]
+    # of equals the first counts: one order in both columns before two that fit as well
+    pairs = sorted(product(*map(enumerate, options)), key=lambda p: (p[0][0] != p[1][0], -p[0][0]))
+    choices = [(left, right) for (_, left), (_, right) in pairs]
+    return max(choices, key=lambda pair: sum(map(share_reading, *pair)))
+
+
+def share_reading(first: Value, second: Value) -> bool:
+    """Return whether two dates may be the same day."""
+    return not set(first.readings).isdisjoint(second.readings)
+
+
+def _order_dates(cells: Values, day_first: bool) -> list[Value]:
+    return [_fix_order(cell, day_first) if len(cell.readings) > 1 else cell for cell in cells]
+
+
+def _fix_order(cell: Value, day_first: bool) -> Value:
+    day = cell.readings[not day_first]
+    key: Hashable = ("date", day)
+    return cell._replace(
+        key=(key, cell.clock) if cell.clock else key, number=count_days(day), readings=(day,)
+    )
+
+
+_ZEROS_FIRST = re.compile(r"0\d{2,}")  # 05 is a month or a minute
+_LONG_IDENTIFIER = 11  # digits from which integers that are no round amounts are identifiers
+
+
+def are_identifiers(reference: Values, prediction: Values) -> bool:
     """Return whether the numbers of paired columns are codes or long integers, not amounts.
 
     Codes, such as postal ones, begin with zero in either column: all have one length, or most of
@@ -311,7 +411,7 @@ def are_identifiers(reference: Cells, prediction: Cells) -> bool:
     for cells in (reference, prediction):
         integers = [cell.text for cell in cells if cell.type == "number" and cell.text.isdecimal()]
         n = sum(1 for text in integers if _ZEROS_FIRST.fullmatch(text))
-        if n > 0 and (len(set(map(len, integers))) == 1 or 2 * n > len(integers)):
+        if n and (len(set(map(len, integers))) == 1 or 2 * n > len(integers)):
             return True
     texts = [cell.text for cell in reference if cell.type != "empty"]
     return (
@@ -321,300 +421,31 @@ def are_identifiers(reference: Cells, prediction: Cells) -> bool:
     )
 
 
-_COMPACT_DATE = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
-
-
-def _compact_date(cell: CellValue) -> CellValue | None:
-    match = _COMPACT_DATE.fullmatch(cell.text) if cell.type == "number" else None
-    written = "-".join(match.groups()) if match else ""
-    date = _date(written, written)
-    return date._replace(text=cell.text) if date else None
-
-
-def in_order_of_each_other(first: Cells, second: Cells) -> tuple[Cells, Cells]:
-    """Return two paired columns, each with its dates in one order: that in which most are equal.
-
-    Args:
-        first: cells of a column, a cell for each of ``second``.
-        second: the cells beside them.
-    """
-    options = [
-        [_with_order(side, False), _with_order(side, True)] if any(map(_is_open, side)) else [side]
-        for side in (first, second)
-    ]
-    if len(options[0]) == len(options[1]) == 1:
-        return first, second
-    # the same order in both columns goes before two orders that fit as well
-    pairs = sorted(
-        product(range(len(options[0])), range(len(options[1]))), key=lambda p: p[0] != p[-1]
-    )
-    choices = [(options[0][i], options[1][j]) for i, j in pairs]
-    return max(choices, key=lambda pair: sum(map(_share_a_day, *pair)))
-
-
-def _with_order(cells: Cells, day_first: bool) -> Cells:
-    return [_with_day_first(cell, day_first) if _is_open(cell) else cell for cell in cells]
-
-
-def _with_day_first(cell: CellValue, day_first: bool) -> CellValue:
-    match = _TIMESTAMP.fullmatch(cell.text.casefold())
-    day = _parsed(match["date"] if match else cell.text, day_first)
-    if day is None:
-        return cell
-    key: object = ("date", day)
-    return cell._replace(
-        key=(key, cell.clock) if cell.clock else key,
-        number=days_of(day),
-        readings=frozenset({day}),
-    )
-
-
-def _is_open(cell: CellValue) -> bool:
-    return len(cell.readings) > 1
-
-
-def _share_a_day(first: CellValue, second: CellValue) -> bool:
-    return not first.readings.isdisjoint(second.readings)
-
-
 # Names of columns, with the unit that stands in them.
 
 _BRACKETS = re.compile(r"(?P<name>.*?)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]\s*")
 _IN = re.compile(r"(?P<name>.+?)[ ,]+in (?P<unit>[^()\[\]]+)", re.IGNORECASE)
-_LONGEST_NAME = 500
-"""Characters of a name above which no unit is looked for: the time grows with their square."""
+_LONGEST_NAME = 500  # characters above which no unit is looked for: the time is their square
 
 
 class Name(NamedTuple):
-    """The name of a column.
-
-    Attributes:
-        text: without its unit.
-        unit: of its numbers; None where the name has none.
-    """
+    """The name of a column without the unit in it, and that unit."""
 
     text: str
-    unit: Unit | None = None
+    unit: Unit = NO_UNIT
 
 
 @lru_cache(maxsize=2**13)
-def name_of(header: str) -> Name:
+def read_name(header: str) -> Name:
     """Read a header such as ``Distance (km)``, ``Cost [£ million]``, ``Height in m``."""
-    header = without_marks(header)
+    header = without_marks(header).strip()
     if len(header) > _LONGEST_NAME:
-        return Name(header.strip())
+        return Name(header)
     for pattern in (_BRACKETS, _IN):
         match = pattern.fullmatch(header)
-        if match is not None and (own_unit := unit(match["unit"])) is not None:
-            return Name(match["name"].strip(), own_unit)
-    return Name(header.strip(), unit(header) if " " in header.strip() else None)
-
-
-# Units of measure, currencies, percent and scale words, as cells and headers write them.
-
-PERCENT = "%"
-_PERCENT_WORDS = ("%", "percent", "per cent", "percentage", "pct")
-_BASIS_POINT = Unit(PERCENT, 0.01)
-_BASIS_POINTS = ("bps", "basis point", "basis points")
-_CURRENCIES = {
-    **dict.fromkeys(("$", "us$", "usd", "dollar", "dollars"), "USD"),
-    **dict.fromkeys(("€", "eur", "euro", "euros"), "EUR"),
-    **dict.fromkeys(("£", "gbp", "pound sterling", "pounds sterling"), "GBP"),
-    **dict.fromkeys(("¥", "jpy", "yen"), "JPY"),
-    **dict.fromkeys(("₹", "inr", "rs", "rupees"), "INR"),
-    **dict.fromkeys(("chf", "swiss francs"), "CHF"),
-}
-_SCALES = {
-    **dict.fromkeys(("k", "thousand", "thousands", "000s"), 1e3),
-    **dict.fromkeys(("mn", "mln", "mil", "mill", "million", "millions"), 1e6),
-    **dict.fromkeys(("bn", "billion", "billions"), 1e9),
-    **dict.fromkeys(("tn", "trn", "trillion", "trillions"), 1e12),
-}
-_AFTER_CURRENCY = {"m": 1e6, "b": 1e9, "t": 1e12}
-"""Scales that are one letter, read as such only beside a currency."""
-
-_SCALE_NAMES = {1e3: "thousand", 1e6: "million", 1e9: "billion", 1e12: "trillion"}
-_MEASURES = {
-    name: pint_name
-    for pint_name, names in {
-        "meter": "m,meter,meters,metre,metres",
-        "kilometer": "km,kilometer,kilometers,kilometre,kilometres",
-        "centimeter": "cm,centimeter,centimeters,centimetre,centimetres",
-        "millimeter": "mm,millimeter,millimeters,millimetre,millimetres",
-        "mile": "mi,mile,miles",
-        "yard": "yd,yds,yard,yards",
-        "foot": "ft,foot,feet",
-        "inch": "inch,inches",
-        "nautical_mile": "nmi,nautical miles",
-        "gram": "g,gram,grams,gramme,grammes",
-        "kilogram": "kg,kgs,kilogram,kilograms,kilogramme,kilogrammes",
-        "milligram": "mg,milligram,milligrams",
-        "tonne": "t,tonne,tonnes",
-        "pound": "lb,lbs,pound,pounds",
-        "ounce": "oz,ounce,ounces",
-        "stone": "stone",
-        "second": "s,sec,secs,second,seconds",
-        "millisecond": "ms,millisecond,milliseconds",
-        "minute": "min,mins,minute,minutes",
-        "hour": "h,hr,hrs,hour,hours",
-        "day": "day,days",
-        "week": "week,weeks",
-        "degC": "°c,celsius",
-        "degF": "°f,fahrenheit",
-        "kelvin": "kelvin",
-        "kilometer/hour": "km/h,kmh,kph",
-        "mile/hour": "mph,mi/h",
-        "meter/second": "m/s",
-        "knot": "knot,knots",
-        "meter**2": "m2,m²,square meters,square metres,sq m",
-        "kilometer**2": "km2,km²,square kilometers,square kilometres,sq km",
-        "foot**2": "ft2,ft²,sqft,square feet,sq ft",
-        "mile**2": "mi2,mi²,square miles,sq mi",
-        "hectare": "ha,hectare,hectares",
-        "acre": "acre,acres",
-        "liter": "l,liter,liters,litre,litres",
-        "milliliter": "ml,milliliter,milliliters,millilitre,millilitres",
-        "gallon": "gal,gallon,gallons",
-        "meter**3": "m3,m³",
-        "watt": "w,watt,watts",
-        "kilowatt": "kw,kilowatt,kilowatts",
-        "megawatt": "mw,megawatt,megawatts",
-        "horsepower": "hp,horsepower",
-        "joule": "j,joule,joules",
-        "kilojoule": "kj",
-        "kilocalorie": "kcal",
-        "kilowatt_hour": "kwh",
-        "hertz": "hz,hertz",
-        "kilohertz": "khz",
-        "megahertz": "mhz",
-        "gigahertz": "ghz",
-        "megabyte": "mb,megabyte,megabytes",
-        "gigabyte": "gb,gigabyte,gigabytes",
-        "terabyte": "tb,terabyte,terabytes",
-        "pascal": "pa,pascal,pascals",
-        "bar": "bar",
-        "hectopascal": "hpa",
-    }.items()
-    for name in names.split(",")
-}
-_UNIT_SYMBOL = re.compile(r"us\$|[$€£¥₹%]")
-_FILLER = frozenset({"in", "of"})
-
-
-@lru_cache(maxsize=2**14)
-def unit(text: str) -> Unit | None:
-    """Read a unit such as ``km/h``, ``£ million``, ``%`` or ``thousands``; None if it is none."""
-    rest = text.casefold().strip(" .")
-    if rest in _BASIS_POINTS:
-        return _BASIS_POINT
-    units = [_unit_name(symbol) for symbol in _UNIT_SYMBOL.findall(rest)]
-    rest = " ".join(word for word in _UNIT_SYMBOL.sub(" ", rest).split() if word not in _FILLER)
-    has_currency = any(w in _CURRENCIES for w in (*_UNIT_SYMBOL.findall(text), *rest.split()))
-    scales = _SCALES | _AFTER_CURRENCY if has_currency else _SCALES
-    scale = 1.0
-    whole = None if rest in scales else _unit_name(rest)
-    if rest and whole is not None:
-        units.append(whole)
-    elif rest:
-        for word in rest.split():
-            if word in scales:
-                scale *= scales[word]
-            elif (name := _unit_name(word)) is not None:
-                units.append(name)
-            else:
-                return None
-    names = {name for name in units if name}
-    if len(names) > 1 or (not names and scale == 1):
-        return None
-    return Unit(names.pop() if names else "", scale)
-
-
-def _unit_name(word: str) -> str | None:
-    if word in _PERCENT_WORDS:
-        return PERCENT
-    return _CURRENCIES.get(word) or _MEASURES.get(word)
-
-
-def with_header(own: Unit | None, header: Unit | None) -> Unit | None:
-    """Return the unit of a number from that of its cell and that in the name of its column.
-
-    The cell's counts, and the column's adds what the cell does not say: ``$5`` in a column of
-    millions is 5 million dollars, ``5 million`` in a column of dollars too.
-    """
-    if own is None or header is None:
-        return own or header
-    if own.scale == 1 and header.name in ("", own.name):
-        return Unit(own.name, header.scale)
-    if not own.name and header.scale == 1:
-        return Unit(header.name, own.scale)
-    return own
-
-
-def unit_label(unit: Unit | None) -> str:
-    """Return a unit in words: ``million GBP``, ``meter``, ``%``; empty for none."""
-    if unit is None:
-        return ""
-    if unit == _BASIS_POINT:
-        return "basis points"
-    scale = "" if unit.scale == 1 else _SCALE_NAMES.get(unit.scale, f"{unit.scale:g}")
-    return f"{scale} {unit.name}".strip()
-
-
-def converted(number: float, source: Unit | None, target: Unit | None) -> float | None:
-    """Return a number of one unit in another, None if it cannot be converted.
-
-    Where one of them names no unit, only their scales are converted.
-    """
-    source_unit, target_unit = source or Unit(""), target or Unit("")
-    conversion = (
-        _factor(source_unit.name, target_unit.name)
-        if source_unit.name and target_unit.name
-        else (1.0, 0.0)
-    )
-    if conversion is None:
-        return None
-    return (number * source_unit.scale * conversion[0] + conversion[1]) / target_unit.scale
-
-
-@lru_cache(maxsize=2**12)
-def _factor(source: str, target: str) -> tuple[float, float] | None:
-    """Return (factor, offset) that turn values of one unit into another; None if none do."""
-    if source == target:
-        return 1.0, 0.0
-    if not {source, target} <= set(_MEASURES.values()):
-        return None
-    from pint import DimensionalityError
-
-    quantity = _pint().Quantity
-    try:
-        zero, unity = (float(quantity(value, source).to(target).magnitude) for value in (0.0, 1.0))
-    except DimensionalityError:
-        return None
-    return unity - zero, zero
-
-
-@cache
-def _pint() -> Any:
-    from pint import UnitRegistry
-
-    return UnitRegistry()
-
-
-# What makes a number beside it an estimate: ``~``, ``about``, ``±``.
-
-_ESTIMATE = re.compile(
-    r"(?:(?P<plus_minus>±|\+/-|\+-)|[~∼≈≃]|(?:about|around|approx\.?|approximately|roughly|circa|ca\.?)\s|c\.)"
-    r"\s*(?=[-+−–(.$€£¥₹\d]|[a-z]{2,3}[$ ])",
-    re.IGNORECASE,
-)
-
-
-def _relation_of(text: str) -> tuple[Relation, str]:
-    """Return the relation that a number is written with, and the text without it."""
-    match = _ESTIMATE.match(text)
-    if match is None:
-        return "", text
-    return "±" if match["plus_minus"] else "~", text[match.end() :]
+        if match is not None and (unit := read_unit(match["unit"])) is not None:
+            return Name(match["name"].strip(), unit)
+    return Name(header, (read_unit(header) if " " in header else None) or NO_UNIT)
 
 
 # Texts in normal form: their words, without case and punctuation, but with signs of numbers.
@@ -655,29 +486,29 @@ _LETTERS_APART = re.compile(r"(?<!\w)([^\W\d_]) (?=[^\W\d_](?!\w))")
 
 
 @lru_cache(maxsize=2**16)
-def words(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return the words of a text without case and punctuation.
 
     Signs that change what is said become words: minus, percent, currencies, ``<``, ``≥``, ``=``,
     ``~``, arrows, the plus of ``A+`` and the minus of ``BBB-``. Other symbols are kept as they are.
     """
-    plain = _plain(text)
+    plain = _fold(text)
     spoken = _SIGN.sub(lambda match: f" {_SPOKEN[match[0].strip()]} ", plain)
     apart = _SYMBOL.sub(r" \g<0> ", spoken)
     return _NOT_WORD.sub(" ", apart).strip() or plain.strip()
 
 
 @lru_cache(maxsize=2**16)
-def text_key(text: str) -> str:
+def make_text_key(text: str) -> str:
     """Return the words of a text with single letters put together: ``U.S.`` is ``US``."""
-    return _LETTERS_APART.sub(r"\1", words(text))
+    return _LETTERS_APART.sub(r"\1", normalize_text(text))
 
 
-def signs(text: str) -> list[str]:
+def find_signs(text: str) -> list[str]:
     """Return the signs and symbols of a text that change what it says, in their order."""
-    plain = _plain(text)
+    plain = _fold(text)
     return [_SPOKEN[sign.strip()] for sign in _SIGN.findall(plain)] + _SYMBOL.findall(plain)
 
 
-def _plain(text: str) -> str:
+def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", _RAISED.sub(" ", text)).casefold()

@@ -1,0 +1,250 @@
+"""A comparison for people: tables for the terminal, and the same ones as a page."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import NamedTuple
+
+from target_bench.core.text_tables import Column, TextTable
+from target_bench.tables.comparison.differences import KINDS, CellDifference
+from target_bench.tables.comparison.rubric import RubricWeights, TableComparison
+
+MOST_PRINTED = 60
+"""Rows that are printed in a terminal."""
+
+MOST_SHOWN = 500
+"""Rows that are shown on a page."""
+
+_MOST_NAMES = 10  # columns with another name that are listed
+_SIZELESS = ("format", "typo", "semantic", "different")  # kinds whose size nobody reads
+
+
+class _Shown(NamedTuple):
+    """A cell of both tables in one text, and what became of it, which is its class on a page."""
+
+    text: str
+    mark: str
+    note: str = ""
+
+
+def text_tables(
+    comparison: TableComparison, weights: RubricWeights | None = None, name: str = "Comparison"
+) -> list[TextTable]:
+    """Return the aligned table with its differences, counts, and the arithmetic of the score.
+
+    Args:
+        comparison: what is shown.
+        weights: of the score; None for the default ones.
+        name: of the comparison.
+    """
+    return [_align_table(comparison, name, MOST_PRINTED)[0], *_count_tables(comparison, weights)]
+
+
+def page(comparison: TableComparison, title: str, weights: RubricWeights | None = None) -> str:
+    """Return a comparison as a whole page, which needs no other file; arguments as above."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{escape(title)}</title><style>:root {{ color-scheme: light dark; }} "
+        "body { margin: 1.5rem; background: light-dark(#fff, #14171c); }"
+        f"</style></head><body>{fragment(comparison, title, weights)}</body></html>\n"
+    )
+
+
+def fragment(
+    comparison: TableComparison, name: str = "Comparison", weights: RubricWeights | None = None
+) -> str:
+    """Return a comparison as the part of a page that notebooks show."""
+    aligned, shown = _align_table(comparison, name, MOST_SHOWN)
+    marks = [["", *(cell.mark for cell in cells)] for cells in shown]
+    tables = [_html(aligned, marks), *map(_html, _count_tables(comparison, weights))]
+    return f'<style>{_STYLE}</style><main class="tb-comparison">{"".join(tables)}</main>'
+
+
+def _align_table(
+    comparison: TableComparison, name: str, most: int
+) -> tuple[TextTable, list[list[_Shown]]]:
+    """Return both tables as one, and the cells of its header and rows.
+
+    Where there are more rows than are shown, those without a difference are left out first.
+    """
+    header = list(_show_header(comparison))
+    rows = list(enumerate(_show_rows(comparison)))
+    rows.sort(key=lambda row: all(cell.mark == "exact" and not cell.note for cell in row[1]))
+    shown = sorted(rows[:most], key=lambda row: row[0])
+    notes = [f"{len(rows) - most:,} more rows are not shown."] if len(rows) > most else []
+    if comparison.transposed:
+        notes.append("The prediction was transposed; it is compared as the reference lies.")
+    sides = [pair.side for pair in comparison.rows]
+    names = {
+        i: f"{i + 1}" + ("" if side == "matched" else f" {side} row")
+        for i, side in enumerate(sides)
+    }
+    table = TextTable(
+        [Column("row"), *(Column(cell.text, prose=True) for cell in header)],
+        [[names[i], *(cell.text for cell in cells)] for i, cells in shown],
+        f"{name}: reference → prediction",
+        note=" ".join(notes) or None,
+    )
+    return table, [header, *(cells for _, cells in shown)]
+
+
+def _show_header(comparison: TableComparison) -> Iterator[_Shown]:
+    for column in comparison.columns:
+        side = column.pair.side
+        mark, note = "partial" if column.is_renamed else "exact", ""
+        if column.pair in comparison.merged_pairs:
+            mark, note = "partial", "merged or split"
+        elif side != "matched":
+            mark, note = side, f"{side} column"
+        elif column.header is not None:
+            note = f"name: {_name(column.header)}"
+        yield _join("" if side == "extra" else column.name, column.predicted_name, mark, note)
+
+
+def _show_rows(comparison: TableComparison) -> Iterator[list[_Shown]]:
+    compared = {(cell.row, cell.column): cell for cell in comparison.cells}
+    for row in comparison.rows:
+        shown = []
+        for column in comparison.columns:
+            reference, prediction = (
+                "" if i is None or j is None else grid.rows[i][j]
+                for grid, i, j in zip(
+                    (comparison.reference, comparison.prediction), row, column.pair, strict=True
+                )
+            )
+            cell = compared.get((row, column.pair))
+            sides = {row.side, column.pair.side} - {"matched"}
+            mark = cell.outcome if cell else next(iter(sides), "exact")
+            if len(sides) > 1:  # in an extra row and a missing column, or the reverse
+                mark = "absent"
+            if row.is_matched and column.pair in comparison.merged_pairs:
+                mark = "partial"
+            note = _name(cell.difference) if cell and cell.difference else ""
+            shown.append(_join(reference, prediction, mark, note))
+        yield shown
+
+
+def _join(reference: str, prediction: str, mark: str, note: str) -> _Shown:
+    ending = f" [{note}]" if note else ""
+    text = reference or prediction
+    if mark == "absent":
+        text = ""
+    elif mark == "missing" or (note and not prediction):
+        text = f"− {reference}{ending}"
+    elif mark == "extra" or (note and not reference):
+        text = f"+ {prediction}{ending}"
+    elif note or (mark == "partial" and reference and prediction):
+        text = f"{reference} → {prediction}{ending}"
+    return _Shown(text, mark, note)
+
+
+def _name(difference: CellDifference) -> str:
+    """Return the name of a difference and its size."""
+    name, size = KINDS[difference.kind], difference.magnitude
+    if size is None or difference.kind in _SIZELESS:
+        return name
+    return f"{name} {'+' * (size > 0)}{size:,.6g} {difference.unit}".strip()
+
+
+def _count_tables(
+    comparison: TableComparison, weights: RubricWeights | None
+) -> tuple[TextTable, TextTable]:
+    """Return the counts of rows, columns and cells with what differs, and the penalty."""
+    penalty, sentences = comparison.penalty(weights), list(_describe(comparison))
+    arithmetic = None
+    if penalty.terms:
+        at_least = "" if penalty.total <= 1 else ", and at least 0"
+        arithmetic = (
+            f"1 − {penalty.total:.4f} = {1 - penalty.total:.4f}{at_least}: the score is "
+            f"{penalty.score:.4f}. With shares of the reference, as in the paper: "
+            f"{comparison.paper_score(weights):.4f}."
+        )
+    else:
+        sentences.append("Nothing costs anything: the score is 1.0000.")
+    sides = ("matched", "missing", "extra")
+    counts = [
+        [part, *(str(getattr(comparison.structure, f"{side}_{part}")) for side in sides)]
+        for part in ("rows", "columns", "cells")
+    ]
+    terms = [
+        [t.name, f"{t.weight:.4g}", f"{t.amount:.4g}", str(t.total), f"{t.value:.4f}"]
+        for t in penalty.terms
+    ]
+    return (
+        TextTable(_columns("", *sides), counts, "Counts", note=" ".join(sentences)),
+        TextTable(
+            _columns("term", "weight", "amount", "of", "penalty"), terms, "Score", note=arithmetic
+        ),
+    )
+
+
+def _columns(first: str, *numbers: str) -> list[Column]:
+    return [Column(first), *(Column(name, right=True) for name in numbers)]
+
+
+def _describe(comparison: TableComparison) -> Iterator[str]:
+    """Yield which columns are named otherwise, merged or split, and which cells differ."""
+    renamed = [f"{c.name} → {c.predicted_name}" for c in comparison.columns if c.is_renamed]
+    if renamed:
+        left = len(renamed) - _MOST_NAMES
+        more = f"; and {left} more" if left > 0 else ""
+        yield f"Columns with another name: {'; '.join(renamed[:_MOST_NAMES])}{more}."
+    for merged in comparison.merged:
+        headers = comparison.reference.header, comparison.prediction.header
+        apart, together = headers if merged.in_prediction else reversed(headers)
+        names = [" + ".join(apart[part] for part in merged.parts), together[merged.whole]]
+        first, second = names if merged.in_prediction else reversed(names)
+        yield f"Columns {'merged' if merged.in_prediction else 'split'}: {first} → {second}."
+    kinds = Counter(cell.difference.kind for cell in comparison.cells if cell.difference)
+    if kinds:
+        listed = ", ".join(f"{KINDS[kind]} {n}" for kind, n in sorted(kinds.items()))
+        yield f"Matched cells that differ: {listed}."
+    elif comparison.structure.matched_cells:
+        yield "All matched cells are equal."
+    else:
+        yield "No cell of one matches one of the other."
+
+
+# HTML: the tables of the terminal, with a colour for what is missing, extra or wrong.
+
+_STYLE = """
+.tb-comparison { color-scheme: light dark; color: light-dark(#1a1e25, #e7eaf0);
+  background: light-dark(#fff, #14171c); font: 0.95rem/1.45 system-ui, sans-serif; }
+.tb-comparison section { overflow-x: auto; min-width: 0; }
+.tb-comparison table { border-collapse: collapse; width: max-content; }
+.tb-comparison caption { text-align: left; font-weight: 650; padding: 0.25rem 0; }
+.tb-comparison th, .tb-comparison td { border: 1px solid light-dark(#d7dce3, #353b46);
+  padding: 0.2rem 0.5rem; text-align: left; vertical-align: top; max-width: 20rem; }
+.tb-comparison th { background: light-dark(#eceff3, #262b34); }
+.tb-comparison td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.tb-comparison .missing { background: light-dark(#fbe7e9, #461c22); }
+.tb-comparison .extra { background: light-dark(#e6eefc, #1f3050); }
+.tb-comparison .partial { background: light-dark(#fdf1d6, #3d3013); }
+"""
+
+
+def _html(table: TextTable, marks: Sequence[Sequence[str]] = ()) -> str:
+    """Return a table and its note; marks are classes of cells, in place of those of numbers."""
+    kinds = ["number" if column.right else "" for column in table.columns]
+    classes = marks or [[""] * len(kinds), *[kinds] * len(table.rows)]
+    lines = [[column.name for column in table.columns], *table.rows]
+    head, *body = (
+        "".join(
+            f'<{tag} class="{kind}">{escape(cell)}</{tag}>'
+            if kind
+            else f"<{tag}>{escape(cell)}</{tag}>"
+            for cell, kind in zip(line, line_classes, strict=True)
+        )
+        for tag, line, line_classes in zip(
+            ["th", *["td"] * len(table.rows)], lines, classes, strict=True
+        )
+    )
+    rows = "".join(f"<tr>{line}</tr>" for line in body)
+    note = f"<p>{escape(table.note)}</p>" if table.note else ""
+    return (
+        f"<section><table><caption>{escape(table.title or '')}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></section>{note}"
+    )
