@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +33,12 @@ from scipy import stats
 
 from benchmarks.resampling import resampled_totals
 from target_bench import evaluate
+from target_bench.core.metric import Metric
 from target_bench.harness.score_given import score_file
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.sql import DEFINITIONS, reward
-from target_bench.metrics.stats import Bounded, interval, interval_of_difference
+from target_bench.metrics.stats import interval, interval_of_difference
 from target_bench.runs.result import read_run
 
 Floats = NDArray[np.float64]
@@ -226,7 +228,7 @@ class Population:
     """
 
     name: str
-    metric: Bounded
+    metric: Metric[Any]
     rows: Floats
     other: Floats | None = None
 
@@ -403,12 +405,12 @@ def _shares_of_two() -> Iterator[Population]:
         )
 
 
-def _difference(metric: Bounded, totals: Floats) -> Floats:
+def _difference(metric: Metric[Any], totals: Floats) -> Floats:
     first, second = np.split(totals, 2, axis=-1)
     return metric.value(first) - metric.value(second)
 
 
-def _bootstrapped(metric: Bounded, rows: Floats) -> Floats:
+def _bootstrapped(metric: Metric[Any], rows: Floats) -> Floats:
     bounds: Floats = np.quantile(metric.value(resampled_totals(rows, 1000)), [TAIL, 1 - TAIL])
     return bounds
 

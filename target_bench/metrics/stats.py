@@ -2,51 +2,33 @@
 
 All work on sufficient statistics (``core.metric.Metric``): one row per query; the metric is a
 function of the column sums. So one rule serves means, pooled ratios, averages over labels and
-corpus scores such as BLEU.
+corpus scores such as BLEU. ``docs/significance.md`` explains them, ``benchmarks/coverage.py``
+computes how often the intervals hold the truth. No interval is random.
 
-Intervals. A score has Wilson's score interval (Wilson 1927), with the effective number of queries
-in place of their number: the number of right-or-wrong queries whose share would vary as much as the
-score does (Korn & Graubard 1998; Franco, Little, Louis & Slud 2019). How much a score varies is
-estimated by the jackknife (Tukey 1958; Efron & Tibshirani 1993, chapter 11), with one query added
-that is as far apart as queries can be. For a share of queries it is Wilson's interval exactly. The
-difference of two systems on the same queries has Newcombe's hybrid score interval (Newcombe 1998b,
-method 10; Zou & Donner 2008), built from both scores' intervals and their correlation.
-``benchmarks/coverage.py`` computes how often they cover the truth. Nothing in them is random.
-
-Questions about one database are alike. Where the databases are a sample, too, the jackknife leaves
-out one database after another, and the quantile is that of Student's t with one degree of freedom
-less than there are databases (the cluster-robust variance CR3: Bell & McCaffrey 2002; Cameron,
-Gelbach & Miller 2008 for few clusters). A simulation chose it: of 95% intervals of a share over 5
-to 40 databases whose logits vary by .8, 94.6% to 95.4% hold the truth, where intervals over the
-questions alone do in .34 to .82 of the cases. The paired test by database swaps all answers to the
-questions of a database at once.
-
-The paired test is the randomisation test, two-sided (Fisher; Smucker, Allan & Carterette 2007, "A
-comparison of statistical significance tests for information retrieval evaluation", section 3.1):
-under the null hypothesis the two systems could have swapped their answers to any query.
-A sampled p-value counts the observed outcome (Phipson & Smyth 2010, "Permutation p-values should
-never be zero"), so it is never less than 1 / (resamples + 1).
-
-Power of the paired test, two-sided at 0.05, that finds a difference in 80 of 100 samples. Two
-systems differ on a share of the queries, by one size, up or down. Then the paired randomisation
-test is the sign test (exact test of McNemar 1947), and its power is a sum of binomial probabilities
-(Connor 1987, "Sample size for testing differences in proportions for the paired-sample design",
-Biometrics 43, 207-211, equation 1). Fewer than six queries show nothing: with five that all differ
-in one direction, p is 2 / 2⁵ = 0.0625.
+* A score: Wilson's interval (1927) with an effective number of queries: that of right-or-wrong
+  queries whose share would vary as much (Korn & Graubard 1998; Franco et al. 2019), by the
+  jackknife (Tukey 1958; Efron & Tibshirani 1993, chapter 11). Of a share it is Wilson's exactly.
+* A difference on the same queries: Newcombe's hybrid score interval (Newcombe 1998b, method 10; Zou
+  & Donner 2008), of both scores' intervals and their correlation.
+* Where databases are a sample, too: the jackknife leaves out one after another, and the quantile is
+  that of Student's t (CR3: Bell & McCaffrey 2002; Cameron, Gelbach & Miller 2008).
+* The paired test is the randomisation test, two-sided (Fisher; Smucker et al. 2007, section 3.1):
+  under the null hypothesis two systems could have swapped their answers to any query. A sampled
+  p-value counts the observed outcome (Phipson & Smyth 2010).
+* Power: two systems differ on a share of the queries by one size, so that the test is the sign test
+  (McNemar 1947), with the power of Connor 1987, equation 1.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, sqrt
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import mean, of_mean, score_of
-
-Floats = NDArray[np.float64]
+from target_bench.core.metric import Floats, Metric, mean, of_mean, score_of
 
 LEVEL = 0.95
 SIGNATURE = f"interval:wilson|effective_n:jackknife+1|level:{LEVEL}"
@@ -56,42 +38,21 @@ _DECIMALS = 6  # far below what an interval means, far above what the order of a
 _CONSTANT = 1e-18  # a variance, as a share of the squared scale, that is rounding
 
 
-class Bounded(Protocol):
-    """The parts of a ``Metric`` that an interval needs."""
-
-    def value(self, totals: Floats, /) -> Floats:
-        """Return (...) scores from (..., m) sums."""
-
-    def bounds(self, statistics: Floats, /) -> tuple[float, float]:
-        """Return the lowest and the highest value that the score can have."""
-
-    def weights(self, statistics: Floats, /) -> Floats:
-        """Return (n,) the weight of each query in the score; 0 for one that it is not over."""
-
-    def without(self, total: Floats, rows: Floats, /) -> Floats:
-        """Return (n,) scores of all queries but one, for the jackknife."""
-
-
 # Intervals
 
 
-def interval(metric: Bounded, statistics: Floats) -> tuple[float, float]:
-    """Return the 95% interval of a score.
+def interval(metric: Metric[Any], statistics: Floats) -> tuple[float, float]:
+    """Return the 95% interval of a score; NaN for a metric that is over no query.
 
     It depends on the metric's own statistics alone: neither the order of the queries nor the other
-    metrics of a run change it. Where no two queries differ, as for a perfect score, the effective
-    number of queries is that of their weights (Kish 1965, section 8.2): a perfect score of n
-    queries has the interval from n / (n + 3.84) to 1.
+    metrics of a run change it. A perfect score of n queries has the interval n / (n + 3.84) to 1.
 
     Args:
         metric: the metric.
         statistics: (n, m) sufficient statistics, one row per query.
-
-    Returns:
-        (low, high); NaN for a metric that is over no query.
     """
-    bounds = estimate(metric, statistics)
-    return round(bounds.low, _DECIMALS), round(bounds.high, _DECIMALS)
+    score = estimate(metric, statistics)
+    return round(score.low, _DECIMALS), round(score.high, _DECIMALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +64,7 @@ class ScoreEstimate:
         low: lower bound.
         high: upper bound.
         influence: (n,) by how much each query moves the score, times n; 0 where it does not count.
-        span: the length of the metric's scale.
+        scale: the lowest and the highest possible score.
         effective: how many queries of equal weight there are in effect; NaN where the score hangs
             on one query, without which there is none: then its interval is the whole scale.
     """
@@ -112,11 +73,16 @@ class ScoreEstimate:
     low: float
     high: float
     influence: Floats
-    span: float
+    scale: tuple[float, float]
     effective: float
 
+    @property
+    def span(self) -> float:
+        """The length of the scale."""
+        return self.scale[1] - self.scale[0]
 
-def estimate(metric: Bounded, statistics: Floats) -> ScoreEstimate:
+
+def estimate(metric: Metric[Any], statistics: Floats) -> ScoreEstimate:
     """Estimate a score with its interval; NaN for a metric that is over no query."""
     total = statistics.sum(axis=0)
     value = score_of(metric, statistics)
@@ -127,36 +93,28 @@ def estimate(metric: Bounded, statistics: Floats) -> ScoreEstimate:
     n = int(counted.sum())
     influence = np.zeros(len(statistics))
     if np.isnan(value) or not n:
-        return ScoreEstimate(value, np.nan, np.nan, influence, np.nan, np.nan)
+        return ScoreEstimate(value, np.nan, np.nan, influence, (np.nan, np.nan), np.nan)
     lowest, highest = metric.bounds(statistics)
-    lowest, highest = min(lowest, value), max(highest, value)
+    scale = lowest, highest = min(lowest, value), max(highest, value)
     if n > 1:
         moved = (n - 1) * (value - metric.without(total, statistics[counted]))
         if np.isnan(moved).any():
-            return ScoreEstimate(value, lowest, highest, influence, highest - lowest, np.nan)
+            return ScoreEstimate(value, lowest, highest, influence, scale, np.nan)
         influence[counted] = moved - moved.mean()
     span, effective = highest - lowest, float(weights.sum() ** 2 / (weights**2).sum())
-    place = (value - lowest) / span
+    share = (value - lowest) / span
     variance = float((influence[counted] ** 2).mean()) / span**2
-    if variance <= _CONSTANT or not 0 < place < 1:
-        reach = _reach_of(effective)
-        low, high = place - place * reach, place + (1 - place) * reach
+    if variance <= _CONSTANT or not 0 < share < 1:
+        reach = _reach(effective)  # no two differ: by Kish's number of queries (1965, section 8.2)
+        low, high = share - share * reach, share + (1 - share) * reach
     else:
-        low, high = _wilson(place, _effective(n, place, variance))
-    bounds = (lowest + span * low, lowest + span * high)
-    return ScoreEstimate(value, *bounds, influence, span, effective)
-
-
-def _effective(n: int, share: float, variance: float) -> float:
-    """Return how many right-or-wrong queries vary as much.
-
-    Their variance is ``share * (1 - share)``.
-
-    One query of that variance is added to the n that were seen, because values that lie close
-    together say little of rare ones that do not. For right-or-wrong queries it changes nothing.
-    """
-    most = share * (1 - share)
-    return n * most * (n + 1) / (n * variance + most)
+        # values that lie close together say little of rare ones that do not, so one query as far
+        # apart as queries can be is added; for right-or-wrong queries it changes nothing
+        most = share * (1 - share)
+        low, high = _wilson(share, n * most * (n + 1) / (n * variance + most))
+    return ScoreEstimate(
+        value, lowest + span * low, lowest + span * high, influence, scale, effective
+    )
 
 
 def _wilson(share: float, n: float, z: float = _Z) -> tuple[float, float]:
@@ -166,75 +124,99 @@ def _wilson(share: float, n: float, z: float = _Z) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def _reach_of(n: float) -> float:
+def _reach(n: float) -> float:
     """Return the upper bound of Wilson's interval of nothing seen in n queries."""
     return _Z**2 / (n + _Z**2)
 
 
-def sum_by_cluster(statistics: Floats, clusters: Sequence[Hashable]) -> Floats:
-    """Return (k, m) sums of statistics over the rows of each cluster, as of a database."""
-    _, places = np.unique(np.array(list(map(str, clusters))), return_inverse=True)
-    sums = np.zeros((int(places.max(initial=-1)) + 1, statistics.shape[1]))
-    np.add.at(sums, places, statistics)
-    return sums
-
-
-def interval_by_cluster(
-    metric: Bounded, statistics: Floats, clusters: Sequence[Hashable]
+def interval_of_difference(
+    metric: Metric[Any], first: Floats, second: Floats
 ) -> tuple[float, float]:
-    """Return the 95% interval of a score where the clusters of queries are a sample, too.
+    """Return the 95% interval of the first system's score less the second's, on the same queries.
 
-    It holds the interval for these clusters. Where nothing varies between them, as for a perfect
-    score, it is that one.
-
-    Args:
-        metric: the metric.
-        statistics: (n, m) sufficient statistics, one row per query.
-        clusters: (n,) what queries have in common, as their database.
-
-    Returns:
-        (low, high); NaN for a metric that is over no query. With one cluster the whole scale.
-    """
-    e = estimate(metric, statistics)
-    if np.isnan(e.low):
-        return e.low, e.high
-    lowest, highest = metric.bounds(statistics)
-    lowest, highest = min(lowest, e.value), max(highest, e.value)
-    (without,) = _without_clusters(metric, [statistics], clusters)
-    if len(without) < 2 or np.isnan(without).any():
-        return lowest, highest
-    place, span = (e.value - lowest) / e.span, e.span
-    variance = _jackknife_variance(without) / span**2
-    if variance <= _CONSTANT or not 0 < place < 1:
-        return round(e.low, _DECIMALS), round(e.high, _DECIMALS)
-    low, high = _wilson(place, place * (1 - place) / variance, _quantile_of_t(len(without)))
-    bounds = min(e.low, lowest + span * low), max(e.high, lowest + span * high)
-    return round(bounds[0], _DECIMALS), round(bounds[1], _DECIMALS)
-
-
-def interval_of_difference_by_cluster(
-    metric: Bounded, first: Floats, second: Floats, clusters: Sequence[Hashable]
-) -> tuple[float, float]:
-    """Return the 95% interval of a difference where the clusters of queries are a sample, too.
-
-    It holds the interval for these clusters.
+    Where no query tells the two apart, it reaches as far to both sides as Wilson's interval of
+    nothing seen in n queries. NaN if the metric is over no query of one system.
 
     Args:
         metric: the metric.
         first: (n, m) sufficient statistics, one row per query.
         second: the same of the other system, queries in the same order.
-        clusters: (n,) what queries have in common, as their database.
+    """
+    mine, theirs = estimate(metric, first), estimate(metric, second)
+    difference = mine.value - theirs.value
+    correlation = _correlate(mine.influence, theirs.influence)
+    low = difference - _combine(mine.value - mine.low, theirs.high - theirs.value, correlation)
+    high = difference + _combine(mine.high - mine.value, theirs.value - theirs.low, correlation)
+    apart = mine.influence - theirs.influence
+    if (apart**2).mean() <= _CONSTANT * mine.span**2 and mine.value == mine.value:
+        reach = _reach(max(mine.effective, theirs.effective)) * mine.span
+        low, high = min(low, difference - reach), max(high, difference + reach)
+    widest = max(mine.span, theirs.span)
+    return round(max(low, -widest), _DECIMALS), round(min(high, widest), _DECIMALS)
 
-    Returns:
-        (low, high); NaN if the metric is over no query of one system. With one cluster the whole
-        scale.
+
+def _combine(mine: float, theirs: float, correlation: float) -> float:
+    """Return how far a difference reaches, of how far both scores do."""
+    return float(np.sqrt(max(0.0, mine**2 - 2 * correlation * mine * theirs + theirs**2)))
+
+
+def _correlate(first: Floats, second: Floats) -> float:
+    """Return the correlation of two influences of mean 0; 0 where one of them is constant."""
+    norms = float(np.sqrt((first @ first) * (second @ second)))
+    return float(first @ second) / norms if norms else 0.0
+
+
+def sum_by_cluster(statistics: Floats, clusters: Sequence[Hashable]) -> Floats:
+    """Return (k, m) sums of statistics over the rows of each cluster, as of a database."""
+    _, rows = np.unique(np.array(list(map(str, clusters))), return_inverse=True)
+    sums = np.zeros((int(rows.max(initial=-1)) + 1, statistics.shape[1]))
+    np.add.at(sums, rows, statistics)
+    return sums
+
+
+def interval_by_cluster(
+    metric: Metric[Any], statistics: Floats, clusters: Sequence[Hashable]
+) -> tuple[float, float]:
+    """Return the 95% interval of a score where the clusters of queries are a sample, too.
+
+    It holds the interval for these clusters; where nothing varies between them it is that one. With
+    one cluster it is the whole scale. NaN for a metric that is over no query.
+
+    Args:
+        metric: the metric.
+        statistics: (n, m) sufficient statistics, one row per query.
+        clusters: (n,) what queries have in common, as their database.
+    """
+    score = estimate(metric, statistics)
+    if np.isnan(score.low):
+        return score.low, score.high
+    lowest, span = score.scale[0], score.span
+    (without,) = _leave_out_clusters(metric, [statistics], clusters)
+    if len(without) < 2 or np.isnan(without).any():
+        return score.scale
+    share = (score.value - lowest) / span
+    variance = _jackknife_variance(without) / span**2
+    if variance <= _CONSTANT or not 0 < share < 1:
+        return round(score.low, _DECIMALS), round(score.high, _DECIMALS)
+    low, high = _wilson(share, share * (1 - share) / variance, _quantile_of_t(len(without)))
+    low, high = min(score.low, lowest + span * low), max(score.high, lowest + span * high)
+    return round(low, _DECIMALS), round(high, _DECIMALS)
+
+
+def interval_of_difference_by_cluster(
+    metric: Metric[Any], first: Floats, second: Floats, clusters: Sequence[Hashable]
+) -> tuple[float, float]:
+    """Return the 95% interval of a difference where the clusters of queries are a sample, too.
+
+    It holds the interval for these clusters. With one cluster it is the whole scale. NaN if the
+    metric is over no query of one system. Arguments as for the intervals above.
     """
     low, high = interval_of_difference(metric, first, second)
     mine, theirs = estimate(metric, first), estimate(metric, second)
     widest = max(mine.span, theirs.span)
     if np.isnan(low):
         return low, high
-    apart = np.subtract(*_without_clusters(metric, [first, second], clusters))
+    apart = np.subtract(*_leave_out_clusters(metric, [first, second], clusters))
     if len(apart) < 2 or np.isnan(apart).any():
         return -widest, widest
     half = _quantile_of_t(len(apart)) * sqrt(_jackknife_variance(apart))
@@ -243,14 +225,14 @@ def interval_of_difference_by_cluster(
     return round(max(low, -widest), _DECIMALS), round(min(high, widest), _DECIMALS)
 
 
-def _without_clusters(
-    metric: Bounded, sides: Sequence[Floats], clusters: Sequence[Hashable]
+def _leave_out_clusters(
+    metric: Metric[Any], sides: Sequence[Floats], clusters: Sequence[Hashable]
 ) -> list[Floats]:
     """Return the scores of each system without each cluster that counts for one of them."""
     weights = np.sum([metric.weights(side) for side in sides], axis=0)
     counts = sum_by_cluster(weights[:, None], clusters)[:, 0] > 0
     sums = (sum_by_cluster(side, clusters)[counts] for side in sides)
-    return [metric.without(s.sum(axis=0), own) for s, own in zip(sides, sums, strict=True)]
+    return [metric.without(s.sum(axis=0), rows) for s, rows in zip(sides, sums, strict=True)]
 
 
 def _jackknife_variance(without: Floats) -> float:
@@ -262,44 +244,6 @@ def _quantile_of_t(clusters: int) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(clusters - 1, (1 + LEVEL) / 2))
-
-
-def interval_of_difference(metric: Bounded, first: Floats, second: Floats) -> tuple[float, float]:
-    """Return the 95% interval of the first system's score less the second's, on the same queries.
-
-    Where no query tells the two apart, it reaches as far to both sides as Wilson's interval of
-    nothing seen in n queries.
-
-    Args:
-        metric: the metric.
-        first: (n, m) sufficient statistics, one row per query.
-        second: the same of the other system, queries in the same order.
-
-    Returns:
-        (low, high); NaN if the metric is over no query of one system.
-    """
-    mine, theirs = estimate(metric, first), estimate(metric, second)
-    difference = mine.value - theirs.value
-    together = _correlation(mine.influence, theirs.influence)
-    down = _hypotenuse(mine.value - mine.low, theirs.high - theirs.value, together)
-    up = _hypotenuse(mine.high - mine.value, theirs.value - theirs.low, together)
-    low, high = difference - down, difference + up
-    apart = mine.influence - theirs.influence
-    if (apart**2).mean() <= _CONSTANT * mine.span**2 and mine.value == mine.value:
-        reach = _reach_of(max(mine.effective, theirs.effective)) * mine.span
-        low, high = min(low, difference - reach), max(high, difference + reach)
-    widest = max(mine.span, theirs.span)
-    return round(max(low, -widest), _DECIMALS), round(min(high, widest), _DECIMALS)
-
-
-def _hypotenuse(mine: float, theirs: float, correlation: float) -> float:
-    return float(np.sqrt(max(0.0, mine**2 - 2 * correlation * mine * theirs + theirs**2)))
-
-
-def _correlation(first: Floats, second: Floats) -> float:
-    """Return the correlation of two influences of mean 0; 0 where one of them is constant."""
-    both = float(np.sqrt((first @ first) * (second @ second)))
-    return float(first @ second) / both if both else 0.0
 
 
 # Paired tests
@@ -348,8 +292,8 @@ def compare(
         ValueError: the two are not of one shape, there is no query, the metric is over none of
             them, or no resample is wanted.
     """
-    first, second = _checked(first, second, resamples)
-    observed = _difference(first.sum(axis=0), second.sum(axis=0), value)
+    first, second = _check_paired(first, second, resamples)
+    observed = _subtract(first.sum(axis=0), second.sum(axis=0), value)
     if np.isnan(observed):
         raise ValueError("the metric is over no query")
     return Paired(observed, *randomization_test(first, second, value, resamples, seed))
@@ -362,41 +306,27 @@ def randomization_test(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[float, bool]:
-    """Return the p-value of the paired randomisation test; for means it flips signs of differences.
+    """Return the p-value of the paired randomisation test, and whether it is exact.
 
     Where there are no more ways to swap than ``resamples``, all of them are looked at. Swaps that
-    leave a system without any query that the metric is over do not count. Neither the
-    order of the queries nor that of the systems changes the result. Arguments and errors as for
-    ``compare``.
-
-    Returns:
-        p, and whether it is exact.
+    leave a system without any query that the metric is over do not count. Neither the order of the
+    queries nor that of the systems changes the result. Arguments and errors as for ``compare``.
     """
-    first, second = _checked(first, second, resamples)
-    whole = first.sum(axis=0), second.sum(axis=0)
-    observed = abs(_difference(*whole, value)) - _tolerance(*whole, value)
-    n, differences_of = _swaps(first, second, value)
+    first, second = _check_paired(first, second, resamples)
+    one, other = first.sum(axis=0), second.sum(axis=0)
+    rounding = _ROUNDING * max(abs(float(value(one))), abs(float(value(other))))
+    observed = abs(_subtract(one, other, value)) - rounding
+    rows = _canonical_rows(first - second)
+    middle, half = (one + other) / 2, rows.sum(axis=0) / 2
+    n = len(rows)
     exact = n < 63 and 2**n <= resamples
     extreme = known = 0
-    for choice in _all_choices(n) if exact else _choices(n, resamples, seed):
-        differences = differences_of(choice)
+    for choice in _all_choices(n) if exact else _draw_choices(n, resamples, seed):
+        moved = choice.astype(np.float64) @ rows
+        differences = value(middle - half + moved) - value(middle + half - moved)
         extreme += int((np.abs(differences) >= observed).sum())
         known += int((~np.isnan(differences)).sum())
     return (extreme / known, True) if exact else ((extreme + 1) / (known + 1), False)
-
-
-def _swaps(
-    first: Floats, second: Floats, value: Value
-) -> tuple[int, Callable[[NDArray[np.uint8]], Floats]]:
-    """Return how many rows swapping changes, and the differences of scores after some swaps."""
-    swapped = _unsigned(first - second)
-    middle, half = (first.sum(axis=0) + second.sum(axis=0)) / 2, swapped.sum(axis=0) / 2
-
-    def differences(choices: NDArray[np.uint8]) -> Floats:
-        moved = choices.astype(np.float64) @ swapped
-        return value(middle - half + moved) - value(middle + half - moved)
-
-    return len(swapped), differences
 
 
 def randomization_tests(
@@ -469,13 +399,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     corrected = [0.0] * len(p_values)
     largest = 0.0
-    for place, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, p_values[i] * (len(p_values) - place)))
+    for rank, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, p_values[i] * (len(p_values) - rank)))
         corrected[i] = largest
     return corrected
 
 
-def _checked(first: Floats, second: Floats, resamples: int) -> tuple[Floats, Floats]:
+def _check_paired(first: Floats, second: Floats, resamples: int) -> tuple[Floats, Floats]:
     if np.shape(first) != np.shape(second):
         raise ValueError(f"paired values of shapes {np.shape(first)} and {np.shape(second)}")
     if not len(first):
@@ -487,20 +417,12 @@ def _checked(first: Floats, second: Floats, resamples: int) -> tuple[Floats, Flo
     return first, second
 
 
-def _difference(first: Floats, second: Floats, value: Value) -> float:
+def _subtract(first: Floats, second: Floats, value: Value) -> float:
     return float(value(first) - value(second))
 
 
-def _tolerance(first: Floats, second: Floats, value: Value) -> float:
-    """Return the size below which differences of the metric are rounding."""
-    return _ROUNDING * max(abs(float(value(first))), abs(float(value(second))))
-
-
-def _unsigned(differences: Floats) -> Floats:
-    """Return the rows that swapping changes, in canonical order and with canonical signs.
-
-    The sign of a row is free, since the two systems are interchangeable.
-    """
+def _canonical_rows(differences: Floats) -> Floats:
+    """Return the rows that swapping changes, in an order and with signs that no system decides."""
     rows = differences[differences.any(axis=1)]
     if not len(rows):
         return rows
@@ -518,7 +440,7 @@ def _all_choices(n: int) -> Iterator[NDArray[np.uint8]]:
         yield ((numbers[:, None] >> np.arange(n)) & 1).astype(np.uint8)
 
 
-def _choices(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.uint8]]:
+def _draw_choices(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.uint8]]:
     """Yield ``resamples`` rows of n random bits, in blocks."""
     generator = np.random.default_rng(seed)
     step = max(1, _BLOCK // n)
@@ -559,12 +481,12 @@ def power(n: int, effect: float, share: float) -> float:
         return 0.0
     differ = np.arange(first, last + 1)
     probability = np.diff(bdtr(np.arange(first - 1, last + 1), n, share))
-    most = _most(differ)
+    most = _count_rarer(differ)
     wins = (1 + effect / share) / 2
     return float(probability @ (bdtr(most, differ, wins) + bdtr(most, differ, 1 - wins)))
 
 
-def _most(differ: NDArray[np.int_]) -> Floats:
+def _count_rarer(differ: NDArray[np.int_]) -> Floats:
     """Return how many queries of the rarer direction p stays below ``ALPHA`` with."""
     from scipy.special import bdtr
 
@@ -574,7 +496,7 @@ def _most(differ: NDArray[np.int_]) -> Floats:
     return near
 
 
-def detectable_with(n: int, share: float, size: float = 1.0) -> float | None:
+def detectable_difference(n: int, share: float, size: float = 1.0) -> float | None:
     """Return the smallest difference that n queries show; None where they show none.
 
     Args:
@@ -596,7 +518,7 @@ def detectable_with(n: int, share: float, size: float = 1.0) -> float | None:
     return high * size
 
 
-def detectable(metric: Bounded, first: Floats, second: Floats) -> float | None:
+def detectable(metric: Metric[Any], first: Floats, second: Floats) -> float | None:
     """Return the smallest difference of a metric that as many queries are likely to show.
 
     The queries that differ are those to which the two systems contribute otherwise; their size is
@@ -616,4 +538,4 @@ def detectable(metric: Bounded, first: Floats, second: Floats) -> float | None:
     share = float((first != second).any(axis=1)[counted].mean())
     known = share and not np.isnan(mine.effective + theirs.effective)
     size = sqrt(float((apart**2).mean()) / share) if known else 0.0
-    return detectable_with(n, share, size or max(mine.span, theirs.span))
+    return detectable_difference(n, share, size or max(mine.span, theirs.span))

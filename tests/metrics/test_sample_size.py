@@ -11,7 +11,7 @@ from target_bench.metrics.scores import named
 from target_bench.metrics.stats import (
     FEWEST,
     detectable,
-    detectable_with,
+    detectable_difference,
     power,
     randomization_tests,
 )
@@ -34,7 +34,7 @@ def test_power_is_that_of_all_outcomes(n: int, effect: float, share: float) -> N
 @pytest.mark.parametrize(("n", "share", "size"), [(230, 0.3, 1), (7, 0.9, 1), (100, 0.5, 0.5)])
 def test_difference_is_found_in_80_of_100_samples(n: int, share: float, size: float) -> None:
     """With the test of ``compare``."""
-    effect = detectable_with(n, share, size)
+    effect = detectable_difference(n, share, size)
     assert effect is not None
     gain = effect / size
     share = max(share, gain)
@@ -48,8 +48,8 @@ def test_difference_is_found_in_80_of_100_samples(n: int, share: float, size: fl
 
 def test_few_queries_show_nothing() -> None:
     """Five that all differ in one direction have p = 0.0625, and a sixth makes it 0.031."""
-    assert detectable_with(FEWEST - 1, 1) is None
-    six = detectable_with(6, 1)
+    assert detectable_difference(FEWEST - 1, 1) is None
+    six = detectable_difference(6, 1)
     assert six is not None
     assert ((1 + six) / 2) ** 6 == pytest.approx(0.8, abs=1e-4)
     metric = named("recall@10")
@@ -63,7 +63,7 @@ def test_few_queries_show_nothing() -> None:
 @example(n=18951, share=0.0, size=1.0)
 def test_detectable_is_the_inverse(n: int, share: float, size: float) -> None:
     """Also where all queries differ, and another query can lower the power."""
-    effect = detectable_with(n, share, size)
+    effect = detectable_difference(n, share, size)
     assert effect is not None
     assert power(n, effect / size, share) == pytest.approx(0.8, abs=1e-3)
 
@@ -78,5 +78,5 @@ def test_of_two_systems(rate: float, size: float) -> None:
     differ = round(rate * 100)
     other[:differ] += np.resize([size / 2, -size / 2], differ)
     effect = detectable(metric, of_mean(values), of_mean(other))
-    expected = detectable_with(100, rate, size / 2 if differ else 1.0)
+    expected = detectable_difference(100, rate, size / 2 if differ else 1.0)
     assert effect == pytest.approx(expected, abs=1e-5)

@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from target_bench.core.metric import mean, of_mean
+from target_bench.core.metric import Floats, mean, of_mean
 from target_bench.metrics import stats
 from target_bench.metrics.scores import named
 from target_bench.metrics.stats import (
-    Floats,
     compare,
     holm,
     randomization_test,
