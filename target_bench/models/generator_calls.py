@@ -11,7 +11,12 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import shown
-from target_bench.models.remote.answer_cache import AnswerCache, ModelReply, file, request_key
+from target_bench.models.remote.answer_cache import (
+    AnswerCache,
+    ModelReply,
+    default_file,
+    request_key,
+)
 
 
 def ask_generator(
@@ -89,10 +94,10 @@ def recorded_answers(
         r.query_id: request_key(kind, "", {"generator": identity, "prompt": r.messages[-1].content})
         for r in requests
     }
-    with closing(AnswerCache(file())) as cache:
+    with closing(AnswerCache(default_file())) as cache:
         missing = []
         for request in requests:
-            recorded = cache.get(keys[request.query_id])
+            recorded = cache.get_reply(keys[request.query_id])
             if recorded is None:
                 missing.append(request)
             else:
@@ -100,7 +105,7 @@ def recorded_answers(
         for generation in answers(generator, missing, observer) if missing else ():
             if generation.error is None and keep(generation):
                 answer = ModelReply(generation.text, generation.finish_reason)
-                cache.put(keys[generation.query_id], answer)
+                cache.put_reply(keys[generation.query_id], answer)
             yield generation
 
 

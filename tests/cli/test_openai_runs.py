@@ -204,7 +204,7 @@ def test_killed_in_the_middle(tmp_path: Path) -> None:
                 time.sleep(0.005)
             process.send_signal(signal.SIGKILL)
             process.communicate()
-            recorded = _recorded(tmp_path / "another" / "responses.sqlite")
+            recorded = _recorded(tmp_path / "another" / "answers.sqlite")
             assert max(0, moment - 16) <= recorded < N
             sent = len(server.requests)
         code, _, err = finish(run, tmp_path, **cache)
@@ -219,7 +219,7 @@ def test_killed_in_the_middle(tmp_path: Path) -> None:
 
 def _recorded(path: Path) -> int:
     with closing(sqlite3.connect(path)) as database:
-        (n,) = database.execute("SELECT count(*) FROM answers").fetchone()
+        (n,) = database.execute("SELECT count(*) FROM cache").fetchone()
     return int(n)
 
 

@@ -21,7 +21,14 @@ from hypothesis import strategies as st
 from target_bench.core.errors import PluginError, StoreError
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.models import embedding_cache
-from target_bench.models.embedding_cache import FOLDER, EmbeddingStore, encoded, text_key
+from target_bench.models.cache import Cache
+from target_bench.models.embedding_cache import (
+    FOLDER,
+    encode_texts,
+    hash_text,
+    read_vectors,
+    record_vectors,
+)
 
 
 def count_rows(root: Path) -> dict[Path, int]:
@@ -33,7 +40,7 @@ def count_rows(root: Path) -> dict[Path, int]:
             closing(sqlite3.connect(path)) as database,
             suppress(sqlite3.OperationalError),  # nothing was recorded, so there is no table
         ):
-            (rows[path],) = database.execute("SELECT count(*) FROM vectors").fetchone()
+            (rows[path],) = database.execute("SELECT count(*) FROM cache").fetchone()
     return rows
 
 
@@ -93,12 +100,14 @@ def test_a_text_is_encoded_once(cls: type[Lengths]) -> None:
     texts = ["b", "aa aa", "b", "", "aa aa"]
     first, second = cls(), cls()
     for encoder in (first, first, second):
-        vectors, _ = encoded(encoder, texts, "table")
+        vectors, _ = encode_texts(encoder, texts, "table")
         np.testing.assert_array_equal(vectors, expected(texts))
         assert vectors.dtype == np.float32
     assert sorted(first.sent) == ["", "aa aa", "b"]
     assert second.sent == []
-    np.testing.assert_array_equal(encoded(second, ["c", "b"], "table")[0], expected(["c", "b"]))
+    np.testing.assert_array_equal(
+        encode_texts(second, ["c", "b"], "table")[0], expected(["c", "b"])
+    )
     assert second.sent == ["c"]
 
 
@@ -109,7 +118,7 @@ def test_without_the_cache(root: Path, model: str) -> None:
     if model == "unidentified":
         encoder.config = lambda: {"model": object()}  # type: ignore[method-assign]
     for _ in range(2):
-        vectors, _ = encoded(encoder, ["a", "b", "a"], "table", cache=model != "m")
+        vectors, _ = encode_texts(encoder, ["a", "b", "a"], "table", cache=model != "m")
         np.testing.assert_array_equal(vectors, expected(["a", "b", "a"]))
     assert encoder.calls == [["a", "b"], ["a", "b"]]
     assert count_rows(root) == {}
@@ -126,9 +135,9 @@ def test_a_failure_loses_one_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
 
     encoder.gives = fail_at_the_third
     with pytest.raises(RuntimeError, match="power"):
-        encoded(encoder, texts, "table")
+        encode_texts(encoder, texts, "table")
     after = Lengths()
-    np.testing.assert_array_equal(encoded(after, texts, "table")[0], expected(texts))
+    np.testing.assert_array_equal(encode_texts(after, texts, "table")[0], expected(texts))
     assert after.sent == ["ccc", "bb", "a"]
 
 
@@ -139,10 +148,10 @@ def test_a_long_wait_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("target_bench.models.embedding_cache.time.monotonic", lambda: next(now))
     texts = [f"{n:02}" for n in range(51)]
     with pytest.warns(UserWarning, match="51 texts are encoded, .* about 25 minutes") as caught:
-        encoded(Lengths(), texts, "table")
+        encode_texts(Lengths(), texts, "table")
     assert len(caught) == 1
     now = iter(range(0, 3000, 30))
-    encoded(Lengths(), texts, "table")
+    encode_texts(Lengths(), texts, "table")
 
 
 def test_a_part_that_never_comes_is_reported() -> None:
@@ -153,7 +162,7 @@ def test_a_part_that_never_comes_is_reported() -> None:
             yield [0], self.encode(texts[:1], kind)
 
     with pytest.raises(PluginError, match="Forgetful made no vector of the text 'b'"):
-        encoded(Forgetful(), ["aa", "b"], "table")
+        encode_texts(Forgetful(), ["aa", "b"], "table")
 
 
 @pytest.mark.parametrize("cache", [True, False])
@@ -177,20 +186,20 @@ def test_invalid_vectors(root: Path, gives: Any, message: str, cache: bool) -> N
     encoder = Lengths()
     encoder.gives = gives
     with pytest.raises(PluginError, match=f"the encoder Lengths gave .*{message}"):
-        encoded(encoder, ["long text", "b"], "table", cache=cache)
+        encode_texts(encoder, ["long text", "b"], "table", cache=cache)
     assert not any(count_rows(root).values())
 
 
 def test_damage_is_repaired(root: Path) -> None:
     encoder = Lengths()
-    encoded(encoder, ["a", "bb"], "table")
+    encode_texts(encoder, ["a", "bb"], "table")
     [path] = count_rows(root)
     content = bytearray(path.read_bytes())
     place = content.index(expected(["a"]).tobytes())
     content[place] ^= 1
     path.write_bytes(content)
     for _ in range(2):
-        vectors, _ = encoded(encoder, ["a", "bb"], "table")
+        vectors, _ = encode_texts(encoder, ["a", "bb"], "table")
         np.testing.assert_array_equal(vectors, expected(["a", "bb"]))
     assert encoder.sent == ["bb", "a", "a"]
 
@@ -203,32 +212,33 @@ def test_any_calls(calls: list[list[str]]) -> None:
     """The vectors are those of the texts, and no text is sent twice."""
     encoder = Lengths(str(hash(str(calls))))
     for texts in calls:
-        vectors, _ = encoded(encoder, texts, "query")
+        vectors, _ = encode_texts(encoder, texts, "query")
         assert vectors.tolist() == expected(texts).tolist()
     assert len(set(encoder.sent)) == len(encoder.sent)
 
 
 D = 5
-IDENTITY = '{"class": "tests:Encoder", "config": {"model": "m"}, "revision": "r"}'
 
 
-def opened(root: Path) -> EmbeddingStore:
-    return EmbeddingStore(root / "embeddings" / "key.sqlite", IDENTITY, "table")
+def opened(root: Path) -> Cache:
+    return Cache(root / "embeddings" / "key.sqlite", "embeddings")
 
 
 def vectors_of(texts: Sequence[str]) -> Vectors:
-    rows = [np.frombuffer(text_key(text) + b"abcd", "<u4")[:D] % 1000 for text in texts]
+    rows = [np.frombuffer(hash_text(text) + b"abcd", "<u4")[:D] % 1000 for text in texts]
     return np.array(rows, np.float32).reshape(-1, D)
 
 
-def append(store: EmbeddingStore, *texts: str) -> None:
-    keys = [text_key(text) for text in texts]
-    store.append(keys, vectors_of(texts))
+def append(store: Cache, *texts: str) -> None:
+    keys = [hash_text(text) for text in texts]
+    with closing(store):
+        record_vectors(store, keys, vectors_of(texts))
 
 
-def recorded(store: EmbeddingStore, *texts: str) -> list[str]:
+def recorded(store: Cache, *texts: str) -> list[str]:
     """Which of the texts are recorded; their vectors are as they were given."""
-    known, vectors, _ = store.read([text_key(text) for text in texts])
+    with closing(store):
+        known, vectors, _ = read_vectors(store, [hash_text(text) for text in texts])
     if not known.any():
         return []
     kept = [text for text, there in zip(texts, known, strict=True) if there]
@@ -239,7 +249,8 @@ def recorded(store: EmbeddingStore, *texts: str) -> list[str]:
 
 def test_two_models_under_one_identity(tmp_path: Path) -> None:
     append(opened(tmp_path), "a")
-    opened(tmp_path).append([text_key("b")], np.ones((1, D + 1), np.float32))
+    with closing(opened(tmp_path)) as store:
+        record_vectors(store, [hash_text("b")], np.ones((1, D + 1), np.float32))
     with pytest.raises(PluginError, match=r"key\.sqlite holds vectors of .* revision\(\) must"):
         recorded(opened(tmp_path), "a", "b")
 
@@ -277,15 +288,16 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes | None) -> Non
 
 
 def test_many_vectors_are_read_into_their_matrix_alone(tmp_path: Path) -> None:
-    keys = [text_key(str(i)) for i in range(1000)]
+    keys = [hash_text(str(i)) for i in range(1000)]
     store = opened(tmp_path)
-    store.append(keys, np.ones((1000, 1000), np.float32))
+    record_vectors(store, keys, np.ones((1000, 1000), np.float32))
     tracemalloc.start()
     try:
-        _, vectors, _ = store.read(keys)
+        _, vectors, _ = read_vectors(store, keys)
         assert tracemalloc.get_traced_memory()[1] < 1.5 * vectors.nbytes
     finally:
         tracemalloc.stop()
+        store.close()
 
 
 def test_a_file_that_several_machines_share(tmp_path: Path) -> None:

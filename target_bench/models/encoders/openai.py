@@ -14,7 +14,7 @@ from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import ConfigError, PluginError, check_at_least_one
 from target_bench.core.prompt_writer import CHARACTERS_PER_TOKEN, tokens_in
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.embedding_cache import encoded
+from target_bench.models.embedding_cache import encode_texts
 from target_bench.models.remote.failures import Failure
 from target_bench.models.remote.openai_client import ModelServer, Send
 from target_bench.models.remote.threads import in_threads
@@ -142,7 +142,7 @@ class OpenAIEmbeddings(Encoder):
             ConfigError: key, model or address are wrong, or the model takes no text so long.
             PluginError: the server fails to answer, or answers with something else.
         """
-        return encoded(self, texts, kind, cache=False)[0]
+        return encode_texts(self, texts, kind, cache=False)[0]
 
     def encode_parts(
         self, texts: Sequence[str], kind: TextKind

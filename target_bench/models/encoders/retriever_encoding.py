@@ -9,7 +9,7 @@ from target_bench.core import registry
 from target_bench.core.array_files import read_json, write_json
 from target_bench.core.errors import ConfigError
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.models.embedding_cache import encoded
+from target_bench.models.embedding_cache import encode_texts
 
 _FOLDER, _COUNTS = "encoder", "encoder.json"
 _NONE = (0, 0, 0)  # texts, cut ones, vectors of zeros
@@ -50,11 +50,11 @@ class Encoding:
         self.encoder.fit(texts)
 
     def tables(self, texts: Sequence[str]) -> Vectors:
-        """Return the (n, d) vectors of table texts; errors as of ``embeddings.encoded``."""
+        """Return the (n, d) vectors of table texts; errors as of ``encode_texts``."""
         return self._vectors(texts, "table")
 
     def queries(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors:
-        """Return the (n, d) vectors of queries; errors as of ``embeddings.encoded``.
+        """Return the (n, d) vectors of queries; errors as of ``encode_texts``.
 
         Args:
             texts: the queries.
@@ -72,7 +72,7 @@ class Encoding:
         return vectors
 
     def _vectors(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        vectors, n_cut = encoded(self.encoder, list(texts), kind, cache=self._cache)
+        vectors, n_cut = encode_texts(self.encoder, list(texts), kind, cache=self._cache)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         new = (len(set(texts)), n_cut, int((lengths == 0).sum()))
         self._counts[kind] = [

@@ -4,7 +4,6 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from target_bench.core.contract import Generator
@@ -14,13 +13,13 @@ from target_bench.core.model_objects import ExternalObject
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import place, whole_traceback
+from target_bench.models.encoders.encoder_checks import readable
 from target_bench.models.remote.answer_cache import (
     AnswerCache,
     ModelReply,
-    file,
+    default_file,
     request_key,
-    storable,
-    unrecorded,
+    select_unrecorded,
 )
 from target_bench.models.remote.failures import Failure, failure_of
 from target_bench.models.remote.openai_client import is_local
@@ -64,7 +63,7 @@ class RemoteGenerator(Generator):
     def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
         """Return the requests whose answers are not recorded."""
         key = self.answer_key()
-        return iter(requests) if key is None else unrecorded(requests, key)
+        return iter(requests) if key is None else select_unrecorded(requests, key)
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Return the answer to one request. For many, ``generate_many`` is faster."""
@@ -88,18 +87,21 @@ class RemoteGenerator(Generator):
             if key is None:
                 yield from in_threads(lambda r: self._answered(r, ask), requests, self.concurrency)
                 return
-            cache = stack.enter_context(closing(AnswerCache(file())))
+            cache = stack.enter_context(closing(AnswerCache(default_file())))
+            cache.put({})  # a file that cannot be written is reported before anything is paid
 
             def answered(request: GenerationRequest) -> Generation:
                 name = key(request)
-                recorded = cache.get(name)
+                recorded = cache.get_reply(name)
                 if recorded is not None:
                     return self._generation(request, recorded, None)
                 with cache.claim(name):  # equal requests wait for one answer
-                    recorded = cache.get(name)
+                    recorded = cache.get_reply(name)
                     if recorded is not None:
                         return self._generation(request, recorded, None)
-                    return self._answered(request, ask, lambda answer: cache.put(name, answer))
+                    return self._answered(
+                        request, ask, lambda answer: cache.put_reply(name, answer)
+                    )
 
             yield from in_threads(answered, requests, self.concurrency)
 
@@ -114,8 +116,7 @@ class RemoteGenerator(Generator):
         except Exception as error:
             return self._failed(request, error)
         end = answer.finish_reason
-        answer = replace(
-            answer,
+        answer = answer._replace(
             text=answer_without_secrets(answer.text),
             finish_reason=end and answer_without_secrets(end)[:_LONGEST_END],
         )
@@ -247,8 +248,8 @@ def with_text(text: object, reason: object, refusal: object, counts: Sequence[An
             spent = "max_tokens was spent before the first word of the answer"
             raise Failure("truncated", spent, tokens=tokens)
         raise Failure("empty_answer", f"no text (finish_reason {reason})", tokens=tokens)
-    end = storable(reason) if isinstance(reason, str) and reason else None
-    return ModelReply(storable(text), end, *tokens)
+    end = readable(reason) if isinstance(reason, str) and reason else None
+    return ModelReply(readable(text), end, *tokens)
 
 
 def _count(value: object) -> int | None:

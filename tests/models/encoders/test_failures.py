@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.models.embedding_cache import encoded
+from target_bench.models.embedding_cache import encode_texts
 from target_bench.models.encoders.sentence_transformers import MiniLM, SentenceTransformers
 from tests.models.encoders.minilm import FOLDER, library
 
@@ -88,7 +88,7 @@ def test_nan_is_an_error_that_names_encoder_and_text(
     encoder.encode(["a"], "query")
     _with_forward(monkeypatch, run)
     with pytest.raises(PluginError, match=r"MiniLM gave .* 1 of 2 texts.*'longer text'.*float16"):
-        encoded(encoder, ["short", "longer text"], "query", cache=False)
+        encode_texts(encoder, ["short", "longer text"], "query", cache=False)
 
 
 def _copied(tmp_path: Path) -> Path:

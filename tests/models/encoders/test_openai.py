@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.models.embedding_cache import encoded
+from target_bench.models.embedding_cache import encode_texts
 from target_bench.models.encoders.openai import OpenAIEmbeddings
 from tests import openai_server as served
 from tests.openai_server import OpenAIServer, Reply, Request, vector
@@ -83,7 +83,7 @@ def test_a_second_run_sends_nothing(server: OpenAIServer) -> None:
     server.delay = 0.02
     texts = [f"table {i} " + "x" * (i % 50) for i in range(1000)]
     first = OpenAIEmbeddings("m", server.base_url)
-    vectors, _ = encoded(first, [*texts, *texts[:10]], "table")
+    vectors, _ = encode_texts(first, [*texts, *texts[:10]], "table")
     is_right(vectors[:1000], texts)
     sent = [text for batch in inputs(server) for text in batch]
     assert sorted(sent) == sorted(texts)
@@ -93,11 +93,11 @@ def test_a_second_run_sends_nothing(server: OpenAIServer) -> None:
     second = OpenAIEmbeddings(
         "m", server.base_url, concurrency=3, batch_size=7, prices={"input": 1}
     )
-    np.testing.assert_array_equal(encoded(second, texts, "table")[0], vectors[:1000])
+    np.testing.assert_array_equal(encode_texts(second, texts, "table")[0], vectors[:1000])
     assert len(server.requests) == 8
     assert second.notes() == []
-    encoded(OpenAIEmbeddings("other", server.base_url), texts[:5], "table")
-    encoded(second, texts[:5], "query")
+    encode_texts(OpenAIEmbeddings("other", server.base_url), texts[:5], "table")
+    encode_texts(second, texts[:5], "query")
     assert len(server.requests) == 10
 
 
@@ -105,10 +105,10 @@ def test_no_edit_of_code_sends_paid_texts_again(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor does a prompt of the other kind of text; one of their own does, and our version."""
-    encoded(OpenAIEmbeddings("m", server.base_url), ["a"], "table")
+    encode_texts(OpenAIEmbeddings("m", server.base_url), ["a"], "table")
     monkeypatch.setattr("target_bench.core.identity.code_hash", lambda _: "edited")
     same = OpenAIEmbeddings("m", server.base_url, query_prompt="q: ", batch_size=7, timeout=9)
-    encoded(same, ["a"], "table")
+    encode_texts(same, ["a"], "table")
     assert len(server.requests) == 1
     for other in (
         OpenAIEmbeddings("m", server.base_url, table_prompt="t: "),
@@ -118,11 +118,11 @@ def test_no_edit_of_code_sends_paid_texts_again(
         OpenAIEmbeddings("m", server.base_url.replace("127.0.0.1", "localhost")),
     ):
         before = len(server.requests)
-        encoded(other, ["a"], "table")
+        encode_texts(other, ["a"], "table")
         assert len(server.requests) == before + 1
     monkeypatch.setattr(OpenAIEmbeddings, "VERSION", "another")
     before = len(server.requests)
-    encoded(OpenAIEmbeddings("m", server.base_url), ["a"], "table")
+    encode_texts(OpenAIEmbeddings("m", server.base_url), ["a"], "table")
     assert len(server.requests) == before + 1
 
 
@@ -231,12 +231,12 @@ def test_what_was_embedded_before_a_failure_is_kept(server: OpenAIServer) -> Non
     server.script = until_the_50th
     encoder = OpenAIEmbeddings("m", server.base_url, batch_size=1, concurrency=8)
     with pytest.raises(ConfigError, match="no money left"):
-        encoded(encoder, texts, "table")
+        encode_texts(encoder, texts, "table")
     assert len(server.requests) <= 60
     answered = {r.body["input"][0] for r in server.requests[:49]}
     server.script = None
     server.requests.clear()
-    vectors, _ = encoded(encoder, texts, "table")
+    vectors, _ = encode_texts(encoder, texts, "table")
     assert vectors.tolist() == [vector(text) for text in texts]
     assert {r.body["input"][0] for r in server.requests} == set(texts) - answered
 
@@ -292,7 +292,7 @@ def test_batches_of_other_dimensions(server: OpenAIServer, cache: bool) -> None:
 
     server.script = mixed
     with pytest.raises(PluginError, match="dimensions"):
-        encoded(
+        encode_texts(
             OpenAIEmbeddings("m", server.base_url, batch_size=1), ["a", "b"], "table", cache=cache
         )
 
@@ -300,7 +300,7 @@ def test_batches_of_other_dimensions(server: OpenAIServer, cache: bool) -> None:
 def test_faults_at_random_lose_and_repeat_nothing() -> None:
     texts = [f"text {i}" for i in range(1000)]
     with OpenAIServer(fault_rate=0.3, seed=3) as server:
-        vectors, _ = encoded(
+        vectors, _ = encode_texts(
             OpenAIEmbeddings("m", server.base_url, batch_size=10, max_retries=20), texts, "table"
         )
         assert sum(server.answered.values()) == 100

@@ -29,11 +29,11 @@ assert answers == {{q: f"answer to {{q}}" for q in texts}}, answers
 """
 EMBED = f"""
 import sys
-from target_bench.models.embedding_cache import encoded
+from target_bench.models.embedding_cache import encode_texts
 from target_bench.models.encoders.openai import OpenAIEmbeddings
 
 encoder = OpenAIEmbeddings("m", sys.argv[1], batch_size=4)
-assert encoded(encoder, [f"q{{i}}" for i in range({N})], "table")[0].shape == ({N}, 8)
+assert encode_texts(encoder, [f"q{{i}}" for i in range({N})], "table")[0].shape == ({N}, 8)
 """
 
 Start = Callable[[str], "subprocess.Popen[str]"]

@@ -1,0 +1,148 @@
+"""Values that cost time or money, recorded in an SQLite file for several threads and processes."""
+
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from math import inf
+from pathlib import Path
+from threading import Lock
+
+import portalocker
+
+from target_bench.core.errors import StoreError, reason
+from target_bench.core.files import exclusive_lock
+
+LAYOUT = 4
+"""The version of the file's layout; a file of another version is refused."""
+
+_BUSY = 60.0  # seconds to wait for another process that writes
+_AT_ONCE = 500  # keys in a statement; SQLite allows at least 999
+
+
+class Cache:
+    """Key -> value, both bytes. A row that is not what was recorded counts as not recorded.
+
+        cache = Cache(cache_root() / "answers.sqlite", "answers")
+        cache.put({b"key": b"value"})
+        cache.get(b"key")  # b"value"
+
+    Args:
+        path: the file; made when the first value is recorded.
+        holds: what it holds, for messages, as ``answers``.
+        wal: write ahead, which is fast for many small values; not for drives that several machines
+            share.
+    """
+
+    def __init__(self, path: Path, holds: str, *, wal: bool = False) -> None:
+        self.path = path
+        self._holds = holds
+        self._wal = wal
+        self._lock = Lock()
+        self._database: sqlite3.Connection | None = None
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the recorded value.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        return dict(self.get_many([key])).get(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys that are recorded with their values, in any order.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        if self._database is None and not self.path.exists():
+            return
+        with self._connected() as database:
+            for start in range(0, len(keys), _AT_ONCE):
+                some = keys[start : start + _AT_ONCE]
+                marks = ",".join("?" * len(some))
+                query = f"SELECT key, value, crc FROM cache WHERE key IN ({marks})"  # noqa: S608 (marks alone)
+                for key, value, crc in database.execute(query, some):
+                    if type(value) is bytes and crc == zlib.crc32(key + value):
+                        yield key, value
+
+    def put(self, values: Mapping[bytes, bytes]) -> None:
+        """Record values, all or none; without any, see that the file can be written.
+
+        Raises:
+            StoreError: there is no room, or the file cannot be written; what was recorded is kept.
+        """
+        rows = [(key, value, zlib.crc32(key + value)) for key, value in values.items()]
+        with self._connected() as database, database:  # commits, or rolls back
+            database.execute("BEGIN IMMEDIATE")
+            database.executemany("INSERT OR REPLACE INTO cache VALUES (?, ?, ?)", rows)
+
+    @contextmanager
+    def claim(self, name: str) -> Iterator[None]:
+        """Hold the right to compute something; who else wants it waits, in any process.
+
+        The file is there while somebody holds or wants the claim, so that claims of many requests
+        leave nothing behind. The system releases the claim of a process that is killed.
+
+        Raises:
+            StoreError: the claim cannot be made.
+        """
+        path = self.path.with_suffix(".claims") / f"{name}.lock"
+        with ExitStack() as stack:
+            try:  # polled, as a wait of the system ends after ten seconds on Windows
+                file = stack.enter_context(exclusive_lock(path, patience=inf))
+            except OSError as error:
+                problem = f"no claim on {self._holds} can be made at {path} ({reason(error)})"
+                raise StoreError(problem) from error
+            try:
+                yield
+            finally:
+                with suppress(OSError):  # Windows removes no open file
+                    path.unlink()
+                with suppress(OSError, portalocker.LockException):
+                    portalocker.unlock(file)  # a forked process may have the file open, too
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                if self._database is None:
+                    self._database = self._open()
+                yield self._database
+            except (OSError, sqlite3.Error, UnicodeError, portalocker.LockException) as error:
+                raise StoreError(
+                    f"{self._holds} cannot be recorded in {self.path} ({reason(error)}). Free "
+                    "disk space, fix its permissions, remove the file if it is damaged or of "
+                    "another version, name another folder with $TARGET_BENCH_CACHE, or do without "
+                    "(cache=false)"
+                ) from error
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        lock = self.path.with_name(f"{self.path.name}.lock")
+        with portalocker.Lock(lock, timeout=_BUSY, check_interval=0.01):
+            database = sqlite3.connect(
+                self.path, timeout=_BUSY, isolation_level=None, check_same_thread=False
+            )
+            try:
+                version = database.execute("PRAGMA user_version").fetchone()[0]
+                if version == 0:
+                    database.executescript(
+                        f"PRAGMA journal_mode = {'WAL' if self._wal else 'DELETE'}; BEGIN;"
+                        "CREATE TABLE cache (key BLOB PRIMARY KEY, value BLOB, crc INTEGER);"
+                        f"PRAGMA user_version = {LAYOUT}; COMMIT;"
+                    )
+                elif version != LAYOUT:
+                    raise sqlite3.DatabaseError(f"its layout is version {version}, not {LAYOUT}")
+                database.execute("PRAGMA synchronous = NORMAL")
+            except BaseException:
+                database.close()
+                raise
+        return database
