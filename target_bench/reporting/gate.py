@@ -1,7 +1,6 @@
 """``gate``: whether a run is worse than a baseline, for continuous integration."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,8 +14,8 @@ from target_bench.metrics import stats
 from target_bench.metrics.scores import is_perfect, spec_of
 from target_bench.reporting.compare import RunLike, compare, named_runs
 from target_bench.reporting.layouts import describe_own_means
-from target_bench.reporting.rows import Comparison, Difference, flat_record
-from target_bench.reporting.sentences import power
+from target_bench.reporting.rows import Comparison, Difference, Row, flat_record
+from target_bench.reporting.sentences import describe_power
 from target_bench.reporting.value_files import (
     HAS_VALUE,
     ValueColumns,
@@ -29,11 +28,9 @@ from target_bench.runs.result import Result, read_run
 Verdict = Literal["passed", "within noise", "failed"]
 """``within noise``: beyond the limit, and the paired test does not show that the run is worse."""
 
-_NUMBERS = ("baseline", "run", "difference", "95%", "p")
 _RULE = re.compile(
     r"(?P<metric>.+?)\s*(?P<sign>[<>])\s*(?P<limit>[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)"
 )
-
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -51,7 +48,7 @@ class Rule:
     sign: Literal["<", ">"]
     limit: float
 
-    def broken_by(self, difference: float) -> bool:
+    def is_broken_by(self, difference: float) -> bool:
         """Return whether a difference from the baseline lies beyond the limit."""
         return difference < self.limit if self.sign == "<" else difference > self.limit
 
@@ -61,43 +58,37 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleCheck:
-    """One rule over one part of the queries.
+    """One rule over one subset of the queries.
 
     Attributes:
         rule: what must not happen.
-        slice: which queries; empty for all.
-        n: how many queries the metric is over.
-        baseline: score of the baseline.
-        score: score of the run.
+        base: the row of the baseline.
+        row: the row of the run.
         difference: of the two, tested.
         verdict: how it ended.
-        spec: declaration of the metric.
         can_fail: whether the queries are enough for the test to show any difference, however large,
             at the level of the gate.
     """
 
     rule: Rule
-    slice: str
-    n: int
-    baseline: float
-    score: float
+    base: Row
+    row: Row
     difference: Difference
     verdict: Verdict
-    spec: MetricSpec
     can_fail: bool
 
     @property
     def name(self) -> str:
         """The rule, and which queries it is checked on if not on all."""
-        return f"{self.rule} of {self.slice}" if self.slice else str(self.rule)
+        return f"{self.rule} of {self.row.subset}" if self.row.subset else str(self.rule)
 
     @property
     def numbers(self) -> list[str]:
         """Both scores, the difference with its interval, and the corrected p, as text."""
-        spec, difference = self.spec, self.difference
+        spec, difference = self.row.spec, self.difference
         return [
-            spec.text(self.baseline),
-            spec.text(self.score),
+            spec.text(self.base.score.value),
+            spec.text(self.row.score.value),
             spec.text(difference.value, signed=True),
             spec.interval(difference.low, difference.high, " to ", "+"),
             p_text(1.0 if difference.p_corrected is None else difference.p_corrected),
@@ -107,28 +98,41 @@ class RuleCheck:
     def reason(self) -> str:
         """One sentence: both scores, the difference with its interval, and the test."""
         baseline, score, difference, bounds, p = self.numbers
-        sign = p if p.startswith("<") else f"= {p}"
         return (
             f"{baseline} to {score}, a difference of {difference} ({bounds}) over "
-            f"{counted(self.n, 'query')}, p {sign}"
+            f"{counted(self.row.score.n, 'query')}, p {p if p.startswith('<') else f'= {p}'}"
         )
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of ``target-bench gate --json``."""
-        record = asdict(self) | {"rule": str(self.rule), "reason": self.reason}
-        del record["spec"]
-        return record
+        return {
+            "rule": str(self.rule),
+            "slice": self.row.subset,
+            "n": self.row.score.n,
+            "baseline": self.base.score.value,
+            "score": self.row.score.value,
+            "difference": asdict(self.difference),
+            "verdict": self.verdict,
+            "can_fail": self.can_fail,
+            "reason": self.reason,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
     """Rules, checked on a run.
 
+    ```python
+    outcome = gate("baseline.json", "bm25", "recall@10<-0.01")
+    outcome.failed
+    print(outcome)
+    ```
+
     Attributes:
         run: the run folder.
         baseline: the baseline as it was named.
         alpha: level of the test.
-        checks: by rule, then slice.
+        checks: by rule, then subset.
         notes: what a reader should know of the metrics.
         remarks: what a reader must know to judge the verdict; part of the sentence.
     """
@@ -149,6 +153,65 @@ class Gate:
         """Whether any rule is broken by more than noise."""
         return any(check.verdict == "failed" for check in self.checks)
 
+    @property
+    def sentence(self) -> str:
+        """What the gate says, with the rules that decided it."""
+        failed = [check.name for check in self.checks if check.verdict == "failed"]
+        noise = [check.name for check in self.checks if check.verdict == "within noise"]
+        unable = [check.name for check in self.checks if not check.can_fail]
+        parts = [f"The gate failed: {', '.join(failed)}." if failed else "The gate passed."]
+        if noise:
+            parts.append(f"Not failed (not significant at {self.alpha:g}): {', '.join(noise)}.")
+        if unable:
+            parts.append(f"{', '.join(unable)} cannot fail: too few queries for the test.")
+        return " ".join([*parts, *(f"{remark}." for remark in self.remarks)])
+
+    @property
+    def power(self) -> list[str]:
+        """The smallest differences that the queries can detect, a sentence per metric."""
+        rows = [check.row for check in self.checks]
+        return list(describe_power(rows, dict.fromkeys(row.metric for row in rows)))
+
+    def table(self) -> TextTable:
+        """Return one line per check, as the terminal and Markdown show them."""
+        subset = [Column("slice")] if any(check.row.subset for check in self.checks) else []
+        columns = [
+            Column("fail on"),
+            *subset,
+            *(Column(name, right=True) for name in ("baseline", "run", "difference")),
+            Column("95%", right=True, below=True),
+            Column("p", right=True),
+            Column("verdict"),
+        ]
+        rows = [
+            [str(c.rule), *([c.row.subset] if subset else []), *c.numbers, c.verdict]
+            for c in self.checks
+        ]
+        return TextTable(columns, rows, note=" ".join([*self.notes, *self.power]))
+
+    def markdown(self) -> str:
+        """Return the table for a pull request."""
+        title = "failed" if self.failed else "passed"
+        table = markdown([self.table()])
+        return f"### target-bench gate: {title}\n\n{self.sentence}\n\n{table}\n"
+
+    def junit(self) -> bytes:
+        """Return JUnit's XML: a test case per check."""
+        failures = sum(check.verdict == "failed" for check in self.checks)
+        counts = {"tests": str(len(self.checks)), "failures": str(failures)}
+        title = f"target-bench gate {self.run.name}"
+        suite = ElementTree.Element("testsuite", {"name": title, **counts})
+        for check in self.checks:
+            subset = f" [{check.row.subset}]" if check.row.subset else ""
+            name = f"{check.rule}{subset}"
+            case = ElementTree.SubElement(suite, "testcase", classname="gate", name=name)
+            if check.verdict == "failed":
+                ElementTree.SubElement(case, "failure", message=check.reason)
+            else:
+                ElementTree.SubElement(case, "system-out").text = f"{check.verdict}: {check.reason}"
+        xml = _NOT_XML.sub("\ufffd", ElementTree.tostring(suite, encoding="unicode"))
+        return f"<?xml version='1.0' encoding='utf-8'?>\n{xml}".encode()
+
     def to_json(self) -> dict[str, Any]:
         """Return the document that ``target-bench gate --json`` prints."""
         return {
@@ -164,73 +227,6 @@ class Gate:
     def to_records(self) -> list[dict[str, Any]]:
         """Return a record without nesting for each check, as ``gate --format csv`` prints it."""
         return [flat_record(check.to_json()) for check in self.checks]
-
-    def table(self) -> TextTable:
-        """Return one line per check, as the terminal and Markdown show them."""
-        sliced = any(check.slice for check in self.checks)
-        columns = [
-            Column("fail on"),
-            *([Column("slice")] if sliced else []),
-            *(Column(name, right=True, below=name == "95%") for name in _NUMBERS),
-            Column("verdict"),
-        ]
-        rows = [
-            [str(check.rule), *([check.slice] if sliced else []), *check.numbers, check.verdict]
-            for check in self.checks
-        ]
-        return TextTable(columns, rows, note=" ".join([*self.notes, *self.shown]))
-
-    @property
-    def sentence(self) -> str:
-        """What the gate says, with the rules that decided it."""
-        failed, noise, unable = (
-            ", ".join(check.name for check in self.checks if decides(check))
-            for decides in (
-                lambda check: check.verdict == "failed",
-                lambda check: check.verdict == "within noise",
-                lambda check: not check.can_fail,
-            )
-        )
-        sentence = f"The gate failed: {failed}." if failed else "The gate passed."
-        if noise:
-            sentence += f" Not failed (not significant at {self.alpha:g}): {noise}."
-        if unable:
-            sentence += f" {unable} cannot fail: there are too few queries for the test."
-        return " ".join([sentence, *(f"{remark}." for remark in self.remarks)])
-
-    @property
-    def shown(self) -> list[str]:
-        """The smallest differences that the queries are likely to show, a sentence per metric."""
-        by_metric: dict[str, list[RuleCheck]] = defaultdict(list)
-        for check in self.checks:
-            by_metric[check.rule.metric].append(check)
-        return [
-            f"{metric}: {power([(c.n, c.difference.detectable) for c in checks], checks[0].spec)}"
-            for metric, checks in by_metric.items()
-        ]
-
-    def markdown(self) -> str:
-        """Return the table for a pull request."""
-        title = "failed" if self.failed else "passed"
-        table = markdown([self.table()])
-        return f"### target-bench gate: {title}\n\n{self.sentence}\n\n{table}\n"
-
-    def junit(self) -> bytes:
-        """Return JUnit's XML: a test case per check."""
-        failures = sum(check.verdict == "failed" for check in self.checks)
-        counts = {"tests": str(len(self.checks)), "failures": str(failures)}
-        title = f"target-bench gate {self.run.name}"
-        suite = ElementTree.Element("testsuite", {"name": title, **counts})
-        for check in self.checks:
-            name = f"{check.rule} [{check.slice}]" if check.slice else str(check.rule)
-            case = ElementTree.SubElement(suite, "testcase", classname="gate", name=name)
-            if check.verdict == "failed":
-                ElementTree.SubElement(case, "failure", message=check.reason)
-            else:
-                ElementTree.SubElement(case, "system-out").text = f"{check.verdict}: {check.reason}"
-        xml = ElementTree.tostring(suite, encoding="unicode")
-        xml = _NOT_XML.sub("\ufffd", xml)
-        return f"<?xml version='1.0' encoding='utf-8'?>\n{xml}".encode()
 
 
 def gate(
@@ -280,68 +276,35 @@ def gate(
     written = [fail_on] if isinstance(fail_on, str) else fail_on
     rules = list(dict.fromkeys(map(parse_rule, written)))
     if isinstance(run, str | Path) and Path(run).is_file():
+        if slices or by:
+            raise ConfigError("slices and by: files of values have no properties of queries")
         columns = value_columns(Path(run), id_column, value_column, text_column)
-        return _gate_of_values(Path(str(baseline)), Path(run), columns, rules, alpha, slices, by)
+        return _gate_of_values(Path(str(baseline)), Path(run), columns, rules, alpha)
     if id_column or value_column or text_column:
         raise ConfigError("--id, --value and --text are for files of values, not for runs")
     if isinstance(baseline, str | Path) and Path(baseline).suffix == ".json":
         checked = run_to_check(run, out)
     else:
-        baseline, checked = _named(2, [baseline, run], out)
+        baseline, checked = _find_runs(2, [baseline, run], out)
     with opened_baseline(baseline, Path(out), checked) as base:
-
-        def compared(metrics: Sequence[str]) -> Comparison:
-            return compare([base, checked], metrics, base, slices, by=by, out=out)
-
-        comparison = compared([rule.metric for rule in rules])
-        notes, said = comparison.notes, comparison.remarks
+        metrics = [rule.metric for rule in rules]
+        comparison = compare([base, checked], metrics, base, slices, by=by, out=out)
+        notes, remarks = comparison.notes, comparison.remarks
         if not rules:
             metric = comparison.tested[0]
             rules = [_usual_rule(metric, comparison.specs[metric])]
-            comparison = compared([metric])
-        easy = list(_too_easy(rules, read_run(base), read_run(checked)))
-        said = comparison.remarks if easy else said  # it says more of the same
-    remarks = (*(remark.rstrip(".") for remark in said), *easy)
-    checks = _checks(rules, comparison, alpha)
-    return Gate(checked, str(baseline), alpha, tuple(checks), notes, remarks)
-
-
-def _too_easy(rules: Sequence[Rule], base: Result, run: Result) -> Iterator[str]:
-    """Say of which rules both runs have the best possible score, and what falls beside it."""
-    checked = {rule.metric for rule in rules}
-    for metric in dict.fromkeys(rule.metric for rule in rules):
-        family, _, k = metric.partition("@")
-        if not k.isdigit() or not all(is_perfect(metric, r.scores[metric]) for r in (base, run)):
-            continue
-        shown = spec_of(metric, base.scores[metric]).text(base.scores[metric].value)
-        remark = f"{metric} is {shown} for both runs: too easy to choose at k = {k}"
-        others = sorted(
-            (int(cutoff), name)
-            for name in base.scores.keys() & run.scores.keys()
-            for of_name, _, cutoff in [name.partition("@")]
-            if of_name == family and cutoff.isdigit() and int(cutoff) < int(k)
-        )
-        if others:
-            name = others[0][1]
-            spec = spec_of(name, base.scores[name])
-            before, after = (spec.text(r.scores[name].value) for r in (base, run))
-            no_rule = "" if name in checked else ", and no rule checks it"
-            remark += f"; look at {name}: {before} of the baseline, {after} of the run{no_rule}"
-        yield remark
+            comparison = compare([base, checked], [metric], base, slices, by=by, out=out)
+        easy = list(_describe_easy(rules, read_run(base), read_run(checked)))
+    if easy:  # they say more than the remark that the metric cannot choose
+        remarks = comparison.remarks
+    said = (*(remark.rstrip(".") for remark in remarks), *easy)
+    return Gate(checked, str(baseline), alpha, _check(rules, comparison, alpha), notes, said)
 
 
 def _gate_of_values(
-    baseline: Path,
-    run: Path,
-    columns: ValueColumns,
-    rules: Sequence[Rule],
-    alpha: float,
-    slices: Sequence[str],
-    by: Sequence[str],
+    baseline: Path, run: Path, columns: ValueColumns, rules: list[Rule], alpha: float
 ) -> Gate:
     """Check a file of per-query values; the sign of a rule says which values are worse."""
-    if slices or by:
-        raise ConfigError("slices and by: files of values have no properties of queries")
     if not baseline.is_file():
         raise ConfigError(f"{baseline}: there is no such file, and --run names a file of values")
     if others := [rule.metric for rule in rules if rule.metric != columns.value]:
@@ -352,18 +315,17 @@ def _gate_of_values(
     signs = {rule.sign for rule in rules} or {"<"}
     if len(signs) > 1:
         raise ConfigError("--fail-on: rules of one metric have one sign, < or >")
-    (sign,) = signs
-    comparison = compare_values([baseline, run], columns, misses=sign)
-    rules = list(rules) or [_usual_rule(columns.value, comparison.specs[columns.value])]
+    comparison = compare_values([baseline, run], columns, misses=signs.pop())
+    rules = rules or [_usual_rule(columns.value, comparison.specs[columns.value])]
     if HAS_VALUE in comparison.specs:
         rules.append(_usual_rule(HAS_VALUE, comparison.specs[HAS_VALUE]))
-    checks = _checks(rules, comparison, alpha)
     remarks = (*comparison.notes, describe_own_means(comparison))
-    return Gate(run, str(baseline), alpha, tuple(checks), remarks=remarks)
+    checks = _check(rules, comparison, alpha)
+    return Gate(run, str(baseline), alpha, checks, remarks=remarks)
 
 
-def _checks(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> list[RuleCheck]:
-    """Hold the rules against a comparison of two runs, of which the first is the baseline.
+def _check(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> tuple[RuleCheck, ...]:
+    """Check the rules on a comparison of two runs, of which the first is the baseline.
 
     Raises:
         ConfigError: a rule that no run can break, or that so few queries never break.
@@ -372,8 +334,7 @@ def _checks(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> list
     least = stats.holm([stats.least_p(max(base.score.n, row.score.n)) for base, row in pairs])
     checks = []
     for rule in rules:
-        spec = comparison.specs[rule.metric]
-        _check_limit(rule, spec)
+        _check_limit(rule, comparison.specs[rule.metric])
         for (base, row), p in zip(pairs, least, strict=True):
             if row.metric != rule.metric:
                 continue
@@ -382,25 +343,40 @@ def _checks(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> list
                     f"{rule.metric}{f' of {row.subset}' if row.subset else ''} is over no query in "
                     "one of the runs; name another metric or slice"
                 )
-            verdict = _verdict(rule, row.difference, alpha)
-            scores = (row.score.n, base.score.value, row.score.value, row.difference)
-            checks.append(RuleCheck(rule, row.subset, *scores, verdict, spec, p < alpha))
+            verdict: Verdict = "passed"
+            if rule.is_broken_by(row.difference.value):
+                corrected = row.difference.p_corrected
+                is_significant = corrected is not None and corrected < alpha
+                verdict = "failed" if is_significant else "within noise"
+            checks.append(RuleCheck(rule, base, row, row.difference, verdict, p < alpha))
     if not any(check.can_fail for check in checks):
         raise ConfigError(
             f"the gate cannot fail: the randomisation test of "
-            f"{counted(max(c.n for c in checks), 'query')}, "
+            f"{counted(max(check.row.score.n for check in checks), 'query')}, "
             f"corrected for {counted(len(pairs), 'test')}, never shows a "
             f"difference at the level {alpha:g}, however large; check more queries, or fewer "
             "metrics and slices, or raise --alpha"
         )
-    return checks
+    return tuple(checks)
 
 
-def _verdict(rule: Rule, difference: Difference, alpha: float) -> Verdict:
-    if not rule.broken_by(difference.value):
-        return "passed"
-    p = difference.p_corrected
-    return "failed" if p is not None and p < alpha else "within noise"
+def _describe_easy(rules: Sequence[Rule], base: Result, run: Result) -> Iterator[str]:
+    """Say of which rules both runs have the best possible score, and what falls beside it."""
+    checked = {rule.metric for rule in rules}
+    for metric in dict.fromkeys(rule.metric for rule in rules):
+        family, _, k = metric.partition("@")
+        if not k.isdigit() or not all(is_perfect(metric, r.scores[metric]) for r in (base, run)):
+            continue
+        shown = spec_of(metric, base.scores[metric]).text(base.scores[metric].value)
+        remark = f"{metric} is {shown} for both runs: too easy to choose at k = {k}"
+        cutoffs = (name.partition("@")[::2] for name in base.scores.keys() & run.scores.keys())
+        smaller = [int(c) for of_name, c in cutoffs if of_name == family and c.isdigit()]
+        if smaller and min(smaller) < int(k):
+            name = f"{family}@{min(smaller)}"
+            before, after = (spec_of(name).text(r.scores[name].value) for r in (base, run))
+            no_rule = "" if name in checked else ", and no rule checks it"
+            remark += f"; look at {name}: {before} of the baseline, {after} of the run{no_rule}"
+        yield remark
 
 
 def run_to_check(run: RunLike, out: str | Path) -> Path:
@@ -409,11 +385,11 @@ def run_to_check(run: RunLike, out: str | Path) -> Path:
     Raises:
         ConfigError: there is no such run, or several are named.
     """
-    (folder,) = _named(1, [run], out)
+    (folder,) = _find_runs(1, [run], out)
     return folder
 
 
-def _named(n: int, runs: Sequence[RunLike], out: str | Path) -> list[Path]:
+def _find_runs(n: int, runs: Sequence[RunLike], out: str | Path) -> list[Path]:
     folders, _ = named_runs(runs, out)
     if len(folders) != n:
         names = ", ".join(folder.name for folder in folders[:4])
@@ -436,7 +412,7 @@ def _usual_rule(metric: str, spec: MetricSpec) -> Rule:
 
 
 def _check_limit(rule: Rule, spec: MetricSpec) -> None:
-    """See that a run can be worse than the baseline by more than the limit.
+    """Check that a run can be worse than the baseline by more than the limit.
 
     Raises:
         ConfigError: it is on the side of better runs, or no two runs are so far apart.
@@ -457,7 +433,7 @@ def _check_limit(rule: Rule, spec: MetricSpec) -> None:
 
 
 def parse_rule(text: str) -> Rule:
-    """Return a rule such as ``recall@10<-0.01``.
+    """Read a rule such as ``recall@10<-0.01``.
 
     Raises:
         ConfigError: it is not one, or a run that is equal to the baseline would break it.
@@ -470,7 +446,7 @@ def parse_rule(text: str) -> Rule:
         )
     sign: Literal["<", ">"] = "<" if match["sign"] == "<" else ">"
     rule = Rule(match["metric"], sign, float(match["limit"]))
-    if rule.broken_by(0.0):
+    if rule.is_broken_by(0.0):
         raise ConfigError(
             f"{text!r}: a run that is equal to the baseline would fail, because the number is the "
             "difference from the baseline; write 'recall@10<-0.01' for a drop of more than .01"

@@ -1,6 +1,6 @@
 """Verdicts: what rows and runs show, in sentences for the screen, the report and the gate."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import isnan
 
 from target_bench.core.errors import TargetBenchError
@@ -66,22 +66,16 @@ def describe_comparison(
             yield f"Compared with {comparison.baseline} by {metric}: {'; '.join(parts)}."
 
 
-def describe_power(rows: Sequence[Row], tested: Sequence[str]) -> Iterator[str]:
+def describe_power(rows: Sequence[Row], tested: Iterable[str]) -> Iterator[str]:
     """Yield which differences the queries are likely to show, a sentence for each tested metric."""
     for metric in tested:
         found = [row for row in rows if row.metric == metric and row.difference is not None]
         if found:
             least = [(row.score.n, row.difference.detectable) for row in found if row.difference]
-            yield f"{metric}: {power(least, found[0].spec)}"
+            yield f"{metric}: {_power(least, found[0].spec)}"
 
 
-def power(tested: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
-    """Say which differences the queries are likely to show.
-
-    Args:
-        tested: of each tested difference: how many queries, and ``Difference.detectable``.
-        spec: the declaration of the metric.
-    """
+def _power(tested: Sequence[tuple[int, float | None]], spec: MetricSpec) -> str:
     few = {n for n, least in tested if least is None}
     sizes = {least: n for n, least in tested if least is not None}
     sentences = []

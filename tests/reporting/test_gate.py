@@ -33,8 +33,8 @@ def baseline(runs: Runs, tmp_path: Path) -> Path:
 def test_rules_are_read_as_they_are_written(metric: str, size: float) -> None:
     for rule, worse in (Rule(metric, "<", -size), -1), (Rule(metric, ">", size), 1):
         assert parse_rule(f" {rule} ") == rule
-        assert not rule.broken_by(0)
-        assert rule.broken_by(rule.limit * 2 + worse)
+        assert not rule.is_broken_by(0)
+        assert rule.is_broken_by(rule.limit * 2 + worse)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_is_no_rule(text: str, message: str) -> None:
 def test_verdicts(runs: Runs, baseline: Path) -> None:
     """Of a drop that is real, of one that is noise, and of one within the limit."""
     outcome = gate(baseline, runs.tfidf, ["recall@10<-0.01"], by=["task"])
-    assert {check.slice: check.verdict for check in outcome.checks} == {
+    assert {check.row.subset: check.verdict for check in outcome.checks} == {
         "task=fact_verification": "passed",
         "task=question_answering": "within noise",
         "task=text_to_sql": "failed",
@@ -66,8 +66,8 @@ def test_verdicts(runs: Runs, baseline: Path) -> None:
     assert outcome.sentence.endswith(
         " Not failed (not significant at 0.05): recall@10<-0.01 of task=question_answering."
     )
-    assert "smallest difference that 144 or 57 queries can detect: .0" in outcome.shown[0]
-    assert outcome.shown[0] in outcome.markdown()
+    assert "smallest difference that 144 or 57 queries can detect: .0" in outcome.power[0]
+    assert outcome.power[0] in outcome.markdown()
     assert str(outcome).startswith(f"{outcome.sentence}\n\n fail on ")
     assert not gate(baseline, runs.tfidf, ["recall@10<-0.2"], by=["task"]).failed
 
@@ -94,10 +94,10 @@ def test_queries_that_are_too_few_to_fail(runs: Runs, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="corrected for 2 tests"):
         gate(bm25[6], random[6], ["recall@10<-0.01", "mrr<-0.01"])
     by_tables = gate(runs.bm25, runs.tfidf, ["recall@10<-0.01"], by=["gold_tables"])
-    small = [check.n for check in by_tables.checks if not check.can_fail]
+    small = [check.row.score.n for check in by_tables.checks if not check.can_fail]
     assert 0 < len(small) < len(by_tables.checks)
     assert max(small) < 9, "few questions of mini have four gold tables"
-    assert "cannot fail: there are too few queries for the test." in by_tables.sentence
+    assert "cannot fail: too few queries for the test." in by_tables.sentence
 
 
 def test_documents(runs: Runs, baseline: Path) -> None:
@@ -113,7 +113,9 @@ def test_documents(runs: Runs, baseline: Path) -> None:
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     assert [case.find("failure") is None for case in suite] == [False, True]
     assert r"| recall@10\<-0.01 | .982 | .936 | -.046 |" in outcome.markdown()
-    odd = replace(outcome.checks[1], slice="town=\x1b[1mOslo\x00")  # no characters of XML
+    check = outcome.checks[1]
+    row = replace(check.row, subset="town=\x1b[1mOslo\x00")  # no characters of XML
+    odd = replace(check, row=row)
     (case,) = ElementTree.fromstring(replace(outcome, checks=(odd,)).junit())
     assert case.get("name") == "mrr<-0.9 [town=\ufffd[1mOslo\ufffd]"
 
@@ -147,8 +149,8 @@ def test_answers_from_rankings(runs: Runs, tmp_path: Path) -> None:
     rules = ["exact_match<-0.01"]
     same, other = gate(path, runs.answers, rules), gate(path, runs.other, rules)
     assert same.sentence == "The gate passed."
-    assert same.checks == gate(runs.answers, runs.answers, rules).checks
-    assert other.checks == gate(runs.answers, runs.other, rules).checks
+    assert same.to_records() == gate(runs.answers, runs.answers, rules).to_records()
+    assert other.to_records() == gate(runs.answers, runs.other, rules).to_records()
     path.write_text(
         path.read_text().replace('"rankings": {\n  "run": "', '"rankings": {"run": "../')
     )

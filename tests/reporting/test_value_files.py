@@ -119,8 +119,8 @@ def test_a_gate_is_not_passed_by_crashing(tmp_path: Path, how: str) -> None:
     outcome = gate(baseline, path, RULE, **COLUMNS)
     assert outcome.failed
     value, has_value = outcome.checks
-    assert (value.baseline, value.score, value.verdict) == (0.5, 0.5, "passed")
-    assert (has_value.score, has_value.verdict) == (0.5, "failed")
+    assert (value.base.score.value, value.row.score.value, value.verdict) == (0.5, 0.5, "passed")
+    assert (has_value.row.score.value, has_value.verdict) == (0.5, "failed")
     assert "10 of 20 queries that good has a value of have none in crashed" in outcome.sentence
     assert "good .500 (n = 20), crashed 1.000 (n = 10)" in outcome.sentence
     comparison = compare([baseline, path], **COLUMNS)
@@ -137,8 +137,8 @@ def test_a_miss_is_the_worst_value(tmp_path: Path) -> None:
     one = _write(tmp_path, "one", _rows({**dict.fromkeys(names, 0.75), "q0": None}))
     outcome = gate(good, one, RULE, **COLUMNS)
     assert not outcome.failed
-    assert outcome.checks[0].score == pytest.approx(0.75 * 19 / 20)
-    assert gate(good, one, "s>0.01", **COLUMNS).checks[0].score == pytest.approx(
+    assert outcome.checks[0].row.score.value == pytest.approx(0.75 * 19 / 20)
+    assert gate(good, one, "s>0.01", **COLUMNS).checks[0].row.score.value == pytest.approx(
         (0.75 * 19 + 1) / 20
     )
     seconds = _write(tmp_path, "seconds", _rows(dict.fromkeys(names, 7.5)))
@@ -151,7 +151,7 @@ def test_what_the_baseline_lacks_is_left_out(tmp_path: Path) -> None:
     good = _write(tmp_path, "good", _rows({**HALF, "q0": None}))
     more = _write(tmp_path, "more", _rows({**HALF, "new": 0.0}))
     (check,) = gate(good, more, **COLUMNS).checks
-    assert (check.n, check.verdict, str(check.rule)) == (19, "passed", "s<-0.01")
+    assert (check.row.score.n, check.verdict, str(check.rule)) == (19, "passed", "s<-0.01")
 
 
 def test_the_sign_of_a_rule_says_what_is_worse(tmp_path: Path) -> None:
@@ -256,4 +256,4 @@ def test_logs_of_inspect(tmp_path: Path) -> None:
     assert comparison.own_means["good"] == pytest.approx((2.75 / 4, 4))
     assert comparison.own_means["crashed"] == pytest.approx((1.25 / 3, 3))
     checks = gate(good, crashed, "match<-0.01", **columns, alpha=0.9).checks
-    assert checks[0].score == pytest.approx(1.25 / 4)
+    assert checks[0].row.score.value == pytest.approx(1.25 / 4)
