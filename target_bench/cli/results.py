@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bool = False) -> None:
-    """Print results: of each task and corpus the verdict and a table with a row a system.
-
-    Args:
-        results: what was run, with its run folders.
-        on_data: notes on the tables.
-        every: print all metrics and notes, and what the task sums answers up by.
-    """
+    """Print results: of each task and corpus the verdict and a table with a row a system."""
     from target_bench.reporting.sentences import describe_run
     from target_bench.runs.score_tables import (
         describe_answers,

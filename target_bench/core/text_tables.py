@@ -115,13 +115,7 @@ def has_colours() -> bool:
 
 
 def lines(table: TextTable, width: int | None = None, colours: bool = False) -> list[str]:
-    """Return the table without its title.
-
-    Args:
-        table: the table.
-        width: columns of the terminal; None for no limit.
-        colours: whether the terminal has colours.
-    """
+    """Return the table without its title."""
     rows = [
         [">" * (table.marks.get((i, j)) == "best") + visible(cell) for j, cell in enumerate(row)]
         for i, row in enumerate(table.rows)
@@ -297,13 +291,6 @@ def interval(low: float, high: float, digits: int, between: str = "–", sign: s
     """Return bounds as text, with more decimals where they would look the same.
 
     The interval of a perfect score of 12,779 queries, 0.9997 to 1, is not shown as 1.000 to 1.000.
-
-    Args:
-        low: lower bound.
-        high: upper bound.
-        digits: decimals of the metric.
-        between: what stands between them.
-        sign: ``+`` for bounds with their signs.
     """
     while low < high and digits < _MOST_DIGITS and f"{low:.{digits}f}" == f"{high:.{digits}f}":
         digits += 1
@@ -311,13 +298,7 @@ def interval(low: float, high: float, digits: int, between: str = "–", sign: s
 
 
 def score_text(value: float, digits: int = 3, sign: str = "") -> str:
-    """Return a score as it stands everywhere: ``.797``, and ``0.50`` of metrics up to 100.
-
-    Args:
-        value: the score.
-        digits: decimals of the metric; with three or more there is no zero before the point.
-        sign: ``+`` for a value with its sign.
-    """
+    """Return a score as it stands everywhere: ``.797``, and ``0.50`` of metrics up to 100."""
     text = f"{value:{sign}z.{digits}f}"
     return re.sub(r"\b0\.", ".", text) if digits > 2 else text
 

@@ -56,11 +56,7 @@ def is_built_in(name: str) -> bool:
 
 
 def check_names(metrics: Iterable[MetricLike]) -> None:
-    """See that no metric of a user's has the name of one of this package, which would hide it.
-
-    Raises:
-        ConfigError: one has.
-    """
+    """See that no metric of a user's has the name of one of this package, which would hide it."""
     for made in map(metric_of, metrics):
         is_own = type(made).__module__.startswith("target_bench.") and not made.reads_outputs
         name = made.spec.name  # without a cutoff: a function recall would be recall@10 too
@@ -76,10 +72,6 @@ def spec_of(name: str, score: Any = None) -> MetricSpec:
     It is that of the metric of this package, else the one stored beside the score, else that of an
     installed plug-in; a metric that none of them knows is taken for a share of which higher is
     better.
-
-    Args:
-        name: as it is stored, with its cutoff.
-        score: its score, if there is one: a ``Score``, or what ``Score.to_json`` wrote.
     """
     known = _built_in(name)
     if known is not None:
@@ -104,13 +96,6 @@ def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]
 
     ``MetricSpec.at`` prints it again. A class of a plug-in is written ``file.py:Class`` or
     ``module:Class``.
-
-    Args:
-        name: the metric.
-        needs_cutoff: whether a metric that is read at a cutoff has to be named with one.
-
-    Raises:
-        ConfigError: there is no such metric, or its cutoff is missing or superfluous.
     """
     if ":" in name:
         return declared(registry.resolve("metric", name), name), None
@@ -124,11 +109,7 @@ def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]
 
 
 def declared(plugin: Any, name: str) -> MetricSpec:
-    """Return the declaration of a class or object that the registry found.
-
-    Raises:
-        ConfigError: it has none.
-    """
+    """Return the declaration of a class or object that the registry found."""
     spec = getattr(plugin, "spec", None)
     if not isinstance(spec, MetricSpec):
         raise ConfigError(
@@ -173,12 +154,7 @@ def code_of(scores: Iterable[str]) -> dict[str, str]:
 
 
 def edited_metrics(stored: Mapping[str, str], scores: Iterable[str]) -> list[str]:
-    """Return the metrics that other code computed than the one here, without cutoffs.
-
-    Args:
-        stored: ``code_of`` the scores when they were computed.
-        scores: their names.
-    """
+    """Return the metrics that other code computed than the one here, without cutoffs."""
     here = code_of(scores)
     return [name for name in here if stored.get(name, here[name]) != here[name]]
 
@@ -229,10 +205,6 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
 
     Where the main one is for short references, those of long ones are not among them. Where no
     metric about answers has a rank, all of them are.
-
-    Args:
-        scores: the metrics, in the order in which the run records them.
-        every: keep those of long references there too, after the others.
     """
     specs = {name: spec for name, spec in specs_of(scores).items() if spec.scores != RANKINGS}
     ranked = [name for name in specs if specs[name].rank is not None]
@@ -260,12 +232,7 @@ def main_metrics(scores: Scores) -> list[str]:
 
 
 def headline(scores: Scores, k: int | None = None) -> str:
-    """Return the main metric: the first of the main ones, at its largest cutoff.
-
-    Args:
-        scores: the metrics of a run; at least one.
-        k: the cutoff to prefer where there is one.
-    """
+    """Return the main metric: the first of the main ones, at its largest cutoff."""
     main = main_metrics(scores)
     family = _parts(main[0])[0]
     cutoffs = {_parts(name)[1]: name for name in main if _parts(name)[0] == family}
@@ -282,17 +249,6 @@ def leading(
     It never depends on the scores. A cutoff that takes in every table makes any complete ranking
     perfect, so there the smallest one is the main one. A metric cannot choose where all runs have
     the same score or several the best possible one.
-
-    Args:
-        groups: the scores of the runs on each set of queries and tables: name -> a ``Score``, what
-            ``Score.to_json`` wrote, or a number. One run at least, without upper and lower bounds.
-            With several groups it cannot choose only if it cannot in each of them.
-        k: the cutoff of the main metric to prefer, where there is one.
-        n_tables: how many tables there were to rank, of several groups the most; None: unknown.
-
-    Returns:
-        The name of the metric; why it is at another cutoff, or why it cannot choose and which one
-        to look at; or None.
     """
     runs = [scores for group in groups for scores in group]
     main, others = headline(runs[0], k), main_metrics(runs[0])
@@ -379,11 +335,6 @@ def table_metrics(scores: Scores, retrieved: bool = True, every: bool = False) -
 
     Those about answers stand beside one about rankings: of databases if there is one, else the
     first at its largest cutoff.
-
-    Args:
-        scores: the metrics of all of its runs.
-        retrieved: whether anything was to be ranked for the answers.
-        every: as for ``answer_metrics``.
     """
     answers, rankings = answer_metrics(scores, every), ranking_metrics(scores)
     if not answers or not rankings:

@@ -172,17 +172,7 @@ def choose_runs(
     out: str | Path,
     several_corpora: bool = False,
 ) -> tuple[list[Path], Path | None, list[str]]:
-    """Return the run folders to compare, that of a baseline if one is named, and notes on these.
-
-    Args:
-        runs: as for ``compare``.
-        baseline: as for ``compare``.
-        out: the folder of all runs.
-        several_corpora: whether a folder of runs stands for runs on all its corpora.
-
-    Raises:
-        ConfigError: there is no such run, or several are named as the baseline.
-    """
+    """Return the run folders to compare, that of a baseline if one is named, and notes on these."""
     named: Any = [runs] if isinstance(runs, str | Path | Result) else runs
     named = list(named) if isinstance(named, Iterable) else named
     first_named = named[0] if isinstance(named, list) and named else None
@@ -213,15 +203,6 @@ def named_runs(
 
     A folder of runs stands for the runs beside its newest one (``newest_runs``). A label, as
     ``bm25``, is a run of the newest data on which there are runs of all labels that are named.
-
-    Args:
-        runs: run folders, ids or labels of runs under ``out``, results, or folders of runs.
-        out: the folder of all runs.
-        shared: what the runs of a folder must have in common.
-
-    Raises:
-        ConfigError: there is no such run, or a value names none.
-        StoreError: a folder of runs holds no finished one.
     """
     named = [runs] if isinstance(runs, str | Path | Result) else runs
     if not isinstance(named, Iterable):
@@ -255,12 +236,7 @@ def named_runs(
 
 
 def read_once(folders: Sequence[Path], notes: Sequence[str] = ()) -> list[Result]:
-    """Read runs to compare, each once; an error repeats the notes on their choice.
-
-    Raises:
-        ConfigError: there are fewer than two.
-        StoreError: one has no scores, or cannot be read.
-    """
+    """Read runs to compare, each once; an error repeats the notes on their choice."""
     once = list({folder.resolve(): folder for folder in folders}.values())
     if len(once) < 2:
         named = f"a comparison needs two runs at least; named: {', '.join(map(str, once))}."
@@ -272,11 +248,7 @@ def read_once(folders: Sequence[Path], notes: Sequence[str] = ()) -> list[Result
 
 
 def check_comparable(runs: Sequence[Result]) -> None:
-    """Check that runs were asked the same queries about the same tables.
-
-    Raises:
-        DataError: they were not; the message names what differs.
-    """
+    """Check that runs were asked the same queries about the same tables."""
     check_same_data(
         runs,
         ("task", "corpus_fingerprint", "queries_fingerprint", "split"),
@@ -350,15 +322,7 @@ def _by_system(
 
 
 def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tuple[str, str | None]:
-    """Return the main metric, and why it cannot choose between runs (bounds left out), or None.
-
-    Args:
-        groups: the runs on each set of queries and tables; see ``scores.leading``.
-        among: the metrics to choose from; default: all.
-
-    Raises:
-        StoreError: a run has no scores.
-    """
+    """Return the main metric, and why it cannot choose between runs (bounds left out), or None."""
     runs = [run for group in groups for run in group]
     for run in runs:
         run.headline  # noqa: B018 (a run without scores is told so)

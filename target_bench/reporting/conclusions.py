@@ -298,10 +298,6 @@ def _matched(name: str, varied: Factors) -> tuple[dict[str, list[int]], int]:
     They have the same combinations of the other factors in common, each with the same weight. A
     factor that only some levels have, as the settings of one of two retrievers, is averaged over
     within these.
-
-    Returns:
-        level -> places of runs, as many for every level, each as often as it counts; and how many
-        combinations they are of. Empty and 0 if no combination of the others has all levels.
     """
     column = varied[name]
     places = [i for i, level in enumerate(column) if level != NONE]
@@ -406,12 +402,7 @@ def _range(effect: MainEffect) -> str:
 
 
 def tables(conclusion: Conclusion, most: int | None = None) -> list[TextTable]:
-    """Return rankings and main effects.
-
-    Args:
-        conclusion: what is shown.
-        most: how many places of a ranking are shown; None for all.
-    """
+    """Return rankings and main effects."""
     shown = [_ranking_table(conclusion, ranking, most) for ranking in conclusion.rankings]
     return [*shown, _effects_table(conclusion)] if conclusion.effects else shown
 

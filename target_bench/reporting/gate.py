@@ -325,11 +325,7 @@ def _gate_of_values(
 
 
 def _check(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> tuple[RuleCheck, ...]:
-    """Check the rules on a comparison of two runs, of which the first is the baseline.
-
-    Raises:
-        ConfigError: a rule that no run can break, or that so few queries never break.
-    """
+    """Check the rules on a comparison of two runs, of which the first is the baseline."""
     pairs = list(zip(comparison.rows[::2], comparison.rows[1::2], strict=True))
     least = stats.holm([stats.least_p(max(base.score.n, row.score.n)) for base, row in pairs])
     checks = []
@@ -380,11 +376,7 @@ def _describe_easy(rules: Sequence[Rule], base: Result, run: Result) -> Iterator
 
 
 def run_to_check(run: RunLike, out: str | Path) -> Path:
-    """Return the folder of the one run that is named: of a label, as ``bm25``, the newest run.
-
-    Raises:
-        ConfigError: there is no such run, or several are named.
-    """
+    """Return the folder of the one run that is named: of a label, as ``bm25``, the newest run."""
     (folder,) = _find_runs(1, [run], out)
     return folder
 
@@ -412,11 +404,7 @@ def _usual_rule(metric: str, spec: MetricSpec) -> Rule:
 
 
 def _check_limit(rule: Rule, spec: MetricSpec) -> None:
-    """Check that a run can be worse than the baseline by more than the limit.
-
-    Raises:
-        ConfigError: it is on the side of better runs, or no two runs are so far apart.
-    """
+    """Check that a run can be worse than the baseline by more than the limit."""
     usual = _usual_rule(rule.metric, spec)
     example = f"{usual.metric}{usual.sign}{usual.limit:g}"
     if rule.sign != usual.sign:
@@ -433,11 +421,7 @@ def _check_limit(rule: Rule, spec: MetricSpec) -> None:
 
 
 def parse_rule(text: str) -> Rule:
-    """Read a rule such as ``recall@10<-0.01``.
-
-    Raises:
-        ConfigError: it is not one, or a run that is equal to the baseline would break it.
-    """
+    """Read a rule such as ``recall@10<-0.01``."""
     match = _RULE.fullmatch(text.strip())
     if match is None:
         raise ConfigError(

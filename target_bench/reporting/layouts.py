@@ -16,13 +16,7 @@ _BESIDE = 3
 
 
 def text(comparison: Comparison, width: int | None = None, colours: bool = False) -> str:
-    """Lay a comparison out as text.
-
-    Args:
-        comparison: what is shown.
-        width: columns of the terminal; None for no limit.
-        colours: whether the terminal has colours.
-    """
+    """Lay a comparison out as text."""
     shown = text_tables.text(tables(comparison), width, colours)
     below = [part for line in legend(comparison) for part in text_tables.wrapped(line, width)]
     return "\n".join([shown, "", *below])

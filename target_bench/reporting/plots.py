@@ -159,14 +159,6 @@ def recall_at_every_k(
 
     The gold tables are read from the corpus
     again.
-
-    Returns:
-        (depth,) recall, lower and upper bounds.
-
-    Raises:
-        ConfigError: the corpus was made in Python, or the run holds no rankings.
-        DataError: the corpus is missing, or its queries are not what they were.
-        StoreError: a ranking is damaged or missing.
     """
     path = run.folder / "retrieval.jsonl"
     if not path.exists():
@@ -206,10 +198,6 @@ def front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) 
     """Find the places of the points that no other beats, cheapest first.
 
     A point beats another if it is as cheap and as good, and one of both is better.
-
-    Args:
-        points: (cost, score) pairs.
-        higher_is_better: whether a higher score is better.
     """
     sign = 1 if higher_is_better else -1
     best = [
@@ -296,12 +284,7 @@ _SIGNED = {
 
 
 def check_path(path: Path) -> None:
-    """See that a picture can be written there, before the work is done.
-
-    Raises:
-        ConfigError: the name does not end in .svg, .pdf or .png.
-        MissingExtraError: matplotlib is not installed.
-    """
+    """See that a picture can be written there, before the work is done."""
     if path.suffix.lower() not in _SIGNED:
         raise ConfigError(f"{path}: expected a file that ends in .svg, .pdf or .png")
     try:

@@ -169,16 +169,7 @@ def make_rows(
     draws: Draws,
     databases: Sequence[str] = (),
 ) -> list[Row]:
-    """Score systems on one corpus and test each against the baseline; p is not corrected yet.
-
-    Args:
-        corpus: what the corpus is called.
-        systems: name -> metric -> values on the same queries.
-        baseline: the name of one of them.
-        subsets: name -> (n,) which queries are in it.
-        draws: how a test draws.
-        databases: (n,) the database of each query; empty where there are none.
-    """
+    """Score systems on one corpus and test each against the baseline; p is not corrected yet."""
     rows = []
     for metric in systems[baseline]:
         base = systems[baseline][metric].measured
@@ -221,15 +212,7 @@ def measure_difference(
     draws: Draws = DRAWS,
     clusters: Sequence[str] = (),
 ) -> Difference | None:
-    """Test a metric of two systems on a subset of the queries; None where it is over none.
-
-    Args:
-        measured: of the system.
-        base: of the baseline.
-        mask: (n,) which queries are in the subset.
-        draws: how the test draws.
-        clusters: the database of each query of the subset; empty where they are in none or one.
-    """
+    """Test a metric of two systems on a subset of the queries; None where it is over none."""
     metric, mine, theirs = measured.metric, measured.statistics[mask], base.statistics[mask]
     if any(isnan(score_of(metric, statistics)) for statistics in (mine, theirs)):
         return None

@@ -25,14 +25,7 @@ def list_names(names: Sequence[str]) -> str:
 def describe_differences(
     rows: Sequence[Row], about: str = "", better: str = "better", worse: str = "worse"
 ) -> list[str]:
-    """Return parts of a sentence: which systems are better, not significantly different, worse.
-
-    Args:
-        rows: of one metric, over all queries.
-        about: what stands before each p-value, as ``"recall@10, "``.
-        better: what a system of higher merit is called.
-        worse: what one of lower merit is called.
-    """
+    """Return parts of a sentence: which systems are better, not significantly different, worse."""
     tested = [row for row in rows if row.difference is not None]
     parts = []
     for verdict, word in (
@@ -99,13 +92,7 @@ def _either(numbers: Collection[int]) -> str:
 
 
 def describe_upper_bounds(values: Mapping[str, float], best: float, spec: MetricSpec) -> str | None:
-    """Say which systems that read the gold score above the best one, if any do.
-
-    Args:
-        values: what each of them is called -> its score.
-        best: the score of the best system.
-        spec: the declaration of the metric.
-    """
+    """Say which systems that read the gold score above the best one, if any do."""
     above = [
         f"{name} ({spec.text(value)})"
         for name, value in values.items()
@@ -122,9 +109,6 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
 
     The best one by the main metric is tested against all others on the same queries (randomisation
     test, corrected for all tests). Upper and lower bounds have no part in it.
-
-    Args:
-        results: those of one task on the same queries.
     """
     systems = [result for result in results if result.scores and not result.is_bound]
     systems = systems or [result for result in results if result.scores]
@@ -152,13 +136,7 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
 
 
 def describe_best(best: Result, metric: str, alone: bool) -> str:
-    """Say in numbers what the best system reaches.
-
-    Args:
-        best: the best system.
-        metric: the main metric.
-        alone: whether there is no other system that it is better than.
-    """
+    """Say in numbers what the best system reaches."""
     n = counted(best.scores[metric].n, "question")
     recalls = [name for name in ranking_metrics(best.scores) if name.startswith("recall@")]
     if best.has_answers or not recalls:

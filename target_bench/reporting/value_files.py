@@ -84,14 +84,7 @@ class ValueFile:
 
 
 def find_value_files(runs: Any) -> list[Path]:
-    """Return the files of per-query values, if it is such files that are named, or nothing.
-
-    Args:
-        runs: what ``compare`` was given.
-
-    Raises:
-        ConfigError: there are runs beside them.
-    """
+    """Return the files of per-query values, if it is such files that are named, or nothing."""
     named = [runs] if isinstance(runs, str) or not isinstance(runs, Sequence) else runs
     files = [Path(run) for run in named if isinstance(run, str | Path) and Path(run).is_file()]
     others = [run for run in named if not isinstance(run, str | Path) or not Path(run).is_file()]
@@ -107,11 +100,7 @@ def find_value_files(runs: Any) -> list[Path]:
 def value_columns(
     path: Path, id_column: str | None, value_column: str | None, text_column: str | None
 ) -> ValueColumns:
-    """Return the columns of files of values.
-
-    Raises:
-        ConfigError: no column of ids or of values is named.
-    """
+    """Return the columns of files of values."""
     if not id_column or not value_column:
         raise ConfigError(
             f"{path}: is a file; name its columns with --id and --value, as in --id question "
@@ -127,21 +116,7 @@ def compare_values(
     draws: Draws = DRAWS,
     misses: Literal["<", ">"] | None = None,
 ) -> Comparison:
-    """Compare the means of per-query values that other harnesses wrote.
-
-    Args:
-        paths: the files.
-        columns: which columns hold ids, values and texts.
-        baseline: the file that the others are compared with; default: the first.
-        draws: how a test draws.
-        misses: for a gate: which values are worse. A query that the baseline has a value of and
-            another file lacks then counts as the worst value, and ``HAS_VALUE`` is compared too.
-            Without it, only queries with a value in all files are compared.
-
-    Raises:
-        ConfigError: fewer than two files, an unknown column, or no worst value is known.
-        DataError: a file is damaged, or nothing can be paired.
-    """
+    """Compare the means of per-query values that other harnesses wrote."""
     files = read_value_files([*paths, *([baseline] if baseline else [])], columns)
     if len(files) < 2:
         raise ConfigError(f"a comparison needs two files at least; named: {paths[0]}")
@@ -233,11 +208,7 @@ def _declare(name: str, values: Sequence[Floats], misses: str | None) -> MetricS
 
 
 def _worst_value(values: Sequence[Floats], spec: MetricSpec) -> float:
-    """Return what a missing value counts as in a gate.
-
-    Raises:
-        ConfigError: lower is better, and nothing says how high a value may be.
-    """
+    """Return what a missing value counts as in a gate."""
     if spec.higher_is_better:
         return float(min(0.0, np.nanmin(np.concatenate(values))))
     if spec.scale == "unbounded":
@@ -249,13 +220,7 @@ def _worst_value(values: Sequence[Floats], spec: MetricSpec) -> float:
 
 
 def read_value_files(paths: Iterable[Path], columns: ValueColumns) -> list[ValueFile]:
-    """Read files and check that queries of equal ids have equal texts.
-
-    Raises:
-        ConfigError: a file lacks a column, or is of a form that is not read.
-        DataError: a file is damaged, has an id twice or a value that is no number, or the files
-            have one id for different texts.
-    """
+    """Read files and check that queries of equal ids have equal texts."""
     rows = {path: _read_rows(path) for path in dict.fromkeys(paths)}
     names = {path: _fields(of_file) for path, of_file in rows.items()}
     text = columns.text
@@ -336,11 +301,7 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any, place: str) -> float:
-    """Return a value; NaN where there is none.
-
-    Raises:
-        DataError: it is no number, or infinite.
-    """
+    """Return a value; NaN where there is none."""
     if value is None:
         return nan
     if isinstance(value, str):
@@ -361,12 +322,7 @@ def _number(value: Any, place: str) -> float:
 
 
 def _read_rows(path: Path) -> list[Record]:
-    """Return the rows of a file as mappings.
-
-    Raises:
-        ConfigError: the form is not read, or needs a package.
-        DataError: the file is damaged or empty.
-    """
+    """Return the rows of a file as mappings."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ConfigError(

@@ -871,16 +871,7 @@ _DATA = {
 
 
 def check_same_data(runs: Sequence[Result], parts: Iterable[str], advice: str) -> None:
-    """See that runs are of the same data.
-
-    Args:
-        runs: the runs.
-        parts: the entries of their identities that have to be the same.
-        advice: a sentence on what to do else.
-
-    Raises:
-        DataError: two of them differ; the message says in what.
-    """
+    """See that runs are of the same data."""
     first, *others = runs
     for other in others:
         for part in parts:

@@ -37,10 +37,6 @@ def score_tables(results: Iterable["Result"], every: bool = False) -> list[TextT
     """Return scores with their intervals, one row a system, and the slices that were asked for.
 
     Results of the same queries at the same cutoffs share a table.
-
-    Args:
-        results: the results.
-        every: add tables of all other metrics.
     """
     return [
         table
@@ -95,13 +91,7 @@ def shown_metrics(results: Sequence["Result"]) -> list[str]:
 def metrics_worth_a_column(
     of_runs: Sequence[Mapping[str, Score]], answered: bool, retrieved: bool
 ) -> list[str]:
-    """Return what ``shown_metrics`` does, of the scores of runs.
-
-    Args:
-        of_runs: all scores of each run.
-        answered: whether the runs have answers.
-        retrieved: whether these were given from tables that were retrieved.
-    """
+    """Return what ``shown_metrics`` does, of the scores of runs."""
     scores = {name: score for scores in of_runs for name, score in scores.items()}
     names = list(scores)
     own = [name for name in names if not is_built_in(name)]
@@ -175,12 +165,7 @@ def slice_tables(results: Sequence["Result"]) -> list[TextTable]:
 
 
 def slice_table(name: str, runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]]]) -> TextTable:
-    """Lay out the scores of runs by a property: one row per value and run.
-
-    Args:
-        name: the property.
-        runs: what each run is called, and property -> parts.
-    """
+    """Lay out the scores of runs by a property: one row per value and run."""
     parts = [(run, by[name]) for run, by in runs]
     values = list(dict.fromkeys(value for _, by_value in parts for value in by_value))
     shown = table_metrics(
@@ -229,11 +214,7 @@ def score_cell(name: str, score: Score | None) -> str:
 
 
 def describe_answers(result: "Result") -> Sequence[SummaryBlock]:
-    """Return what the task sums the answers of a run up to, one block per line.
-
-    Raises:
-        ConfigError: the task is a plug-in that is not there any more.
-    """
+    """Return what the task sums the answers of a run up to, one block per line."""
     if not result.report:
         return ()
     from target_bench.core.task_names import make_task

@@ -74,11 +74,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def parse(text: str) -> Slice:
-    """Read a slice.
-
-    Raises:
-        ConfigError: it is none.
-    """
+    """Read a slice."""
     match = _SLICE.fullmatch(text)
     if match is None or (match[2] and not match[3]):
         raise ConfigError(
@@ -93,10 +89,6 @@ def parts(columns: Columns, slices: Sequence[Slice], n: int) -> dict[str, Mask]:
 
     Conditions hold together; a name alone makes a part of each of its values. Without slices there
     is one part, described by an empty text.
-
-    Raises:
-        ConfigError: an unknown name, a value that no number can be, or a condition that no query
-            meets.
     """
     masks = {"": np.ones(n, dtype=np.bool_)}
     for condition in slices:
@@ -189,15 +181,7 @@ def partition(column: Sequence[Any]) -> Partition:
 
 
 def by_name(columns: Columns, name: str) -> Partition:
-    """Divide queries by a property.
-
-    Args:
-        columns: name of a property -> its value of each query.
-        name: one of them; ``database`` is another name of ``db_id``.
-
-    Raises:
-        ConfigError: there is no such property; the message lists those there are.
-    """
+    """Divide queries by a property."""
     return partition(_column(columns, name))
 
 
@@ -287,13 +271,7 @@ def mean_of(name: str, values: Floats, spec: MetricSpec) -> Measured:
 
 
 def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:
-    """Score the queries of a part.
-
-    Args:
-        measured: what every query contributes to the metric.
-        mask: (n,) which queries are in the part.
-        whole: the score of all queries, for what the metric is, where one is known.
-    """
+    """Score the queries of a part."""
     metric, statistics = measured.metric, measured.statistics[mask]
     value = score_of(metric, statistics)
     low, high = stats.interval(metric, statistics)
@@ -314,19 +292,7 @@ def report_by(
     per_query: Mapping[str, Floats],
     statistics: Mapping[str, Floats],
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """Score the parts that a task reports, before its run is stored.
-
-    Args:
-        queries: the queries, in the order of the values.
-        names: the properties; those that these queries do not have are left out.
-        metrics: the metrics.
-        per_query: metric -> (n,) the value of each query alone.
-        statistics: metric -> (n, m) what each contributes, where that is more.
-
-    Returns:
-        Property -> value -> ``queries``, ``runnable`` (the queries that have a score), and the
-        value of each metric, None over no query.
-    """
+    """Score the parts that a task reports, before its run is stored."""
     known = {name: of_mean(values) for name, values in per_query.items()} | {**statistics}
     tables: dict[str, dict[str, dict[str, Any]]] = {}
     for name in names:

@@ -54,13 +54,7 @@ def cut(text: str, longest: int = LONGEST_TEXT) -> str | list[Any]:
 
 
 def outcomes(run: ReportRun, queries: Sequence[Query]) -> tuple[list[str], list[str]]:
-    """Say what became of each query in a run.
-
-    Returns:
-        Of its ranking, one of ``RETRIEVED`` each; and of its answer: ``right``, ``partly``,
-        ``wrong``, ``failed`` or ``not judged`` by the metric that decides, or the verdict of SQL;
-        none for a run of rankings.
-    """
+    """Say what became of each query in a run."""
     rankings = [retrieved(query, run.tables[query.id]) for query in queries]
     if run.answers is None:
         return rankings, []
@@ -199,13 +193,7 @@ def index_blocks(
 def query_blocks(
     runs: Sequence[ReportRun], dataset: Dataset, tables: Mapping[TableId, int]
 ) -> Iterator[Block]:
-    """Yield all there is to each query.
-
-    Args:
-        runs: the runs.
-        dataset: their queries.
-        tables: the numbers of tables.
-    """
+    """Yield all there is to each query."""
     for first in range(0, len(dataset.queries), QUERIES_PER_BLOCK):
         queries = dataset.queries[first : first + QUERIES_PER_BLOCK]
         shown = [_query(query, runs, tables) for query in queries]
@@ -278,14 +266,7 @@ def _plain(value: Any) -> Any:
 def table_blocks(
     tables: Mapping[TableId, int], corpus: Corpus, rows: int, cell: int
 ) -> Iterator[Block]:
-    """Yield the tables.
-
-    Args:
-        tables: the numbers of tables, in their order.
-        corpus: the tables.
-        rows: the first rows that are shown.
-        cell: characters of a cell that are shown.
-    """
+    """Yield the tables."""
     ids = list(tables)
     for first in range(0, len(ids), TABLES_PER_BLOCK):
         some = [corpus[table] for table in ids[first : first + TABLES_PER_BLOCK]]

@@ -115,18 +115,6 @@ def open_runs(
     """Return the runs, and the tables and queries that all of them are of.
 
     A run of rankings that answers of another run are built on is left out: that one shows them.
-
-    Args:
-        folders: run folders.
-        data_dir: as for ``evaluate``.
-        observer: gets the loading of the data.
-        depth: how many tables of each ranking are shown.
-
-    Raises:
-        ConfigError: no run.
-        DataError: runs of different tables or queries, or the data are missing, or not what they
-            were.
-        StoreError: a folder holds no finished run.
     """
     if not folders:
         raise ConfigError("name at least one run folder")
@@ -147,15 +135,7 @@ def open_runs(
 
 
 def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
-    """Return the runs of each set of queries over the same tables, in the order they are named.
-
-    Returns:
-        Corpus, split and number of queries, in words that may stand in the name of a file -> the
-        run folders; sets that share these have their fingerprint of queries and tables beside them.
-
-    Raises:
-        StoreError: a folder holds no run.
-    """
+    """Return the runs of each set of queries over the same tables, in the order they are named."""
     sets: dict[tuple[str, ...], tuple[str, list[Path]]] = {}
     for run in _without_basis([read_run(folder) for folder in folders]):
         rankings = run.retrieval

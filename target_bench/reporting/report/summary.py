@@ -38,16 +38,7 @@ _SLICE_FIELDS = 6
 
 
 def summary(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = ()) -> Shown:
-    """Return all that the templates show of scores and times.
-
-    Args:
-        runs: the runs.
-        dataset: their queries.
-        by: the properties that scores are drawn by; default: the first that put queries together.
-
-    Raises:
-        ConfigError: the queries have no such property.
-    """
+    """Return all that the templates show of scores and times."""
     mains, why = main_metrics(runs)
     specs = specs_of(_scores(runs))
     return {
@@ -75,9 +66,6 @@ def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | Non
 
     As in the terminal: of answers if all runs have some, else of rankings at the largest cutoff
     they share; without any, each run's own. None for a run without scores.
-
-    Returns:
-        The metrics; a sentence where it cannot choose between them, or None.
     """
     k = max(set.intersection(*(set(run.cutoffs) for run in runs)), default=None)
     answered = [{n: run.scores[n] for n in answer_metrics(run.scores)} for run in runs]
@@ -169,18 +157,7 @@ def unlabelled(runs: Sequence[ReportRun]) -> str:
 
 
 def differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> list[Shown]:
-    """Compare the runs of each task with the best of them, but for the bounds (as ``oracle``).
-
-    Args:
-        runs: the runs.
-        metrics: the metric that stands for each; None for a run without scores.
-
-    Returns:
-        For each task of which two runs have the same metric: it; ``best``, what the run is called
-        that the others are compared with; their ``rows`` of a comparison, the best score first;
-        ``undecided``, those that are not significantly different; the result in a ``sentence``, or
-        why there is none; how it was tested, ``explained`` in sentences.
-    """
+    """Compare the runs of each task with the best of them, but for the bounds (as ``oracle``)."""
     compared = []
     for task in dict.fromkeys(run.run.task for run in runs):
         of_task = {run: m for run, m in zip(runs, metrics, strict=True) if run.run.task == task}
@@ -237,23 +214,7 @@ def sliced(
     dataset: Dataset,
     by: Sequence[str] = (),
 ) -> list[Shown]:
-    """Score a metric of each run over the parts of the queries.
-
-    Args:
-        runs: the runs.
-        metrics: one each.
-        dataset: the queries.
-        by: the properties; default: the first that put queries together.
-
-    Returns:
-        For each property its ``name``, its most frequent ``values`` in their natural order and how
-        many were ``left_out``; ``n``, how many scored queries have each value; ``means``, for each
-        run its score of each value, NaN without one; and ``lengths`` of bars for these, in percent
-        of the best score possible.
-
-    Raises:
-        ConfigError: the queries have no such property.
-    """
+    """Score a metric of each run over the parts of the queries."""
     columns = by_property(dataset.queries)
     if by:
         shown = {name: by_name(columns, name) for name in by}
@@ -320,11 +281,7 @@ _OF_ANSWERS = {
 
 
 def queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
-    """Lay out how many queries were asked, failed and so on, and how long that took.
-
-    Returns:
-        Columns with a cell a run; one in which no run has a number but 0 is left out.
-    """
+    """Lay out how many queries were asked, failed and so on, and how long that took."""
     counts, answers = [run.run.retrieval.counts for run in runs], [run.answers for run in runs]
     numbers: dict[str, Sequence[float | None]] = {"asked": [each.asked for each in counts]}
     if any(run.is_ranked for run in runs):

@@ -36,13 +36,7 @@ def asset(name: str, folder: Path = _FOLDER) -> str:
 
 
 def page_parts(folder: Path, scripts: Sequence[str], style: str) -> dict[str, Any]:
-    """Return what the templates of all pages are given: version, script, style and policy.
-
-    Args:
-        folder: of the page's own files.
-        scripts: its scripts, which come after ``page.js``.
-        style: its style, which comes after ``theme.css``.
-    """
+    """Return what the templates of all pages are given: version, script, style and policy."""
     script = "\n".join([asset("page.js"), *(asset(name, folder) for name in scripts)])
     styles = asset("theme.css") + asset(style, folder)
     policy = security_policy(script, styles)
@@ -99,9 +93,6 @@ def script_json(value: Any) -> Any:
     r"""JSON for a ``<script type="application/json">``, as markup that needs no more escaping.
 
     It is ASCII, and what could end or begin an element is written ``\u003c`` and the like.
-
-    Raises:
-        ValueError: a number is not a number of JSON (NaN, infinity).
     """
     from markupsafe import Markup
 
