@@ -275,7 +275,7 @@ def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
     Which of those of a built-in task are computed depends on the data.
     """
     from target_bench.core.contract import errors_of
-    from target_bench.core.metric_function import metric_of
+    from target_bench.core.metric_function import resolve_metric
     from target_bench.core.task_names import make_task
     from target_bench.metrics.scores import all_specs
 
@@ -283,21 +283,21 @@ def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
         return [spec for spec in all_specs() if spec.scores == task.scores]
     made, cutoffs = make_task(name), (1,) if task.answer == "ranking" else ()
     with errors_of("task", made, "metrics"):
-        specs = [metric_of(each).spec for each in made.metrics((), cutoffs)]
+        specs = [resolve_metric(each).spec for each in made.metrics((), cutoffs)]
     return list({spec.name: spec for spec in specs}.values())
 
 
 def _metric(name: str) -> Description:
     """Describe the declaration of a metric, the tasks that use it, and its signature."""
-    from target_bench.core.metric_function import is_read_by, metric_of
+    from target_bench.core.metric_function import can_score, resolve_metric
     from target_bench.core.task_names import make_task
     from target_bench.metrics.scores import named, parse
 
     made: Metric[Any] | None
     if ":" in name:
-        made, k = metric_of(name), None
+        made, k = resolve_metric(name), None
         spec = made.spec
-        tasks = [task for task in registry.names("task") if is_read_by(made, make_task(task))]
+        tasks = [task for task in registry.names("task") if can_score(made, make_task(task))]
     else:
         spec, k = parse(name, needs_cutoff=False)
         made = named(spec.at(k)) if spec.at_k == (k is not None) else None

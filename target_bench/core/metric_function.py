@@ -69,28 +69,19 @@ class FunctionMetric(RatioMetric[Outputs]):
     def __init__(self, function: Callable[..., float | None], **declaration: Any) -> None:
         update_wrapper(self, function)
         name = getattr(function, "__name__", type(function).__name__)
-        try:
-            parameters = inspect.signature(function).parameters.values()
-        except (TypeError, ValueError) as error:
-            raise ConfigError(f"metric {name}: its parameters cannot be read: {error}") from error
-        named = {p.name for p in parameters if p.default is p.empty or p.name in _ARGUMENTS}
-        if not named <= {*_ARGUMENTS} or not {"answer", "ranking"} & named:
-            raise ConfigError(
-                f"metric {name}: a function has a parameter answer or ranking, and more of "
-                f"{', '.join(_ARGUMENTS)}; it has {', '.join(sorted(named)) or 'none'}"
-            )
-        if {"k", "answer"} <= named:
-            raise ConfigError(f"metric {name}: a metric of answers is read at no cutoff k")
-        self._function, self._names = function, named
-        self._code = _identity(function)
-        first_line = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
-        fields = {"name": name, "description": first_line, "rank": _SHOWN_LAST, **declaration}
-        kind = {"scores": "answers" if "answer" in named else RANKINGS, "at_k": "k" in named}
-        known = sorted(MetricSpec.__dataclass_fields__.keys() - kind)
+        self._function, self._names = function, _read_parameters(name, function)
+        self._code = _identify(function)
+        self._k: int | None = None
+        derived: dict[str, Any] = {
+            "scores": "answers" if "answer" in self._names else RANKINGS,
+            "at_k": "k" in self._names,
+        }
+        known = sorted(MetricSpec.__dataclass_fields__.keys() - derived)
         for field in declaration.keys() - known:
             raise ConfigError(f"metric {name}: {unknown_name('field', field, known)}")
-        self.spec = MetricSpec(**{**fields, **kind})
-        self._k: int | None = None
+        first_line = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
+        fields = {"name": name, "description": first_line, "rank": _SHOWN_LAST, **declaration}
+        self.spec = MetricSpec(**fields, **derived)
 
     def __call__(self, *arguments: Any, **named: Any) -> float | None:
         """Return what the function returns."""
@@ -117,13 +108,12 @@ class FunctionMetric(RatioMetric[Outputs]):
 
     def statistics(self, outputs: Outputs) -> Floats:
         """Return (n, 2): the value of each query and 1; zeros for one that is left out."""
-        values = [self._value(query, outputs) for query in outputs.dataset.queries]
+        values = [self._measure(query, outputs) for query in outputs.dataset.queries]
         return of_mean(np.array(values, dtype=np.float64))
 
-    def _value(self, query: Query, outputs: Outputs) -> float:
-        ranking = outputs.predictions.rankings.get(query.id) or Retrieval(
-            query.id, (), error="none"
-        )
+    def _measure(self, query: Query, outputs: Outputs) -> float:
+        ranking = outputs.predictions.rankings.get(query.id)
+        ranking = ranking or Retrieval(query.id, (), error="none")
         arguments = {
             "query": query,
             "references": query.references,
@@ -153,11 +143,28 @@ class FunctionMetric(RatioMetric[Outputs]):
         return number
 
 
+def _read_parameters(name: str, function: Callable[..., Any]) -> set[str]:
+    """Return the parameters that a function is given."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"metric {name}: its parameters cannot be read: {error}") from error
+    names = {p.name for p in parameters if p.default is p.empty or p.name in _ARGUMENTS}
+    if not names <= {*_ARGUMENTS} or not {"answer", "ranking"} & names:
+        raise ConfigError(
+            f"metric {name}: a function has a parameter answer or ranking, and more of "
+            f"{', '.join(_ARGUMENTS)}; it has {', '.join(sorted(names)) or 'none'}"
+        )
+    if {"k", "answer"} <= names:
+        raise ConfigError(f"metric {name}: a metric of answers is read at no cutoff k")
+    return names
+
+
 _UNIQUE: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 """What identifies each function of this process that has no hash."""
 
 
-def _identity(function: Callable[..., Any]) -> str:
+def _identify(function: Callable[..., Any]) -> str:
     """Return ``code:`` and a hash of what decides the values of a function, else ``unique:``."""
     try:
         if not isinstance(function, FunctionType):
@@ -204,7 +211,7 @@ def metric(
     return lambda decorated: FunctionMetric(decorated, **declaration)
 
 
-def metric_of(like: MetricLike) -> Metric[Any]:
+def resolve_metric(like: MetricLike) -> Metric[Any]:
     """Return a metric that was asked for: an object, a function, or one that text names.
 
     Raises:
@@ -212,11 +219,11 @@ def metric_of(like: MetricLike) -> Metric[Any]:
     """
     if isinstance(like, str):
         spec = registry.parse("metric", like)
-        resolved = registry.resolve("metric", spec.target)
-        as_it_is = isinstance(resolved, Metric) or inspect.isroutine(resolved)
-        if as_it_is and spec.settings:
+        found = registry.resolve("metric", spec.target)
+        is_object = isinstance(found, Metric) or inspect.isroutine(found)
+        if is_object and spec.settings:
             raise ConfigError(f"metric {like!r}: a function has no settings")
-        like = resolved if as_it_is else registry.create("metric", like)
+        like = found if is_object else registry.create("metric", like)
         if getattr(like, "k", 1) is None and getattr(like, "name", "").endswith("@None"):
             raise ConfigError(
                 f"metric {spec.target!r} has a cutoff: metrics of rankings are computed always, at "
@@ -241,62 +248,55 @@ def read_metrics(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001 (a r
     listed = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
     read = []
     for like in listed:
-        metric_of(like)
+        resolve_metric(like)
         target = registry.parse("metric", like).target if isinstance(like, str) else ""
         read.append(registry.anywhere(target) + like[len(target) :] if target else like)
     return tuple(read)
 
 
-def is_read_by(metric: Metric[Any], task: Task[Any]) -> bool:
-    """Say whether a metric that was asked for can be computed for a task."""
-    kinds = {task.scores, "answers"} - {RANKINGS, ""} if task.answer != "ranking" else {RANKINGS}
-    return metric.spec.scores in kinds
+def can_score(metric: Metric[Any], task: Task[Any]) -> bool:
+    """Return whether a metric that was asked for can be computed for a task."""
+    if task.answer == "ranking":
+        return metric.spec.scores == RANKINGS
+    return metric.spec.scores in {task.scores, "answers"} - {RANKINGS, ""}
 
 
-def added_metrics(
-    metrics: Iterable[MetricLike],
+def select_metrics(
+    asked: Sequence[MetricLike],
     task: Task[Any],
     own: Sequence[Metric[Any]],
     cutoffs: Sequence[int] = (),
 ) -> list[Metric[Any]]:
-    """Return the metrics that are computed besides the task's own, at every cutoff.
+    """Return a task's metrics with the settings that were asked for, then the added ones.
 
     Args:
-        metrics: those that were asked for; the own ones of the task, and such as it cannot compute,
-            are left out.
+        asked: metrics; such as the task cannot compute are left out.
         task: the task.
         own: its metrics.
-        cutoffs: those of rankings.
+        cutoffs: those of rankings, at which an added metric is computed.
     """
-    added: dict[str, Metric[Any]] = {}
-    for metric in map(metric_of, metrics):
-        if is_read_by(metric, task):
-            at_all: list[Metric[Any]] = [metric]
-            if isinstance(metric, FunctionMetric) and metric.spec.at_k:
-                at_all = [metric.at(k) for k in cutoffs]
-            added = {each.name: each for each in at_all} | added
-    known = {each.name for each in own}
-    return [metric for name, metric in added.items() if name not in known]
-
-
-def with_asked_settings(
-    own: Sequence[Metric[Any]], asked: Iterable[MetricLike]
-) -> list[Metric[Any]]:
-    """Return the metrics of a task, each with the settings that text such as ``name:a=b`` gives."""
     settings = {}
     for text in (like for like in asked if isinstance(like, str)):
         spec = registry.parse("metric", text)
         settings[spec.target] = spec.settings
-    return [
-        registry.build("metric", metric.name, {**metric.context, **settings[metric.name]})
-        if settings.get(metric.name)
+    metrics = {
+        metric.name: registry.build("metric", metric.name, {**metric.context, **changed})
+        if (changed := settings.get(metric.name))
         else metric
         for metric in own
-    ]
+    }
+    for metric in map(resolve_metric, asked):
+        if can_score(metric, task):
+            at_all = [metric]
+            if isinstance(metric, FunctionMetric) and metric.spec.at_k:
+                at_all = [metric.at(k) for k in cutoffs]
+            for each in at_all:
+                metrics.setdefault(each.name, each)
+    return list(metrics.values())
 
 
-def check_read(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
-    """See that every metric that was asked for is one of some task.
+def check_metrics(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
+    """Check that every metric that was asked for is one of some task.
 
     Args:
         metrics: those that were asked for.
@@ -305,11 +305,11 @@ def check_read(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: one is of none.
     """
-    for metric in map(metric_of, metrics):
+    for metric in map(resolve_metric, metrics):
         retrieved = metric.spec.scores == RANKINGS and any(
             t.source == "retrieved" for t in tasks.values()
         )
-        if tasks and not retrieved and not any(is_read_by(metric, t) for t in tasks.values()):
+        if tasks and not retrieved and not any(can_score(metric, t) for t in tasks.values()):
             raise ConfigError(
                 f"metric {metric.name}: it scores {metric.spec.scores}, and none of "
                 f"{', '.join(tasks)} has such. A function of answers has a parameter answer, one "

@@ -10,7 +10,7 @@ from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.metric_function import check_read
+from target_bench.core.metric_function import check_metrics
 from target_bench.core.observer import Observer, default_observer
 from target_bench.core.run_config import EXTRACTIVE, RUNS, TOP_K, RunConfig, takes_options
 from target_bench.core.schema import Dataset
@@ -157,7 +157,7 @@ def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:
         registry.create("task", text)
     if config.metrics:
         check_names(config.metrics)
-        check_read(config.metrics, {text: task_class(text) for text in texts})
+        check_metrics(config.metrics, {text: task_class(text) for text in texts})
 
 
 def load_queries(text: str, corpus: CorpusLike, config: RunConfig, loader: Loader) -> Loaded:

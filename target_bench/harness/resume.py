@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.metric_function import MetricLike, check_read, metric_of
+from target_bench.core.metric_function import MetricLike, check_metrics, resolve_metric
 from target_bench.core.observer import Observer
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Query, Retrieval
@@ -80,7 +80,7 @@ class ResumedRun:
             )
         made = make_task(text)
         check_names(metrics)
-        check_read(metrics, {made.name: made})
+        check_metrics(metrics, {made.name: made})
         config, loaded, retriever = self._setting(made, metrics)
         if made.answer == "ranking":
             setup = set_up(
@@ -185,12 +185,12 @@ class ResumedRun:
 
     def _made_again(self, texts: Sequence[str], now: Sequence[MetricLike]) -> list[str]:
         """Return the metrics of before that can still be made, but for those that are given now."""
-        names = {metric_of(each).spec.name for each in now}
+        names = {resolve_metric(each).spec.name for each in now}
         made = []
         for text in dict.fromkeys(texts):
             try:
                 check_names([text])
-                if metric_of(text).spec.name not in names:
+                if resolve_metric(text).spec.name not in names:
                     made.append(text)
             except ConfigError as error:
                 self._observer.warning(

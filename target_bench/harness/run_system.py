@@ -18,7 +18,7 @@ from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.metric import Counts, without_packages
-from target_bench.core.metric_function import is_read_by, metric_of
+from target_bench.core.metric_function import can_score, resolve_metric
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import is_own_code
@@ -142,7 +142,7 @@ class Setup:
 
     def metrics(self) -> list[Any]:
         """Return the metrics that are asked for besides those of the task, and that it can read."""
-        return [each for each in self.config.metrics if is_read_by(metric_of(each), self.task)]
+        return [each for each in self.config.metrics if can_score(resolve_metric(each), self.task)]
 
     def command(self, retrieval_run: str | None = None) -> Command:
         """Return the words of the command, without credentials."""

@@ -26,9 +26,8 @@ from target_bench.core.metric import (
 )
 from target_bench.core.metric_function import (
     MetricLike,
-    added_metrics,
-    metric_of,
-    with_asked_settings,
+    resolve_metric,
+    select_metrics,
 )
 from target_bench.core.ranking import Ranking
 from target_bench.core.run_config import TOP_K
@@ -218,9 +217,9 @@ def metrics_of(
 ) -> Sequence[Metric[Any]]:
     """List the metrics of a task, and more that were asked for; none without queries."""
     check_names(more)
-    metrics = [metric_of(each) for each in task.metrics(queries, ks)] if queries else []
+    metrics = [resolve_metric(each) for each in task.metrics(queries, ks)] if queries else []
     if more and queries:
-        metrics = [*with_asked_settings(metrics, more), *added_metrics(more, task, metrics, ks)]
+        metrics = select_metrics(more, task, metrics, ks)
     return metrics
 
 

@@ -29,7 +29,7 @@ from target_bench.core.metric import (
     split,
     without_packages,
 )
-from target_bench.core.metric_function import MetricLike, metric_of
+from target_bench.core.metric_function import MetricLike, resolve_metric
 from target_bench.core.schema import Query
 from target_bench.core.text_tables import counted
 
@@ -57,7 +57,7 @@ def is_built_in(name: str) -> bool:
 
 def check_names(metrics: Iterable[MetricLike]) -> None:
     """See that no metric of a user's has the name of one of this package, which would hide it."""
-    for made in map(metric_of, metrics):
+    for made in map(resolve_metric, metrics):
         is_own = type(made).__module__.startswith("target_bench.") and not made.reads_outputs
         name = made.spec.name  # without a cutoff: a function recall would be recall@10 too
         if registry.built_in_metric(name) and not is_own:

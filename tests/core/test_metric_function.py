@@ -9,7 +9,7 @@ import pytest
 
 from target_bench import Generation, Query, Retrieval, TableId, evaluate, metric, score_answers
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.metric_function import FunctionMetric, metric_of
+from target_bench.core.metric_function import FunctionMetric, resolve_metric
 from target_bench.corpora import load
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.score import score_rankings
@@ -80,15 +80,15 @@ def test_text_names_a_function_of_a_file(tmp_path: Path) -> None:
     """An edited one has another signature."""
     path = tmp_path / "mine.py"
     path.write_text("def same(answer):\n    return 1\n\nNOT = 3\n")
-    made = metric_of(f"{path}:same")
+    made = resolve_metric(f"{path}:same")
     assert made.name == "same"
-    assert metric_of("rougeL").name == "rougeL"
+    assert resolve_metric("rougeL").name == "rougeL"
     with pytest.raises(ConfigError, match="no 'two' in"):
-        metric_of(f"{path}:two")
+        resolve_metric(f"{path}:two")
     with pytest.raises(ConfigError, match="has no settings"):
-        metric_of(f"{path}:same:a=1")
+        resolve_metric(f"{path}:same:a=1")
     path.write_text("def same(answer):\n    return 0\n")
-    assert metric_of(f"{path}:same").signature != made.signature
+    assert resolve_metric(f"{path}:same").signature != made.signature
 
 
 def _longer(limit: object) -> FunctionMetric:

@@ -8,7 +8,7 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.metric_function import metric_of
+from target_bench.core.metric_function import resolve_metric
 from target_bench.core.registry import create
 
 MINE = """
@@ -151,4 +151,4 @@ def test_a_ranking_metric_with_its_cutoff_is_no_plug_in() -> None:
 
 def test_a_ranking_metric_without_its_cutoff_is_refused_before_any_work() -> None:
     with pytest.raises(ConfigError, match=r"'recall' has a cutoff: .* cutoffs of top_k"):
-        metric_of("recall")
+        resolve_metric("recall")
