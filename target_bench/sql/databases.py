@@ -1,7 +1,7 @@
 """Database files: which engine runs one, what a SQLite file declares, opening it for reading."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -67,11 +67,6 @@ def engine_of(wanted: str, file: Path | None) -> EngineName | None:
         return "duckdb" if wanted == "duckdb" else database(file).engine
     except DataError:
         return None
-
-
-def joined(wanted: str, engines: Iterable[str | None]) -> str:
-    """Return the engines that ran, several with ``+`` between; without any the one wanted."""
-    return "+".join(sorted({engine for engine in engines if engine is not None})) or wanted
 
 
 @lru_cache(maxsize=4096)

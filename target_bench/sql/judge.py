@@ -25,7 +25,7 @@ from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.normalisation import LONGEST, for_test_suite
-from target_bench.sql.worker import Plain, differing, preview, to_plain
+from target_bench.sql.worker import Plain, explain_difference, preview, to_plain
 from target_bench.sql.workers import Pool, StoppedError, Worker
 
 VERSION = "judging:9"
@@ -290,7 +290,7 @@ class Judge:
                 raise LeftOutError("unusable", result.message, here)
         if is_copied:
             same = partial(same_rows, here.rows, there.rows, for_spider)
-            if difference := differing(here, there, same):
+            if difference := explain_difference(here, there, same):
                 text = " as ex[spider] runs it, without DISTINCT," if for_spider else ""
                 raise LeftOutError("engines", f"the gold{text} {difference}", here)
         return _Gold(here, there)

@@ -6,7 +6,7 @@ from records without running anything.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any, Literal, Self, get_args
 
@@ -18,12 +18,14 @@ LeftOut = Literal["missing", "unusable", "engines"]
 """Why a query is not runnable: its database is missing, or cannot be read, or the engine that
 judges cannot translate the gold or has another result of it than SQLite."""
 
-_VALUES = {
-    "ex[bird]": "bird",
-    "ex[spider]": "spider",
-    "soft_f1": "soft_f1",
-}
+_VALUES = {"ex[bird]": "bird", "ex[spider]": "spider", "soft_f1": "soft_f1"}
 """Name of a value in a record -> field of ``JudgedQuery``."""
+
+_OWN = (
+    *("reason", "sql", "gold_sql", "rows", "gold_rows", "result", "gold_result", "outcome"),
+    *("left_out", "database", "engine", "notes"),
+)
+"""Fields of a record that are fields of ``JudgedAnswer``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +71,12 @@ class JudgedAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON without the query; without scores if it is not runnable."""
-        runnable = self.left_out is None
         values = {name: getattr(self.query, field) for name, field in _VALUES.items()}
-        ratio = self.query.time_ratio
-        return {
-            "verdict": self.query.verdict,
-            "reason": self.reason,
-            "sql": self.sql,
-            "gold_sql": self.gold_sql,
-            **(values if runnable else dict.fromkeys(values)),
-            "rows": self.rows,
-            "gold_rows": self.gold_rows,
-            "result": self.result,
-            "gold_result": self.gold_result,
-            "time_ratio": ratio if runnable and not isnan(ratio) else None,
-            "outcome": self.outcome,
-            "left_out": self.left_out,
-            "database": self.database,
-            "engine": self.engine,
-            "notes": list(self.notes),
-        }
+        values["time_ratio"] = None if isnan(self.query.time_ratio) else self.query.time_ratio
+        if self.left_out is not None:
+            values = dict.fromkeys(values)
+        own = {name: getattr(self, name) for name in _OWN}
+        return {"verdict": self.query.verdict, **own, **values, "notes": list(self.notes)}
 
     @classmethod
     def from_json(cls, query_id: str, record: Mapping[str, Any]) -> Self:
@@ -97,24 +85,19 @@ class JudgedAnswer:
         Raises:
             KeyError, TypeError, ValueError: it is not the record of a judged answer.
         """
-        own = (field.name for field in fields(cls) if field.name not in ("query_id", "query"))
-        values = {name: record[name] for name in own}
-        values |= {"reason": str(record["reason"]), "notes": tuple(record["notes"])}
-        return cls(query_id=query_id, query=_judged_query(record), **values)
-
-
-def _judged_query(record: Mapping[str, Any]) -> JudgedQuery:
-    verdict = record["verdict"]
-    if verdict not in get_args(Verdict):
-        raise ValueError(f"verdict {verdict!r} is not one of {', '.join(get_args(Verdict))}")
-    if verdict == "not_runnable":
-        return JudgedQuery(verdict)
-    ratio = record["time_ratio"]
-    return JudgedQuery(
-        verdict,
-        **{field: float(record[name]) for name, field in _VALUES.items()},
-        time_ratio=nan if ratio is None else float(ratio),
-    )
+        verdict = record["verdict"]
+        if verdict not in get_args(Verdict):
+            raise ValueError(f"verdict {verdict!r} is not one of {', '.join(get_args(Verdict))}")
+        query = JudgedQuery(verdict)
+        if verdict != "not_runnable":
+            values = {field: float(record[name]) for name, field in _VALUES.items()}
+            ratio = record["time_ratio"]
+            query = JudgedQuery(
+                verdict, **values, time_ratio=nan if ratio is None else float(ratio)
+            )
+        own = {name: record[name] for name in _OWN}
+        own |= {"reason": str(record["reason"]), "notes": tuple(record["notes"])}
+        return cls(query_id=query_id, query=query, **own)
 
 
 def report(judged: Sequence[JudgedAnswer], engine: str) -> dict[str, Any]:

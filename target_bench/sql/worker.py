@@ -160,7 +160,7 @@ class Jobs:
         check: tuple[Any, ...] | None,
         stops: Mapping[str, Plain],
     ) -> tuple[Any, ...]:
-        """Run a prediction and compare its result with the gold's.
+        """Run a prediction ``repeat`` times and compare its result with the gold's.
 
         Args:
             where: the database.
@@ -173,9 +173,8 @@ class Jobs:
             stops: step -> what stopped it when it was tried before.
 
         Returns:
-            What it gave, without its rows; the preview and the number of its rows; the value and
-            what stopped the comparison, by rule; how the engines differ, and its times in the
-            engine that judges.
+            What it gave, without rows; its preview and number of rows; value and what stopped the
+            comparison, by rule; how the engines differ; its times in the engine that judges.
         """
         self._stops = stops
         if sql != self._sql:
@@ -271,10 +270,7 @@ class Jobs:
         rules: Sequence[Sequence[str]],
         gold_sql: str,
     ) -> tuple[dict[str, float], dict[str, Plain]]:
-        """Return the value of each comparison by rule, and what stopped those that were not made.
-
-        After one that was stopped no other is begun.
-        """
+        """Return values and what stopped them, by rule; after a stopped one none is begun."""
         from target_bench.metrics.sql_results import compared
 
         values: dict[str, float] = {}
@@ -305,20 +301,7 @@ class Jobs:
         gold: Rows | None,
         repeated: bool,
     ) -> tuple[str, tuple[float, ...]]:
-        """Run a prediction in DuckDB that was run in SQLite, and say how they differ over it.
-
-        Args:
-            ran: what SQLite gave.
-            values: of its comparisons.
-            sql: the prediction.
-            repeat: how often it is run.
-            compare: compares a result with the gold's.
-            where: the copy of its database.
-            file: the database itself.
-            columns: the columns of the copy.
-            gold: the gold's rows in DuckDB.
-            repeated: whether it matters how often a row is there.
-        """
+        """Run a prediction in DuckDB that was run in SQLite, and say how they differ over it."""
         from target_bench.metrics.sql_results import same_rows
 
         here = self._do("translate", "reading the statement", self.translate, sql, file, columns)
@@ -333,7 +316,7 @@ class Jobs:
         values_here, _ = compare("compare in DuckDB", here, gold)
         same = partial(same_rows, here.rows, ran.rows, repeated)
         what = "comparing what both engines gave"
-        difference = differing(here, ran, lambda: self._do("agree", what, same) is True)
+        difference = explain_difference(here, ran, lambda: self._do("agree", what, same) is True)
         execution = ("bird", "spider")
         if not difference and any(values.get(r) != values_here.get(r) for r in execution):
             difference = "has the gold's rows in one engine alone"
@@ -347,15 +330,10 @@ JOBS: Mapping[str, Callable[..., Any]] = {
 """By the names that a pool asks for them."""
 
 
-def differing(here: Executed, in_sqlite: Executed, same: Callable[[], bool]) -> str:
-    """Say how two engines differ over a statement; empty if they agree.
+def explain_difference(here: Executed, in_sqlite: Executed, same: Callable[[], bool]) -> str:
+    """Say how the engine that judges and SQLite differ over a statement; empty if they agree.
 
-    They agree over the same rows, and where both fail.
-
-    Args:
-        here: what the engine that judges gave.
-        in_sqlite: what SQLite gave.
-        same: tells whether the rows are the same, where both have any.
+    They agree over the same rows, of which ``same`` tells, and where both fail.
     """
     if in_sqlite.outcome != "executed":
         if here.outcome != "executed":
@@ -366,15 +344,9 @@ def differing(here: Executed, in_sqlite: Executed, same: Callable[[], bool]) -> 
     return "" if same() else "gives another result in this engine than in SQLite"
 
 
-def to_plain(executed: Executed) -> Plain:
+def to_plain(ran: Executed) -> Plain:
     """Return a result as a tuple, from which ``Executed(*it)`` makes it again."""
-    return (
-        executed.outcome,
-        executed.columns,
-        executed.rows,
-        executed.message,
-        executed.seconds,
-    )
+    return ran.outcome, ran.columns, ran.rows, ran.message, ran.seconds
 
 
 def preview(result: Executed) -> dict[str, Any] | None:

@@ -2,9 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -38,7 +38,6 @@ from target_bench.models.prompts.schema_prompting import (
     DUCKDB_PROMPT,
     SchemaPrompter,
 )
-from target_bench.sql.databases import joined
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import VERSION as JUDGING_VERSION
 from target_bench.sql.judge import Judge, SQLAnswer, fingerprint
@@ -53,22 +52,21 @@ class JudgedStatements(JudgedSQL):
     Attributes:
         judged: what became of each answer.
         asked_engine: ``sqlite`` or ``duckdb``, as it was asked for.
+        unretrieved: outcome -> of how many queries a gold table had not been retrieved; empty
+            where nothing was retrieved.
     """
 
     judged: Sequence[JudgedAnswer] = ()
     asked_engine: str = "sqlite"
-
-    @property
-    def engine(self) -> str:
-        """The engine of the statements; several names are joined with ``+``."""
-        return joined(self.asked_engine, (answer.engine for answer in self.judged))
+    unretrieved: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def notes(self) -> list[str]:
         """The notes about the databases."""
+        unusable = Counter(a.reason for a in self.judged if a.left_out == "unusable")
         return [
             *dict.fromkeys(note for answer in self.judged for note in answer.notes),
-            *_unusable(self.judged),
+            *(f"{why} Queries that are therefore not run: {n}" for why, n in unusable.items()),
         ]
 
 
@@ -117,7 +115,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         "the schema of the database of the tables that were retrieved for a question",
         "a SQL statement",
         slices=("hardness", "difficulty", "database"),
-        summary=lambda report: _summary(report),
+        summary=lambda report: _summarize(report),
         detail=lambda record: {name: record[name] for name in _DETAIL if name in record},
     )
 
@@ -188,9 +186,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedStatements]]:
         """Return execution accuracy under every rule, soft F1, and with ``repeats`` efficiency."""
-        metrics: list[Metric[JudgedStatements]] = []
-        metrics += sql_metrics(timed=self.repeats > 1)
-        return metrics
+        return [*sql_metrics(timed=self.repeats > 1)]
 
     def unjudged(
         self,
@@ -208,7 +204,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         """
         if all(query.database_id == NO_DATABASE for query in dataset.queries):
             raise ConfigError(f"{dataset.info.name} {dataset.split} has no databases to run SQL on")
-        answers = _answers(dataset.queries, generations, retrievals)
+        answers = _make_answers(dataset.queries, generations, retrievals)
         settings = self.settings()
 
         def holds(judgement: Judgement | None, answer: SQLAnswer) -> bool:
@@ -235,7 +231,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
             BudgetError: the budget is spent.
             StoreError: the result of a gold statement cannot be recorded.
         """
-        answers = _answers(queries, generations, retrievals)
+        answers = _make_answers(queries, generations, retrievals)
         databases, settings = dataset.databases, self.settings()
         with Pool(self.workers, SQLLimits(seconds=self.timeout), seconds_left()) as pool:
             judge = Judge(pool, databases, self.engine, self.rule, self.repeats, self.dialect)
@@ -249,7 +245,14 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         """Return the judged answers to all queries of the dataset, in its order."""
         judgements = (predictions.judgements[query.id] for query in dataset.queries)
         judged = [JudgedAnswer.from_json(stored.query_id, stored.record) for stored in judgements]
-        return JudgedStatements([answer.query for answer in judged], judged, self.engine)
+        unretrieved = Counter(
+            answer.query.verdict
+            for query, answer in zip(dataset.queries, judged, strict=True)
+            if query.id in predictions.rankings
+            and not set(query.gold) <= set(predictions.rankings[query.id].tables)
+        )
+        queries = [answer.query for answer in judged]
+        return JudgedStatements(queries, judged, self.engine, dict(unretrieved.most_common()))
 
     def parsed(self, examples: JudgedStatements) -> list[str | None]:
         """Return the SQL in each answer; None if there is none or a limit stopped its parsing."""
@@ -265,10 +268,14 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
 
     def report(self, _dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
         """Return the outcomes, and notes on the databases."""
+        engines = {answer.engine for answer in examples.judged if answer.engine is not None}
+        counts = report(examples.judged, "+".join(sorted(engines)) or self.engine)
         more: dict[str, Any] = {"notes": examples.notes} if examples.notes else {}
+        if examples.unretrieved:
+            more["unretrieved"] = examples.unretrieved
         if self.engine == "duckdb":
             more["compared"] = _COMPARED[self.dialect]
-        return report(examples.judged, examples.engine) | more
+        return counts | more
 
 
 _NOTES = 5
@@ -290,30 +297,30 @@ _LEFT_OUT = {
 }
 
 
-def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
+def _summarize(report: Mapping[str, Any]) -> list[SummaryBlock]:
     """Return scored and excluded queries, outcomes, notes, and accuracy by group."""
-    blocks = [_judged(report), SummaryBlock("outcomes", report["outcomes"])]
+    blocks = [_count_judged(report), SummaryBlock("outcomes", report["outcomes"])]
+    if "unretrieved" in report:
+        blocks.append(SummaryBlock("a gold table was not retrieved", report["unretrieved"]))
     notes = report.get("notes", ())
     blocks += [SummaryBlock("note", text=note) for note in notes[:_NOTES]]
     if len(notes) > _NOTES:
         more = f"{len(notes) - _NOTES} more notes are in scores.json"
         blocks.append(SummaryBlock("", text=more))
-    return [*blocks, *_accuracy_by_group(report.get("by", {}))]
+    return [*blocks, *_list_groups(report.get("by", {}))]
 
 
-def _judged(report: Mapping[str, Any]) -> SummaryBlock:
+def _count_judged(report: Mapping[str, Any]) -> SummaryBlock:
     """Return over how many queries the scores are, in which engine, and why not over all."""
     left_out = report["not_runnable"]
     reasons = [f"{n} {_LEFT_OUT[why]}" for why, n in left_out.items()]
-    n_queries = report["judged"] + sum(left_out.values())
-    counts = f"{report['judged']} of {n_queries} queries"
+    counts = f"{report['judged']} of {report['judged'] + sum(left_out.values())} queries"
     if differing := report["outcomes"].get("translation_differs"):
         reasons.append(f"{differing} predictions {DIFFER}")
     return SummaryBlock(f"judged in {report['engine']}", text="; ".join([counts, *reasons]))
 
 
-def _accuracy_by_group(by: Mapping[str, Mapping[str, Any]]) -> list[SummaryBlock]:
-    blocks = []
+def _list_groups(by: Mapping[str, Mapping[str, Any]]) -> Iterator[SummaryBlock]:
     for name, groups in by.items():
         shares = {
             f"{group} ({accuracies['runnable']})": f"{accuracies['ex[bird]']:.3f}"
@@ -321,25 +328,21 @@ def _accuracy_by_group(by: Mapping[str, Mapping[str, Any]]) -> list[SummaryBlock
             if accuracies["runnable"]
         }
         if len(shares) > 1:
-            blocks.append(SummaryBlock(f"ex[bird] by {name}", shares))
-    return blocks
+            yield SummaryBlock(f"ex[bird] by {name}", shares)
 
 
-def _answers(
+def _make_answers(
     queries: Sequence[Query],
     generations: Mapping[str, Generation],
     retrievals: Mapping[str, Retrieval],
 ) -> dict[str, SQLAnswer]:
-    """Query id -> the answer to it."""
-    return {q.id: _answer(q, generations[q.id], retrievals.get(q.id)) for q in queries}
-
-
-def _answer(query: Query, reply: Generation, retrieval: Retrieval | None) -> SQLAnswer:
-    retrieved = retrieval.tables[0].database_id if retrieval and retrieval.tables else None
-    gold = query.answer if isinstance(query.answer, str) else query.answer[0]
-    return SQLAnswer(query.id, reply.text, reply.error, gold, query.database_id, retrieved)
-
-
-def _unusable(judged: Sequence[JudgedAnswer]) -> list[str]:
-    counts = Counter(answer.reason for answer in judged if answer.left_out == "unusable")
-    return [f"{reason} Queries that are therefore not run: {n}" for reason, n in counts.items()]
+    """Return query id -> the answer to it."""
+    answers = {}
+    for query in queries:
+        reply, retrieval = generations[query.id], retrievals.get(query.id)
+        retrieved = retrieval.tables[0].database_id if retrieval and retrieval.tables else None
+        gold = query.answer if isinstance(query.answer, str) else query.answer[0]
+        answers[query.id] = SQLAnswer(
+            query.id, reply.text, reply.error, gold, query.database_id, retrieved
+        )
+    return answers

@@ -21,7 +21,7 @@ from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import SQLAnswer
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
 from target_bench.sql.normalisation import LONGEST
-from target_bench.sql.worker import differing
+from target_bench.sql.worker import explain_difference
 from target_bench.sql.workers import Pool
 from tests.sql.judging import Case, judged, judged_answers, stop_steps
 from tests.sql.written import sqlite_file
@@ -270,10 +270,10 @@ def test_agreement_of_engines(
 ) -> None:
     assert same_rows(first, second) is same_rows(second, first) is same
     rows, timeout = Executed("executed", ("a",)), Executed("timeout")
-    assert (differing(rows, rows, lambda: same) == "") is same
-    assert "in SQLite alone" in differing(rows, timeout, lambda: same)
-    assert "in this engine alone" in differing(timeout, rows, lambda: same)
-    assert differing(timeout, timeout, lambda: same) == ""
+    assert (explain_difference(rows, rows, lambda: same) == "") is same
+    assert "in SQLite alone" in explain_difference(rows, timeout, lambda: same)
+    assert "in this engine alone" in explain_difference(timeout, rows, lambda: same)
+    assert explain_difference(timeout, timeout, lambda: same) == ""
 
 
 TEXT = st.text(st.characters())  # lone surrogates too
