@@ -144,9 +144,6 @@ def test_other_formats(inside: Inside, tmp_path: Path) -> None:
         ("mini", "bm25", "280")
     }
     lines = inside(*run, "--format", "markdown").out.splitlines()
-    assert lines[:3] == [
-        "**mini test: retrieval, 280 queries**",
-        "",
-        "| retriever | R@1 [95%] | R@10 [95%] | ms, batch |",
-    ]
+    assert lines[:2] == ["**mini test: retrieval, 280 queries**", ""]
+    assert lines[2].startswith("| retriever | R@1 [95%] | R@10 [95%] | ms")
     assert lines[4].startswith("| bm25 | .804 [.759, .843] | .982 [.961, .992] | ")
