@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.tables import digests_of
+from target_bench.data.tables import digest_corpus
 
 _WORD = re.compile(r"\w+")
 
@@ -62,7 +62,7 @@ def met(dataset: Dataset) -> Met:
 
 def contents_of(dataset: Dataset) -> dict[TableId, str]:
     """Return table id -> the hash of header and rows, in hexadecimal, equal for copies."""
-    digests = digests_of(dataset.corpus)
+    digests = digest_corpus(dataset.corpus)
     return {t: digest.content.hex() for t, digest in zip(dataset.corpus.ids, digests, strict=True)}
 
 

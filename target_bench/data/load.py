@@ -350,7 +350,8 @@ def is_path(name: str | Path) -> bool:
     if ":" in target[2:]:  # module:Class or path/file.py:Class; before it a drive of Windows
         return False
     named = name.lower().endswith(_DATABASES)
-    return "/" in name or "\\" in target or name in (".", "..") or named
+    with_separator = "/" in target or ("/" in name and "=" not in name) or "\\" in target
+    return with_separator or name in (".", "..") or named
 
 
 def name_of(corpus: CorpusLike) -> str:
@@ -511,6 +512,8 @@ def choose_reader(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
         return plugin
     if not any("corpus" in path.name for path in (folder.resolve(), *folder.glob("*"))):
         return plugin  # without looking further: all files of TARGET's layout are named so
+    if (folder / "qrels").is_dir():  # the layout of BEIR
+        return plugin
     from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
 
     for layout in (TargetDatabases, TargetLayout):

@@ -6,8 +6,7 @@ from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.release import CorpusLoader
-from target_bench.data.formats.beir import BeirFolder
+from target_bench.core.release import CorpusLoader, Release
 from target_bench.data.formats.database_files import SUFFIXES, Databases
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.table_files import suffix_of
@@ -60,7 +59,10 @@ def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
         raise DataError(f"{path}: {what}")
     if not path.is_dir():
         raise DataError(f"{path}: there is no such folder or database file")
-    for layout in (BeirFolder, TargetDatabases, TargetLayout, TableFolder, Databases):
+    if (path / "qrels").is_dir() and Release(path, "").find("corpus.jsonl"):
+        beir: Callable[[str], CorpusLoader] = registry.resolve("corpus", "beir")
+        return lambda folder: beir(str(folder))
+    for layout in (TargetDatabases, TargetLayout, TableFolder, Databases):
         if layout.is_in(path):
             return layout
     if TableFolder.is_below(path):

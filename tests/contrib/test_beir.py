@@ -8,6 +8,7 @@ import pytest
 from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import TableId
+from target_bench.data.load import loader
 from tests.builders import Record, json_lines
 
 MARKDOWN = "| Year | Winner |\n|---|:---|\n| 2001 | Ann \\| Bo |\n"
@@ -80,6 +81,14 @@ def test_every_field_and_form_of_the_judgements(tmp_path: Path, qrels: str) -> N
     """
     for _ in range(2):
         _check(_write(tmp_path, qrels=qrels))
+
+
+def test_the_folder_by_name(tmp_path: Path) -> None:
+    by_name = corpora.load("beir", data_dir=_write(tmp_path))
+    by_path, by_setting = corpora.load(tmp_path), corpora.load(f"beir:folder={tmp_path}")
+    assert by_name.corpus.fingerprint == by_path.corpus.fingerprint
+    assert by_path.queries == by_name.queries == by_setting.queries
+    assert loader(tmp_path).info.source == str(tmp_path)
 
 
 def test_splits(tmp_path: Path) -> None:
