@@ -62,7 +62,7 @@ def _parts(table: TextTable) -> Iterator[str]:
         styled = []
         for place, (cell, column) in enumerate(zip(cells, table.columns, strict=True)):
             style = f"text-align:{'right' if column.right else 'left'}"
-            style += ";font-weight:bold" * (table.marks.get((number, place)) == "good")
+            style += ";font-weight:bold" * (table.marks.get((number, place)) in ("good", "best"))
             styled.append(f'<{tag} style="{style}">{_text(cell)}</{tag}>')
         line = ' style="border-bottom:1px solid"' if number + 1 in table.rules else ""
         return f"<tr{line}>{''.join(styled)}</tr>"

@@ -183,7 +183,7 @@ def legend(comparison: Comparison) -> list[str]:
         "*** < .001."
     ]
     if several:
-        lines.insert(0, "> or bold: best of the column; below a score: its 95% interval.")
+        lines.insert(0, "Best of a column: > or bold. Below a score: its 95% interval.")
     else:
         lines[0] += " W/T/L: queries won, tied and lost."
     if any(row.databases for row in comparison.rows) and not several:
@@ -253,9 +253,13 @@ def _latex_table(table: TextTable) -> Iterator[str]:
         for j, (cell, column) in enumerate(zip(row, table.columns, strict=True)):
             lines = [" ".join(cell.split())] if column.beside else cell.split("\n")
             first, *below = [escape_latex(line.strip()) for line in lines]
+            value = first.rstrip("*")
+            stars = first[len(value) :]
+            if below and stars:  # beside the column, so that scores stay below each other
+                stars = rf"\rlap{{$^{{{stars}}}$}}"
             if table.marks.get((i, j)) == "best":
-                value, stars = re.fullmatch(r"(.*?)(\**)", first).groups()  # type: ignore[union-attr]
-                first = rf"\textbf{{{value}}}{stars}"
+                value = rf"\textbf{{{value}}}"
+            first = f"{value}{stars}"
             cells.append([first, *(rf"{{\scriptsize {line}}}" for line in below if line)])
         for n in range(max(map(len, cells))):  # the lines of cells below each other
             yield _latex_line(cell[n] if n < len(cell) else "" for cell in cells)

@@ -90,6 +90,7 @@ def test_forms() -> None:
     body = [line for line in tex.splitlines() if line.endswith(r"\\")]
     assert {line.count("&") for line in body} == {2}
     assert tex.count(r"\textbf{") == 4
+    assert r"\rlap{$^{*" in tex
     shown = layouts.text(_compare(), 80)
     assert max(map(len, shown.splitlines())) <= 80
     assert "recall@1 · retrieval · descriptive, not tested" in shown
