@@ -94,7 +94,7 @@ def notes_on(result: "Result") -> Iterator[str]:
         yield f"--limit {result.asked.limit} asks a fixed sample, spread over the databases"
     if answers is None:
         none = f" ({counts.empty} with none)" if counts.empty else ""
-        short = 0 if result.is_bound else counts.short
+        short = 0 if result.identity.is_bound else counts.short
         for n, what in (
             (short, f"have fewer tables than asked for{none}"),
             (counts.cut, "have tables of equal score on both sides of a cutoff"),

@@ -326,7 +326,7 @@ def leading_metric(*groups: Sequence[Result], among: Sequence[str] = ()) -> tupl
     runs = [run for group in groups for run in group]
     for run in runs:
         run.headline  # noqa: B018 (a run without scores is told so)
-    systems = [[run for run in group if not run.is_bound] for group in groups]
+    systems = [[run for run in group if not run.identity.is_bound] for group in groups]
     scores = [
         [{name: s for name, s in run.scores.items() if not among or name in among} for run in group]
         for group in (list(filter(None, systems)) or [runs])
@@ -406,7 +406,7 @@ def _describe_runs(
             )
         if edited := run.note_on_edited(metrics):
             yield f"{name}: {edited}"
-    cut = {name: run.counts for name, run in runs.items() if not run.has_answers}
+    cut = {name: run.counts for name, run in runs.items() if not run.identity.has_answers}
     ties = [f"{n.cut:,} of {n.answered:,} of {name}" for name, n in cut.items() if n.cut]
     if ties:
         yield (

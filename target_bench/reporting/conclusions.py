@@ -141,7 +141,7 @@ def conclude(runs: Iterable[Result]) -> list[Conclusion]:
 
 
 def _conclude(runs: Sequence[Result]) -> Conclusion | None:
-    systems = [run for run in runs if not run.is_bound]
+    systems = [run for run in runs if not run.identity.is_bound]
     scored = [run for run in systems if run.scores]
     if not scored:
         return None

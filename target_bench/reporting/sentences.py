@@ -110,7 +110,7 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
     The best one by the main metric is tested against all others on the same queries (randomisation
     test, corrected for all tests). Upper and lower bounds have no part in it.
     """
-    systems = [result for result in results if result.scores and not result.is_bound]
+    systems = [result for result in results if result.scores and not result.identity.is_bound]
     systems = systems or [result for result in results if result.scores]
     if not systems:
         yield "No question has a reference: nothing is scored."
@@ -122,7 +122,9 @@ def describe_run(results: Sequence[Result]) -> Iterator[str]:
     yield describe_best(best, metric, alone=len(scored) < 2)
     if by_database := describe_other_databases(best, metric):
         yield by_database
-    golden = [result for result in results if result.reads_gold and metric in result.scores]
+    golden = [
+        result for result in results if result.identity.reads_gold and metric in result.scores
+    ]
     values = {result.label: result.scores[metric].value for result in golden}
     if above := describe_upper_bounds(values, best.scores[metric].value, spec):
         yield above
@@ -139,7 +141,7 @@ def describe_best(best: Result, metric: str, alone: bool) -> str:
     """Say in numbers what the best system reaches."""
     n = counted(best.scores[metric].n, "question")
     recalls = [name for name in ranking_metrics(best.scores) if name.startswith("recall@")]
-    if best.has_answers or not recalls:
+    if best.identity.has_answers or not recalls:
         value = spec_of(metric, best.scores[metric]).text(best.scores[metric].value)
         return f"{best.label}{':' if alone else ' is best:'} {metric} {value} ({n})."
     deep = "recall@10" if "recall@10" in recalls else recalls[-1]

@@ -73,7 +73,7 @@ def settings(run: Result) -> dict[str, str]:
     chosen = {"about": command.about, "limit": command.limit}
     ranked = run.retrieval.identity.top_k
     chosen |= {"k": ranked[-1] if ranked else None, **(command.prompting or {})}
-    if run.has_answers and ranked:
+    if run.identity.has_answers and ranked:
         chosen["tables"] = chosen.get("tables") or ranked[-1]
     chosen["repeat"] = repeat_of(run.folder)
     values |= {name: str(value) for name, value in chosen.items() if value is not None}
@@ -98,7 +98,7 @@ def method_of(run: Result) -> tuple[str, ...]:
         (name, value)
         for name, value in chosen.items()
         if name not in _DATA
-        and not (name == "k" and not run.has_answers)
+        and not (name == "k" and not run.identity.has_answers)
         and not name.startswith(tuple(of_named))
     )
     return tuple(f"{name}={value}" for name, value in sorted(kept))

@@ -46,7 +46,9 @@ def _line(run: Result) -> dict[str, Any]:
         if run.is_scored and run.scores:
             score = run.scores[run.headline]
             line |= {"metric": run.headline, "digits": spec_of(run.headline, score).digits}
-            if run.status == "finished" and (run.has_answers or not run.is_no_context):
+            if run.status == "finished" and (
+                run.identity.has_answers or not run.identity.is_no_context
+            ):
                 line["score"] = score.to_json()["value"]
     except StoreError:
         pass  # its state says so

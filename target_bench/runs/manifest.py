@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import StoreError, reason
 from target_bench.core.files import DamageError, parse_json, unsealed
+from target_bench.core.identity import is_bound, is_no_context, reads_gold
 from target_bench.core.schema import Query
 from target_bench.core.user_code import described
 from target_bench.metrics.retrieval import GRADES, grades_of
@@ -87,6 +88,21 @@ class Identity(Entries):
     def has_answers(self) -> bool:
         """Whether the run is one of answers, built on the rankings of another run."""
         return self.generator is not None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it is of an upper or a lower bound, as ``oracle``, and no system to choose."""
+        return is_bound(self.retriever) or is_bound(self.generator or {})
+
+    @property
+    def reads_gold(self) -> bool:
+        """Whether it is of an upper bound: its rankings or answers come from the gold ones."""
+        return reads_gold(self.retriever) or reads_gold(self.generator or {})
+
+    @property
+    def is_no_context(self) -> bool:
+        """Whether its rankings are empty, as those of ``no-context``."""
+        return is_no_context(self.retriever)
 
     @property
     def retriever(self) -> dict[str, Any]:

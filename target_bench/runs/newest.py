@@ -158,7 +158,11 @@ def _told_apart(run: Result, newest: Result, part: str) -> str:
 
 def _merit_as_baseline(run: Result) -> tuple[bool, bool, float]:
     """Return a key: the smallest is that of the baseline."""
-    return run.is_bound, run.asked.retriever != "bm25" or run.names[0] != "bm25", _began(run)
+    return (
+        run.identity.is_bound,
+        run.asked.retriever != "bm25" or run.asked.names[0] != "bm25",
+        _began(run),
+    )
 
 
 def _sentence(left_out: Counter[str], root: Path) -> str | None:

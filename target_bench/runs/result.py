@@ -22,7 +22,6 @@ from target_bench.core.errors import (
     StoreError,
     did_you_mean,
 )
-from target_bench.core.identity import is_bound, is_no_context, reads_gold
 from target_bench.core.metric import (
     AnswerCounts,
     Counts,
@@ -201,34 +200,9 @@ class Result:
         return self.asked.generator
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """What tables call retriever and generator: their names, else how they were asked for."""
-        return self.asked.names
-
-    @property
     def label(self) -> str:
         """What ranked, and what answered if anything did: ``bm25 + extractive``."""
         return self.asked.label
-
-    @property
-    def has_answers(self) -> bool:
-        """Whether it is a run of answers, built on the rankings of another run."""
-        return self.identity.has_answers
-
-    @property
-    def is_bound(self) -> bool:
-        """Whether it is an upper or a lower bound, as ``oracle``, and no system to choose."""
-        return is_bound(self.identity.retriever) or is_bound(self.identity.generator or {})
-
-    @property
-    def reads_gold(self) -> bool:
-        """Whether it is an upper bound: its rankings or answers come from the gold ones."""
-        return reads_gold(self.identity.retriever) or reads_gold(self.identity.generator or {})
-
-    @property
-    def is_no_context(self) -> bool:
-        """Whether its rankings are empty, as those of ``no-context``."""
-        return is_no_context(self.identity.retriever)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -263,7 +237,7 @@ class Result:
         if self.retrieval is self:
             return self.scores
         rankings = self.retrieval.scores
-        if self.is_no_context:  # its rankings are empty: no score says anything
+        if self.identity.is_no_context:  # its rankings are empty: no score says anything
             rankings = over_no_query(rankings, {})[0]
         return {**rankings, **self.scores}
 
@@ -602,7 +576,7 @@ class Result:
             "task": self.task,
             "retriever": self.retriever,
             "generator": self.generator,
-            "names": list(self.names),
+            "names": list(self.asked.names),
             "n_queries": self.counts.asked,
             "counts": self.counts.to_json(),
             "answers": self.answer_counts.to_json() if self.answer_counts else None,
@@ -671,7 +645,7 @@ class Results(Sequence[Result]):
         return Results([*self, *(result for result in other if result.folder not in folders)])
 
     def _named(self, name: str) -> Result:
-        called = [run for run in self if name == run.label or name in run.names[:1]]
+        called = [run for run in self if name == run.label or name in run.asked.names[:1]]
         if len(called) == 1:
             return called[0]
         places = [
@@ -735,7 +709,7 @@ class Results(Sequence[Result]):
             for part in dict.fromkeys((result.retrieval, result)):
                 place = {query_id: i for i, query_id in enumerate(part.query_ids)}
                 order = [place.get(query_id, -1) for query_id in rows["query_id"].to_pylist()]
-                if part is not result and result.is_no_context:
+                if part is not result and result.identity.is_no_context:
                     order = [-1] * len(order)
                 for metric, values in part.per_query.items():
                     column = np.append(values, np.nan)[order]
@@ -847,7 +821,9 @@ def _columns(result: Result) -> dict[str, list[Any]]:
     ids = result.query_ids
     if queries:  # in the order of the dataset; of answers those without a reference too
         scored = {*ids, *result.retrieval.query_ids} if result.retriever else {*ids}
-        ids = [query_id for query_id in queries if result.has_answers or query_id in scored]
+        ids = [
+            query_id for query_id in queries if result.identity.has_answers or query_id in scored
+        ]
     known = [queries.get(query_id) for query_id in ids]
     ranked, answered = result.retriever is not None, result.generator is not None
     return {

@@ -83,7 +83,7 @@ def shown_metrics(results: Sequence["Result"]) -> list[str]:
     at the smallest and the largest cutoff, and the metrics of sets, which are there where they were
     asked for. The user's own metrics stand after them.
     """
-    retrieved = any(r.retriever is not None and not r.is_no_context for r in results)
+    retrieved = any(r.retriever is not None and not r.identity.is_no_context for r in results)
     scores = [result.all_scores for result in results]
     return metrics_worth_a_column(scores, bool(results[0].generator), retrieved)
 
@@ -126,12 +126,12 @@ def _table(
     same = {result.generator for result in results}
     if first.retriever and first.generator and len(same) == 1:  # named in the title
         columns.pop()
-        title = title and f"{title}, answered by {first.names[-1]}"
+        title = title and f"{title}, answered by {first.asked.names[-1]}"
     stage = "generate" if first.generator else "retrieve"
     measured = timed and any(result.times.latency for result in results)
     rows = [
         [
-            *result.names[: len(columns)],
+            *result.asked.names[: len(columns)],
             *(score_cell(name, result.all_scores.get(name)) for name in metrics),
             *([result.times.cell(stage)] if timed else []),
             *([_latency_cell(result.times.latency)] if measured else []),
@@ -235,7 +235,7 @@ def describe_failures(result: "Result") -> Iterator[str]:
     shown = [record for record in result.failed if record.query_id not in not_judged]
     if shown:
         kind, name = "retriever", result.retriever
-        if result.has_answers:
+        if result.identity.has_answers:
             kind, name = "generator", result.generator
         yield (
             f"{kind} {name} failed on {result.n_failed} of {result.n_queries} queries of "

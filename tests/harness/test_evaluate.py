@@ -63,7 +63,7 @@ def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:
     at = "target_bench.retrievers.bounds"
     bounds: list[Any] = [LastGold(), Oracle(), f"{at}:Oracle", "best=oracle", "best2=no-context"]
     results = evaluate([*bounds, "random", "bm25"], "mini", out=tmp_path, limit=60)
-    systems = [result.label for result in results if not result.is_bound]
+    systems = [result.label for result in results if not result.identity.is_bound]
     assert systems == ["random", "bm25"]
     assert len(results) > len(systems) + 2
     sentences = " ".join(describe_run(list(results)))

@@ -225,7 +225,9 @@ def _run_document(run: Result, runs: Sequence[Result]) -> RunDocument:
     command, identity, manifest, times = run.asked, run.identity, run.manifest, cold(run.manifest)
     folders = [other.folder for other in runs]
     made = {n: identity.content[n] for n in ("generator", "prompt") if n in identity.content}
-    generator = _label(command.generator, command.generator_name) if run.has_answers else None
+    generator = (
+        _label(command.generator, command.generator_name) if run.identity.has_answers else None
+    )
     return RunDocument(
         corpus=_corpus(run),
         split=identity.split,
@@ -262,7 +264,7 @@ def _only(names: Sequence[str], record: Mapping[str, Any] | None) -> dict[str, A
 def _predictions(run: Result) -> bytes:
     """Return the lines of rankings or answers, by the ids of their queries."""
     lines: Iterable[RankingLine | AnswerLine]
-    if run.has_answers:
+    if run.identity.has_answers:
         total = sum(len(answer.generation.text) for answer in run.answers.values())
         if total > LONGEST_ANSWERS:
             raise ConfigError(

@@ -83,7 +83,7 @@ class ReportRun:
     @property
     def is_ranked(self) -> bool:
         """Whether anything was ranked: not where tables are given, nor for answers without any."""
-        return not self.is_given and (self.answers is None or not self.run.is_no_context)
+        return not self.is_given and (self.answers is None or not self.run.identity.is_no_context)
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
@@ -175,7 +175,7 @@ def _opened(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportRun
         _check_complete(rankings.folder / RANKINGS.file, ids, tables)
     values = aligned(ids, [(rankings.query_ids, rankings.per_query)]) if rankings.scores else {}
     if rankings is not stored:
-        if stored.is_no_context:  # answers are not built on these rankings
+        if stored.identity.is_no_context:  # answers are not built on these rankings
             values = {name: np.full_like(known, np.nan) for name, known in values.items()}
         values |= aligned(ids, [(stored.query_ids, stored.per_query)]) if stored.scores else {}
     if stored.answer_counts is not None:

@@ -76,7 +76,9 @@ def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | Non
     for of_runs in (answered, ranked):
         metrics = [leading([scores], k=k)[0] if scores else None for scores in of_runs]
         if None not in metrics and len(set(metrics)) == 1:
-            systems = [s for run, s in zip(runs, of_runs, strict=True) if not run.run.is_bound]
+            systems = [
+                s for run, s in zip(runs, of_runs, strict=True) if not run.run.identity.is_bound
+            ]
             n_tables = count_tables(run.run for run in runs)
             lead, why = leading(systems or of_runs, k=k, n_tables=n_tables)
             return [lead] * len(runs), why
@@ -99,7 +101,7 @@ def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
 
 def best(runs: Sequence[ReportRun], metric: str) -> float | None:
     """Find the best value of a metric, if several systems have it and they differ."""
-    values = _values([run for run in runs if not run.run.is_bound], metric)
+    values = _values([run for run in runs if not run.run.identity.is_bound], metric)
     if len({*values.values()}) < 2:
         return None
     return max(values.values(), key=spec_of(metric, _scores(runs)[metric]).merit)
@@ -116,7 +118,7 @@ def best_first(runs: Sequence[ReportRun]) -> list[int]:
     spec, values = spec_of(metric, runs[0].scores[metric]), _values(runs, metric)
 
     def place(i: int) -> tuple[bool, float]:
-        return runs[i].run.is_bound, -spec.merit(values[i]) if i in values else np.inf
+        return runs[i].run.identity.is_bound, -spec.merit(values[i]) if i in values else np.inf
 
     return sorted(range(len(runs)), key=place)
 
@@ -161,10 +163,12 @@ def differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> lis
     compared = []
     for task in dict.fromkeys(run.run.task for run in runs):
         of_task = {run: m for run, m in zip(runs, metrics, strict=True) if run.run.task == task}
-        systems = [r for r, m in of_task.items() if not r.run.is_bound and m and _values([r], m)]
+        systems = [
+            r for r, m in of_task.items() if not r.run.identity.is_bound and m and _values([r], m)
+        ]
         named = {of_task[run] for run in systems}
         if len(systems) > 1 and len(named) == 1 and (metric := named.pop()):
-            bounds = [run for run in of_task if run.run.reads_gold]
+            bounds = [run for run in of_task if run.run.identity.reads_gold]
             compared.append(_compared(systems, bounds, metric))
     return compared
 
