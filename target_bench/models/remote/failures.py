@@ -1,8 +1,8 @@
-"""What goes wrong when a model is asked: kinds of failures, read from the errors of its client."""
+"""Failures of requests to a model: their kinds, read from the errors of its client."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Collection, Mapping
+from typing import Literal
 
 Kind = Literal[
     "authentication",
@@ -23,27 +23,45 @@ Kind = Literal[
 """First word of the error of a failed answer."""
 
 _LONGEST = 500  # characters of a server's own words
-_OVERFLOW = re.compile(
-    r"context[ _](length|window|size)|maximum context|prompt is too long|too many (input )?tokens"
-    r"|input is too long|exceeds? the (model'?s )?max|tokens per request"
+_OVERFLOW = (
+    r"context_length_exceeded|context[ _](length|window|size)|maximum context|prompt is too long"
+    r"|too many (input )?tokens|input is too long|exceeds? the (model'?s )?max|tokens per request"
     r"|(input|inputs|prompt) must have less than \d+ tokens|input length exceeds"
-    r"|batch size \S+ > maximum",
-    re.IGNORECASE,
+    r"|batch size \S+ > maximum"
 )
-_NO_MODEL = re.compile(
-    r"\bmodel\b[^.:;,]{0,80}(not found|not exist|is unknown|is not supported|no access)"
-    r"|(no such|unknown|invalid) model\b",
-    re.IGNORECASE,
+_NO_MODEL = (
+    r"model_not_found|(no such|unknown|invalid) model\b"
+    r"|\bmodel\b[^.:;,]{0,80}(not found|not exist|is unknown|is not supported|no access)"
 )
-_FLAGGED = re.compile(r"flagged|moderation|content[_ ]polic", re.IGNORECASE)
 _SCHEMA = re.compile(r"response_format|json_schema|guided|structured output", re.IGNORECASE)
-_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached")
 
-_CLASSES: tuple[tuple[Kind, frozenset[str]], ...] = (
-    ("context_overflow", frozenset(("ContextOverflowError",))),
-    ("timeout", frozenset(("APITimeoutError", "TimeoutError", "TimeoutException", "Timeout"))),
-    ("connection", frozenset(("APIConnectionError", "ConnectionError", "TransportError"))),
+_RULES: tuple[tuple[Collection[int], str, Kind, bool], ...] = (
+    ({402}, "", "rate_limit", True),
+    ({429}, "insufficient_quota|billing_hard_limit_reached", "rate_limit", True),
+    ({403}, r"flagged|moderation|content[_ ]polic", "content_filter", False),
+    ({401, 403}, "", "authentication", True),
+    ({408}, "", "timeout", False),
+    ({429}, "", "rate_limit", False),
+    ({409, *range(500, 600)}, "", "server_error", False),
+    ({413}, "", "context_overflow", False),
+    (range(400, 500), _OVERFLOW, "context_overflow", False),
+    (range(400, 500), _NO_MODEL, "unknown_model", True),
+    (range(400, 500), "content_filter|content_policy", "content_filter", False),
+    ({404, 405}, "", "bad_request", True),
+    (range(400, 500), "", "bad_request", False),
 )
+"""HTTP statuses, a pattern in the server's words, the kind, and whether every request fails so."""
+
+_CLASSES: Mapping[str, Kind] = {
+    "ContextOverflowError": "context_overflow",
+    "APITimeoutError": "timeout",
+    "TimeoutError": "timeout",
+    "TimeoutException": "timeout",
+    "Timeout": "timeout",
+    "APIConnectionError": "connection",
+    "ConnectionError": "connection",
+    "TransportError": "connection",
+}
 """Names of errors of OpenAI and similar clients, httpx and requests."""
 
 
@@ -72,11 +90,11 @@ class Failure(Exception):  # noqa: N818 (an answer that failed, of which the run
         self.tokens = tokens
 
 
-def failure_of(error: BaseException, with_schema: bool = False) -> Failure | None:
+def classify_error(error: BaseException, with_schema: bool = False) -> Failure | None:
     """Classify the error of a client by its class and its HTTP status.
 
     Args:
-        error: what the client of any provider raised; they name their errors alike.
+        error: raised by the client of any provider; they name their errors alike.
         with_schema: whether a JSON schema was sent along.
 
     Returns:
@@ -86,21 +104,25 @@ def failure_of(error: BaseException, with_schema: bool = False) -> Failure | Non
     while cause is not None:
         if isinstance(cause, Failure):
             return cause
-        names = {cls.__name__ for cls in type(cause).__mro__}
-        kind = next((kind for kind, known in _CLASSES if names & known), None)
+        names = [cls.__name__ for cls in type(cause).__mro__]
+        kind = next((_CLASSES[name] for name in names if name in _CLASSES), None)
         status = getattr(cause, "status_code", None)
         if isinstance(status, int) and 400 <= status < 600:
             body = getattr(cause, "body", None) or str(cause)
-            failure = refused(status, body, with_schema)
+            failure = classify_reply(status, body, with_schema)
             return Failure(kind, failure.message) if kind else failure
         if kind:
-            return Failure(kind, _root(cause), hopeless=kind == "connection")
+            root = cause
+            while root.__cause__ is not None:
+                root = root.__cause__
+            words = f"{type(root).__name__}: {root}"
+            return Failure(kind, words, hopeless=kind == "connection")
         cause = cause.__cause__
     return None
 
 
-def refused(status: int, body: object, with_schema: bool = False) -> Failure:
-    """Return what an error of a server means.
+def classify_reply(status: int, body: object, with_schema: bool = False) -> Failure:
+    """Classify an error that a server sent.
 
     Args:
         status: of HTTP.
@@ -114,42 +136,15 @@ def refused(status: int, body: object, with_schema: bool = False) -> Failure:
         words = next((error[name] for name in ("message", "detail") if error.get(name)), error)
     words = " ".join(str(words).split())[:_LONGEST]
     message, text = f"HTTP {status}: {words}", f"{code} {words}"
-    if status == 402 or (status == 429 and code in _NO_CREDIT):
-        return Failure("rate_limit", message, hopeless=True)
-    if status == 403 and _FLAGGED.search(words):
-        return Failure("content_filter", message)
-    if status in (401, 403):
-        return Failure("authentication", message, hopeless=True)
-    if status in (408, 429):
-        return Failure("timeout" if status == 408 else "rate_limit", message)
-    if status == 409 or status >= 500:
-        return Failure("server_error", message)
-    if status == 413 or code == "context_length_exceeded" or _OVERFLOW.search(text):
-        return Failure("context_overflow", message)
-    if with_schema and _SCHEMA.search(text):
-        problem = f"the server does not accept the JSON schema of the answer ({message})"
-        return Failure("unsupported_schema", problem, hopeless=True)
-    is_json = isinstance(body, Mapping)  # a page of a proxy may speak of models too
-    if code == "model_not_found" or (is_json and _NO_MODEL.search(words)):
-        return Failure("unknown_model", message, hopeless=True)
-    if "content_filter" in text or "content_policy" in text:
-        return Failure("content_filter", message)
-    if status in (404, 405):
-        return Failure("bad_request", f"nothing answers there ({message})", hopeless=True)
-    return Failure("bad_request", message)
-
-
-def error_with_status_200(body: Mapping[str, Any]) -> Failure | None:
-    """Return the error that some servers send as if it were an answer."""
-    error = body.get("error")
-    if not error:
-        return None
-    code = error.get("code") if isinstance(error, Mapping) else None
-    return refused(code if isinstance(code, int) and 400 <= code < 600 else 500, body)
-
-
-def _root(error: BaseException) -> str:
-    """Return the words of what an error goes back to."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return f"{type(error).__name__}: {error}"
+    for statuses, pattern, kind, hopeless in _RULES:
+        if status not in statuses or not re.search(pattern, text, re.IGNORECASE):
+            continue
+        if kind == "unknown_model" and not isinstance(body, Mapping):
+            continue  # a page of a proxy may speak of models too
+        if with_schema and kind in ("unknown_model", "bad_request") and _SCHEMA.search(text):
+            problem = f"the server does not accept the JSON schema of the answer ({message})"
+            return Failure("unsupported_schema", problem, hopeless=True)
+        if pattern == "" and status in (404, 405):
+            message = f"nothing answers there ({message})"
+        return Failure(kind, message, hopeless=hopeless)
+    return Failure("server_error", message)

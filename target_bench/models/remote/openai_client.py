@@ -3,28 +3,25 @@
 import importlib.util
 import os
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from email.utils import parsedate_to_datetime
+from contextlib import contextmanager
 from ipaddress import ip_address
-from math import inf, isfinite
-from socket import SHUT_RDWR
-from threading import Event, Lock, Thread, local
+from math import inf
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
-from weakref import WeakSet
 
 from target_bench.core.credentials import is_secret, looks_secret, note_secrets, without_secrets
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError, check_at_least_one
 from target_bench.core.files import parse_json
-from target_bench.models.remote.failures import (
-    Failure,
-    Kind,
-    error_with_status_200,
-    failure_of,
-    refused,
+from target_bench.models.remote.failures import Failure, classify_error, classify_reply
+from target_bench.models.remote.http_client import (
+    LONGEST_WAIT,
+    RefusedReply,
+    Sockets,
+    make_http_client,
+    read_retry_after,
 )
 
 if TYPE_CHECKING:
@@ -32,9 +29,6 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 HOME = "https://api.openai.com/v1"
-LONGEST_WAIT = 60.0
-"""Seconds that the package waits for a server at most; more end the run, to be continued later."""
-
 _NO_KEY = "no-key"
 _LONGEST_NAME = 100  # characters of a model that a server names
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -133,29 +127,37 @@ class ModelServer:
 
     @contextmanager
     def connected(self, path: str) -> Iterator[Send]:
-        """Return what sends requests within a ``with`` block; afterwards nothing is sent again.
+        """Send requests within a ``with`` block; afterwards nothing is sent again.
 
         The key is read, and the client made, when the first request is sent.
 
         Args:
             path: as in ``/embeddings``.
         """
+        import httpx
+
         clients: list[OpenAI] = []
-        sockets = _Sockets()
+        sockets = Sockets(self.settings.total_timeout, self.settings.max_reply_bytes)
         lock = Lock()
 
         def send(body: Mapping[str, Any], schema: bool = False) -> tuple[dict[str, Any], float]:
             with lock:
                 if not clients:
-                    clients.append(self._client(sockets))
+                    clients.append(self._make_client(sockets))
             try:
-                response = self._post(clients[0], path, dict(body))
-                answer = _object(response)
-                failure = error_with_status_200(answer)
-                if failure is not None:
-                    raise failure
+                # the typed methods walk through the whole body and every answer, which takes as
+                # long as all the rest; and they make text of an answer that is not JSON
+                response = clients[0].post(path, cast_to=httpx.Response, body=dict(body))
+                answer = _parse_object(response)
+                error = answer.get("error")
+                if error:  # some servers send it as if it were an answer
+                    code = error.get("code") if isinstance(error, Mapping) else None
+                    status = code if isinstance(code, int) and 400 <= code < 600 else 500
+                    raise classify_reply(status, answer)
+            except RefusedReply as refusal:
+                raise self._explain(refusal.failure, schema) from None
             except Exception as error:
-                raise self._final(error, schema) from None
+                raise self._explain(error, schema) from None
             self._reached = True
             named = answer.get("model")
             if isinstance(named, str) and not _is_same_model(named, self.settings.model):
@@ -170,80 +172,8 @@ class ModelServer:
                     client.close()
             sockets.close()
 
-    def _post(self, client: "OpenAI", path: str, body: dict[str, Any]) -> "httpx.Response":
-        """Send a request, in a thread that is given up when one reply takes too long.
-
-        A read timeout alone does not end a reply that comes a byte at a time.
-        """
-        import httpx
-
-        attempt = _Attempt(self.settings.total_timeout)
-
-        def post() -> None:
-            _here.attempt = attempt
-            try:
-                # the typed methods walk through the whole body and every answer, which takes as
-                # long as all the rest; and they make text of an answer that is not JSON
-                attempt.response = client.post(path, cast_to=httpx.Response, body=body)
-            except BaseException as error:
-                attempt.error = error
-            finally:
-                attempt.done.set()
-
-        Thread(target=post, name="target-bench-reply", daemon=True).start()
-        while not attempt.done.wait(attempt.seconds_left()):
-            if attempt.is_overdue():
-                raise Failure("timeout", f"no whole reply within {attempt.total:g} s")
-        if isinstance(attempt.error, _RefusedReply):
-            raise attempt.error.failure
-        if attempt.error is not None:
-            raise attempt.error
-        assert attempt.response is not None
-        return attempt.response
-
-    def _client(self, sockets: "_Sockets") -> "OpenAI":
-        import httpx
+    def _make_client(self, sockets: Sockets) -> "OpenAI":
         import openai
-
-        class Client(openai.DefaultHttpxClient):
-            """Tells the waiting thread when a request is sent and when its reply is read."""
-
-            def send(self, request: httpx.Request, **settings: Any) -> httpx.Response:
-                if self.is_closed:
-                    raise _RefusedReply("connection", "closed; nothing more is sent")
-                attempt: _Attempt = _here.attempt
-                attempt.begin()
-                request.extensions["trace"] = sockets.trace
-                try:
-                    return super().send(request, **settings)
-                finally:
-                    attempt.end()
-
-        class LimitedStream(httpx.SyncByteStream):
-            """A body that is read up to a number of bytes."""
-
-            def __init__(self, stream: Any, most: int) -> None:
-                self._stream, self._most = stream, most
-
-            def __iter__(self) -> Iterator[bytes]:
-                n = 0
-                for part in self._stream:
-                    n += len(part)
-                    if n > self._most:
-                        raise _RefusedReply(
-                            "server_error",
-                            f"the reply is longer than max_reply_bytes={self._most:,}",
-                        )
-                    yield part
-
-            def close(self) -> None:
-                self._stream.close()
-
-        def limit(response: httpx.Response) -> None:
-            # A few compressed bytes may stand for gigabytes.
-            if response.headers.get("content-encoding", "identity").lower() != "identity":
-                raise _RefusedReply("server_error", "the reply is compressed, unasked")
-            response.stream = LimitedStream(response.stream, self.settings.max_reply_bytes)
 
         key, timeout = self._key(), self.settings.timeout
         if key != _NO_KEY:
@@ -253,11 +183,7 @@ class ModelServer:
             base_url=self.address,
             timeout=timeout,
             max_retries=self.settings.max_retries,
-            http_client=Client(
-                timeout=timeout,
-                headers={"accept-encoding": "identity"},
-                event_hooks={"response": [_refuse_redirect, limit, _keep_from_trying_in_vain]},
-            ),
+            http_client=make_http_client(timeout, sockets),
             default_headers={"accept-encoding": "identity"},
         )
 
@@ -281,16 +207,16 @@ class ModelServer:
             )
         return key or _NO_KEY
 
-    def _final(self, error: Exception, schema: bool) -> Exception:
-        """Return what is raised for an error of the package."""
-        failure = failure_of(error, schema)
+    def _explain(self, error: Exception, schema: bool) -> Exception:
+        """Return the error to raise for one of the package: a failure, or the end of the run."""
+        failure = classify_error(error, schema)
         if failure is None:
             failure = Failure("bad_request", f"{type(error).__name__}: {error}")
         has_words = isinstance(error, Failure) or getattr(error, "status_code", None) is not None
         if failure.kind == "timeout" and not has_words:
             failure = Failure("timeout", f"no answer within {self.settings.timeout:g} s")
         response = getattr(error, "response", None)
-        seconds = None if response is None else retry_after(response.headers)
+        seconds = None if response is None else read_retry_after(response.headers)
         if seconds is not None and seconds > LONGEST_WAIT:
             return PluginError(
                 without_secrets(
@@ -331,113 +257,7 @@ def _is_same_model(named: str, asked: str) -> bool:
     return not named or short[0].startswith(short[1]) or short[1].startswith(short[0])
 
 
-_here = local()
-"""``attempt``: the one that the thread makes."""
-
-
-class _Attempt:
-    """A request with its retries, and by when the reply under way has to be read."""
-
-    def __init__(self, total: float) -> None:
-        self.total = total
-        self.done = Event()
-        self.response: httpx.Response | None = None
-        self.error: BaseException | None = None
-        self._deadline = inf
-
-    def begin(self) -> None:
-        self._deadline = time.monotonic() + self.total
-
-    def end(self) -> None:
-        self._deadline = inf
-
-    def seconds_left(self) -> float:
-        """Return how long to wait, a second at most: another reply may be under way then."""
-        return min(1.0, max(0.0, self._deadline - time.monotonic()))
-
-    def is_overdue(self) -> bool:
-        return time.monotonic() >= self._deadline
-
-
-class _Sockets:
-    """The sockets of a client, closed whatever its threads are doing.
-
-    The client closes idle and busy ones, but none that is being connected while it is closed.
-    """
-
-    def __init__(self) -> None:
-        self._streams: WeakSet[Any] = WeakSet()
-        self._is_closed = False
-        self._lock = Lock()
-
-    def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Record a connection that was made; the client calls this at each step of a request."""
-        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            with self._lock:
-                self._streams.add(info["return_value"])
-                if self._is_closed:
-                    info["return_value"].close()
-
-    def close(self) -> None:
-        """Close them all, and each that is made afterwards."""
-        with self._lock:
-            self._is_closed = True
-            for stream in self._streams:
-                with suppress(OSError):  # it is closed already; else who reads from it wakes up
-                    stream.get_extra_info("socket").shutdown(SHUT_RDWR)
-                stream.close()
-
-
-class _RefusedReply(BaseException):  # the package tries again after any Exception
-    """A reply that is not read, and that no further request would make better."""
-
-    def __init__(self, kind: Kind, message: str, hopeless: bool = False) -> None:
-        super().__init__(message)
-        self.failure = Failure(kind, message, hopeless=hopeless)
-
-
-def _refuse_redirect(response: "httpx.Response") -> None:
-    """Refuse redirects to another host, which would get the prompt; and those that drop it."""
-    if not response.has_redirect_location:
-        return
-    asked = response.request.url
-    place = asked.join(response.headers["location"])
-    secure = asked.scheme == "http" and (place.scheme, place.port, asked.port) == (
-        "https",
-        None,
-        None,
-    )
-    is_same = (asked.scheme, asked.port) == (place.scheme, place.port) or secure
-    if asked.host != place.host or not is_same:
-        raise _RefusedReply(
-            "server_error",
-            f"the server redirects to {place.scheme}://{place.netloc.decode('ascii', 'replace')}, "
-            "another host, to which nothing was sent; if it is the right one, name it as base_url",
-            hopeless=True,
-        )
-    if response.status_code in (301, 302, 303):  # followed without the request's body
-        raise _RefusedReply(
-            "server_error",
-            f"the server redirects to {place.path} with HTTP {response.status_code}, which drops "
-            "the request; name the address that it redirects to as base_url",
-            hopeless=True,
-        )
-
-
-def _keep_from_trying_in_vain(response: "httpx.Response") -> None:
-    """Tell the package not to send a request again that is hopeless, or would wait for long."""
-    if response.status_code != 429 and response.status_code < 500:
-        return
-    try:
-        body = parse_json(response.read())
-    except ValueError:
-        body = response.text
-    seconds = retry_after(response.headers) or 0
-    if refused(response.status_code, body).hopeless or seconds > LONGEST_WAIT:
-        response.headers["x-should-retry"] = "false"
-
-
-def _object(response: "httpx.Response") -> dict[str, Any]:
+def _parse_object(response: "httpx.Response") -> dict[str, Any]:
     """Return the JSON object of an answer.
 
     Raises:
@@ -454,18 +274,6 @@ def _object(response: "httpx.Response") -> dict[str, Any]:
     if not isinstance(body, dict):
         raise Failure("server_error", "the answer is not a JSON object")
     return body
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait; None if it does not, or unreadably."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        with suppress(KeyError, ValueError):
-            seconds = float(headers[name]) * unit
-            if isfinite(seconds):
-                return max(0.0, seconds)
-    with suppress(KeyError, ValueError, TypeError, OverflowError):
-        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time())
-    return None
 
 
 def is_local(address: str | None) -> bool:

@@ -21,7 +21,7 @@ from target_bench.models.remote.answer_cache import (
     request_key,
     select_unrecorded,
 )
-from target_bench.models.remote.failures import Failure, failure_of
+from target_bench.models.remote.failures import Failure, classify_error
 from target_bench.models.remote.openai_client import is_local
 from target_bench.models.remote.threads import in_threads
 
@@ -262,7 +262,7 @@ def error_text(error: BaseException) -> str:
     Args:
         error: what a model raised; clients of several providers name their errors alike.
     """
-    failure = failure_of(error)
+    failure = classify_error(error)
     if failure is not None:
         return without_secrets(str(failure))
     words = " ".join(without_secrets(str(error)).split())[:_LONGEST]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from target_bench.models.remote.openai_client import is_local, retry_after
+from target_bench.models.remote.http_client import read_retry_after
+from target_bench.models.remote.openai_client import is_local
 
 
 @pytest.mark.parametrize(
@@ -38,4 +39,4 @@ def test_servers_of_this_machine(address: str | None, expected: bool) -> None:
     ],
 )
 def test_how_long_a_server_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(headers) == seconds
+    assert read_retry_after(headers) == seconds

@@ -1,0 +1,174 @@
+"""An HTTP client for servers of models that nobody vouches for: limits of time, bytes and hosts."""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from functools import partial
+from math import isfinite
+from socket import SHUT_RDWR
+from threading import Lock, local
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from target_bench.core.files import parse_json
+from target_bench.models.remote.failures import Failure, Kind, classify_reply
+
+if TYPE_CHECKING:
+    import httpx
+
+LONGEST_WAIT = 60.0
+"""Seconds that the package waits for a server at most; more end the run, to be continued later."""
+
+
+class RefusedReply(BaseException):  # the package tries again after any Exception
+    """A reply that is not read, and that no further request would make better."""
+
+    def __init__(self, kind: Kind, message: str, hopeless: bool = False) -> None:
+        super().__init__(message)
+        self.failure = Failure(kind, message, hopeless=hopeless)
+
+
+def make_http_client(timeout: float, sockets: "Sockets") -> "httpx.Client":
+    """Make the client that the package ``openai`` sends requests with.
+
+    Args:
+        timeout: seconds to wait for a connection, or for more of a reply.
+        sockets: watches and closes its connections.
+    """
+    import httpx
+    import openai
+
+    class Client(openai.DefaultHttpxClient):
+        def send(self, request: httpx.Request, **settings: Any) -> httpx.Response:
+            if self.is_closed:
+                raise RefusedReply("connection", "closed; nothing more is sent")
+            sockets.start_reply()
+            request.extensions["trace"] = sockets.trace
+            return super().send(request, **settings)
+
+    hooks = [_refuse_redirect, _refuse_compression, _stop_futile_retries]
+    return Client(
+        timeout=timeout,
+        headers={"accept-encoding": "identity"},
+        event_hooks={"response": hooks},
+    )
+
+
+class Sockets:
+    """The connections of a client: each reply has an end, and all are closed with the client.
+
+    The timeouts of httpx are for one read, so a reply that comes a byte at a time has none. And a
+    closed client closes no connection that a thread is just making.
+
+    Args:
+        total_timeout: seconds for a whole reply.
+        most: bytes of a reply.
+    """
+
+    def __init__(self, total_timeout: float, most: int) -> None:
+        self._total_timeout = total_timeout
+        self._most = most
+        self._reply = local()  # deadline and bytes of the one that the thread reads
+        self._streams: WeakSet[Any] = WeakSet()
+        self._is_closed = False
+        self._lock = Lock()
+
+    def start_reply(self) -> None:
+        """Begin to count time and bytes of the reply to a request of this thread."""
+        self._reply.deadline = time.monotonic() + self._total_timeout
+        self._reply.n_bytes = 0
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Watch a connection that was made; httpx calls this at each step of a request."""
+        if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            return
+        stream = info["return_value"]
+        stream.read = partial(self._read, stream.read)  # httpx offers no other way to its reads
+        with self._lock:
+            self._streams.add(stream)
+            if self._is_closed:
+                stream.close()
+
+    def close(self) -> None:
+        """Close all connections, and each that is made afterwards."""
+        with self._lock:
+            self._is_closed = True
+            for stream in self._streams:
+                with suppress(OSError):  # it is closed already; else a thread that reads wakes up
+                    stream.get_extra_info("socket").shutdown(SHUT_RDWR)
+                stream.close()
+
+    def _read(self, read: Any, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read from a connection, within the limits of the reply."""
+        left = self._reply.deadline - time.monotonic()
+        try:
+            part: bytes = read(max_bytes, min(left, timeout or left)) if left > 0 else b""
+        except Exception:
+            if time.monotonic() < self._reply.deadline:
+                raise
+            left = 0.0
+        if left <= 0:
+            raise RefusedReply("timeout", f"no whole reply within {self._total_timeout:g} s")
+        self._reply.n_bytes += len(part)
+        if self._reply.n_bytes > self._most:
+            raise RefusedReply(
+                "server_error", f"the reply is longer than max_reply_bytes={self._most:,}"
+            )
+        return part
+
+
+def _refuse_redirect(response: "httpx.Response") -> None:
+    """Refuse redirects to another host, which would get the prompt; and those that drop it."""
+    if not response.has_redirect_location:
+        return
+    asked = response.request.url
+    to = asked.join(response.headers["location"])
+    to_https = (asked.scheme, to.scheme, to.port, asked.port) == ("http", "https", None, None)
+    if asked.host != to.host or not (
+        to_https or (asked.scheme, asked.port) == (to.scheme, to.port)
+    ):
+        raise RefusedReply(
+            "server_error",
+            f"the server redirects to {to.scheme}://{to.netloc.decode('ascii', 'replace')}, "
+            "another host, to which nothing was sent; if it is the right one, name it as base_url",
+            hopeless=True,
+        )
+    if response.status_code in (301, 302, 303):  # followed without the request's body
+        raise RefusedReply(
+            "server_error",
+            f"the server redirects to {to.path} with HTTP {response.status_code}, which drops "
+            "the request; name the address that it redirects to as base_url",
+            hopeless=True,
+        )
+
+
+def _refuse_compression(response: "httpx.Response") -> None:
+    """Refuse a compressed reply: a few bytes of it may stand for gigabytes."""
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise RefusedReply("server_error", "the reply is compressed, unasked")
+
+
+def _stop_futile_retries(response: "httpx.Response") -> None:
+    """Tell the package not to send a request again that is hopeless, or would wait for long."""
+    if response.status_code != 429 and response.status_code < 500:
+        return
+    try:
+        body = parse_json(response.read())
+    except ValueError:
+        body = response.text
+    seconds = read_retry_after(response.headers) or 0
+    if classify_reply(response.status_code, body).hopeless or seconds > LONGEST_WAIT:
+        response.headers["x-should-retry"] = "false"
+
+
+def read_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a server asks to wait; None if it does not, or unreadably."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(KeyError, ValueError):
+            seconds = float(headers[name]) * unit
+            if isfinite(seconds):
+                return max(0.0, seconds)
+    with suppress(KeyError, ValueError, TypeError, OverflowError):
+        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time())
+    return None
