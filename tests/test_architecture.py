@@ -45,6 +45,18 @@ def test_what_the_document_names_is_there() -> None:
             )
 
 
+def test_paths_and_functions_that_the_document_names_are_there() -> None:
+    text = TEXT.partition("## The rooms")[0]
+    paths = set(re.findall(r"`([a-z_]+/[\w/]+(?:\.py)?)`", text))
+    assert len(paths) > 30
+    assert [path for path in sorted(paths) if not (PACKAGE / path).exists()] == []
+    named = re.findall(r"`(\w+)`\s\(`([a-z_/]+\.py)`\)", text)
+    assert len(named) > 20
+    for name, path in named:
+        text = (PACKAGE / path).read_text(encoding="utf-8")
+        assert re.search(rf"^ *(?:def|class) {name}\b", text, re.MULTILINE), (name, path)
+
+
 def test_contracts_are_the_two_of_the_document() -> None:
     contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
     assert [each["type"] for each in contracts] == ["layers", "protected"]

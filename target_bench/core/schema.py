@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.declarations import Source, Sources
 from target_bench.core.grid import CellGrid
 
@@ -302,7 +303,7 @@ class CorpusInfo:
 
     name: str
     title: str = ""
-    tasks: tuple[str, ...] = ("retrieval",)
+    tasks: tuple[str, ...] = (RANKING_TASK,)
     splits: tuple[str, ...] = ("test",)
     licence: str = "not stated"
     citation: str = ""

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast, g
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptWriter
-from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import (
     AnswerKind,
     Dataset,
@@ -94,7 +93,8 @@ class PromptStyle:
     """
 
     file: Path | None = None
-    writer: Callable[[RunConfig, Mapping[str, Path], bool], PromptWriter] | None = None
+    # of a RunConfig, which reads metrics, which read tasks: its type would close a circle
+    writer: Callable[[Any, Mapping[str, Path], bool], PromptWriter] | None = None
     schema: Mapping[str, Any] | None = None
     reads_prose: bool = False
 
