@@ -32,14 +32,14 @@ from rich.table import Table
 
 from target_bench.sql import translation
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
-from target_bench.sql.names import quietly
+from target_bench.sql.names import silence_sqlglot
 
 SECONDS = 10.0
 """What a query may take before it counts as one that fails."""
 
 MARK = "\t----- bird -----\t"
 
-STEPS = ("strings_from_names", "_settle_ties", "_wrap_bare_columns")
+STEPS = ("replace_unknown_names", "_settle_ties", "_wrap_bare_columns")
 """Repairs of whole statements: functions of the module that change a tree in place."""
 
 RULES = tuple(dict.fromkeys(rule.__name__ for rule in translation.RULES.values()))
@@ -163,7 +163,7 @@ def _agrees(case: Case, engines: Engines, bare: bool) -> bool:
 def _in_duckdb(case: Case, engines: Engines, bare: bool) -> Rows | None:
     copy = engines.copy(case.database)
     try:
-        with quietly():
+        with silence_sqlglot():
             if bare:
                 sql = sqlglot.transpile(case.sql, read="sqlite", write="duckdb")[0]
             else:

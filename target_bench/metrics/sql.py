@@ -27,7 +27,7 @@ VERSION = "sql:1"
 """The version of these metrics, for identities of runs: raise it if values can change."""
 
 Rule = Literal["bird", "spider"]
-"""Rule by which two results are equal; see ``target_bench.metrics.sql_results.compared``."""
+"""Rule by which two results are equal; see ``target_bench.metrics.sql_results.compare_results``."""
 
 Verdict = Literal[
     "correct",
@@ -87,7 +87,7 @@ def verdict(
         gold: what the gold gave; None if there is no database to run it on.
         predicted: what the prediction gave; None if there is no prediction. As in BIRD, an empty
             statement that was run nonetheless has an empty result, which can be right.
-        values: as ``sql_results.compared`` gives them; 0 for those that are not there.
+        values: as ``sql_results.compare_results`` gives them; 0 for those that are not there.
         rewritten: what gold and prediction gave when run as Spider's rule has it (without DISTINCT,
             with repaired operators; ``target_bench.sql.normalisation``), if that is other text.
         rule: which rule the verdict follows.

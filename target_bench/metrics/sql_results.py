@@ -31,7 +31,9 @@ _CLOSE = 1e-9  # largest difference of two engines' floats, relative to the larg
 _FORM = 2  # of marshal: the last one that writes equal values as equal bytes, shared or not
 
 
-def compared(names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str) -> dict[str, float]:
+def compare_results(
+    names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str
+) -> dict[str, float]:
     """Compare two results under some rules: the name of each with its value.
 
     Args:
@@ -40,7 +42,7 @@ def compared(names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str) -
         predicted: what the prediction gave.
         gold_sql: the gold.
     """
-    ours, theirs = _Result(comparable(gold)), _Result(comparable(predicted))
+    ours, theirs = _Result(unify_nans(gold)), _Result(unify_nans(predicted))
     measures: dict[str, Callable[[], float]] = {
         "bird": lambda: same_set(ours, theirs),
         "spider": lambda: same_table(ours, theirs, order_matters(gold_sql)),
@@ -49,7 +51,7 @@ def compared(names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str) -
     return {name: float(measures[name]()) for name in names}
 
 
-def comparable(rows: Rows) -> Rows:
+def unify_nans(rows: Rows) -> Rows:
     """Return the rows with one NaN for all (DuckDB has them): only the same NaN equals itself."""
     if not any(map(ne, chain.from_iterable(rows), chain.from_iterable(rows))):
         return rows
@@ -62,12 +64,12 @@ def same_set(gold: Rows, predicted: Rows) -> bool:
     So duplicates and the order of rows are ignored, and two empty results are equal with any
     columns are.
     """
-    return set(_encoded(gold)) == set(_encoded(predicted))
+    return set(_get_codes(gold)) == set(_get_codes(predicted))
 
 
 def same_multiset(gold: Rows, predicted: Rows) -> bool:
     """Return the same rows equally often, in any order, columns in their order."""
-    return len(gold) == len(predicted) and _equally_often(gold, predicted)
+    return len(gold) == len(predicted) and _are_equally_often(gold, predicted)
 
 
 def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
@@ -87,7 +89,7 @@ def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
     if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
         return False
     if ordered:
-        matched = _equally_often(zip(*gold, strict=True), zip(*predicted, strict=True))
+        matched = _are_equally_often(zip(*gold, strict=True), zip(*predicted, strict=True))
     else:
         matched = same_multiset(gold, predicted) or _columns_match(gold, predicted)
     return matched and _passes_quick_reject(gold, predicted, ordered)
@@ -101,11 +103,14 @@ def same_rows(here: Rows, there: Rows, repeated: bool = False) -> bool:
         there: the rows that the other one gave, in any order.
         repeated: whether it matters how often a row is there.
     """
-    rows = [sorted(rows if repeated else distinct(rows), key=_place) for rows in (here, there)]
+    rows = [
+        sorted(rows if repeated else drop_repeated(rows), key=_get_sort_key)
+        for rows in (here, there)
+    ]
     return len(rows[0]) == len(rows[1]) and all(map(_same_row, *rows))
 
 
-def _place(row: Row) -> tuple[list[tuple[str, object]], list[float], list[float]]:
+def _get_sort_key(row: Row) -> tuple[list[tuple[str, object]], list[float], list[float]]:
     """Return a key by which rows that are the same up to rounding stand at the same place.
 
     Rounded numbers come before exact ones, so that those of two rows with close numbers do, too.
@@ -130,9 +135,9 @@ def _same_cell(here: Cell, there: Cell) -> bool:
     return here == there
 
 
-def distinct(rows: Rows) -> list[Row]:
+def drop_repeated(rows: Rows) -> list[Row]:
     """Return the rows without repetitions, in the order in which they come first."""
-    return list(dict(zip(_encoded(rows), rows, strict=True)).values())
+    return list(dict(zip(_get_codes(rows), rows, strict=True)).values())
 
 
 def order_matters(gold_sql: str) -> bool:
@@ -153,7 +158,7 @@ def soft_f1(gold: Rows, predicted: Rows) -> float:
     """
     if not gold and not predicted:
         return 1.0
-    gold, predicted = distinct(gold), distinct(predicted)
+    gold, predicted = drop_repeated(gold), drop_repeated(predicted)
     missing, extra = max(len(gold) - len(predicted), 0), max(len(predicted) - len(gold), 0)
     pairs = [_overlap(*pair) for pair in zip(gold, predicted, strict=False)]
     matched = sum(pair[0] for pair in pairs)
@@ -170,7 +175,10 @@ def _overlap(gold: Row, predicted: Row) -> tuple[float, float, float]:
     if gold == predicted:
         return 1.0, 0.0, 0.0
     if len(gold) * len(predicted) > _FEW_PAIRS:
-        ours, theirs = _encoded([(value,) for value in gold]), _encoded([(v,) for v in predicted])
+        ours, theirs = (
+            _get_codes([(value,) for value in gold]),
+            _get_codes([(v,) for v in predicted]),
+        )
         gold_codes, predicted_codes = set(ours), set(theirs)
         matches = sum(value in gold_codes for value in theirs)
         missed = sum(value not in predicted_codes for value in ours)
@@ -188,17 +196,17 @@ def _passes_quick_reject(gold: Rows, predicted: Rows, ordered: bool) -> bool:
     """
     if len(gold[0]) == 1:
         return True
-    ambiguous = _equal_but_written_differently([*gold, *predicted])
+    ambiguous = _find_ambiguous([*gold, *predicted])
     if not ambiguous:
         return True
     ours, theirs = (
-        [_unordered(row) for row in rows if not ambiguous.isdisjoint(_numbers(row))]
+        [_sort_cells(row) for row in rows if not ambiguous.isdisjoint(_encode_numbers(row))]
         for rows in (gold, predicted)
     )
     return ours == theirs if ordered else same_set(ours, theirs)
 
 
-def _equal_but_written_differently(rows: Rows) -> set[bytes]:
+def _find_ambiguous(rows: Rows) -> set[bytes]:
     """Return the encodings of numbers that occur as integer and float, or as 0.0 and -0.0."""
     if float not in set(map(type, chain.from_iterable(rows))):
         return set()
@@ -207,22 +215,22 @@ def _equal_but_written_differently(rows: Rows) -> set[bytes]:
     integers = set()
     for cell in cells:
         if type(cell) is float:
-            floats.add(_code(cell))
+            floats.add(_encode_cell(cell))
             if cell == 0 and copysign(1, cell) < 0:
-                integers.add(_code(cell))
+                integers.add(_encode_cell(cell))
         elif type(cell) is int:
-            integers.add(_code(cell))
+            integers.add(_encode_cell(cell))
     return floats & integers
 
 
-def _numbers(row: Row) -> Iterator[bytes]:
-    return (_code(cell) for cell in row if isinstance(cell, int | float))
+def _encode_numbers(row: Row) -> Iterator[bytes]:
+    return (_encode_cell(cell) for cell in row if isinstance(cell, int | float))
 
 
 _TYPE_TEXTS = {kind: str(kind) for kind in (str, int, float, bytes, type(None))}
 
 
-def _unordered(row: Row) -> Row:
+def _sort_cells(row: Row) -> Row:
     return tuple(sorted(row, key=lambda value: str(value) + _TYPE_TEXTS[type(value)]))
 
 
@@ -230,7 +238,7 @@ def _columns_match(gold: Rows, predicted: Rows) -> bool:
     """Return whether some order of columns makes the rows equal as multisets; False if unknown."""
     ours, theirs = (
         _EncodedResult(
-            Counter(map(_column_of_codes, zip(*_exact(rows), strict=True))), [0] * len(rows)
+            Counter(map(_encode_column, zip(*_unify_numbers(rows), strict=True))), [0] * len(rows)
         )
         for rows in (gold, predicted)
     )
@@ -301,12 +309,12 @@ class _ColumnSearch:
         ours, theirs = gold.kinds(), predicted.kinds()
         if Counter(ours.values()) != Counter(theirs.values()):
             return False
-        groups, rivals = _by_kind(ours), _by_kind(theirs)
+        groups, rivals = _group_by_kind(ours), _group_by_kind(theirs)
         certain = [kind for kind, columns in groups.items() if len(columns) == 1]
         if certain:
             pairs = [(groups[kind][0], rivals[kind][0]) for kind in certain]
             return self._finds_with(pairs, gold, predicted)
-        classes = _shared_classes(gold.row_kinds(ours), predicted.row_kinds(theirs))
+        classes = _number_classes(gold.row_kinds(ours), predicted.row_kinds(theirs))
         if classes is None:
             return False
         if max(classes[0]) > max(gold.classes):
@@ -327,7 +335,7 @@ class _ColumnSearch:
     ) -> bool:
         """Return whether the columns left match in some order when these pairs are matched."""
         ours, theirs = zip(*pairs, strict=True)
-        classes = _shared_classes(
+        classes = _number_classes(
             zip(gold.classes, *ours, strict=True), zip(predicted.classes, *theirs, strict=True)
         )
         if classes is None:
@@ -335,7 +343,7 @@ class _ColumnSearch:
         return self.finds(gold.matched(ours, classes[0]), predicted.matched(theirs, classes[1]))
 
 
-def _by_kind(kinds: Mapping[Column, tuple[int, int]]) -> dict[tuple[int, int], list[Column]]:
+def _group_by_kind(kinds: Mapping[Column, tuple[int, int]]) -> dict[tuple[int, int], list[Column]]:
     groups: dict[tuple[int, int], list[Column]] = {}
     for column, kind in kinds.items():
         groups.setdefault(kind, []).append(column)
@@ -347,7 +355,7 @@ def _fingerprint(pairs: Iterable[tuple[Any, Any]]) -> int:
     return sum(map(hash, pairs))
 
 
-def _shared_classes(
+def _number_classes(
     gold: Iterable[Any], predicted: Iterable[Any]
 ) -> tuple[list[int], list[int]] | None:
     """Return each item as the number of its kind; None unless both have equal multisets."""
@@ -358,8 +366,8 @@ def _shared_classes(
     return [numbers[item] for item in gold], [numbers[item] for item in predicted]
 
 
-def _equally_often(ours: Iterable[Row], theirs: Iterable[Row]) -> bool:
-    return Counter(_encoded(ours)) == Counter(_encoded(theirs))
+def _are_equally_often(ours: Iterable[Row], theirs: Iterable[Row]) -> bool:
+    return Counter(_get_codes(ours)) == Counter(_get_codes(theirs))
 
 
 class _Result(list[Row]):
@@ -367,38 +375,38 @@ class _Result(list[Row]):
 
     @cached_property
     def codes(self) -> list[bytes]:
-        return _codes(self)
+        return _encode_rows(self)
 
 
-def _encoded(rows: Iterable[Row]) -> list[bytes]:
-    return rows.codes if isinstance(rows, _Result) else _codes(rows)
+def _get_codes(rows: Iterable[Row]) -> list[bytes]:
+    return rows.codes if isinstance(rows, _Result) else _encode_rows(rows)
 
 
-def _codes(rows: Iterable[Row]) -> list[bytes]:
+def _encode_rows(rows: Iterable[Row]) -> list[bytes]:
     """Return each row as bytes, the same for rows that are equal, and others for others."""
-    return list(map(marshal.dumps, _exact(rows), repeat(_FORM)))
+    return list(map(marshal.dumps, _unify_numbers(rows), repeat(_FORM)))
 
 
-def _column_of_codes(column: Row) -> Column:
+def _encode_column(column: Row) -> Column:
     return tuple(map(marshal.dumps, column, repeat(_FORM)))
 
 
-def _code(cell: Cell) -> bytes:
-    return marshal.dumps(_canonical(cell), _FORM)
+def _encode_cell(cell: Cell) -> bytes:
+    return marshal.dumps(_unify_number(cell), _FORM)
 
 
-def _exact(rows: Iterable[Row]) -> Sequence[Row]:
+def _unify_numbers(rows: Iterable[Row]) -> Sequence[Row]:
     """Return the rows with numbers that are equal written alike."""
     rows = list(rows)
     if _PLAIN.issuperset(map(type, chain.from_iterable(rows))):
         return rows
-    return [tuple(map(_canonical, row)) for row in rows]
+    return [tuple(map(_unify_number, row)) for row in rows]
 
 
 _PLAIN = {int, str, bytes, type(None)}
 
 
-def _canonical(cell: Cell) -> Cell:
+def _unify_number(cell: Cell) -> Cell:
     if isinstance(cell, float):
         return int(cell) if cell.is_integer() else (nan if cell != cell else cell)
     return int(cell) if isinstance(cell, bool) else cell

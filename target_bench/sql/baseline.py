@@ -46,7 +46,7 @@ def _draft(question: str, table: Table) -> tuple[float, str]:
         parts = [word for word in words(name) if word not in own] or words(name)
         if parts and all(part in asked_for for part in parts):
             named[place] = asked_for.index(parts[0])
-    conditions = dict(_quoted_cells(question.lower(), table))
+    conditions = dict(_find_quoted_cells(question.lower(), table))
     score = (
         2 * len(own.intersection(asked_for)) / (len(own) or 1) + len(named) + 1.5 * len(conditions)
     )
@@ -60,28 +60,30 @@ def _draft(question: str, table: Table) -> tuple[float, str]:
     return score, f"{sql} WHERE {where}" if where else sql
 
 
-def _quoted_cells(question: str, table: Table) -> Iterator[tuple[int, str]]:
+def _find_quoted_cells(question: str, table: Table) -> Iterator[tuple[int, str]]:
     """Yield the place of a column and a literal of its longest text that a question quotes."""
     for place in range(len(table.header)):
         cells = {cell for row in table.rows[:ROWS] if isinstance(cell := row[place], str)}
-        held = [cell for cell in cells if len(cell) > 2 and _quotes(question, cell.strip().lower())]
+        held = [
+            cell for cell in cells if len(cell) > 2 and _is_quoted(question, cell.strip().lower())
+        ]
         if held:
             longest = max(held, key=lambda cell: (len(cell), cell))
             yield place, "'" + longest.replace("'", "''") + "'"
 
 
-def _quotes(question: str, text: str) -> bool:
+def _is_quoted(question: str, text: str) -> bool:
     return text in question and re.search(rf"\b{re.escape(text)}\b", question) is not None
 
 
 @lru_cache(maxsize=4096)
 def words(text: str) -> tuple[str, ...]:
     """Return the stems of a text's words; ``homeTeam`` and ``home_team`` are two words."""
-    return tuple(_stemmer()(word.lower()) for word in _WORD.findall(text))
+    return tuple(_load_stemmer()(word.lower()) for word in _WORD.findall(text))
 
 
 @cache
-def _stemmer() -> Callable[[str], str]:
+def _load_stemmer() -> Callable[[str], str]:
     from Stemmer import Stemmer
 
     stem: Callable[[str], str] = Stemmer("english").stemWord

@@ -51,10 +51,10 @@ def database(path: Path, engine: EngineName | None = None) -> Database:
         ) from error
     state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     absolute = str(path.absolute())
-    return Database(absolute, engine or _engine(absolute, state), state)
+    return Database(absolute, engine or _read_engine(absolute, state), state)
 
 
-def engine_of(wanted: str, file: Path | None) -> EngineName | None:
+def find_engine(wanted: str, file: Path | None) -> EngineName | None:
     """Return the engine that statements on a file run in; None without a database file.
 
     Args:
@@ -70,7 +70,7 @@ def engine_of(wanted: str, file: Path | None) -> EngineName | None:
 
 
 @lru_cache(maxsize=4096)
-def _engine(path: str, state: tuple[int, ...]) -> EngineName:  # noqa: ARG001 (part of the key)
+def _read_engine(path: str, state: tuple[int, ...]) -> EngineName:  # noqa: ARG001 (part of the key)
     try:
         with Path(path).open("rb") as file:
             first = file.read(16)
@@ -94,7 +94,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
     try:
-        with closing(sqlite3.connect(_uri(path), uri=True)) as database:
+        with closing(sqlite3.connect(_make_uri(path), uri=True)) as database:
             database.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
             yield database
     except sqlite3.Error as error:
@@ -116,18 +116,18 @@ def _check_whole(path: Path, head: bytes) -> None:
         return
     size = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
     actual_size = path.stat().st_size
-    if actual_size < size and not _log(path).exists():
+    if actual_size < size and not _find_log(path).exists():
         raise DataError(
             f"{path}: cannot be read as SQLite: it is truncated: {actual_size:,} of {size:,} "
             "bytes. Copy or download it again, or move it away."
         )
 
 
-def _log(path: Path) -> Path:
+def _find_log(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
-def _uri(path: Path) -> str:
+def _make_uri(path: Path) -> str:
     """Return the address that opens it read-only.
 
     No file is left beside a database that has a write-ahead log.
@@ -139,21 +139,21 @@ def _uri(path: Path) -> str:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     _check_whole(path, head)
     has_log = head[18:20] == b"\x02\x02"
-    still = has_log and not _log(path).exists()
+    still = has_log and not _find_log(path).exists()
     return f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' * still}"
 
 
 def base_tables(database: sqlite3.Connection) -> list[str]:
     """Return the names of the base tables, in the order of the schema."""
-    return _names(database, "table")
+    return _list_names(database, "table")
 
 
 def views(database: sqlite3.Connection) -> list[str]:
     """Return the names of the views, in the order of the schema."""
-    return _names(database, "view")
+    return _list_names(database, "view")
 
 
-def _names(database: sqlite3.Connection, kind: str) -> list[str]:
+def _list_names(database: sqlite3.Connection, kind: str) -> list[str]:
     rows = database.execute("SELECT name FROM sqlite_master WHERE type = ? ORDER BY rowid", (kind,))
     return [name for (name,) in rows if not name.lower().startswith(SYSTEM)]
 
@@ -186,7 +186,7 @@ def declared_tables(database: sqlite3.Connection) -> Iterator[Declared]:
             "SELECT name, type, pk FROM pragma_table_info(?)", (name,)
         ).fetchall()
         types = {column: kind for column, kind, _ in columns}
-        header = _columns_of(database, f"{quoted(name)} NOT INDEXED")
+        header = _read_header(database, f"{quoted(name)} NOT INDEXED")
         foreign = database.execute(
             'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)
         ).fetchall()
@@ -201,7 +201,7 @@ def declared_tables(database: sqlite3.Connection) -> Iterator[Declared]:
         )
 
 
-def _columns_of(database: Any, source: str) -> tuple[str, ...]:
+def _read_header(database: Any, source: str) -> tuple[str, ...]:
     cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
     return tuple(column[0] for column in cursor.description)
 
@@ -211,7 +211,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def type_kind(name: str) -> Kind:
+def classify_type(name: str) -> Kind:
     """Return the kind of values of a type of DuckDB's, or one declared in SQLite."""
     name = name.upper()
     words: tuple[tuple[Kind, tuple[str, ...]], ...] = (

@@ -46,7 +46,7 @@ from target_bench.core.files import (
     sha256_of,
     unsealed,
 )
-from target_bench.sql.databases import base_tables, columns, opened, quoted, type_kind, views
+from target_bench.sql.databases import base_tables, classify_type, columns, opened, quoted, views
 
 FORMAT = 3
 """The version of the copies; of another version none is used."""
@@ -92,15 +92,15 @@ def duckdb_copy(sqlite_file: Path, warn: Callable[[str], object] = warnings.warn
         StoreError: the cache folder cannot be written, or has no room.
     """
     with opened(sqlite_file):
-        home = cache_root() / "databases" / f"{sqlite_file.stem}-{_key(sqlite_file)}"
+        home = cache_root() / "databases" / f"{sqlite_file.stem}-{_hash_database(sqlite_file)}"
     try:
         with exclusive_lock(home.with_name(f"{home.name}.lock")):
             try:
-                known = _known(home)
+                known = _read_copy(home)
             except DamageError as error:
                 warn(f"the copy {home / _FILE} of {sqlite_file} is damaged ({error}); made again")
                 known = None
-            return known or _made(sqlite_file, home)
+            return known or _make_copy(sqlite_file, home)
     except OSError as error:
         raise StoreError(
             f"{sqlite_file} cannot be copied to {home}: {error.strerror or error}. Make room or "
@@ -108,7 +108,7 @@ def duckdb_copy(sqlite_file: Path, warn: Callable[[str], object] = warnings.warn
         ) from error
 
 
-def _key(sqlite_file: Path) -> str:
+def _hash_database(sqlite_file: Path) -> str:
     key = hashlib.sha256(f"{FORMAT}\n".encode())
     for path in (sqlite_file, sqlite_file.with_name(f"{sqlite_file.name}-wal")):
         if path.exists():
@@ -116,7 +116,7 @@ def _key(sqlite_file: Path) -> str:
     return key.hexdigest()[:16]
 
 
-def _known(home: Path) -> Copy | None:
+def _read_copy(home: Path) -> Copy | None:
     """Return the copy that lies there, if there is one.
 
     Raises:
@@ -132,7 +132,7 @@ def _known(home: Path) -> Copy | None:
         raise DamageError(str(error)) from error
 
 
-def _made(sqlite_file: Path, home: Path) -> Copy:
+def _make_copy(sqlite_file: Path, home: Path) -> Copy:
     import duckdb
 
     place = home.with_name(f".new-{home.name}")
@@ -140,7 +140,7 @@ def _made(sqlite_file: Path, home: Path) -> Copy:
     place.mkdir()
     try:
         with opened(sqlite_file) as source, duckdb.connect(place / _FILE) as target:
-            types, notes = _copied(source, target)
+            types, notes = _copy_tables(source, target)
         entry = {
             "format": FORMAT,
             "source": str(sqlite_file),
@@ -159,22 +159,24 @@ def _made(sqlite_file: Path, home: Path) -> Copy:
     return Copy(home / _FILE, types, tuple(notes))
 
 
-def _copied(source: sqlite3.Connection, target: Any) -> tuple[dict[str, dict[str, str]], list[str]]:
+def _copy_tables(
+    source: sqlite3.Connection, target: Any
+) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Copy everything; return table -> column -> type, and what is not as it was."""
     types: dict[str, dict[str, str]] = {}
     notes: list[str] = []
     declared = columns(source)
     made_views = views(source)
     tables = [*base_tables(source), *made_views]
-    names = _distinct(tables, "table", notes)
+    names = _make_distinct(tables, "table", notes)
     for table in tables:
         kinds: dict[str, str] = {}
         try:
             if not declared[table]:
                 raise sqlite3.OperationalError("its columns are not known")
-            stored = _stored(source, table, declared[table])
+            stored = _inspect_columns(source, table, declared[table])
             for column, (storage, big) in stored.items():
-                kinds[column] = _kind(storage, declared[table][column])
+                kinds[column] = _choose_type(storage, declared[table][column])
                 mixed = " and ".join(kind for kind in _STORAGE if kind in storage)
                 if len(storage) > 1 and kinds[column] in ("VARCHAR", "BLOB"):
                     notes.append(f"{table}.{column} holds {mixed}: it became {kinds[column]}")
@@ -185,14 +187,14 @@ def _copied(source: sqlite3.Connection, target: Any) -> tuple[dict[str, dict[str
             what = "view" if table in made_views else "table"
             notes.append(f"{what} {table!r} is left out: {error}")
             continue
-        notes += _collations(source, table)
-        called = _distinct(list(kinds), f"table {table!r}: column", notes)
+        notes += _note_collations(source, table)
+        called = _make_distinct(list(kinds), f"table {table!r}: column", notes)
         types[names[table]] = {called[column]: kind for column, kind in kinds.items()}
         _fill(source, table, kinds, target, names[table], types[names[table]])
     return types, notes
 
 
-def _distinct(names: Sequence[str], kind: str, notes: list[str]) -> dict[str, str]:
+def _make_distinct(names: Sequence[str], kind: str, notes: list[str]) -> dict[str, str]:
     """Return names that DuckDB can tell apart: not empty, and unique when case is folded."""
     renamed: dict[str, str] = {}
     taken = {name.lower() for name in names}
@@ -207,7 +209,7 @@ def _distinct(names: Sequence[str], kind: str, notes: list[str]) -> dict[str, st
     return renamed
 
 
-def _stored(
+def _inspect_columns(
     source: sqlite3.Connection, table: str, declared: Mapping[str, str]
 ) -> dict[str, tuple[set[str], bool]]:
     """Return column -> what is stored in it, and whether an integer is not exact as a double."""
@@ -226,11 +228,11 @@ def _stored(
     return stored
 
 
-def _kind(stored: set[str], declared: str) -> str:
+def _choose_type(stored: set[str], declared: str) -> str:
     """Return the type in DuckDB; of a column without values by SQLite's rules of affinity."""
     if not stored:
         blob = not declared or "BLOB" in declared.upper()
-        return "BLOB" if blob else _DECLARED.get(type_kind(declared), "DOUBLE")
+        return "BLOB" if blob else _DECLARED.get(classify_type(declared), "DOUBLE")
     if stored == {"integer"}:
         return "BIGINT"
     if "blob" in stored:
@@ -238,7 +240,7 @@ def _kind(stored: set[str], declared: str) -> str:
     return "VARCHAR" if "text" in stored else "DOUBLE"
 
 
-def _collations(source: sqlite3.Connection, table: str) -> list[str]:
+def _note_collations(source: sqlite3.Connection, table: str) -> list[str]:
     (sql,) = source.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
     return [
         f"table {table!r} has a collation {name}: DuckDB compares its text exactly"

@@ -56,7 +56,7 @@ class GoldResults:
             ConfigError, BudgetError: as for ``Worker.ask``.
         """
         try:
-            place = self._place(path, sql, repeat)
+            place = self._find_file(path, sql, repeat)
             known = _read(place) if place else None
             if known is not None:
                 return known
@@ -76,7 +76,7 @@ class GoldResults:
                 ) from error
         return result
 
-    def _place(self, path: Path, sql: str, repeat: int) -> Path | None:
+    def _find_file(self, path: Path, sql: str, repeat: int) -> Path | None:
         """Return the file of a statement's result, or None if it is not to be kept."""
         if repeat > 1 or _MOVING.search(sql):
             return None
@@ -94,7 +94,7 @@ def _read(place: Path) -> Executed | None:
     """Return a recorded result; None if there is none, or it is damaged."""
     try:
         with gzip.open(place, "rt", encoding="utf-8") as file:
-            record = json.load(file, object_hook=_bytes)
+            record = json.load(file, object_hook=_decode_bytes)
         rows = tuple(map(tuple, record.pop("rows")))
         return Executed(
             **record | {"columns": tuple(record["columns"]), "seconds": tuple(record["seconds"])},
@@ -104,5 +104,5 @@ def _read(place: Path) -> Executed | None:
         return None
 
 
-def _bytes(record: dict[str, Any]) -> Any:
+def _decode_bytes(record: dict[str, Any]) -> Any:
     return bytes.fromhex(record["hex"]) if record.keys() == {"hex"} else record

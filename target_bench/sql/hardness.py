@@ -9,7 +9,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from target_bench.sql.names import parsed
+from target_bench.sql.names import parse_query
 
 Hardness = Literal["easy", "medium", "hard", "extra"]
 
@@ -22,11 +22,11 @@ def hardness(sql: str) -> Hardness:
     Raises:
         ValueError: it cannot be parsed, or is not a SELECT; the message says why.
     """
-    query = parsed(sql).unnest()
-    select = _first_select(query)
-    clauses = _clauses(select)
-    nested = _nested(select) + len(query.ctes) + (query is not select)
-    others = _others(select)
+    query = parse_query(sql).unnest()
+    select = _find_first_select(query)
+    clauses = _count_clauses(select)
+    nested = _count_nested(select) + len(query.ctes) + (query is not select)
+    others = _count_others(select)
     if clauses <= 1 and others == 0 and nested == 0:
         return "easy"
     if nested == 0 and (clauses <= 1 or (clauses == 2 and others < 2)) and others <= 2:
@@ -38,7 +38,7 @@ def hardness(sql: str) -> Hardness:
     return "extra"
 
 
-def _first_select(query: exp.Query) -> exp.Select:
+def _find_first_select(query: exp.Query) -> exp.Select:
     """Return the leftmost SELECT of a query."""
     select: exp.Expr = query
     while not isinstance(select, exp.Select):
@@ -46,47 +46,47 @@ def _first_select(query: exp.Query) -> exp.Select:
     return select
 
 
-def _clauses(select: exp.Select) -> int:
+def _count_clauses(select: exp.Select) -> int:
     """Count Spider's component 1: WHERE, GROUP BY, ORDER BY, LIMIT, each join, OR and LIKE."""
     named = sum(bool(select.args.get(name)) for name in ("where", "group", "order", "limit"))
-    conditions = [condition for tree in _condition_trees(select) for condition in _split(tree)]
-    likes = sum(isinstance(_without_not(condition), exp.Like) for condition in conditions)
-    ors = sum(_ors(tree) for tree in _condition_trees(select))
+    conditions = [condition for tree in _list_condition_trees(select) for condition in _split(tree)]
+    likes = sum(isinstance(_strip_not(condition), exp.Like) for condition in conditions)
+    ors = sum(_count_ors(tree) for tree in _list_condition_trees(select))
     return named + len(select.args.get("joins") or ()) + ors + likes
 
 
-def _nested(select: exp.Select) -> int:
+def _count_nested(select: exp.Select) -> int:
     """Count Spider's component 2 in one SELECT: subqueries that are a side of a condition."""
-    trees = [*_condition_trees(select), *select.expressions]
-    return sum(_outermost_queries(tree) for tree in trees)
+    trees = [*_list_condition_trees(select), *select.expressions]
+    return sum(_count_queries(tree) for tree in trees)
 
 
-def _others(select: exp.Select) -> int:
+def _count_others(select: exp.Select) -> int:
     """Count which of aggregates, columns, conditions and groups occur more than once.
 
     As in Spider's harness.py, which tests the first field of every tuple for being set, NOT in a
     condition and connectives of HAVING count as aggregates, and aggregates in HAVING do not.
     """
-    where, having = (_conditions(select, name) for name in ("where", "having"))
+    where, having = (_list_conditions(select, name) for name in ("where", "having"))
     groups = select.args["group"].expressions if select.args.get("group") else []
     keys = select.args["order"].expressions if select.args.get("order") else []
     aggregates = (
-        sum(_aggregates(column) > 0 for column in select.expressions)
-        + sum(_aggregates(key) for key in [*groups, *keys])
-        + sum(_negated(condition) for condition in [*where, *having])
+        sum(_count_aggregates(column) > 0 for column in select.expressions)
+        + sum(_count_aggregates(key) for key in [*groups, *keys])
+        + sum(_is_negated(condition) for condition in [*where, *having])
         + max(len(having) - 1, 0)
     )
     return sum(n > 1 for n in (aggregates, len(select.expressions), len(where), len(groups)))
 
 
-def _condition_trees(select: exp.Select) -> list[exp.Expr]:
+def _list_condition_trees(select: exp.Select) -> list[exp.Expr]:
     """Return the condition of each ON, WHERE and HAVING."""
     joined = [join.args.get("on") for join in select.args.get("joins") or ()]
     clauses = [select.args.get(name) for name in ("where", "having")]
     return [tree for tree in [*joined, *(c and c.this for c in clauses)] if tree]
 
 
-def _conditions(select: exp.Select, clause: str) -> list[exp.Expr]:
+def _list_conditions(select: exp.Select, clause: str) -> list[exp.Expr]:
     tree = select.args.get(clause)
     return list(_split(tree.this)) if tree else []
 
@@ -101,14 +101,14 @@ def _split(tree: exp.Expr) -> Iterator[exp.Expr]:
         yield tree
 
 
-def _ors(tree: exp.Expr) -> int:
+def _count_ors(tree: exp.Expr) -> int:
     inner = tree.unnest()
     if not isinstance(inner, exp.And | exp.Or):
         return 0
-    return isinstance(inner, exp.Or) + _ors(inner.left) + _ors(inner.right)
+    return isinstance(inner, exp.Or) + _count_ors(inner.left) + _count_ors(inner.right)
 
 
-def _negated(condition: exp.Expr) -> bool:
+def _is_negated(condition: exp.Expr) -> bool:
     """Return whether it is a NOT IN, NOT LIKE or NOT BETWEEN.
 
     IS NOT NULL is an operator of its own.
@@ -117,18 +117,18 @@ def _negated(condition: exp.Expr) -> bool:
     return isinstance(inner, exp.Not) and not isinstance(inner.this, exp.Is)
 
 
-def _without_not(condition: exp.Expr) -> exp.Expr:
+def _strip_not(condition: exp.Expr) -> exp.Expr:
     inner = condition.unnest()
     return inner.this.unnest() if isinstance(inner, exp.Not) else inner
 
 
-def _outermost_queries(tree: exp.Expr) -> int:
+def _count_queries(tree: exp.Expr) -> int:
     """Count the subqueries in an expression, those inside of them left out."""
     nodes = tree.walk(prune=lambda node: isinstance(node, exp.Query))
     return sum(isinstance(node, exp.Query) for node in nodes)
 
 
-def _aggregates(tree: exp.Expr) -> int:
+def _count_aggregates(tree: exp.Expr) -> int:
     """Count the aggregates in an expression, those in subqueries left out."""
     nodes = tree.walk(prune=lambda node: isinstance(node, exp.Query))
     return sum(isinstance(node, exp.AggFunc) for node in nodes)

@@ -20,11 +20,11 @@ from target_bench.core.files import digest
 from target_bench.core.schema import Executed
 from target_bench.metrics.sql import JudgedQuery, Rule, verdict
 from target_bench.metrics.sql_results import same_rows
-from target_bench.sql.databases import EngineName, database, engine_of
+from target_bench.sql.databases import EngineName, database, find_engine
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
-from target_bench.sql.normalisation import LONGEST, for_test_suite
+from target_bench.sql.normalisation import LONGEST, rewrite_for_test_suite
 from target_bench.sql.worker import Plain, explain_difference, preview, to_plain
 from target_bench.sql.workers import Pool, StoppedError, Worker
 
@@ -65,7 +65,7 @@ class SQLAnswer:
     retrieved: str | None
 
 
-def fingerprint(
+def hash_inputs(
     answer: SQLAnswer, database: str | None, databases: Databases, settings: Sequence[str]
 ) -> str:
     """Return a hash of all that the record of an answer follows from, file contents included.
@@ -76,12 +76,12 @@ def fingerprint(
         databases: as for ``Judge``.
         settings: all that changes a judgement beside answer and data.
     """
-    contents = [_content(databases.get(name or "")) for name in (answer.database_id, database)]
+    contents = [_hash_file(databases.get(name or "")) for name in (answer.database_id, database)]
     parts = [FORMAT, list(settings), astuple(answer), database, contents, sorted(databases)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def _content(file: Path | None) -> str | None:
+def _hash_file(file: Path | None) -> str | None:
     """Return the hash of a file; None without one, or where it cannot be read."""
     with suppress(OSError):
         return None if file is None else digest(file)
@@ -185,11 +185,11 @@ class Judge:
             sql=reading.sql,
             gold_sql=answer.gold_sql,
             database=reading.database_id,
-            engine=engine_of(self._copies.engine, gold_file),
+            engine=find_engine(self._copies.engine, gold_file),
         )
         # Gold and prediction, and both as Spider's rule runs them where that is another text.
         pairs = [(answer.gold_sql, reading.sql)]
-        rewritten = (for_test_suite(answer.gold_sql), reading.spiders)
+        rewritten = (rewrite_for_test_suite(answer.gold_sql), reading.spiders)
         pairs += [rewritten] if rewritten != pairs[0] else []
         golds: list[_Gold] = []
         attempts: list[_Attempt] = []
@@ -317,8 +317,8 @@ class Judge:
         for (_, sql), gold, chosen in zip(pairs, golds, rules, strict=True):
             check = None
             if copy and is_translated:
-                check = there, str(file), copy.columns, _rows(gold.here), bool(attempts)
-            known = _rows(gold.in_sqlite if is_translated else gold.here)
+                check = there, str(file), copy.columns, _get_rows(gold.here), bool(attempts)
+            known = _get_rows(gold.in_sqlite if is_translated else gold.here)
             repeat = 1 if attempts else self._repeats
             job = where, sql, repeat, known, chosen, pairs[0][0], check
             attempt = self._attempt(worker, job, gold.in_sqlite if check else gold.here)
@@ -410,7 +410,7 @@ class Copies:
         return (copy.path if where == "copy" else file), text
 
 
-def _rows(gold: Executed) -> tuple[Any, ...] | None:
+def _get_rows(gold: Executed) -> tuple[Any, ...] | None:
     return gold.rows if gold.outcome == "executed" else None
 
 
@@ -433,7 +433,7 @@ def _explain_failure(sql: str | None, query: JudgedQuery, predicted: Executed | 
     if sql is None or query.spider == 0:
         return predicted.message
     # Spider's script runs another text, which may be right where this one fails.
-    text = " ".join(for_test_suite(sql).split())
+    text = " ".join(rewrite_for_test_suite(sql).split())
     text = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
     return f"{predicted.message}. ex[spider] is 1, for Spider's script runs: {text}"
 

@@ -53,25 +53,25 @@ class Names:
         self._by_query = {id(scope.expression): scope for scope in self.scopes}
         self._known: dict[int, tuple[Any, dict[str, Origin]]] = {}
 
-    def scope(self, node: Any) -> Any:
+    def find_scope(self, node: Any) -> Any:
         """Return the scope whose names a node can use; None outside of any query."""
         query = node.find_ancestor(exp.Query)
         while query is not None and id(query) not in self._by_query:
             query = query.find_ancestor(exp.Query)
         return self._by_query.get(id(query))
 
-    def table(self, node: Any) -> str | None:
+    def find_table(self, node: Any) -> str | None:
         """Return a table expression's name as the schema spells it; None if it is not there."""
         return self._spelled.get(node.name.lower())
 
-    def base_tables_of(self, select: Any) -> list[Any]:
+    def list_base_tables(self, select: Any) -> list[Any]:
         """Return the table expressions of one FROM clause that name tables of the schema."""
         scope = self._by_query.get(id(select))
         sources = scope.selected_sources.values() if scope is not None else ()
         tables = [source for _, source in sources if isinstance(source, exp.Table)]
-        return [table for table in tables if self.table(table) is not None]
+        return [table for table in tables if self.find_table(table) is not None]
 
-    def origin(self, column: Any) -> Origin | None:
+    def find_origin(self, column: Any) -> Origin | None:
         """Return the origin of a column expression; None if nothing has this name.
 
         Looked for first in the FROM clause, then among the names that the SELECT list gives, then
@@ -79,10 +79,10 @@ class Names:
         """
         from sqlglot.optimizer.scope import ScopeType
 
-        scope, hidden = self.scope(column), False
+        scope, hidden = self.find_scope(column), False
         while scope is not None:
             if not hidden:
-                origin = self._in_scope(scope, column)
+                origin = self._find_in_scope(scope, column)
                 if origin is not None:
                     return origin
             # A subquery of a FROM clause does not see what stands beside it.
@@ -90,29 +90,29 @@ class Names:
             scope = scope.parent
         return None
 
-    def _in_scope(self, scope: Any, column: Any) -> Origin | None:
+    def _find_in_scope(self, scope: Any, column: Any) -> Origin | None:
         name, qualifier = column.name.lower(), column.table.lower()
         for alias, (_, source) in scope.selected_sources.items():
             if qualifier in ("", alias.lower()):
-                origin = self._columns(source).get(name)
+                origin = self._list_columns(source).get(name)
                 if origin is not None:
                     return replace(origin, source=alias.lower())
         if qualifier:
             return None
         query = scope.expression
         if isinstance(query, exp.SetOperation):
-            return self._outputs(scope).get(name)
+            return self._list_outputs(scope).get(name)
         for item in query.selects:
             if isinstance(item, exp.Alias) and item.alias.lower() == name:
                 inside = column.find_ancestor(exp.Alias) is item
                 return None if inside else Origin(expression=item.this)
         return None
 
-    def _columns(self, source: Any) -> dict[str, Origin]:
+    def _list_columns(self, source: Any) -> dict[str, Origin]:
         """Return lower-case name -> origin, of one item of a FROM clause."""
         if isinstance(source, exp.Table):
             return self._schema.get(source.name.lower(), {})
-        outputs = self._outputs(source)
+        outputs = self._list_outputs(source)
         renamed = source.expression.parent.args.get("alias") if source.expression.parent else None
         aliases = [c.name for c in renamed.columns] if isinstance(renamed, exp.TableAlias) else []
         values = list(outputs.items())
@@ -121,7 +121,7 @@ class Names:
             for i, (name, origin) in enumerate(values)
         }
 
-    def _outputs(self, scope: Any) -> dict[str, Origin]:
+    def _list_outputs(self, scope: Any) -> dict[str, Origin]:
         """Return lower-case name -> origin, of the columns that a query gives; computed once.
 
         Each of twenty common table expressions that reads the one before twice has a million paths.
@@ -136,24 +136,24 @@ class Names:
         inner = self._by_query.get(id(query), scope)
         for item in query.selects:
             if item.is_star:
-                outputs.update(self._starred(inner, item))
+                outputs.update(self._expand_star(inner, item))
             else:
                 value = item.unalias()
                 name = item.output_name or item.sql("sqlite")
                 outputs.setdefault(name.lower(), Origin(expression=value))
         return outputs
 
-    def _starred(self, scope: Any, star: Any) -> dict[str, Origin]:
+    def _expand_star(self, scope: Any, star: Any) -> dict[str, Origin]:
         qualifier = star.table.lower() if isinstance(star, exp.Column) else ""
         columns: dict[str, Origin] = {}
         for alias, (_, source) in scope.selected_sources.items():
             if qualifier in ("", alias.lower()):
-                for name, origin in self._columns(source).items():
+                for name, origin in self._list_columns(source).items():
                     columns.setdefault(name, origin)
         return columns
 
 
-def parsed(sql: str) -> Any:
+def parse_query(sql: str) -> Any:
     """Return the tree of one query.
 
     Raises:
@@ -176,7 +176,7 @@ def parse_statements(sql: str, dialect: str = "sqlite") -> list[Any]:
         ValueError: it cannot be parsed.
     """
     try:
-        with quietly():
+        with silence_sqlglot():
             parts = sqlglot.parse(sql, read=dialect)
     except Exception as error:  # any text may come here, and sqlglot has errors of many types
         raise ValueError(f"it cannot be parsed: {error}") from error
@@ -184,7 +184,7 @@ def parse_statements(sql: str, dialect: str = "sqlite") -> list[Any]:
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def silence_sqlglot() -> Iterator[None]:
     """Keep sqlglot's remarks, which a model's SQL causes by the hundred, off the terminal."""
     logger = logging.getLogger("sqlglot")
     logger.addFilter(_refuse)
@@ -198,7 +198,7 @@ def _refuse(_record: logging.LogRecord) -> bool:
     return False
 
 
-def strings_from_names(tree: Any, sql: str, schema: Schema) -> None:
+def replace_unknown_names(tree: Any, sql: str, schema: Schema) -> None:
     """Make strings of double-quoted names that nothing has, as SQLite takes them; in place.
 
     Args:
@@ -214,5 +214,10 @@ def strings_from_names(tree: Any, sql: str, schema: Schema) -> None:
     names = Names(tree, schema)
     for column in list(tree.find_all(exp.Column)):
         is_name = not column.table and isinstance(column.this, exp.Identifier)
-        if is_name and column.this.quoted and column.name in quoted and not names.origin(column):
+        if (
+            is_name
+            and column.this.quoted
+            and column.name in quoted
+            and not names.find_origin(column)
+        ):
             column.replace(exp.Literal.string(column.name))

@@ -30,7 +30,7 @@ _CURRENT_YEAR = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)", re.IGNORECASE)
 _SPLIT_OPERATORS = (("> =", ">="), ("< =", "<="), ("! =", "!="))
 
 
-def for_test_suite(sql: str) -> str:
+def rewrite_for_test_suite(sql: str) -> str:
     """Return the text that the ``spider`` rule runs in place of a gold or predicted query.
 
     Operators written with a space (``> =``) are joined, ``YEAR(CURDATE())`` becomes 2020, and every
@@ -40,11 +40,11 @@ def for_test_suite(sql: str) -> str:
     """
     for split, joined in _SPLIT_OPERATORS:
         sql = sql.replace(split, joined)
-    kept = (text for text in _first_statement(sql) if text.lower() != "distinct")
+    kept = (text for text in _iterate_first_statement(sql) if text.lower() != "distinct")
     return _CURRENT_YEAR.sub("2020", "".join(kept))
 
 
-def _first_statement(sql: str) -> Iterator[str]:
+def _iterate_first_statement(sql: str) -> Iterator[str]:
     """Yield the tokens up to the first semicolon outside of parentheses and its space."""
     depth, over = 0, False
     for match in _TOKEN.finditer(sql):

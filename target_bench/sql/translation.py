@@ -16,8 +16,15 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from target_bench.sql.databases import Kind, type_kind
-from target_bench.sql.names import ROWIDS, Names, Schema, parsed, quietly, strings_from_names
+from target_bench.sql.databases import Kind, classify_type
+from target_bench.sql.names import (
+    ROWIDS,
+    Names,
+    Schema,
+    parse_query,
+    replace_unknown_names,
+    silence_sqlglot,
+)
 
 _NUMBERS = ("int", "real", "bool")
 
@@ -33,20 +40,20 @@ def to_duckdb(sql: str, schema: Schema) -> str:
         ValueError: it is not a query that sqlglot can parse, or asks for something that DuckDB
             cannot give as SQLite does (``rowid``, division of what may be whole numbers or text).
     """
-    tree = parsed(sql)
+    tree = parse_query(sql)
     try:
-        strings_from_names(tree, sql, schema)
+        replace_unknown_names(tree, sql, schema)
         names = Names(tree, schema)
         for column in tree.find_all(exp.Column):
-            if column.name.lower() in ROWIDS and names.origin(column) is None:
+            if column.name.lower() in ROWIDS and names.find_origin(column) is None:
                 raise ValueError(f"{column.name} is not kept in DuckDB")
         for node in tree.walk():
-            _kind(node, names)  # now, while the names still have their places
+            _get_kind(node, names)  # now, while the names still have their places
         for select in list(tree.find_all(exp.Select)):
             _settle_ties(select, names)
             _wrap_bare_columns(select, names)
-        with quietly():
-            return str(_repaired(tree, names).sql("duckdb", identify=True))
+        with silence_sqlglot():
+            return str(_repair(tree, names).sql("duckdb", identify=True))
     except (SqlglotError, RecursionError) as error:
         raise ValueError(f"sqlglot cannot translate it: {error}") from error
 
@@ -68,17 +75,17 @@ def _settle_ties(select: Any, names: Names) -> None:
     if select.args.get("distinct") or not (order or select.args.get("limit")):
         return
     terms = list(order.expressions) if order else []
-    keys = _group_keys(select, names)
+    keys = _list_group_keys(select, names)
     if keys:
         follow = len(keys) == len(terms)
         added = [
             exp.Ordered(this=key.copy(), desc=follow and terms[i].args.get("desc"))
             for i, key in enumerate(keys)
         ]
-    elif _aggregates(select):
+    elif _list_aggregates(select):
         return
     else:
-        tables = names.base_tables_of(select)
+        tables = names.list_base_tables(select)
         added = [exp.Ordered(this=exp.column("rowid", t.alias_or_name)) for t in tables]
     if terms or added:
         order = order or exp.Order()
@@ -96,7 +103,7 @@ def _wrap_bare_columns(select: Any, names: Names) -> None:
     Raises:
         ValueError: it has ``*`` beside aggregates.
     """
-    keys, aggregates = _group_keys(select, names), _aggregates(select)
+    keys, aggregates = _list_group_keys(select, names), _list_aggregates(select)
     if not keys and not aggregates:
         return
     if any(item.is_star and not isinstance(item, exp.Count) for item in select.selects):
@@ -107,18 +114,18 @@ def _wrap_bare_columns(select: Any, names: Names) -> None:
         return
     extreme = next((a for a in aggregates if isinstance(a, exp.Min | exp.Max)), None)
     aliases = {item.alias.lower() for item in select.selects if isinstance(item, exp.Alias)}
-    grouped = {_canonical(key, names) for key in keys}
+    grouped = {_normalize(key, names) for key in keys}
     parts = [(part, set[str]()) for part in select.selects]
-    parts += [(part, aliases) for part in _after_grouping(select)]
+    parts += [(part, aliases) for part in _list_late_clauses(select)]
     for part, known in parts:
-        for column in _own(part, exp.Column):
+        for column in _find_own(part, exp.Column):
             above = [column]
             while above[-1] is not part:
                 above.append(above[-1].parent)
             if (
                 (not column.table and column.name.lower() in known)
                 or any(isinstance(node, exp.Filter) or _is_aggregate(node) for node in above)
-                or any(_canonical(node, names) in grouped for node in above)
+                or any(_normalize(node, names) in grouped for node in above)
             ):
                 continue
             if extreme is None:
@@ -126,16 +133,16 @@ def _wrap_bare_columns(select: Any, names: Names) -> None:
             else:
                 name = "ARG_MAX_NULL" if isinstance(extreme, exp.Max) else "ARG_MIN_NULL"
                 new = exp.func(name, column.copy(), extreme.this.copy())
-            new.meta["kind"] = _kind(column, names)
+            new.meta["kind"] = _get_kind(column, names)
             column.replace(new)
 
 
-def _group_keys(select: Any, names: Names) -> list[Any]:
+def _list_group_keys(select: Any, names: Names) -> list[Any]:
     """Return the expressions that a SELECT groups by; numbers and aliases are resolved."""
     grouping = select.args.get("group")
     keys = []
     for key in grouping.expressions if grouping else []:
-        origin = names.origin(key) if isinstance(key, exp.Column) else None
+        origin = names.find_origin(key) if isinstance(key, exp.Column) else None
         if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.this) <= len(select.selects):
             key = select.selects[int(key.this) - 1].unalias()
         elif origin and not origin.source and origin.expression:
@@ -144,19 +151,19 @@ def _group_keys(select: Any, names: Names) -> list[Any]:
     return keys
 
 
-def _aggregates(select: Any) -> list[Any]:
+def _list_aggregates(select: Any) -> list[Any]:
     """Return the aggregates of a SELECT, window functions and subqueries apart."""
-    parts = [*select.selects, *_after_grouping(select)]
-    return [node for part in parts for node in _own(part, exp.AggFunc) if _is_aggregate(node)]
+    parts = [*select.selects, *_list_late_clauses(select)]
+    return [node for part in parts for node in _find_own(part, exp.AggFunc) if _is_aggregate(node)]
 
 
-def _after_grouping(select: Any) -> list[Any]:
+def _list_late_clauses(select: Any) -> list[Any]:
     """Return the clauses evaluated after grouping, beside the SELECT list."""
     order, having = select.args.get("order"), select.args.get("having")
     return [*([having] if having else []), *(order.expressions if order else [])]
 
 
-def _own(part: Any, types: Any) -> list[Any]:
+def _find_own(part: Any, types: Any) -> list[Any]:
     """Return the parts of an expression of some types, those of subqueries left out."""
     nodes = part.walk(prune=lambda node: isinstance(node, exp.Query))
     return [node for node in nodes if isinstance(node, types)]
@@ -167,10 +174,10 @@ def _is_aggregate(node: Any) -> bool:
     return isinstance(node, exp.AggFunc) and not isinstance(around, exp.Window)
 
 
-def _canonical(node: Any, names: Names) -> str:
+def _normalize(node: Any, names: Names) -> str:
     """Return a text that is equal for expressions of the same meaning."""
     for column in node.find_all(exp.Column):
-        origin = names.origin(column) if "source" not in column.meta else None
+        origin = names.find_origin(column) if "source" not in column.meta else None
         if origin is not None:
             column.meta["source"] = origin.source
 
@@ -186,20 +193,20 @@ def _canonical(node: Any, names: Names) -> str:
 # Single expressions
 
 
-def _repaired(tree: Any, names: Names) -> Any:
+def _repair(tree: Any, names: Names) -> Any:
     """Return the tree with its expressions changed, from the innermost outwards."""
     for node in reversed(list(tree.walk())):
         for types, rule in RULES.items():
             if isinstance(node, types):
-                new = _repaired_node(node, rule, names)
+                new = _repair_node(node, rule, names)
                 tree = new if node is tree else tree
                 break
     return tree
 
 
-def _repaired_node(node: Any, rule: Any, names: Names) -> Any:
+def _repair_node(node: Any, rule: Any, names: Names) -> Any:
     """Put what a rule makes of an expression in its place, and keep what is known of it."""
-    kind = _kind(node, names)
+    kind = _get_kind(node, names)
     new = rule(node, names)
     new.meta["kind"] = kind
     if isinstance(node, exp.Cast):
@@ -209,38 +216,38 @@ def _repaired_node(node: Any, rule: Any, names: Names) -> Any:
     return new
 
 
-def _like(node: Any, names: Names) -> Any:
+def _translate_like(node: Any, names: Names) -> Any:
     """Translate LIKE, which in SQLite ignores the case of ASCII letters alone."""
-    text, pattern = _text(node.this, names), _text(node.expression, names)
+    text, pattern = _to_text(node.this, names), _to_text(node.expression, names)
     if isinstance(pattern, exp.Literal) and pattern.this.isascii():
         return exp.ILike(**{**node.args, "this": text, "expression": pattern})
-    text, pattern = (_snippet(_LOWER, side) for side in (text, pattern))
+    text, pattern = (_build(_LOWER, side) for side in (text, pattern))
     return exp.Like(**{**node.args, "this": text, "expression": pattern})
 
 
-def _letter_case(node: Any, names: Names) -> Any:
+def _translate_letter_case(node: Any, names: Names) -> Any:
     """Translate ``upper`` and ``lower``, which SQLite does to ASCII letters alone."""
     letters = _UPPER if isinstance(node, exp.Upper) else _LOWER
-    return _snippet(letters, _text(node.this, names))
+    return _build(letters, _to_text(node.this, names))
 
 
-def _cast(node: Any, names: Names) -> Any:
+def _translate_cast(node: Any, names: Names) -> Any:
     """Translate CAST: to numbers SQLite cuts fractions off, and texts behind their first number."""
-    affinity, kind = _affinity(node.to), _kind(node.this, names)
+    affinity, kind = _find_affinity(node.to), _get_kind(node.this, names)
     if affinity == "int":
         if kind == "text":
-            return _snippet(_TO_INTEGER, node.this)
+            return _build(_TO_INTEGER, node.this)
         node.set("to", exp.DataType.build("bigint"))
         if kind == "real":
             node.set("this", exp.Trunc(this=node.this))
     elif affinity == "number":
-        return _number(node.this, names) if kind != "any" else exp.cast(node.this, "double")
+        return _to_number(node.this, names) if kind != "any" else exp.cast(node.this, "double")
     elif kind == "bool" or (affinity == "real" and kind == "text"):
-        node.set("this", _number(node.this, names))
+        node.set("this", _to_number(node.this, names))
     return node
 
 
-def _affinity(to: Any) -> Kind | Literal["number"]:
+def _find_affinity(to: Any) -> Kind | Literal["number"]:
     """Return the affinity of a type (sqlite.org/datatype3.html, section 3.1)."""
     name = to.sql().upper()
     words: tuple[tuple[Kind, tuple[str, ...]], ...] = (
@@ -252,38 +259,38 @@ def _affinity(to: Any) -> Kind | Literal["number"]:
     return next((kind for kind, parts in words if any(part in name for part in parts)), "number")
 
 
-def _comparison(node: Any, names: Names) -> Any:
+def _translate_comparison(node: Any, names: Names) -> Any:
     if not isinstance(node.expression, exp.Null | exp.Boolean):
-        left, right = _comparable(node.this, node.expression, names)
+        left, right = _convert_sides(node.this, node.expression, names)
         node.set("this", left)
         node.set("expression", right)
     return node
 
 
-def _comparable(left: Any, right: Any, names: Names) -> tuple[Any, Any]:
+def _convert_sides(left: Any, right: Any, names: Names) -> tuple[Any, Any]:
     """Convert both sides as SQLite compares them (sqlite.org/datatype3.html, section 4.2).
 
     Columns and casts convert the right_kind side, literals and functions do not.
     """
-    left_kind, right_kind = _kind(left, names), _kind(right, names)
+    left_kind, right_kind = _get_kind(left, names), _get_kind(right, names)
     if left_kind == "text" and right_kind in _NUMBERS:
-        right, left = _comparable(right, left, names)
+        right, left = _convert_sides(right, left, names)
     elif left_kind in _NUMBERS and right_kind == "text":
-        if not _converts(left, names) and _converts(right, names):
-            return _text(left, names), right
-        return _number(left, names), _compared(right, _converts(left, names))
+        if not _is_converting(left, names) and _is_converting(right, names):
+            return _to_text(left, names), right
+        return _to_number(left, names), _convert_text(right, _is_converting(left, names))
     elif "bool" in (left_kind, right_kind) and left_kind != right_kind:
-        return _number(left, names), _number(right, names)
+        return _to_number(left, names), _to_number(right, names)
     return left, right
 
 
-def _in(node: Any, names: Names) -> Any:
+def _translate_in(node: Any, names: Names) -> Any:
     query = node.args.get("query")
     items = query.this.selects if query is not None else node.expressions
     if query is not None and (len(items) != 1 or items[0].is_star):
         return node
     values = [item.unalias() for item in items]
-    pairs = [_comparable(node.this, value, names) for value in values]
+    pairs = [_convert_sides(node.this, value, names) for value in values]
     if len({left.sql() for left, _ in pairs}) > 1:
         raise ValueError("IN with numbers and text has no translation to DuckDB")
     for value, (left, right) in zip(values, pairs, strict=True):
@@ -293,59 +300,59 @@ def _in(node: Any, names: Names) -> Any:
     return node
 
 
-def _division(node: Any, names: Names) -> Any:
-    kinds = {_kind(node.this, names), _kind(node.expression, names)}
+def _translate_division(node: Any, names: Names) -> Any:
+    kinds = {_get_kind(node.this, names), _get_kind(node.expression, names)}
     if "text" in kinds or ("any" in kinds and "real" not in kinds):
         raise ValueError("division of what may be whole numbers has no translation to DuckDB")
     whole = kinds <= {"int", "bool"}
     if isinstance(node, exp.Mod) and not whole:
         raise ValueError("the remainder of fractions has no translation to DuckDB")
     sign = "%" if isinstance(node, exp.Mod) else "//" if whole else "/"
-    left, right = _number(node.this, names), _number(node.expression, names)
-    return _snippet(f"((:x) {sign} NULLIF(:y, 0))", left, right)
+    left, right = _to_number(node.this, names), _to_number(node.expression, names)
+    return _build(f"((:x) {sign} NULLIF(:y, 0))", left, right)
 
 
-def _numeric(node: Any, names: Names) -> Any:
+def _translate_numeric(node: Any, names: Names) -> Any:
     if isinstance(node.this, exp.Distinct):
-        parts = [_number(part, names) for part in node.this.expressions]
+        parts = [_to_number(part, names) for part in node.this.expressions]
         node.this.set("expressions", parts)
     else:
-        node.set("this", _number(node.this, names))
+        node.set("this", _to_number(node.this, names))
     return node
 
 
 RULES: dict[tuple[type, ...], Any] = {
-    (exp.Like,): _like,
-    (exp.Upper, exp.Lower): _letter_case,
-    (exp.Cast,): _cast,
-    (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is): _comparison,
-    (exp.NullSafeEQ, exp.NullSafeNEQ): _comparison,
-    (exp.In,): _in,
-    (exp.Div, exp.Mod): _division,
-    (exp.Sum, exp.Avg, exp.Abs, exp.Round): _numeric,
+    (exp.Like,): _translate_like,
+    (exp.Upper, exp.Lower): _translate_letter_case,
+    (exp.Cast,): _translate_cast,
+    (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is): _translate_comparison,
+    (exp.NullSafeEQ, exp.NullSafeNEQ): _translate_comparison,
+    (exp.In,): _translate_in,
+    (exp.Div, exp.Mod): _translate_division,
+    (exp.Sum, exp.Avg, exp.Abs, exp.Round): _translate_numeric,
 }
 """Types of expressions -> what repairs them."""
 
 
-def _number(node: Any, names: Names) -> Any:
+def _to_number(node: Any, names: Names) -> Any:
     """Return an expression as the number that SQLite takes it for."""
-    kind = _kind(node, names)
+    kind = _get_kind(node, names)
     if kind == "text":  # the number that it begins with, else 0
-        return _snippet(_TO_NUMBER, node)
+        return _build(_TO_NUMBER, node)
     return exp.cast(node.copy(), "bigint") if kind == "bool" else node
 
 
-def _text(node: Any, names: Names) -> Any:
-    if _kind(node, names) == "text":
+def _to_text(node: Any, names: Names) -> Any:
+    if _get_kind(node, names) == "text":
         return node
-    return exp.cast(_number(node, names), "text")
+    return exp.cast(_to_number(node, names), "text")
 
 
-def _compared(text: Any, converted: bool) -> Any:
+def _convert_text(text: Any, converted: bool) -> Any:
     """Convert a text for comparison with a number: what is no number is above all numbers."""
     beyond = "CASE WHEN NOT :x IS NULL THEN CAST('Infinity' AS DOUBLE) END"
     if not converted:
-        return _snippet(beyond, text)
+        return _build(beyond, text)
     if isinstance(text, exp.Literal):
         try:
             number = text.this.strip()
@@ -353,8 +360,8 @@ def _compared(text: Any, converted: bool) -> Any:
                 return exp.Literal.number(number)
             return exp.Literal.number(f"{float(number)!r}e0")
         except ValueError:
-            return _snippet(beyond, text)
-    return _snippet(f"COALESCE(TRY_CAST(:x AS DOUBLE), {beyond})", text)
+            return _build(beyond, text)
+    return _build(f"COALESCE(TRY_CAST(:x AS DOUBLE), {beyond})", text)
 
 
 _LETTERS = ("'ABCDEFGHIJKLMNOPQRSTUVWXYZ'", "'abcdefghijklmnopqrstuvwxyz'")
@@ -368,16 +375,16 @@ _LEADING = r"REGEXP_EXTRACT(:x, '^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?')"
 _TO_NUMBER = f"CAST(CASE WHEN {_LEADING} = '' THEN '0' ELSE {_LEADING} END AS DOUBLE)"
 
 
-def _snippet(sql: str, x: Any, y: Any = None) -> Any:
+def _build(sql: str, x: Any, y: Any = None) -> Any:
     """Return a piece of DuckDB's SQL with expressions in the places of ``:x`` and ``:y``."""
     expressions = {"x": x, "y": y}
-    return _parsed_snippet(sql).transform(
+    return _parse_snippet(sql).transform(
         lambda node: expressions[node.name].copy() if isinstance(node, exp.Placeholder) else node
     )
 
 
 @cache
-def _parsed_snippet(sql: str) -> Any:
+def _parse_snippet(sql: str) -> Any:
     return sqlglot.parse_one(sql, read="duckdb")
 
 
@@ -385,60 +392,62 @@ def _parsed_snippet(sql: str) -> Any:
 # Kinds of values, as far as they are known before a statement runs
 
 
-def _kind(node: Any, names: Names) -> Kind:
+def _get_kind(node: Any, names: Names) -> Kind:
     """Return the kind of an expression's value; worked out once and kept with the expression."""
     if "kind" not in node.meta:
         node.meta["kind"] = "any"  # what an expression is that is made of itself
-        node.meta["kind"] = _found_kind(node, names)
+        node.meta["kind"] = _find_kind(node, names)
     kind: Kind = node.meta["kind"]
     return kind
 
 
-def _found_kind(node: Any, names: Names) -> Kind:
+def _find_kind(node: Any, names: Names) -> Kind:
     if isinstance(node, exp.Column):
-        origin = names.origin(node)
+        origin = names.find_origin(node)
         if origin is None:
             return "any"
         computed = origin.expression
-        node.meta["converts"] = computed is None or _converts(computed, names)
-        return _kind(computed, names) if computed else type_kind(origin.type)
+        node.meta["converts"] = computed is None or _is_converting(computed, names)
+        return _get_kind(computed, names) if computed else classify_type(origin.type)
     if isinstance(node, exp.Literal):
         return "text" if node.is_string else "int" if node.is_int else "real"
     if isinstance(node, exp.Cast):
-        affinity = _affinity(node.to)
+        affinity = _find_affinity(node.to)
         if affinity == "number":
-            return "int" if _kind(node.this, names) in ("int", "bool") else "real"
+            return "int" if _get_kind(node.this, names) in ("int", "bool") else "real"
         return affinity
     if isinstance(node, exp.Query) and not isinstance(node, exp.Subquery):
         items = node.selects
-        return _kind(items[0], names) if len(items) == 1 and not items[0].is_star else "any"
+        return _get_kind(items[0], names) if len(items) == 1 and not items[0].is_star else "any"
     for types, kind in _BY_TYPE.items():
         if isinstance(node, types):
             return kind
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Neg):
-        kinds = {_kind(side, names) for side in (node.this, node.args.get("expression")) if side}
+        kinds = {
+            _get_kind(side, names) for side in (node.this, node.args.get("expression")) if side
+        }
         if "real" in kinds:
             return "real"
         return "int" if kinds <= {"int", "bool"} else "any"
     if isinstance(node, exp.Case | exp.If):
         branches = [part.args.get("true") for part in (node.args.get("ifs") or [node])]
         branches.append(node.args.get("default") or node.args.get("false"))
-        return _kind_of_one([branch for branch in branches if branch], names)
+        return _find_common_kind([branch for branch in branches if branch], names)
     if isinstance(node, exp.Coalesce | exp.Distinct):
-        return _kind_of_one([*([node.this] if node.this else []), *node.expressions], names)
+        return _find_common_kind([*([node.this] if node.this else []), *node.expressions], names)
     # What hands on the kind of its argument: an alias, parentheses, an aggregate.
     handing_on = exp.Paren | exp.Alias | exp.Subquery | exp.Window | exp.Collate | exp.Filter
     if isinstance(node, handing_on | exp.Max | exp.Min | exp.Nullif | exp.Sum | exp.Abs):
-        kind = _kind(node.this, names)
+        kind = _get_kind(node.this, names)
         if isinstance(node, exp.Sum | exp.Abs):
             return {"bool": "int", "text": "any"}.get(kind, kind)  # type: ignore[return-value]  # a kind too
         return kind
     return "any"
 
 
-def _kind_of_one(nodes: list[Any], names: Names) -> Kind:
+def _find_common_kind(nodes: list[Any], names: Names) -> Kind:
     """Return the kind of a value that is one of several."""
-    kinds = {_kind(node, names) for node in nodes if not isinstance(node, exp.Null)}
+    kinds = {_get_kind(node, names) for node in nodes if not isinstance(node, exp.Null)}
     if len(kinds) == 1:
         return kinds.pop()
     if kinds and kinds <= set(_NUMBERS):
@@ -446,10 +455,10 @@ def _kind_of_one(nodes: list[Any], names: Names) -> Kind:
     return "any"
 
 
-def _converts(node: Any, names: Names) -> bool:
+def _is_converting(node: Any, names: Names) -> bool:
     """Return whether SQLite converts the other side of a comparison with it."""
     inner = node.unnest()
-    _kind(inner, names)
+    _get_kind(inner, names)
     return isinstance(inner, exp.Cast) or bool(inner.meta.get("converts"))
 
 

@@ -88,7 +88,7 @@ def confine(limits: SQLLimits) -> None:
         import resource
     except ImportError:  # Windows
         return
-    space = _address_space() + _OWN_MEMORY + 2 * (limits.memory + limits.result_bytes)
+    space = _measure_address_space() + _OWN_MEMORY + 2 * (limits.memory + limits.result_bytes)
     limits_by_name = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_AS": space}
     for name, limit in limits_by_name.items():
         with suppress(OSError, ValueError, AttributeError):  # not every system has every limit
@@ -98,7 +98,7 @@ def confine(limits: SQLLimits) -> None:
             resource.setrlimit(kind, (limit, limit))
 
 
-def _address_space() -> int:
+def _measure_address_space() -> int:
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except OSError:  # not Linux
@@ -191,12 +191,12 @@ class Jobs:
     def read(self, text: str) -> tuple[str | None, str | None, str | None]:
         """Return the SQL of an answer, the same as Spider's rule runs it, and its database."""
         from target_bench.sql.extraction import extract
-        from target_bench.sql.normalisation import LONGEST, for_test_suite
+        from target_bench.sql.normalisation import LONGEST, rewrite_for_test_suite
 
         sql, database_id = extract(text)
         if sql is None or len(sql) > LONGEST:
             return sql, None, database_id
-        return sql, for_test_suite(sql), database_id
+        return sql, rewrite_for_test_suite(sql), database_id
 
     def translate(self, sql: str, file: str, columns: Any) -> tuple[str, str]:
         """Return ``copy`` and the statement in DuckDB's SQL, or ``none`` and why there is none.
@@ -271,7 +271,7 @@ class Jobs:
         gold_sql: str,
     ) -> tuple[dict[str, float], dict[str, Plain]]:
         """Return values and what stopped them, by rule; after a stopped one none is begun."""
-        from target_bench.metrics.sql_results import compared
+        from target_bench.metrics.sql_results import compare_results
 
         values: dict[str, float] = {}
         stopped: dict[str, Plain] = {}
@@ -279,7 +279,7 @@ class Jobs:
             return values, stopped
         for group in rules:
             what = "the comparison of its result with the gold's"
-            work = partial(compared, group, gold, ran.rows, gold_sql)
+            work = partial(compare_results, group, gold, ran.rows, gold_sql)
             done = None if stopped else self._do(f"{step} {group[0]}", what, work)
             if isinstance(done, dict):
                 values |= done
@@ -358,13 +358,13 @@ def preview(result: Executed) -> dict[str, Any] | None:
     if result.outcome != "executed":
         return None
     return {
-        "columns": [_text(name) for name in result.columns[:COLUMNS]],
-        "rows": [[_text(cell) for cell in row[:COLUMNS]] for row in result.rows[:ROWS]],
+        "columns": [_show_cell(name) for name in result.columns[:COLUMNS]],
+        "rows": [[_show_cell(cell) for cell in row[:COLUMNS]] for row in result.rows[:ROWS]],
         "n_columns": len(result.columns),
     }
 
 
-def _text(cell: Cell) -> str | None:
+def _show_cell(cell: Cell) -> str | None:
     if cell is None:
         return None
     if isinstance(cell, str | bytes):
@@ -393,11 +393,11 @@ def receive(file: IO[bytes]) -> Any:
         EOFError: the other end is closed.
         pickle.UnpicklingError: it is more than plain values.
     """
-    (length,) = _LENGTH.unpack(_exactly(file, _LENGTH.size))
-    return _Plain(io.BytesIO(_exactly(file, length))).load()
+    (length,) = _LENGTH.unpack(_read_exactly(file, _LENGTH.size))
+    return _Plain(io.BytesIO(_read_exactly(file, length))).load()
 
 
-def _exactly(file: IO[bytes], n: int) -> bytes:
+def _read_exactly(file: IO[bytes], n: int) -> bytes:
     data = file.read(n)
     if len(data) < n:
         raise EOFError

@@ -40,7 +40,7 @@ from target_bench.models.prompts.schema_prompting import (
 )
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import VERSION as JUDGING_VERSION
-from target_bench.sql.judge import Judge, SQLAnswer, fingerprint
+from target_bench.sql.judge import Judge, SQLAnswer, hash_inputs
 from target_bench.sql.judged_answer import JudgedAnswer, report
 from target_bench.sql.workers import Pool
 
@@ -212,7 +212,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
                 return False
             with suppress(KeyError, TypeError, ValueError):
                 judged = JudgedAnswer.from_json(judgement.query_id, judgement.record)
-                now = fingerprint(answer, judged.database, dataset.databases, settings)
+                now = hash_inputs(answer, judged.database, dataset.databases, settings)
                 return judged.is_final and judgement.fingerprint == now
             return False
 
@@ -236,7 +236,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         with Pool(self.workers, SQLLimits(seconds=self.timeout), seconds_left()) as pool:
             judge = Judge(pool, databases, self.engine, self.rule, self.repeats, self.dialect)
             for judged_answer in judge.judge_all(answers.values()):
-                inputs = fingerprint(
+                inputs = hash_inputs(
                     answers[judged_answer.query_id], judged_answer.database, databases, settings
                 )
                 yield Judgement(judged_answer.query_id, inputs, judged_answer.to_json())
@@ -254,7 +254,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         queries = [answer.query for answer in judged]
         return JudgedStatements(queries, judged, self.engine, dict(unretrieved.most_common()))
 
-    def parsed(self, examples: JudgedStatements) -> list[str | None]:
+    def parse_query(self, examples: JudgedStatements) -> list[str | None]:
         """Return the SQL in each answer; None if there is none or a limit stopped its parsing."""
         return [answer.sql for answer in examples.judged]
 

@@ -2,7 +2,7 @@
 
 from target_bench.core.schema import Executed
 from target_bench.metrics.sql import JudgedQuery, Rule, verdict
-from target_bench.metrics.sql_results import compared
+from target_bench.metrics.sql_results import compare_results
 
 
 def judge(
@@ -20,5 +20,5 @@ def judge(
     ):
         ours, theirs = pair
         if ours and theirs and ours.outcome == theirs.outcome == "executed":
-            values |= compared(rules, ours.rows, theirs.rows, gold_sql)
+            values |= compare_results(rules, ours.rows, theirs.rows, gold_sql)
     return verdict(gold, predicted, values, rewritten, rule)

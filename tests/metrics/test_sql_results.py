@@ -19,8 +19,8 @@ from target_bench.core.schema import Cell
 from target_bench.metrics.sql_results import (
     Row,
     Rows,
-    compared,
-    distinct,
+    compare_results,
+    drop_repeated,
     order_matters,
     same_multiset,
     same_set,
@@ -96,8 +96,8 @@ def test_sets_and_multisets_are_pythons(pair: tuple[Rows, Rows]) -> None:
     first, second = pair
     assert same_set(first, second) is (set(first) == set(second))
     assert same_multiset(first, second) is (Counter(first) == Counter(second))
-    assert distinct(first) == list(dict.fromkeys(first))
-    assert same_set(distinct(first), first)
+    assert drop_repeated(first) == list(dict.fromkeys(first))
+    assert same_set(drop_repeated(first), first)
 
 
 @settings(max_examples=200, deadline=None)
@@ -170,7 +170,7 @@ def test_colliding_rows_take_time_in_proportion_to_their_number(first: Cell, sec
 
 def _seconds(names: Sequence[str], rows: Rows, ordered: str) -> float:
     start = process_time()
-    values = compared(names, rows, rows[::-1], ordered)
+    values = compare_results(names, rows, rows[::-1], ordered)
     assert values["bird"] == 1
     return process_time() - start
 
@@ -179,7 +179,7 @@ def test_wide_rows_are_not_compared_pair_by_pair() -> None:
     """100 rows of 1,900 columns have 361 million pairs of values."""
     rows: Rows = [tuple((i * k) % 997 for k in range(1_900)) for i in range(1, 101)]
     start = process_time()
-    compared(("soft_f1", "spider"), rows, [row[::-1] for row in rows], "")
+    compare_results(("soft_f1", "spider"), rows, [row[::-1] for row in rows], "")
     assert process_time() - start < 20
 
 

@@ -16,7 +16,7 @@ from target_bench.metrics.sql import (
     time_ratio,
 )
 from target_bench.metrics.sql_results import same_set, same_table, soft_f1
-from target_bench.sql.normalisation import for_test_suite
+from target_bench.sql.normalisation import rewrite_for_test_suite
 from tests.metrics.judged_sql import judge
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 
@@ -48,7 +48,7 @@ def executed(database: str, sql: str, seconds: float = 30.0) -> Executed:
 
 
 def judged(database: str, gold: str, predicted: str) -> JudgedQuery:
-    rewritten = [for_test_suite(sql) for sql in (gold, predicted)]
+    rewritten = [rewrite_for_test_suite(sql) for sql in (gold, predicted)]
     return judge(
         executed(database, gold),
         executed(database, predicted),
@@ -91,7 +91,7 @@ def test_results(case: Case) -> None:
 @pytest.mark.parametrize("case", cases(FILE, "value_plugging"))
 def test_distinct_is_taken_out(case: Case) -> None:
     """What we do of value plugging; no score here leaves the choice of values out."""
-    text = for_test_suite(case["input"]["pred_sql"])
+    text = rewrite_for_test_suite(case["input"]["pred_sql"])
     assert text == case["expected"]["remove_distinct"]
 
 

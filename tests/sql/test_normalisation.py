@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.sql.normalisation import for_test_suite
+from target_bench.sql.normalisation import rewrite_for_test_suite
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from target_bench.sql.normalisation import for_test_suite
     ],
 )
 def test_distinct_goes_where_it_is_the_keyword(sql: str, expected: str) -> None:
-    assert for_test_suite(sql) == expected
+    assert rewrite_for_test_suite(sql) == expected
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_distinct_goes_where_it_is_the_keyword(sql: str, expected: str) -> None:
     ],
 )
 def test_operators_years_and_distinct_are_repaired(sql: str, expected: str) -> None:
-    assert for_test_suite(sql) == expected
+    assert rewrite_for_test_suite(sql) == expected
 
 
 quotes = st.sampled_from(["'", '"', "`", "--", "/*", "*/", "[", "]", "''", "\\", ";", "\n", " "])
@@ -52,5 +52,5 @@ texts = st.lists(quotes | words, max_size=15).map("".join) | st.text(max_size=15
 def test_nothing_but_distinct_goes_from_one_statement(sql: str) -> None:
     single = sql.replace(";", "").replace("> =", "").replace("YEAR(CURDATE())", "")
     letters = "".join(single.split()).lower()
-    kept = "".join(for_test_suite(single).split()).lower()
+    kept = "".join(rewrite_for_test_suite(single).split()).lower()
     assert kept.replace("distinct", "") == letters.replace("distinct", "")

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from target_bench.sql import translation
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
-from target_bench.sql.names import Names, parsed
+from target_bench.sql.names import Names, parse_query
 from target_bench.sql.translation import to_duckdb
 from tests.sql.databases import database
 
@@ -201,7 +201,7 @@ WRITTEN_ANEW = {
 )
 def test_a_repair_keeps_every_argument(kind: type[exp.Expression]) -> None:
     """``NOT LIKE`` is a ``Like`` with a flag, and other types have flags that a repair may lose."""
-    names = Names(parsed("SELECT 1"), {})
+    names = Names(parse_query("SELECT 1"), {})
     arguments = set(kind.arg_types) - WRITTEN_ANEW.get(kind, set())
     repaired = 0
     for value_kind in ("int", "real", "text", "bool"):
