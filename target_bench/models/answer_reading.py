@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 
 from target_bench.core.errors import BudgetError
 from target_bench.core.reasoning import without_reasoning
+from target_bench.core.schema import Dataset
+from target_bench.core.task import Predictions
 from target_bench.core.unicode_text import compose
 
 T = TypeVar("T")
@@ -59,6 +61,15 @@ class AnswerReader(Generic[T]):
             check_time()
             self._known[text] = self._read(text)
         return self._known[text]
+
+    def read_all(self, dataset: Dataset, predictions: Predictions) -> list[T | None]:
+        """Read the answers to all queries of a dataset, in its order; a failed one is None.
+
+        Raises:
+            BudgetError: the time is over.
+        """
+        answers = (predictions.answers[query.id] for query in dataset.queries)
+        return [None if answer.error is not None else self(answer.text) for answer in answers]
 
 
 def answer_alone(text: str) -> str | None:

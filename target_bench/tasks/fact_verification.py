@@ -28,7 +28,7 @@ from target_bench.metrics.classification import (
 from target_bench.metrics.labels import parse_label
 from target_bench.models.answer_reading import AnswerReader
 
-_GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
+_GOLD = {label.lower(): label for label in LABELS}
 
 
 _SCHEMA: Mapping[str, Any] = {
@@ -57,12 +57,12 @@ class FactVerification(Task[JudgedLabels]):
     view = View(
         "tables that were retrieved for a statement",
         "a label: True, False or Not Enough Information",
-        summary=lambda report: _summary(report),
+        summary=lambda report: _summarise(report),
     )
 
     def __init__(self, labels: LabelMode = "strict") -> None:
         self.labels: LabelMode = labels
-        self._reading = AnswerReader(lambda text: parse_label(text, self.labels))
+        self._reader = AnswerReader(lambda text: parse_label(text, self.labels))
 
     def check(self, dataset: Dataset) -> None:
         """Check that every reference is a label.
@@ -71,27 +71,18 @@ class FactVerification(Task[JudgedLabels]):
             DataError: one is not.
         """
         for query in dataset.queries:
-            _gold(query)
+            _read_gold(query)
 
     def metrics(
         self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedLabels]]:
         """Return every metric of labels."""
-        metrics: list[Metric[JudgedLabels]] = []
-        metrics += label_metrics(self.labels)
-        return metrics
+        return label_metrics(self.labels)
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedLabels:
-        """Return the labels, a failed answer as none.
-
-        Raises:
-            BudgetError: the budget is spent.
-        """
-        answers = [predictions.answers[query.id] for query in dataset.queries]
-        return JudgedLabels(
-            [None if g.error is not None else self.parse(g.text) for g in answers],
-            [_gold(query) for query in dataset.queries],
-        )
+        """Return the labels, a failed answer as none."""
+        labels = self._reader.read_all(dataset, predictions)
+        return JudgedLabels(labels, [_read_gold(query) for query in dataset.queries])
 
     def parsed(self, examples: JudgedLabels) -> Sequence[str | None]:
         """Return the label in each answer; None where none can be read."""
@@ -103,26 +94,15 @@ class FactVerification(Task[JudgedLabels]):
 
     def report(self, _dataset: Dataset, examples: JudgedLabels) -> dict[str, Any]:
         """Return the confusion table: gold label -> given label -> number of queries."""
-        labels = (*LABELS, "none")
-        rows = confusion(examples).tolist()
-        return {
-            "confusion": {
-                gold: dict(zip(labels, row, strict=True))
-                for gold, row in zip(LABELS, rows, strict=True)
-                if any(row)
-            }
+        rows = {
+            gold: dict(zip((*LABELS, "none"), counts, strict=True))
+            for gold, counts in zip(LABELS, confusion(examples).tolist(), strict=True)
+            if any(counts)
         }
-
-    def parse(self, text: str) -> str | None:
-        """Return the label in a text, or None where none can be read.
-
-        Raises:
-            BudgetError: the budget is spent.
-        """
-        return self._reading(text)
+        return {"confusion": rows}
 
 
-def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
+def _summarise(report: Mapping[str, Any]) -> list[SummaryBlock]:
     """Return the confusion table, one line per gold label."""
     return [
         SummaryBlock(f"gold {gold}", {f"as {predicted}": n for predicted, n in row.items() if n})
@@ -130,7 +110,7 @@ def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
     ]
 
 
-def _gold(query: Query) -> str:
+def _read_gold(query: Query) -> str:
     references = query.references
     label = _GOLD.get(references[0].strip().lower()) if len(references) == 1 else None
     if label is None:

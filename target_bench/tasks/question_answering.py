@@ -40,7 +40,7 @@ class QuestionAnswering(Task[JudgedValues]):
 
     def __init__(self, bertscore: str | None = None) -> None:
         self.bertscore = bertscore
-        self._reading = AnswerReader(_read_answer)
+        self._reader = AnswerReader(_read_answer)
 
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
@@ -67,17 +67,13 @@ class QuestionAnswering(Task[JudgedValues]):
         return "exact_match" if have_short_answers(queries) else "sacrebleu"
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
-        """Return the answers without their reasoning blocks; a failed or unfinished one as None.
-
-        Raises:
-            BudgetError: the budget is spent.
-        """
-        answers = [predictions.answers[query.id] for query in dataset.queries]
+        """Return the answers without their reasoning blocks; a failed or unfinished one as None."""
+        queries = dataset.queries
         return JudgedValues(
-            [None if g.error is not None else self.parse(g.text) for g in answers],
-            [query.references for query in dataset.queries],
-            [_values(query) for query in dataset.queries],
-            forms=forms_of(dataset.queries),
+            self._reader.read_all(dataset, predictions),
+            [query.references for query in queries],
+            [_read_values(query) for query in queries],
+            forms=forms_of(queries),
         )
 
     def parsed(self, examples: JudgedValues) -> Sequence[str | None]:
@@ -88,14 +84,6 @@ class QuestionAnswering(Task[JudgedValues]):
         """Return the version of the metrics' rules, which changes scores."""
         return [VERSION]
 
-    def parse(self, text: str) -> str | None:
-        """Return the answer without its reasoning blocks; None if it is none or too long.
-
-        Raises:
-            BudgetError: the budget is spent.
-        """
-        return self._reading(text)
-
 
 def _read_answer(text: str) -> str | None:
     """Return an answer without its blocks of reasoning; None if there is none or it is too long."""
@@ -103,7 +91,7 @@ def _read_answer(text: str) -> str | None:
     return None if answer is None or len(answer) > MOST_CHARACTERS else answer
 
 
-def _values(query: Query) -> list[tuple[str, str]]:
+def _read_values(query: Query) -> list[tuple[str, str]]:
     """Return the values of a reference, each with what it stands for where that is known."""
     values = query.metadata.get("values", ())
     meant = query.metadata.get("canonical_values") or [""] * len(values)

@@ -19,7 +19,8 @@ def test_a_failed_answer_is_none() -> None:
         judged = task.examples(dataset_of(ONE, MORE), answers)
         assert list(judged.texts) == [None, "USA"]
         assert list(judged.references) == [("Ann",), ("USA", "United States")]
-    assert [task.parse(text) for text in (unfinished, "", " Paris\n")] == [None, "", " Paris\n"]
+    empty = answered(Generation("q1", ""), Generation("q2", " Paris\n"))
+    assert list(task.examples(dataset_of(ONE, MORE), empty).texts) == ["", " Paris\n"]
 
 
 def test_reasoning_does_not_belong_to_an_answer() -> None:
