@@ -48,8 +48,8 @@ class Failing(Counting):
 
     @property
     def queries(self) -> list[str]:
-        """What it was asked."""
-        return [query for query, _ in self.calls]
+        """The queries that were ranked; some are asked at the smaller cutoffs, too."""
+        return [query for query, top_k in self.calls if top_k == 10]
 
 
 def _run(out: Path, retriever: Failing, dataset: Dataset | None = None, **options: Any) -> Result:
