@@ -229,11 +229,11 @@ def report(
     """Open the runs, load their data, write the file."""
     from target_bench.core.text_tables import counted
     from target_bench.reporting.report import Limits, write_report
-    from target_bench.reporting.report.report_runs import of_same_data
+    from target_bench.reporting.report.report_runs import group_by_data
     from target_bench.runs.newest import REPORTED
 
     check_output(out, "-o", "report.html")
-    sets = of_same_data(_named(runs, REPORTED))
+    sets = group_by_data(_named(runs, REPORTED))
     limits = Limits(depth, rows, cell)
     if len(sets) > 1:
         typer.echo(f"The runs are on {len(sets)} sets of queries or tables: a report of each.")

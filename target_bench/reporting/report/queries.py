@@ -39,13 +39,13 @@ Block = tuple[str, str]
 """How the page's script asks for it; base64 of zlib of ASCII JSON: nothing can end an element."""
 
 
-def block(name: str, value: Any) -> Block:
+def pack_block(name: str, value: Any) -> Block:
     """Return a block of a JSON value; NaN and infinity are not allowed in it."""
     encoded = json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
     return name, base64.b64encode(zlib.compress(encoded, 6)).decode("ascii")
 
 
-def cut(text: str, longest: int = LONGEST_TEXT) -> str | list[Any]:
+def cut_text(text: str, longest: int = LONGEST_TEXT) -> str | list[Any]:
     """Return the text, or if it is longer ``[its beginning, how many characters are left out]``."""
     return text if len(text) <= longest else [text[:longest], len(text) - longest]
 
@@ -53,15 +53,15 @@ def cut(text: str, longest: int = LONGEST_TEXT) -> str | list[Any]:
 # What became of each query
 
 
-def outcomes(run: ReportRun, queries: Sequence[Query]) -> tuple[list[str], list[str]]:
+def list_outcomes(run: ReportRun, queries: Sequence[Query]) -> tuple[list[str], list[str]]:
     """Say what became of each query in a run."""
-    rankings = [retrieved(query, run.tables[query.id]) for query in queries]
+    rankings = [ranking_outcome(query, run.tables[query.id]) for query in queries]
     if run.answers is None:
         return rankings, []
     metric = deciding_metric(run.scores)
     values = run.values[metric] if metric else np.full(len(queries), np.nan)
     return rankings, [
-        answered(
+        answer_outcome(
             float(values[i]),
             run.run.answers[query.id].generation.error,
             run.run.judgements.get(query.id, {}).get("verdict"),
@@ -84,7 +84,7 @@ def severity(ranking: str, answer: str | None) -> int:
     return _SEVERITY.get(ranking if answer is None else answer, 2)
 
 
-def retrieved(query: Query, shown: ShownTables) -> str:
+def ranking_outcome(query: Query, shown: ShownTables) -> str:
     """Return the outcome of a ranking, one of ``RETRIEVED``."""
     n_gold, ranks = len(set(query.gold)), shown.gold_ranks
     if shown.error is not None:
@@ -96,7 +96,7 @@ def retrieved(query: Query, shown: ShownTables) -> str:
     return "partly" if ranks else "missed"
 
 
-def answered(value: float, error: str | None, verdict: str | None) -> str:
+def answer_outcome(value: float, error: str | None, verdict: str | None) -> str:
     """Return the outcome of an answer: its verdict if it was executed, else by its main metric."""
     if verdict is not None:
         return verdict.replace("_", " ")
@@ -123,7 +123,7 @@ def recall_curve(
     return (recalled[1:].cumsum() / n).tolist() if n else []
 
 
-def shares_in_common(runs: Sequence[ReportRun], queries: Sequence[Query]) -> list[float]:
+def share_in_common(runs: Sequence[ReportRun], queries: Sequence[Query]) -> list[float]:
     """Return for each query how far rankings agree: what there is to see without gold tables.
 
     It is the share of the shown tables that all rankings have, of the longest one; 1 where none
@@ -143,7 +143,7 @@ def shares_in_common(runs: Sequence[ReportRun], queries: Sequence[Query]) -> lis
 # What the page gets
 
 
-def table_numbers(runs: Sequence[ReportRun], queries: Sequence[Query]) -> dict[TableId, int]:
+def number_tables(runs: Sequence[ReportRun], queries: Sequence[Query]) -> dict[TableId, int]:
     """Return the number of each table that is shown: gold tables first, then by their best rank."""
     best: dict[TableId, int] = {table: 0 for query in queries for table in query.gold}
     for query in queries:
@@ -161,8 +161,8 @@ def index_blocks(
     """Yield the data of the list, the search and the filters, and one block per metric and run."""
     index = {
         "ids": [query.id for query in queries],
-        "texts": [cut(query.text, _LISTED) for query in queries],
-        "answers": [cut(" | ".join(_answers(query)), _SEARCHED) for query in queries],
+        "texts": [cut_text(query.text, _LISTED) for query in queries],
+        "answers": [cut_text(" | ".join(_list_answers(query)), _SEARCHED) for query in queries],
         "n_gold": [len(set(query.gold)) for query in queries],
         "slices": [
             {
@@ -173,7 +173,7 @@ def index_blocks(
             for name, column in by_property(queries).items()
             if (divided := partition(column)).groups
         ],
-        "common": [round(share, 3) for share in shares_in_common(runs, queries)],
+        "common": [round(share, 3) for share in share_in_common(runs, queries)],
         "runs": [
             {
                 "first": [next(iter(run.tables[query.id].gold_ranks), 0) for query in queries],
@@ -183,11 +183,11 @@ def index_blocks(
             for run, (rankings, answers) in zip(runs, of_runs, strict=True)
         ],
     }
-    yield block("index", index)
+    yield pack_block("index", index)
     for i, run in enumerate(runs):
         for j, values in enumerate(run.values.values()):
             rounded = [None if isnan(v) else round(v, 6) for v in values.tolist()]
-            yield block(f"values-{i}-{j}", rounded)
+            yield pack_block(f"values-{i}-{j}", rounded)
 
 
 def query_blocks(
@@ -197,28 +197,28 @@ def query_blocks(
     for first in range(0, len(dataset.queries), QUERIES_PER_BLOCK):
         queries = dataset.queries[first : first + QUERIES_PER_BLOCK]
         shown = [_query(query, runs, tables) for query in queries]
-        yield block(f"queries-{first // QUERIES_PER_BLOCK}", shown)
+        yield pack_block(f"queries-{first // QUERIES_PER_BLOCK}", shown)
 
 
 def _query(
     query: Query, runs: Sequence[ReportRun], tables: Mapping[TableId, int]
 ) -> dict[str, Any]:
-    facts = {str(name): _plain(value) for name, value in query.metadata.items()}
+    facts = {str(name): _metadata_text(value) for name, value in query.metadata.items()}
     if query.database_id != NO_DATABASE:
-        facts = {"database": _plain(query.database_id)} | facts
+        facts = {"database": _metadata_text(query.database_id)} | facts
     remarks = [remark for run in runs for remark in run.remarks.get(query.id, ())]
     facts["remarks"] = "; ".join(dict.fromkeys(remarks))
     return {
         "id": query.id,
-        "text": cut(query.text),
-        "answers": [cut(answer) for answer in _answers(query) if answer],
+        "text": cut_text(query.text),
+        "answers": [cut_text(answer) for answer in _list_answers(query) if answer],
         "gold": [tables[table] for table in dict.fromkeys(query.gold)],
         "facts": {name: value for name, value in facts.items() if value not in ("", None)},
-        "runs": [_in_run(query, run, tables) for run in runs],
+        "runs": [_describe_in_run(query, run, tables) for run in runs],
     }
 
 
-def _in_run(query: Query, run: ReportRun, tables: Mapping[TableId, int]) -> dict[str, Any]:
+def _describe_in_run(query: Query, run: ReportRun, tables: Mapping[TableId, int]) -> dict[str, Any]:
     shown = run.tables[query.id]
     record: dict[str, Any] = {
         "tables": [tables[table] for table in shown.tables],
@@ -226,13 +226,13 @@ def _in_run(query: Query, run: ReportRun, tables: Mapping[TableId, int]) -> dict
         "n": shown.n,
     }
     if shown.error is not None:
-        record["error"] = cut(shown.error)
+        record["error"] = cut_text(shown.error)
     if run.answers is not None:
         record["answer"] = _answer(run.run.answers[query.id])
     judged = run.run.judgements.get(query.id)
     if judged is not None:
         record["judged"] = {
-            name: cut(value) if isinstance(value, str) else value
+            name: cut_text(value) if isinstance(value, str) else value
             for name, value in run.task.view.detail(judged).items()
         }
     return record
@@ -248,19 +248,19 @@ def _answer(answer: Answered) -> dict[str, Any]:
     record = asdict(answer.generation) | {"truncated": answer.truncated}
     facts = {name: record[name] for name in _FACTS if record[name] not in (None, False)}
     if answer.generation.error is not None:
-        facts["error"] = cut(answer.generation.error)
-    return facts | {"text": cut(answer.generation.text)}
+        facts["error"] = cut_text(answer.generation.error)
+    return facts | {"text": cut_text(answer.generation.text)}
 
 
-def _answers(query: Query) -> Sequence[str]:
+def _list_answers(query: Query) -> Sequence[str]:
     return (query.answer,) if isinstance(query.answer, str) else query.answer
 
 
-def _plain(value: Any) -> Any:
+def _metadata_text(value: Any) -> Any:
     """Return an entry of the metadata as text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return cut(value if isinstance(value, str) else str(value), _METADATA)
+    return cut_text(value if isinstance(value, str) else str(value), _METADATA)
 
 
 def table_blocks(
@@ -271,7 +271,7 @@ def table_blocks(
     for first in range(0, len(ids), TABLES_PER_BLOCK):
         some = [corpus[table] for table in ids[first : first + TABLES_PER_BLOCK]]
         shown = [_table(table, rows, cell) for table in some]
-        yield block(f"tables-{first // TABLES_PER_BLOCK}", shown)
+        yield pack_block(f"tables-{first // TABLES_PER_BLOCK}", shown)
 
 
 def _table(table: Table, rows: int, longest: int) -> dict[str, Any]:
@@ -279,10 +279,10 @@ def _table(table: Table, rows: int, longest: int) -> dict[str, Any]:
     titles = [str(table.context.get(name) or "") for name in ("title", "section_title")]
     return {
         "id": list(table.id),
-        "title": cut(" – ".join(filter(None, titles)), 300),
-        "header": [cut(str(name), longest) for name in table.header[:COLUMNS]],
+        "title": cut_text(" – ".join(filter(None, titles)), 300),
+        "header": [cut_text(str(name), longest) for name in table.header[:COLUMNS]],
         "rows": [
-            [None if cell is None else cut(cell_text(cell), longest) for cell in row[:COLUMNS]]
+            [None if cell is None else cut_text(cell_text(cell), longest) for cell in row[:COLUMNS]]
             for row in table.rows[:rows]
         ],
         "n_rows": len(table.rows),

@@ -125,19 +125,19 @@ def open_runs(
         "All runs of one report are on the same queries over the same tables; --limit and "
         "--database make other queries. Write a report of each.",
     )
-    stored = _without_basis(stored)
+    stored = _drop_basis(stored)
     loaded = ResumedRun(stored[0], data_dir, observer).load()
     runs = [
-        _opened(run, label, loaded, depth)
+        _open_run(run, label, loaded, depth)
         for run, label in zip(stored, labels(stored), strict=True)
     ]
     return runs, loaded
 
 
-def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
+def group_by_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
     """Return the runs of each set of queries over the same tables, in the order they are named."""
     sets: dict[tuple[str, ...], tuple[str, list[Path]]] = {}
-    for run in _without_basis([read_run(folder) for folder in folders]):
+    for run in _drop_basis([read_run(folder) for folder in folders]):
         rankings = run.retrieval
         data = tuple(str(getattr(rankings.identity, part)) for part in _SAME)
         # Rankings may have been made for another task that asks the same queries: the first names.
@@ -155,23 +155,23 @@ def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
 _LONGEST_NAME = 40  # characters of the name of a corpus
 
 
-def _without_basis(runs: Sequence[Result]) -> list[Result]:
+def _drop_basis(runs: Sequence[Result]) -> list[Result]:
     """Leave out the rankings that answers of another of these runs are built on."""
     shown_with = {run.retrieval.folder for run in runs if run.retrieval is not run}
     return [run for run in runs if run.folder not in shown_with]
 
 
-def _opened(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportRun:
+def _open_run(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportRun:
     rankings, dataset = stored.retrieval, loaded.dataset
     ids = [query.id for query in dataset.queries]
     task = make_task(stored.asked.task or stored.task)
     if rankings.asked.retriever is None:
         tables = {
-            query.id: shown_tables(query.gold, given_tables(task, query), depth=depth)
+            query.id: keep_tables(query.gold, given_tables(task, query), depth=depth)
             for query in dataset.queries
         }
     else:
-        tables = _ranked(rankings, dataset, depth)
+        tables = _read_rankings(rankings, dataset, depth)
         _check_complete(rankings.folder / RANKINGS.file, ids, tables)
     values = aligned(ids, [(rankings.query_ids, rankings.per_query)]) if rankings.scores else {}
     if rankings is not stored:
@@ -190,18 +190,18 @@ def _opened(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportRun
     return ReportRun(stored, label, task, tables, values)
 
 
-def _ranked(rankings: Result, dataset: Dataset, depth: int) -> dict[str, ShownTables]:
+def _read_rankings(rankings: Result, dataset: Dataset, depth: int) -> dict[str, ShownTables]:
     """Read rankings line by line, and keep no more of each than is shown."""
     gold = {query.id: query.gold for query in dataset.queries}
     shown = {}
     for ranking in RANKINGS.lines(rankings.folder, rankings.manifest.logs.get(RANKINGS.file)):
         if ranking.query_id in gold:
             own = (gold[ranking.query_id], ranking.tables, ranking.scores, ranking.error)
-            shown[ranking.query_id] = shown_tables(*own, depth)
+            shown[ranking.query_id] = keep_tables(*own, depth)
     return shown
 
 
-def shown_tables(
+def keep_tables(
     gold: Sequence[TableId],
     tables: Sequence[TableId],
     scores: Sequence[float] = (),

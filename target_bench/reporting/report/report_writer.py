@@ -11,7 +11,7 @@ from target_bench.data.table_text import languages_in, stop_words
 from target_bench.reporting.report import charts, queries
 from target_bench.reporting.report.queries import recall_curve
 from target_bench.reporting.report.report_runs import ReportRun, open_runs
-from target_bench.reporting.report.summary import best_first, summary
+from target_bench.reporting.report.summary import order_runs, summarize
 from target_bench.reporting.web import environment, page_parts, valid
 from target_bench.runs.record_log import write_file
 from target_bench.runs.result import SYNTHETIC
@@ -72,7 +72,7 @@ def write_report(
     observer, limits = observer or Observer(), limits or Limits()
     runs, loaded = open_runs(folders, data_dir, observer, limits.depth)
     if len(runs) > charts.SERIES:  # the chart shows the first ones
-        runs = [runs[place] for place in best_first(runs)]
+        runs = [runs[place] for place in order_runs(runs)]
     for name in by:
         by_name(by_property(loaded.dataset.queries), name)
     observer.stage("report: read rankings")
@@ -90,7 +90,7 @@ def _context(
     observer: Observer,
 ) -> dict[str, Any]:
     """Return what the template is given."""
-    shown = summary(runs, dataset, by)
+    shown = summarize(runs, dataset, by)
     curves = [
         recall_curve(
             dataset.queries,
@@ -128,7 +128,7 @@ def _listed(runs: Sequence[ReportRun], dataset: Dataset) -> tuple[list[ReportRun
     """
     if len(dataset.queries) <= MOST_QUERIES:
         return list(runs), dataset
-    of_runs = [queries.outcomes(run, dataset.queries) for run in runs]
+    of_runs = [queries.list_outcomes(run, dataset.queries) for run in runs]
     worst = [
         max(
             queries.severity(rankings[i], answers[i] if answers else None)
@@ -152,9 +152,9 @@ def _blocks(
     observer: Observer,
 ) -> Iterator[queries.Block]:
     """Yield all data; each block is made when the one before it is written."""
-    of_runs = [queries.outcomes(run, dataset.queries) for run in runs]
+    of_runs = [queries.list_outcomes(run, dataset.queries) for run in runs]
     mains = {*shown["mains"]}
-    yield queries.block(
+    yield queries.pack_block(
         "overview",
         {
             "n": len(dataset.queries),
@@ -178,7 +178,7 @@ def _blocks(
             ],
         },
     )
-    tables = queries.table_numbers(runs, dataset.queries)
+    tables = queries.number_tables(runs, dataset.queries)
     yield from queries.index_blocks(runs, dataset.queries, of_runs)
     observer.stage("report: write queries")
     yield from queries.query_blocks(runs, dataset, tables)

@@ -37,31 +37,31 @@ _LARGEST_SLICES = 12
 _SLICE_FIELDS = 6
 
 
-def summary(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = ()) -> Shown:
+def summarize(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = ()) -> Shown:
     """Return all that the templates show of scores and times."""
-    mains, why = main_metrics(runs)
+    mains, why = choose_main_metrics(runs)
     specs = specs_of(_scores(runs))
     return {
-        "unlabelled": unlabelled(runs),
-        "order": best_first(runs),
+        "unlabelled": describe_unlabelled(runs),
+        "order": order_runs(runs),
         "mains": [metric for metric in mains if metric],
         "digits": [specs[metric].digits if metric else 3 for metric in mains],
         "saturated": why,
-        "by_database": _by_database(runs, mains),
+        "by_database": _describe_other_databases(runs, mains),
         "specs": specs,
-        "metrics": shown_metrics(runs),
-        "best": {metric: best(runs, metric) for metric in specs},
-        "differences": differences(runs, mains),
-        "columns": queries_and_times(runs),
+        "metrics": list_metrics(runs),
+        "best": {metric: find_best(runs, metric) for metric in specs},
+        "differences": list_differences(runs, mains),
+        "columns": count_queries_and_times(runs),
         "times_note": left_out_note(run.run.times.left_out for run in runs) or "",
-        "slices": sliced(runs, mains, dataset, by) if any(mains) else [],
+        "slices": score_slices(runs, mains, dataset, by) if any(mains) else [],
     }
 
 
 # Metrics
 
 
-def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | None]:
+def choose_main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | None]:
     """List the metric that stands for each run: one for all of them, where there is one.
 
     As in the terminal: of answers if all runs have some, else of rankings at the largest cutoff
@@ -85,7 +85,7 @@ def main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], str | Non
     return metrics, None
 
 
-def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
+def list_metrics(runs: Sequence[ReportRun]) -> list[str]:
     """List the metrics of the summary: the one that decides, then those of answers and rankings.
 
     What a narrow screen shows without scrolling is what tells the runs apart. Those over no query
@@ -94,12 +94,12 @@ def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
     scores = _scores(runs)
     answered = _scores([run for run in runs if run.answers is not None])
     main = [*answer_metrics(answered, every=True), *ranking_metrics(scores)] or list(scores)
-    deciding = [name for name in main_metrics(runs)[0] if name in main]
+    deciding = [name for name in choose_main_metrics(runs)[0] if name in main]
     listed = dict.fromkeys([*deciding, *main])
     return [name for name in listed if _values(runs, name)] or list(listed)
 
 
-def best(runs: Sequence[ReportRun], metric: str) -> float | None:
+def find_best(runs: Sequence[ReportRun], metric: str) -> float | None:
     """Find the best value of a metric, if several systems have it and they differ."""
     values = _values([run for run in runs if not run.run.identity.is_bound], metric)
     if len({*values.values()}) < 2:
@@ -107,12 +107,12 @@ def best(runs: Sequence[ReportRun], metric: str) -> float | None:
     return max(values.values(), key=spec_of(metric, _scores(runs)[metric]).merit)
 
 
-def best_first(runs: Sequence[ReportRun]) -> list[int]:
+def order_runs(runs: Sequence[ReportRun]) -> list[int]:
     """Return the places of the runs, the best by the metric that decides first, then the bounds.
 
     Where runs have different ones they stay in their order.
     """
-    metric, *others = main_metrics(runs)[0]
+    metric, *others = choose_main_metrics(runs)[0]
     if metric is None or set(others) - {metric}:
         return list(range(len(runs)))
     spec, values = spec_of(metric, runs[0].scores[metric]), _values(runs, metric)
@@ -137,7 +137,7 @@ def _values(runs: Sequence[ReportRun], metric: str) -> dict[int, float]:
     return {i: value for i, value in values.items() if not isnan(value)}
 
 
-def unlabelled(runs: Sequence[ReportRun]) -> str:
+def describe_unlabelled(runs: Sequence[ReportRun]) -> str:
     """Say how many queries have no reference, and what that means; empty if none."""
     counts = [run.run.answer_counts or run.run.counts for run in runs]
     n, n_queries = max((of_run.unlabelled, of_run.asked) for of_run in counts)
@@ -158,7 +158,7 @@ def unlabelled(runs: Sequence[ReportRun]) -> str:
 # Differences
 
 
-def differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> list[Shown]:
+def list_differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> list[Shown]:
     """Compare the runs of each task with the best of them, but for the bounds (as ``oracle``)."""
     compared = []
     for task in dict.fromkeys(run.run.task for run in runs):
@@ -169,11 +169,11 @@ def differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -> lis
         named = {of_task[run] for run in systems}
         if len(systems) > 1 and len(named) == 1 and (metric := named.pop()):
             bounds = [run for run in of_task if run.run.identity.reads_gold]
-            compared.append(_compared(systems, bounds, metric))
+            compared.append(_compare_systems(systems, bounds, metric))
     return compared
 
 
-def _compared(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: str) -> Shown:
+def _compare_systems(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: str) -> Shown:
     spec = spec_of(metric, runs[0].scores[metric])
     ordered = sorted(runs, key=lambda run: -spec.merit(run.scores[metric].value))
     shown = {"metric": metric, "best": ordered[0].label, "rows": [], "undecided": []}
@@ -198,9 +198,9 @@ def _compared(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: st
     }
 
 
-def _by_database(runs: Sequence[ReportRun], mains: Sequence[str | None]) -> str:
+def _describe_other_databases(runs: Sequence[ReportRun], mains: Sequence[str | None]) -> str:
     """Say the interval of the best run where the databases are a sample, too; empty without any."""
-    place = best_first(runs)[0]
+    place = order_runs(runs)[0]
     run, metric = runs[place].run, mains[place]
     if metric is None or not run.databases:
         return ""
@@ -212,7 +212,7 @@ def _by_database(runs: Sequence[ReportRun], mains: Sequence[str | None]) -> str:
 # Slices
 
 
-def sliced(
+def score_slices(
     runs: Sequence[ReportRun],
     metrics: Sequence[str | None],
     dataset: Dataset,
@@ -234,7 +234,7 @@ def sliced(
     for name, divided in shown.items():
         kept = divided.largest(_LARGEST_SLICES)
         means = [
-            _part_scores(run, metric, ids, divided, kept)
+            _score_parts(run, metric, ids, divided, kept)
             for run, metric in zip(runs, metrics, strict=True)
         ]
         longest = np.nanmax([[top] * len(kept), *means])
@@ -251,7 +251,7 @@ def sliced(
     return parts
 
 
-def _part_scores(
+def _score_parts(
     run: ReportRun, metric: str | None, ids: Sequence[str], divided: Partition, kept: Sequence[int]
 ) -> list[float]:
     """Return the score of each part of the queries; NaN where there is none.
@@ -284,7 +284,7 @@ _OF_ANSWERS = {
 }
 
 
-def queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
+def count_queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     """Lay out how many queries were asked, failed and so on, and how long that took."""
     counts, answers = [run.run.retrieval.counts for run in runs], [run.answers for run in runs]
     numbers: dict[str, Sequence[float | None]] = {"asked": [each.asked for each in counts]}

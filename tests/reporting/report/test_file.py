@@ -13,7 +13,7 @@ from target_bench.core.text_tables import score_text
 from target_bench.data.load import load, of_task
 from target_bench.reporting.report import Limits, write_report
 from target_bench.reporting.report.report_runs import open_runs
-from target_bench.reporting.report.summary import main_metrics, sliced
+from target_bench.reporting.report.summary import choose_main_metrics, score_slices
 from tests.builders import Record, Recorder, only, rewrite
 from tests.reporting.report.written import HOSTILE, blocks, hostile_runs, listed, ranked
 from tests.target import TARGET
@@ -127,7 +127,7 @@ def test_a_run_without_rankings_counts_what_is_scored(tmp_path: Path) -> None:
     text = write_report([folder], tmp_path / "r.html").read_text(encoding="utf-8")
     assert ">ranked</th>" not in text
     runs, loaded = open_runs([folder], None, Recorder())
-    (by_size,) = sliced(runs, main_metrics(runs)[0], loaded.dataset, ["size"])
+    (by_size,) = score_slices(runs, choose_main_metrics(runs)[0], loaded.dataset, ["size"])
     assert by_size["n"] == [1, 2]
 
 

@@ -11,7 +11,7 @@ from target_bench.core.errors import DataError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.reporting.compare import compare
 from target_bench.reporting.report import summary, write_report
-from target_bench.reporting.report.report_runs import ReportRun, of_same_data, open_runs
+from target_bench.reporting.report.report_runs import ReportRun, group_by_data, open_runs
 from target_bench.reporting.sentences import describe_run
 from target_bench.reporting.web import score
 from tests.builders import Recorder, only, rewrite, unfinish
@@ -55,7 +55,7 @@ def test_times_from_a_cache_are_left_out(mini_runs: list[Path], tmp_path: Path) 
         run / "manifest.json",
         lambda manifest: manifest["from_caches"].update(embed_corpus=["embeddings"]),
     )
-    cells = summary.queries_and_times(_opened(run))
+    cells = summary.count_queries_and_times(_opened(run))
     assert (cells["index"], cells["asked"]) == (["–"], ["280"])
     assert cells["ranking"][0].endswith(" ms")
     assert "failed" not in cells
@@ -92,11 +92,11 @@ def test_answers_stand_for_their_rankings(tmp_path: Path) -> None:
     folders = [folder for r in results for folder in (r.retrieval.folder, r.folder)]
     runs, loaded = open_runs(folders, None, Observer())
     assert [run.label for run in runs] == ["bm25 + extractive", "random + extractive"]
-    assert list(of_same_data(folders).values()) == [[r.folder for r in results]]
+    assert list(group_by_data(folders).values()) == [[r.folder for r in results]]
     compared = compare([r.folder for r in results])
-    assert summary.main_metrics(runs)[0] == [compared.rows[0].metric] * 2
-    assert summary.shown_metrics(runs)[0] == "exact_match"
-    (by_size,) = summary.sliced(runs, ["sacrebleu"] * 2, loaded.dataset, ["gold_tables"])
+    assert summary.choose_main_metrics(runs)[0] == [compared.rows[0].metric] * 2
+    assert summary.list_metrics(runs)[0] == "exact_match"
+    (by_size,) = summary.score_slices(runs, ["sacrebleu"] * 2, loaded.dataset, ["gold_tables"])
     for result, scores in zip(results, by_size["means"], strict=True):
         parts = result.scores_by("gold_tables", ["sacrebleu"])  # no mean of the queries' values
         assert scores == pytest.approx(
@@ -106,17 +106,17 @@ def test_answers_stand_for_their_rankings(tmp_path: Path) -> None:
 
 def test_a_cutoff_that_takes_in_every_table_does_not_lead(tmp_path: Path) -> None:
     runs = _opened(*ranked(tmp_path, "random", "bm25:k1=1.3", "bm25", top_k=[1, 139], limit=30))
-    (main, *_), why = summary.main_metrics(runs)
-    assert (main, summary.shown_metrics(runs)[0]) == ("recall@1", "recall@1")
+    (main, *_), why = summary.choose_main_metrics(runs)
+    assert (main, summary.list_metrics(runs)[0]) == ("recall@1", "recall@1")
     assert why == "recall@139 takes in all 139 tables; recall@1 decides"
-    assert [runs[i].label for i in summary.best_first(runs)][-1] == "random"
+    assert [runs[i].label for i in summary.order_runs(runs)][-1] == "random"
 
 
 def test_the_best_run_is_told_from_some(mini_runs: list[Path], tmp_path: Path) -> None:
     """A setting that changes little is not; the upper bound is no run to be compared with."""
     close, bound = ranked(tmp_path, "bm25:k1=1.3", "oracle", top_k=[1, 5, 10])
     runs = _opened(bound, mini_runs[2], mini_runs[0], close)
-    (differences,) = summary.differences(runs, summary.main_metrics(runs)[0])
+    (differences,) = summary.list_differences(runs, summary.choose_main_metrics(runs)[0])
     assert differences["metric"] == "recall@10"
     assert differences["best"] in ("bm25", "bm25:k1=1.3")
     others = [row.system for row in differences["rows"]]
@@ -126,10 +126,12 @@ def test_the_best_run_is_told_from_some(mini_runs: list[Path], tmp_path: Path) -
     assert f"not significantly different: {others[0]} (p = " in differences["sentence"]
     assert differences["sentence"].endswith("Higher, by reading the gold: oracle (1.000).")
     assert "Holm" in differences["explained"][0]
-    assert [runs[i].label for i in summary.best_first(runs)][-2:] == ["random", "oracle"]
-    assert summary.best(runs, "recall@10") == max(run.scores["recall@10"].value for run in runs[1:])
+    assert [runs[i].label for i in summary.order_runs(runs)][-2:] == ["random", "oracle"]
+    assert summary.find_best(runs, "recall@10") == max(
+        run.scores["recall@10"].value for run in runs[1:]
+    )
     runs = _opened(mini_runs[0], bound)
-    assert summary.differences(runs, summary.main_metrics(runs)[0]) == []
+    assert summary.list_differences(runs, summary.choose_main_metrics(runs)[0]) == []
 
 
 def test_the_interval_by_database_is_there_as_in_the_terminal(tmp_path: Path) -> None:
