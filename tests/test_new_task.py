@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.reporting.leaderboard.documents import read_card
+from target_bench.reporting.leaderboard.card import read_card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.score_tables import describe_answers
@@ -221,13 +221,11 @@ def test_a_task_that_is_not_installed_is_not_packed(files: Path) -> None:
 CARD = """
 name: Teller
 authors: [Ann Other]
-retriever_kind: other
+kind: other
 parameters: 0
-training_data: {cups: "no"}
+trained_on: {cups: "no"}
 chosen_on: nothing
-hardware: 2 cores
 licence: MIT
-open_weights: true
 """
 
 

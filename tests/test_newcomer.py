@@ -33,13 +33,11 @@ QUESTIONS = [
 CARD = """
 name: LastWord
 authors: [Ann Other]
-retriever_kind: other
+kind: other
 parameters: 0
-training_data: {tables: "no"}
+trained_on: {tables: "no"}
 chosen_on: nothing
-hardware: 2 cores
 licence: MIT
-open_weights: true
 """
 
 INSTALLED = {

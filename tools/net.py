@@ -248,8 +248,8 @@ def _compared(folder: Path) -> Values:
 def _submitted(folder: Path) -> Values:
     _json(["run", "mini", "--task", "retrieval", "--retriever", "bm25"], folder)
     (run,) = (path for path in (folder / "runs").glob("*/"))
-    card = "name: bm25\nauthors: [net]\nretriever_kind: lexical\nparameters: 0\nhardware: any\n"
-    rest = "training_data: {mini: no}\nlicence: Apache-2.0\nopen_weights: yes\n"
+    card = "name: bm25\nauthors: [net]\nkind: lexical\nparameters: 0\nchosen_on: nothing\n"
+    rest = "trained_on: {mini: no}\nlicence: Apache-2.0\n"
     (folder / "card.yaml").write_text(card + rest, encoding="utf-8")
     packed = _run(
         ["leaderboard", "submit", str(run), "--card", "card.yaml", "-o", "bm25.tbs.zip"],

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.leaderboard import theirs
 from target_bench import evaluate
-from target_bench.reporting.leaderboard.documents import read_card
+from target_bench.reporting.leaderboard.card import read_card
 from target_bench.reporting.leaderboard.pack import pack
 
 HERE = Path(__file__).parent

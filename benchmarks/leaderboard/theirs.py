@@ -33,7 +33,7 @@ from benchmarks.released_tables import answers_of
 from target_bench import load
 from target_bench.core.errors import DataError
 from target_bench.harness.score_given import score_file
-from target_bench.reporting.leaderboard.documents import Card
+from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.result import Result
 
@@ -41,8 +41,6 @@ HERE = Path(__file__).parent
 CUTOFFS = (1, 5, 10, 50)
 _OF_SOURCE: dict[str, Any] = {
     "parameters": None,
-    "hardware": "not stated",
-    "open_weights": False,
     "chosen_on": "unknown",
     "trained": {},
 }
@@ -104,7 +102,7 @@ def _card(system: Mapping[str, Any]) -> Card:
         run["corpus"]: system["trained"].get(run["corpus"], "unknown") for run in system["runs"]
     }
     fields = {name: value for name, value in system.items() if name in Card.model_fields}
-    return Card.model_validate(fields | {"training_data": of_corpora})
+    return Card.model_validate(fields | {"trained_on": of_corpora})
 
 
 @contextmanager

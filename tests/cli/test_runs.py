@@ -14,13 +14,11 @@ from tests.runs.stored import Runs, copied
 CARD = """\
 name: Our BM25
 authors: [Ann Other]
-retriever_kind: lexical
+kind: lexical
 chosen_on: nothing
 parameters: 0
-training_data: {mini: no}
-hardware: 2 cores
+trained_on: {mini: no}
 licence: Apache-2.0
-open_weights: yes
 """
 
 

@@ -157,9 +157,9 @@ def test_a_submission_holds_none(inside: Inside) -> None:
     inside("run", "mini", "--task", "retrieval", "--retriever", plugin, "--json")
     (folder,) = Path("runs").iterdir()
     Path("card.yaml").write_text(
-        "name: Leaky\nauthors: [Ann Other]\nretriever_kind: lexical\nparameters: 0\n"
-        "training_data: {mini: no}\nchosen_on: nothing\nhardware: 2 cores\n"
-        "licence: Apache-2.0\nopen_weights: yes\n"
+        "name: Leaky\nauthors: [Ann Other]\nkind: lexical\nparameters: 0\n"
+        "trained_on: {mini: no}\nchosen_on: nothing\n"
+        "licence: Apache-2.0\n"
     )
     packed = inside("leaderboard", "submit", folder, "-o", "s.tbs.zip", "--card", "card.yaml")
     assert packed.code == 0, packed.err

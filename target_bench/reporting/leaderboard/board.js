@@ -6,9 +6,9 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function refresh() {
     for (const cell of document.querySelectorAll("[data-column]")) {
-      const { k, of, kind } = cell.dataset;
+      const { k, of } = cell.dataset;
       const other = (id, its) => value(id) !== "" && value(id) !== its;
-      cell.hidden = (k !== "" && other("k", k)) || other("of", of) || (kind === "time" && !control("times").checked);
+      cell.hidden = (k !== "" && other("k", k)) || other("of", of);
     }
     const words = value("search").toLowerCase().split(/\s+/).filter(Boolean);
     const rows = [...table.tBodies[0].rows];

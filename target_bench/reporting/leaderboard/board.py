@@ -1,7 +1,4 @@
-"""The board of a task as plain data: a row for each system, a column for each metric and corpus.
-
-``boards(entries)`` returns one dict a task, which ``site`` writes as JSON and as a page.
-"""
+"""Boards as plain data: one a task, a row a system, a column for each metric and data set."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,38 +8,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from target_bench.core import registry
-from target_bench.core.errors import DataError
-from target_bench.core.metric import Score
-from target_bench.core.task_names import task_class
+from target_bench.core.task_names import make_task
 from target_bench.metrics.scores import answer_metrics, ranking_metrics, spec_of
 from target_bench.metrics.stats import holm, randomization_tests
-from target_bench.reporting.leaderboard.documents import MILLISECONDS
-from target_bench.reporting.leaderboard.entry import Entry, Floats, RunEntry
+from target_bench.reporting.leaderboard.verify import Entry, Floats, ScoredRun
 
 Record = dict[str, Any]
 
 DEFAULT_K = 10
 LEVEL = 0.05
-"""A score with a corrected p-value from here on is not told apart from the best."""
+"""From this corrected p-value on, a score is not significantly different from the best."""
 
-FIRST_DATABASE = "recall[db]@1"
-"""The share of queries whose first table is of the gold database: the one cutoff that is shown."""
-
-RECALLS = ("recall",)
-"""Metrics of which the page shows one cutoff at a time."""
-
-OF_SETS = ("complete_recall", "set_precision", "set_f1", "set_size")
-"""Metrics of retrievers that choose how many tables they return."""
+BESIDE_RECALL = ("recall[db]@1", "complete_recall", "set_precision", "set_f1", "set_size")
+"""Metrics of databases and of sets, which stand behind recall where a run has them."""
 
 
 class Data(NamedTuple):
-    """What runs have in common that stand in one column; fingerprints of tables and queries."""
+    """Data that runs share whose scores stand in one column."""
 
     corpus: str
     split: str
     distractors: tuple[str, ...]
     about: str
-    tables: str
+    tables: str  # fingerprints
     queries: str
 
     @property
@@ -52,34 +40,30 @@ class Data(NamedTuple):
         return f"{name}, {self.about.replace('_', ' ')}" if self.about else name
 
 
-Runs = dict[str, RunEntry]
+Runs = dict[str, ScoredRun]
 """Id of an entry -> its run on some data."""
 
 
-def boards(entries: Iterable[Entry]) -> list[Record]:
+def make_boards(entries: Iterable[Entry]) -> list[Record]:
     """Return a board for each task, those about rankings first.
 
     A board is JSON: ``task``, ``title``, ``cutoffs``, ``k`` (the cutoff to begin with),
     ``columns`` and ``rows``. ``rows[i]["cells"][j]`` is None or ``{"value", "low", "high", "p",
-    "best"}`` of column j, as far as known; ``p`` is that of ``compare_with_first``.
-
-    Args:
-        entries: without rejected ones.
-
-    Raises:
-        DataError: two runs have the same fingerprints and other queries.
+    "best"}`` of column j, as far as known; ``p`` is that of ``compare_with_best``.
     """
-    tasks: dict[tuple[bool, str], dict[Data, Runs]] = {}
     by_id = {entry.id: entry for entry in sorted(entries, key=lambda entry: entry.id)}
+    tasks: dict[tuple[bool, str], dict[Data, Runs]] = {}
     for entry in by_id.values():
         for run in entry.runs:
-            if run.basis and run.about is not None:
-                continue  # rankings for another task's queries: their recall stands on its page
-            _add(tasks.setdefault((not run.ranks, run.task), {}), entry, run)
-    return [
-        _board(name, runs, by_id, ranks=not answers)
-        for (answers, name), runs in sorted(tasks.items(), key=lambda item: item[0])
-    ]
+            its = run.manifest
+            is_ranked = its.generator is None
+            if run.is_basis and its.about is not None:
+                continue  # rankings of another task's queries: their recall stands on its page
+            about = (is_ranked and its.about) or ""
+            fingerprints = its.corpus_fingerprint, its.queries_fingerprint
+            data = Data(its.corpus, its.split, tuple(its.distractors), about, *fingerprints)
+            tasks.setdefault((not is_ranked, its.task), {}).setdefault(data, {})[entry.id] = run
+    return [_make_board(name, tasks[key], by_id) for key in sorted(tasks) for name in key[1:]]
 
 
 def corpus_title(name: str) -> str:
@@ -90,11 +74,11 @@ def corpus_title(name: str) -> str:
     return title
 
 
-def compare_with_first(order: Sequence[str], values: Mapping[str, Floats]) -> dict[str, float]:
+def compare_with_best(order: Sequence[str], values: Mapping[str, Floats]) -> dict[str, float]:
     """Test each system of a column against the best one, and correct the p-values (Holm).
 
     What cannot be tested, because a score is no mean over queries or over other ones than the
-    first, has none; a first that cannot be tested leaves nothing to test against.
+    best's, has none; a best that cannot be tested leaves nothing to test against.
 
     Args:
         order: the systems, best first.
@@ -105,138 +89,90 @@ def compare_with_first(order: Sequence[str], values: Mapping[str, Floats]) -> di
     """
     if not order or order[0] not in values:
         return {}
-    first = values[order[0]]
+    best = values[order[0]]
     others = [
         system
         for system in order[1:]
-        if system in values and (np.isnan(values[system]) == np.isnan(first)).all()
+        if system in values and (np.isnan(values[system]) == np.isnan(best)).all()
     ]
     if not others:
         return {}
-    matrix = np.stack([values[system] for system in (order[0], *others)])
-    matrix = matrix[:, ~np.isnan(first)]
+    matrix = np.stack([values[system] for system in (order[0], *others)])[:, ~np.isnan(best)]
     p_values = randomization_tests(matrix, [(0, i + 1) for i in range(len(others))])
     return dict(zip(others, holm(p_values), strict=True))
 
 
-def _add(runs: dict[Data, Runs], entry: Entry, run: RunEntry) -> None:
-    """Add a run to those on the same data."""
-    fingerprints = run.corpus_fingerprint, run.queries_fingerprint
-    about = (run.ranks and run.about) or ""
-    data = Data(run.corpus, run.split, tuple(run.distractors), about, *fingerprints)
-    of_data = runs.setdefault(data, {})
-    if of_data and next(iter(of_data.values())).query_ids != run.query_ids:
-        raise DataError(
-            f"entry {entry.id}: its queries of {data.name} are others than those of an entry with "
-            f"the same queries_fingerprint {run.queries_fingerprint}"
-        )
-    of_data[entry.id] = run
-
-
-def _board(
-    task: str,
-    runs: Mapping[Data, Runs],
-    entries: Mapping[str, Entry],
-    ranks: bool,
-) -> Record:
-    n_systems = {data: len(systems) for data, systems in runs.items()}
+def _make_board(task: str, runs: Mapping[Data, Runs], entries: Mapping[str, Entry]) -> Record:
     # Ranks are those of the first column: that of the data with the most systems.
-    order = sorted(runs, key=lambda data: (bool(data.distractors), -n_systems[data], data))
+    order = sorted(runs, key=lambda data: (bool(data.distractors), -len(runs[data]), data))
     names = Counter(data.name for data in order)
-    columns = []
+    columns: list[Record] = []
     for data in order:
         n = len(next(iter(runs[data].values())).query_ids)
         note = f"{n:,} {'query' if n == 1 else 'queries'}"
         if names[data.name] > 1:  # other tables or gold under the same name: not compared
             note += f", tables {data.tables[:8]}, queries {data.queries[:8]}"
         head = {"corpus": data.corpus, "split": data.split, "data": data.name, "note": note}
-        columns += [*_score_columns(runs[data], head, n, ranks)]
-        columns += [*_plain_columns(runs[data], head, ranks)]
+        columns += _make_columns(runs[data], head, n)
     cutoffs = sorted({column["k"] for column in columns if column["k"]})
     k = DEFAULT_K if DEFAULT_K in cutoffs or not cutoffs else cutoffs[-1]
-    every = dict.fromkeys(name for of_data in runs.values() for name in of_data)
-    rows = [_row(entries[name], runs, columns) for name in every]
+    ids = dict.fromkeys(name for of_data in runs.values() for name in of_data)
+    rows = [_make_row(entries[name], runs, columns) for name in ids]
     _rank(rows, columns, k)
-    title = next((run.title for s in runs.values() for run in s.values() if run.title), "")
-    if task in registry.names("task"):
-        title = task_class(task).title
+    known = task in registry.names("task")
     return {
         "task": task,
-        "title": title or task.replace("_", " ").capitalize(),
+        "title": make_task(task).title if known else task.replace("_", " ").capitalize(),
         "cutoffs": cutoffs,
         "k": k,
-        "columns": [{n: v for n, v in c.items() if n != "cells"} for c in columns],
+        "columns": [{n: v for n, v in column.items() if n != "cells"} for column in columns],
         "rows": rows,
     }
 
 
-def _score_columns(runs: Runs, head: Record, n: int, ranks: bool) -> Iterator[Record]:
-    """Yield a column of each metric, of runs on the same n queries."""
-    scores: dict[str, Score] = {}
-    for run in runs.values():
-        scores |= run.scores
-    ranking = ranking_metrics(scores)
-    metrics = [name for name in ranking if name.partition("@")[0] in RECALLS]
-    if ranks:
-        metrics += [name for name in (FIRST_DATABASE, *OF_SETS) if name in scores]
-        metrics += [name for name in ranking if not name.startswith("recall")]
+def _make_columns(runs: Runs, head: Record, n: int) -> Iterator[Record]:
+    """Yield a column of each metric that any of the runs on the same n queries has."""
+    scores = {name: score for run in runs.values() for name, score in run.scores.items()}
+    ranking, answers = ranking_metrics(scores), answer_metrics(scores)
+    metrics = [name for name in ranking if name.partition("@")[0] == "recall"]
+    if answers:
+        metrics = [*answers, *metrics]
     else:
-        metrics = [*answer_metrics(scores), *metrics]
+        metrics += [name for name in BESIDE_RECALL if name in scores]
+        metrics += [name for name in ranking if not name.startswith("recall")]
     for metric in metrics:
-        known = {s: run.scores[metric] for s, run in runs.items() if metric in run.scores}
-        values = {s: runs[s].per_query[metric] for s in known if _is_mean(runs[s], metric)}
-        counted = {score.n for score in known.values() if isfinite(score.value)}
-        note = head["note"]
-        if len(counted) == 1 and max(counted) < n:
-            note = f"{max(counted):,} of {note}"
-        yield from _column(metric, {**head, "note": note}, known, values)
-
-
-def _column(
-    metric: str, head: Record, scores: Mapping[str, Score], values: Mapping[str, Floats]
-) -> Iterator[Record]:
-    """Yield the column of a metric, if any score is known; ``values`` of queries are tested."""
-    spec = spec_of(metric, next(iter(scores.values()), None))
-    family, _, cutoff = metric.partition("@")
-    known = {system: score for system, score in scores.items() if isfinite(score.value)}
-    order = sorted(known, key=lambda system: -spec.merit(known[system].value))
-    against_best = compare_with_first(order, values)
-    cells: dict[str, Record] = {}
-    for system, score in known.items():
-        cell = cells[system] = {"value": score.value}
-        if isfinite(score.high - score.low):
-            cell |= {"low": score.low, "high": score.high}
-        merits = spec.merit(score.value), spec.merit(known[order[0]].value)
-        cell["best"] = len(known) > 1 and merits[0] == merits[1]
-        if system in against_best:
-            cell["p"] = against_best[system]
-    if cells:
+        of_metric = {
+            system: run.scores[metric] for system, run in runs.items() if metric in run.scores
+        }
+        known = {system: score for system, score in of_metric.items() if isfinite(score.value)}
+        if not known:
+            continue
+        spec = spec_of(metric, scores[metric])
+        family, _, cutoff = metric.partition("@")
+        order = sorted(known, key=lambda system: -spec.merit(known[system].value))
+        best = spec.merit(known[order[0]].value)
+        p_values = compare_with_best(
+            order, {s: runs[s].per_query[metric] for s in known if _is_mean(runs[s], metric)}
+        )
+        cells: dict[str, Record] = {}
+        for system, score in known.items():
+            cell = cells[system] = {"value": score.value}
+            if isfinite(score.high - score.low):
+                cell |= {"low": score.low, "high": score.high}
+            cell["best"] = len(known) > 1 and spec.merit(score.value) == best
+            if system in p_values:
+                cell["p"] = p_values[system]
+        counted = {score.n for score in known.values()}
+        is_partial = len(counted) == 1 and max(counted) < n
         yield {
-            **head, "metric": metric, "label": spec.label_at(cutoff or None), "kind": "score",
-            "k": int(cutoff) if family in RECALLS and cutoff else None, "digits": spec.digits,
+            **head, "note": f"{max(counted):,} of {head['note']}" if is_partial else head["note"],
+            "metric": metric, "label": spec.label_at(cutoff or None),
+            "k": int(cutoff) if family == "recall" and cutoff else None, "digits": spec.digits,
             "lower": not spec.higher_is_better, "cells": cells,
         }  # fmt: skip
 
 
-def _plain_columns(runs: Runs, head: Record, ranks: bool) -> Iterator[Record]:
-    """Yield what has no interval: declared times, and failed answers."""
-    failed = {
-        s: run.answers.failed + run.answers.unparsed for s, run in runs.items() if run.answers
-    }
-    for metric, label, kind, figures in (
-        (MILLISECONDS, "ms/query", "time", {s: run.retrieve_ms for s, run in runs.items()}),
-        ("failed", "failed", "count", {s: float(n) for s, n in failed.items()}),
-        ("ms/answer", "ms/answer", "time", {s: run.answer_ms for s, run in runs.items()}),
-    ):
-        cells = {s: {"value": x, "best": False} for s, x in figures.items() if x is not None}
-        if (metric == MILLISECONDS) == ranks and (cells or ranks):
-            yield {
-                **head, "metric": metric, "label": label, "kind": kind, "k": None,
-                "digits": 0 if kind == "count" else 2, "lower": True, "cells": cells,
-            }  # fmt: skip
-
-
-def _is_mean(run: RunEntry, metric: str) -> bool:
+def _is_mean(run: ScoredRun, metric: str) -> bool:
     """Return whether a score is the mean of its queries' values, as corpus BLEU is not."""
     values = run.per_query.get(metric)
     if values is None or np.isnan(values).all():
@@ -245,42 +181,40 @@ def _is_mean(run: RunEntry, metric: str) -> bool:
     return bool(abs(np.nanmean(values) - score.value) <= 1e-4 * spec_of(metric, score).top)
 
 
-def _row(entry: Entry, runs: Mapping[Data, Runs], columns: Sequence[Record]) -> Record:
-    own = {data: of_data[entry.id] for data, of_data in runs.items() if entry.id in of_data}
-    corpora = sorted({data.corpus for data in own})
+def _make_row(entry: Entry, runs: Mapping[Data, Runs], columns: Sequence[Record]) -> Record:
     card = entry.card
+    own = {data: of_data[entry.id] for data, of_data in runs.items() if entry.id in of_data}
     labels = {
-        part: " · ".join(dict.fromkeys(getattr(run, part) or "" for run in own.values()))
+        part: " · ".join(dict.fromkeys(getattr(run.manifest, part) or "" for run in own.values()))
         for part in ("retriever", "generator")
     }
     if card.predictions:  # what a run has of a retriever is the name of a file
         labels = dict.fromkeys(labels, "")
+    corpora = sorted({data.corpus for data in own})
     return {
-        "name": card.name, "entry": entry.id, "url": card.predictions, "note": card.note,
-        "source": "published predictions" if card.predictions else "submitted",
-        **labels, "authors": list(card.authors), "kind": card.retriever_kind,
-        "parameters": card.parameters, "open": card.open_weights, "chosen_on": card.chosen_on,
-        "trained": {c: card.training_data.get(c, "unknown") for c in corpora},
-        "date": max((run.date for run in entry.runs), default=""),
-        "cells": [_rounded(column["cells"].get(entry.id)) for column in columns],
+        "name": card.name, "entry": entry.id, "predictions": card.predictions, "note": card.note,
+        **labels, "authors": list(card.authors), "kind": card.kind,
+        "parameters": card.parameters, "chosen_on": card.chosen_on,
+        "trained_on": {name: card.trained_on.get(name, "unknown") for name in corpora},
+        "date": max((run.manifest.date for run in entry.runs), default=""),
+        "cells": [_round(column["cells"].get(entry.id)) for column in columns],
     }  # fmt: skip
 
 
-def _rounded(cell: Record | None) -> Record | None:
+def _round(cell: Record | None) -> Record | None:
     return cell and {n: round(x, 5) if isinstance(x, float) else x for n, x in cell.items()}
 
 
 def _rank(rows: list[Record], columns: Sequence[Record], k: int) -> None:
     """Sort rows by their columns, and give each its rank in the first; equal scores share one."""
-    scored = [i for i, c in enumerate(columns) if c["kind"] == "score" and c["k"] in (None, k)]
+    shown = [i for i, column in enumerate(columns) if column["k"] in (None, k)]
 
-    def losses(row: Record) -> list[float]:
-        """Return the scores of a row, the less the better; infinity where it has none."""
-        cells = [(row["cells"][i], 1 if columns[i]["lower"] else -1) for i in scored]
+    def sort_key(row: Record) -> list[float]:
+        cells = [(row["cells"][i], 1 if columns[i]["lower"] else -1) for i in shown]
         return [sign * cell["value"] if cell else inf for cell, sign in cells] or [inf]
 
-    first = sorted(losses(row)[0] for row in rows)
+    first = sorted(sort_key(row)[0] for row in rows)
     for row in rows:
-        loss = losses(row)[0]
+        loss = sort_key(row)[0]
         row["rank"] = None if loss == inf else first.index(loss) + 1
-    rows.sort(key=lambda row: (*losses(row), row["name"].casefold(), row["entry"]))
+    rows.sort(key=lambda row: (*sort_key(row), row["name"].casefold(), row["entry"]))

@@ -1,72 +1,95 @@
-"""A submission verified: what is against it, and every score of it computed again."""
+"""Verification: a submission is read, held against our own data, and scored again."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+from numpy.typing import NDArray
 
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import BudgetError, ConfigError
-from target_bench.core.metric import Counts, Score, over_no_query
+from target_bench.core.metric import Score, over_no_query
 from target_bench.core.observer import Observer
-from target_bench.core.registry import installed_version
-from target_bench.core.schema import Dataset, Judgement, Retrieval
-from target_bench.core.task import given_tables, has_reference
+from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
+from target_bench.core.task import Task, given_tables, has_reference
 from target_bench.core.task_names import make_task
-from target_bench.data.load import Loader, is_path
+from target_bench.data.load import Loader
 from target_bench.harness.judge import judge_answers
 from target_bench.harness.score import MISSING, aligned, score_answers, score_rankings
 from target_bench.models.answer_reading import check_time, time_limit
-from target_bench.reporting.leaderboard.checks import CHECKS, RescoredRun, findings, no_context
-from target_bench.reporting.leaderboard.documents import RunDocument, RunFields, visible
-from target_bench.reporting.leaderboard.entry import Entry, Finding, RunEntry, Verdict
+from target_bench.reporting.leaderboard.card import LARGEST_CARD, Card, check_visible, parse_card
 from target_bench.reporting.leaderboard.submission import (
     SUFFIX,
+    AnswerLine,
+    RankingLine,
     RefusedError,
-    Submission,
-    SubmittedPredictions,
-    opened,
-    rankings_of,
+    RunManifest,
+    open_archive,
+    read_lines,
+    read_member,
+    read_runs,
 )
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
+from target_bench.runs.record_log import Answered
 
-_FIELDS = {"corpus", "split", "task", "retriever", "generator", "cutoffs", "distractors"}
+Floats = NDArray[np.float64]
+
+PERFECT = 0.97
+"""No system known has all gold tables on top for so large a share of a corpus."""
 
 
 @dataclass(frozen=True, eq=False)
-class Verification:
-    """Result of verifying a submission.
+class ScoredRun:
+    """A run of a submission, every figure of it computed here.
 
     Attributes:
-        path: the file.
-        verdict: accepted or rejected.
-        findings: the reasons, and notes.
-        entry: what it is on a leaderboard; None if it was refused before it could be scored.
+        manifest: what the run is of.
+        scores: metric name -> score; for a run of answers those of its rankings too.
+        query_ids: the n queries of the split, in the order of the dataset.
+        per_query: metric name -> (n,) value of each query alone; NaN where it is in no denominator.
+        counts: the denominators that are not 0.
+        is_basis: whether it is the rankings that answers of the same submission are built on.
     """
 
-    path: Path
-    verdict: Verdict
-    findings: tuple[Finding, ...]
-    entry: Entry | None
+    manifest: RunManifest
+    scores: Mapping[str, Score]
+    query_ids: list[str]
+    per_query: Mapping[str, Floats]
+    counts: Mapping[str, Any]
+    is_basis: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A verified submission: a row of each board that it has runs of.
+
+    Attributes:
+        id: unique on a board: the name of the file without its suffix.
+        card: who made it; every text in it is the submitter's.
+        runs: its runs, scored again.
+        notes: what a reader of the scores should know.
+    """
+
+    id: str
+    card: Card
+    runs: list[ScoredRun] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the output of ``leaderboard verify --json``: scores without values of queries."""
-        runs = self.entry.runs if self.entry else []
-        return {
-            "file": self.path.name,
-            "verdict": self.verdict,
-            "findings": [asdict(finding) for finding in self.findings],
-            "checks": list(CHECKS),
-            "runs": [
-                run.model_dump(mode="json", include=_FIELDS)
-                | {"scores": {name: score.to_json() for name, score in run.scores.items()}}
-                | {"counts": asdict(run.counts), "n_queries": run.counts.asked}
-                | {"answers": None if run.answers is None else asdict(run.answers)}
-                for run in runs
-            ],
-        }
+        """Return scores and counts of the runs, without values of queries."""
+        names = {"corpus", "split", "task", "retriever", "generator", "top_k", "distractors"}
+        runs = [
+            run.manifest.model_dump(mode="json", include=names)
+            | {"scores": {name: score.to_json() for name, score in run.scores.items()}}
+            | {"counts": dict(run.counts)}
+            for run in self.runs
+        ]
+        return {"notes": self.notes, "runs": runs}
 
 
 def verify(
@@ -74,8 +97,8 @@ def verify(
     data_dir: Path | None = None,
     observer: Observer | None = None,
     minutes: float = 60.0,
-) -> Verification:
-    """Check a submission by every rule and compute its scores from its predictions.
+) -> Entry:
+    """Read a submission, and compute its scores from its predictions and our own data.
 
     Args:
         path: the submission.
@@ -84,145 +107,227 @@ def verify(
         minutes: how long it may take, all in all.
 
     Raises:
+        RefusedError: it is not what a submission is, of other data than ours, or takes too long.
         ConfigError: ``minutes`` is not a positive number.
         DataError: there is no such file, or the data that it is about are not here or broken.
     """
     if not 0 < minutes < inf:
         raise ConfigError(f"minutes={minutes!r} (--minutes): expected a number above 0")
+    observer = observer or Observer()
     try:
-        with time_limit(60 * minutes):
-            entry = _verified(path, data_dir, observer or Observer())
-    except RefusedError as error:
-        refusal = Finding(check=error.check, level="rejected", message=str(error))
-        return Verification(path, "rejected", (refusal,), None)
+        with time_limit(60 * minutes), open_archive(path) as archive:
+            entry = Entry(_check_name(path), _read_card(archive))
+            runs = read_runs(archive, entry.card)
+            bases = {run.retrieval for run in runs.values()}
+            for folder, run in runs.items():
+                observer.stage(f"{folder}: {run.task} on {run.corpus} {run.split}")
+                ranked = runs.get(run.retrieval) if run.retrieval else None
+                if run.retrieval and not _are_rankings_of(run, ranked):
+                    raise RefusedError(
+                        f"{folder}/manifest.json: retrieval: {run.retrieval!a} is no run of "
+                        "rankings of the same data and cutoffs"
+                    )
+                scorer = _Scorer(archive, folder, run, folder in bases, entry.notes)
+                entry.runs.append(scorer.score(Loader(data_dir, observer)))
     except BudgetError:
-        message = (
-            f"not everything is checked after {minutes:g} minutes, the time that verify gives a "
-            "submission. On a slow machine give it more with --minutes"
-        )
-        refusal = Finding(check="readable", level="rejected", message=message)
-        return Verification(path, "rejected", (refusal,), None)
-    return Verification(path, entry.verdict, tuple(entry.findings), entry)
+        raise RefusedError(
+            f"not everything is scored after {minutes:g} minutes, the time that verify gives it",
+            "on a slow machine give it more with --minutes",
+        ) from None
+    return entry
 
 
-def _verified(path: Path, data_dir: Path | None, observer: Observer) -> Entry:
+def _check_name(path: Path) -> str:
     name = path.name.removesuffix(SUFFIX)
     try:
-        visible(name)
+        check_visible(name)
     except ValueError as error:
-        raise RefusedError(f"the name of the file {error}") from None
+        raise RefusedError(f"the name of the file {error}", "rename it") from None
     if not 1 <= len(name) <= 200:
-        raise RefusedError("the name of the file should have 1 to 200 characters")
-    with opened(path) as submission:
-        runs = _recompute(submission, data_dir, observer)
-        all_findings = [finding for run in runs for finding in findings(run)]
-        rejected = any(finding.level == "rejected" for finding in all_findings)
-        return Entry(
-            id=name,
-            card=submission.card,
-            runs=[run.entry for run in runs],
-            verdict="rejected" if rejected else "accepted",
-            findings=all_findings,
-            fingerprint=submission.fingerprint,
-            checked_by=f"target-bench {installed_version('target-bench')}",
-        )
+        raise RefusedError("the name of the file should have 1 to 200 characters", "rename it")
+    return name
 
 
-def _recompute(
-    submission: Submission, data_dir: Path | None, observer: Observer
-) -> list[RescoredRun]:
-    """Score all runs of a submission, for as long as ``time_limit`` gives."""
-    loader = Loader(data_dir, observer)
-    runs = []
-    for place, run in enumerate(submission.runs):
-        check_time()
-        dataset = _load(run, f"run {place}", loader)
-        observer.stage(f"run {place}: {run.task} on {run.corpus} {run.split}")
-        runs.append(_rescored(submission, place, dataset))
-    return runs
-
-
-def _load(run: RunDocument, where: str, loader: Loader) -> Dataset:
-    """Return the queries that a run is of, after a look whether they are the same here."""
-
-    def refused(message: str) -> RefusedError:
-        return RefusedError(f"{where}: {message}", "data")
-
-    if run.task not in registry.names("task"):
-        raise refused(f"the task {run.task[:60]!a} is not registered here; install its package")
-    for name in (run.corpus, *(spec.partition(":")[0] for spec in run.distractors)):
-        if is_path(name) or name not in registry.names("corpus"):
-            raise refused(f"the corpus {name[:60]!a} is not registered here")
+def _read_card(archive: ZipFile) -> Card:
     try:
-        loaded = loader.load(run.corpus, run.split, tuple(run.distractors))
-        dataset = loaded.of_task(run.about or RANKING_TASK).dataset
-    except ConfigError as error:
-        raise refused(str(error)) from error
-    differing = dict(dataset.files.items() ^ run.files.items())
-    files = ", ".join(ascii(name[:80]) for name in sorted(differing)[:3])
-    than = f"{run.corpus} {run.split} are others than here" + (f" ({files})" if files else "")
-    if dataset.corpus.fingerprint != run.corpus_fingerprint:
-        raise refused(f"the tables of {than}")
-    fingerprint = queries_fingerprint if run.generator is None else answers_fingerprint
-    if fingerprint(dataset.queries) != run.queries_fingerprint:
-        raise refused(f"the queries or gold of {than}")
-    return dataset
+        return parse_card(read_member(archive, "card.yaml", LARGEST_CARD))
+    except ValueError as error:
+        fault = str(error).splitlines()[0]
+        raise RefusedError(f"card.yaml: {fault}", "correct the card and pack again") from None
 
 
-def _rescored(submission: Submission, place: int, dataset: Dataset) -> RescoredRun:
-    run = submission.runs[place]
-    basis = run.generator is None and place in {other.retrieval for other in submission.runs}
-    task = make_task(f"{run.task}:sets=true" if run.sets else run.task)
-    if not basis and not any(has_reference(task, query) for query in dataset.queries):
-        raise RefusedError(
-            f"run {place}: no query of {run.corpus} {run.split} has a reference here", "data"
-        )
-    ranked_place = rankings_of(run, place)
-    rankings = (
-        SubmittedPredictions()
-        if ranked_place is None
-        else submission.rankings(ranked_place, dataset)
+def _are_rankings_of(run: RunManifest, ranked: RunManifest | None) -> bool:
+    shared = ("corpus", "split", "distractors", "corpus_fingerprint", "top_k")
+    return (
+        ranked is not None
+        and ranked.generator is None
+        and ranked.about in (None, run.task, run.about)
+        and all(getattr(run, name) == getattr(ranked, name) for name in shared)
     )
-    answers = None if run.generator is None else submission.answers(place, dataset)
-    check_time()
-    top: dict[str, Retrieval] = {}
-    for query in dataset.queries:
-        other = Retrieval(query.id, (), error=MISSING)
-        if run.retriever is None:
-            other = Retrieval(query.id, given_tables(task, query))
-        top[query.id] = rankings.by_query.get(query.id, other)
-    counts, answer_counts = Counts(len(dataset.queries), 0, 0, 0, 0, 0, 0), None
-    scores: dict[str, Score] = {}
-    per_query = []  # (query ids, metric -> values)
-    if run.cutoffs:
-        ranking_task = task if task.answer == "ranking" else RANKING_TASK
-        ranked = score_rankings(dataset, top, run.cutoffs, ranking_task)
-        shown, values, counts = ranked.scores, ranked.per_query, ranked.counts
-        if no_context(run) and (basis or answers is not None):
-            shown, values = over_no_query(shown, values)
-        scores |= shown
-        per_query.append((ranked.query_ids, values))
-    if answers is not None:
-        judgements: Mapping[str, Judgement] = {}
-        if task.judge is not None:
-            if task.judge.replays:
-                raise RefusedError(f"run {place}: a model judges answers to {run.task}")
-            judgements = judge_answers(dataset, answers.by_query, task, top, {})
-        answered = score_answers(dataset, answers.by_query, task, judgements, top)
-        answer_counts = answered.counts
-        scores |= answered.scores
-        per_query.append((answered.query_ids, answered.per_query))
-    entry = RunEntry(
-        **run.model_dump(include=set(RunFields.model_fields)),
-        basis=basis,
-        title=task.title[:100],
-        scores=scores,
-        query_ids=list(top),
-        per_query=aligned(list(top), per_query),
-        counts=counts,
-        answers=answer_counts,
-        retriever_identity=run.identity.get("retriever", {}),
-        generator_identity=run.identity.get("generator", {}),
-    )
-    predictions = rankings if answers is None else answers
-    return RescoredRun(place, run, dataset, predictions, list(top.values()), entry)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scorer:
+    """Scores one run of an archive."""
+
+    archive: ZipFile
+    folder: str
+    run: RunManifest
+    is_basis: bool
+    notes: list[str]
+
+    def score(self, loader: Loader) -> ScoredRun:
+        run, task = self.run, self._make_task()
+        dataset = self._load(loader)
+        ids = [query.id for query in dataset.queries]
+        if not self.is_basis and not any(has_reference(task, query) for query in dataset.queries):
+            raise self._refuse(f"no query of {run.corpus} {run.split} has a reference here")
+        rankings = self._rankings(dataset, task)
+        scores: dict[str, Score] = {}
+        values: list[tuple[Any, Mapping[str, Floats]]] = []
+        counts: Mapping[str, Any] = {}
+        if run.top_k:
+            ranking_task = task if task.answer == "ranking" else make_task(RANKING_TASK)
+            ranked = score_rankings(dataset, rankings, run.top_k, ranking_task)
+            shown, per_query = ranked.scores, ranked.per_query
+            if run.generator is None:
+                self._note_gold(dataset, rankings)
+            if (run.generator is not None or self.is_basis) and not any(
+                ranking.tables or ranking.error for ranking in rankings.values()
+            ):  # as of no-context: answers are not built on these rankings
+                shown, per_query = over_no_query(shown, per_query)
+            scores |= shown
+            values.append((ranked.query_ids, per_query))
+            counts = ranked.counts.to_json()
+        if run.generator is not None:
+            answers = self._answers(dataset)
+            judge = task.judge
+            judged = {} if judge is None else judge_answers(dataset, answers, task, rankings)
+            answered = score_answers(dataset, answers, task, judged, rankings)
+            scores |= answered.scores
+            values.append((answered.query_ids, answered.per_query))
+            counts = answered.counts.to_json()
+        counts = {name: n for name, n in counts.items() if n}
+        return ScoredRun(run, scores, ids, aligned(ids, values), counts, self.is_basis)
+
+    def _refuse(self, fault: str, remedy: str = "a board is of data that everybody has") -> Any:
+        return RefusedError(f"{self.folder}/manifest.json: {fault}", remedy)
+
+    def _make_task(self) -> Task[Any]:
+        run = self.run
+        if run.task not in registry.names("task"):
+            raise self._refuse(
+                f"task: {run.task[:60]!a} is not registered here", "install its package here"
+            )
+        if run.sets and run.task != RANKING_TASK:
+            raise self._refuse(
+                f"sets: only {RANKING_TASK} is scored as sets of tables", "leave it out"
+            )
+        task = make_task(f"{run.task}:sets=true" if run.sets else run.task)
+        if (task.answer == "ranking") != (run.generator is None):
+            raise self._refuse(f"generator: {run.task} is about {task.answer}", "see the task")
+        if (task.source == "retrieved") != (run.retriever is not None):
+            raise self._refuse(f"retriever: tables of {run.task} are {task.source}", "see the task")
+        if task.judge is not None and task.judge.replays:
+            raise self._refuse(f"task: a model judges answers to {run.task}", "submit other tasks")
+        return task
+
+    def _load(self, loader: Loader) -> Dataset:
+        """Return the queries that a run is of, after a look whether they are the same here."""
+        run = self.run
+        check_time()
+        for name in (run.corpus, *(spec.partition(":")[0] for spec in run.distractors)):
+            if name not in registry.names("corpus"):
+                raise self._refuse(f"corpus {name[:60]!a} is not registered here")
+        try:
+            loaded = loader.load(run.corpus, run.split, tuple(run.distractors))
+            dataset = loaded.of_task(run.about or RANKING_TASK).dataset
+        except ConfigError as error:
+            raise self._refuse(ascii(str(error))[1:-1][:300]) from None
+        fingerprint = queries_fingerprint if run.generator is None else answers_fingerprint
+        for field_name, what, ours in (
+            ("corpus_fingerprint", "tables", dataset.corpus.fingerprint),
+            ("queries_fingerprint", "queries or gold", fingerprint(dataset.queries)),
+        ):
+            if getattr(run, field_name) != ours:
+                raise self._refuse(
+                    f"{field_name}: the {what} of {run.corpus} {run.split} are others than here",
+                    "both sides need the published data",
+                )
+        return dataset
+
+    def _rankings(self, dataset: Dataset, task: Task[Any]) -> dict[str, Retrieval]:
+        """Return the ranking of every query: those given, and those that are read."""
+        if self.run.retriever is None:
+            return {q.id: Retrieval(q.id, given_tables(task, q)) for q in dataset.queries}
+        name = f"{self.run.retrieval or self.folder}/retrieval.jsonl"
+        tables = {table: table for table in dataset.corpus.ids}  # an id is in memory once
+        known = {query.id for query in dataset.queries}
+        rankings: dict[str, Retrieval] = {}
+        for line in read_lines(self.archive, name, RankingLine):
+            where = _check_query(name, line.query_id, known, rankings)
+            depths = {self.run.top_k[-1]: line.tables} | {int(k): t for k, t in line.at.items()}
+            ranked = {}
+            for k, listed in depths.items():
+                ids = [TableId(*pair) for pair in listed]
+                if k not in self.run.top_k or len(ids) > k:
+                    raise RefusedError(
+                        f"{where}: has {len(ids)} tables at {k}, which is no cutoff, "
+                        "or too many for it"
+                    )
+                if ids and line.error is not None:
+                    raise RefusedError(f"{where}: has tables and an error")
+                if len(set(ids)) < len(ids):
+                    raise RefusedError(f"{where}: names a table twice")
+                if unknown := [table for table in ids if table not in tables]:
+                    raise RefusedError(
+                        f"{where}: names {ascii(unknown[0])[:80]}, which is not there"
+                    )
+                ranked[k] = tuple(tables[table] for table in ids)
+            rankings[line.query_id] = Retrieval(
+                line.query_id, ranked.pop(self.run.top_k[-1]), error=line.error,
+                resorted=line.resorted, tied=line.tied, at=ranked,
+            )  # fmt: skip
+        self._note_missing(name, len(known) - len(rankings), len(known))
+        missing = {i: Retrieval(i, (), error=MISSING) for i in known - rankings.keys()}
+        return rankings | missing
+
+    def _answers(self, dataset: Dataset) -> dict[str, Answered]:
+        name = f"{self.folder}/generations.jsonl"
+        known = {query.id for query in dataset.queries}
+        answers: dict[str, Answered] = {}
+        for line in read_lines(self.archive, name, AnswerLine):
+            _check_query(name, line.query_id, known, answers)
+            generation = Generation(**line.model_dump(exclude={"truncated"}))
+            answers[line.query_id] = Answered(generation, (), line.truncated)
+        self._note_missing(name, len(known) - len(answers), len(known))
+        return answers
+
+    def _note_missing(self, name: str, missing: int, n: int) -> None:
+        if missing and name.startswith(f"{self.folder}/"):
+            self.notes.append(
+                f"{name}: {missing:,} of {n:,} queries are missing; they count as wrong"
+            )
+
+    def _note_gold(self, dataset: Dataset, rankings: Mapping[str, Retrieval]) -> None:
+        """Note rankings that are too good, for those who keep the board: gold is public."""
+        on_top = [
+            {*rankings[query.id].tables[: len(query.gold)]} == {*query.gold}
+            for query in dataset.queries
+            if query.gold
+        ]
+        if sum(on_top) > PERFECT * len(on_top):
+            self.notes.append(
+                f"{self.folder}: {sum(on_top):,} of {len(on_top):,} queries have all their gold "
+                "tables on top, more than any system known"
+            )
+
+
+def _check_query(name: str, query_id: str, known: Collection[str], read: Collection[str]) -> str:
+    """Return the place of a query's line, if the query is asked and not read before."""
+    where = f"{name}, query {query_id[:60]!a}"
+    if query_id not in known:
+        raise RefusedError(f"{where}: is not asked")
+    if query_id in read:
+        raise RefusedError(f"{where}: is there twice")
+    return where

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.reporting.leaderboard.documents import Card
+from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.pack import pack
 from tests.cli.conftest import inside  # noqa: F401
 from tests.reporting.leaderboard import small
@@ -17,9 +17,9 @@ def card(name: str = "Our BM25", author: str = "Ann Other", corpus: str = "mini"
     return small.card(
         name,
         authors=(author,),
-        retriever_kind="lexical",
+        kind="lexical",
         parameters=0,
-        training_data={corpus: "no"},
+        trained_on={corpus: "no"},
         code="https://example.org/code",
     )
 
@@ -63,7 +63,9 @@ def everything(packed_bm25: Path) -> Files:
 
 @pytest.fixture
 def rankings(packed_retrieval: Path) -> Files:
-    return files_of(packed_retrieval)
+    """The members of table retrieval, its folder called ``run``."""
+    files = files_of(packed_retrieval).items()
+    return {name if name == "card.yaml" else f"run/{Path(name).name}": raw for name, raw in files}
 
 
 @pytest.fixture

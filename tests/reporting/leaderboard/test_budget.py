@@ -6,10 +6,10 @@ from time import monotonic, sleep
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.reporting.leaderboard.documents import LONGEST_ANSWER
-from target_bench.reporting.leaderboard.verify import Verification, verify
+from target_bench.reporting.leaderboard.submission import LONGEST_ANSWER, RefusedError
+from target_bench.reporting.leaderboard.verify import verify
 from target_bench.tasks.text_to_sql import TextToSQL
-from tests.reporting.leaderboard.forging import Files, run_of, verified, with_lines
+from tests.reporting.leaderboard.forging import Files, find, packed, with_lines
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ def _with_answers(files: Files, task: str, texts: list[str]) -> Files:
     texts = texts * 15 if len(texts) == 1 else texts
     return with_lines(
         files,
-        f"{run_of(files, task)}/generations.jsonl",
+        find(files, "generations.jsonl", task.replace("_", "-")),
         lambda lines: (
             [line | {"text": text} for line, text in zip(lines, texts, strict=False)]
             + lines[len(texts) :]
@@ -48,20 +48,17 @@ def test_hostile_answers_are_judged_in_time(
     with_a_second.__wrapped__ = made  # type: ignore[attr-defined]  # its signature is asked for
     monkeypatch.setattr(TextToSQL, "__init__", with_a_second)
     start = monotonic()
-    verification = verified(at, _with_answers(everything, "text_to_sql", texts))
+    assert verify(packed(at, _with_answers(everything, "text_to_sql", texts))).notes == []
     assert monotonic() - start < LATE
-    assert verification.entry is not None
-    assert verification.findings == ()
 
 
 def test_what_takes_longer_is_rejected(at: Path, everything: Files) -> None:
     """Each of these takes 30 seconds; all are stopped after three."""
     texts = [f"{JOINS} -- {i}" for i in range(12)]
     start = monotonic()
-    verification = verified(at, _with_answers(everything, "text_to_sql", texts), minutes=0.05)
+    with pytest.raises(RefusedError, match=r"after 0\.05 minutes.*--minutes"):
+        verify(packed(at, _with_answers(everything, "text_to_sql", texts)), minutes=0.05)
     assert monotonic() - start < 60
-    _assert_late(verification)
-    assert "after 0.05 minutes" in verification.findings[0].message
 
 
 @pytest.mark.parametrize(
@@ -84,14 +81,9 @@ def test_answers_that_take_long_to_read_are_rejected(
 
     monkeypatch.setattr(reader, slow)
     texts = [f"answer {i}" for i in range(300)]
-    _assert_late(verified(at, _with_answers(everything, task, texts), minutes=0.045))
+    with pytest.raises(RefusedError, match="--minutes"):
+        verify(packed(at, _with_answers(everything, task, texts)), minutes=0.045)
     assert 1 <= len(calls) <= 3
-
-
-def _assert_late(verification: Verification) -> None:
-    (finding,) = verification.findings
-    assert (finding.check, finding.level, verification.entry) == ("readable", "rejected", None)
-    assert "--minutes" in finding.message
 
 
 @pytest.mark.parametrize("minutes", [0.0, -1.0, float("inf"), float("nan")])

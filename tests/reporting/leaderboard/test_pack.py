@@ -1,24 +1,37 @@
-"""Packing, and the commands from a run to the site."""
+"""Packing, what is accepted of it, and the commands from a run to the site."""
 
-import getpass
 import json
 import platform
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from math import isnan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from target_bench import AnswerJudge, ask
+from target_bench import AnswerJudge, Corpus, Retriever, TableId
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.corpora import load
-from target_bench.reporting.leaderboard.pack import pack, scrubbed
+from target_bench.data.load import of_task
+from target_bench.reporting.leaderboard.pack import pack, publish_label
+from target_bench.reporting.leaderboard.submission import RefusedError
 from target_bench.reporting.leaderboard.verify import verify
+from target_bench.runs.result import Result
+from target_bench.runs.trec import word, words_of
+from tests.builders import Recorder, json_lines
 from tests.cli.inside import Inside
 from tests.reporting.leaderboard.conftest import card
-from tests.reporting.leaderboard.forging import RANKINGS, files_of, packed, with_lines
+from tests.reporting.leaderboard.forging import files_of, find, packed, with_lines
 from tests.target import TARGET
+
+QUERIES = of_task(load("mini"), "retrieval").queries
+
+
+def _target(out: Path, task: str = "retrieval", data: Any = "mini") -> TARGET:
+    return TARGET((task, data), out=out / "runs", observer=Recorder())
 
 
 def test_the_same_runs_are_the_same_bytes(
@@ -31,58 +44,168 @@ def test_the_same_runs_are_the_same_bytes(
     assert again.read_bytes() == packed_bm25.read_bytes()
 
 
-def test_nothing_of_the_machine_or_the_data_is_packed(packed_bm25: Path, runs: list[Path]) -> None:
-    everything = b"".join(files_of(packed_bm25).values()).decode()
-    for private in (str(Path.home()) + "/", str(runs[0].parent), "/tmp/", platform.node()):
+def test_scores_are_those_of_the_run(packed_bm25: Path, runs: list[Path]) -> None:
+    """To the last digit, of every task."""
+    scored = {run.manifest.task: run for run in verify(packed_bm25).runs if not run.is_basis}
+    for folder in runs:
+        result = Result(folder)
+        assert scored[result.task].scores.items() >= result.scores.items()
+
+
+class Failing(Retriever):
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.first = corpus.ids[0]
+
+    def retrieve(self, query: str, top_k: int) -> list[TableId]:
+        if "most" in query:
+            raise OSError(f"no such file: {Path.home()}/secret of {platform.node()}")
+        return [self.first]
+
+
+def test_nothing_of_the_machine_or_the_data_is_packed(
+    packed_bm25: Path, runs: list[Path], tmp_path: Path
+) -> None:
+    failing = _target(tmp_path).run(Failing())[0].folder
+    theirs = files_of(pack([failing], card(), tmp_path / "b.tbs.zip"))
+    everything = b"".join((files_of(packed_bm25) | theirs).values()).decode()
+    assert '"error": "raised OSError"' in everything or '"error": "failed"' in everything
+    home = str(Path.home()) + "/"
+    for private in (home, "/secret", str(runs[0].parent), "/tmp/", "traceback", '"seconds"'):
         assert private not in everything
-    assert "Who" not in everything  # a question's first word
-    assert "scores" not in files_of(packed_bm25)["runs/0/generations.jsonl"].decode()
+    manifest = json.loads(theirs[find(theirs, "manifest.json")])
+    assert set(manifest) & {"host", "environment", "user", "scores"} == set()
 
 
-def test_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(getpass, "getuser", lambda: "annother")
+@pytest.mark.parametrize(
+    ("asked", "published"),
+    [
+        ("dense:model=/home/Ann Other/models/wide", "dense:model=wide"),
+        ("./my code/x.py:Mine:path=C:\\Users\\ann\\m,n=org/model", "x.py:Mine:path=m,n=org/model"),
+        ("openai:base_url=http://10.0.0.1:8000/v1,k=1", "openai:base_url=***,k=1"),
+        ("x:key=~/x/y,note=abcdefghijkl", "x:key=y,note=***"),
+        ("bm25:tokens=[^\\W_]+(?:[.,]\\d+)*", "bm25:tokens=[^\\W_]+(?:[.,]\\d+)*"),
+    ],
+)
+def test_labels(monkeypatch: pytest.MonkeyPatch, asked: str, published: str) -> None:
     monkeypatch.setenv("SOME_API_KEY", "abcdefghijkl")
-    public = scrubbed(
-        {
-            "model": "/home/Ann Other/models/wide",
-            "url": "http://10.0.0.1:8000/v1",
-            "api_key": "x",
-            "label": "./my code/x.py:Mine:path=C:\\Users\\ann\\m,name=org/model",
-            "note": "key abcdefghijkl",
-            "pattern": "[^\\W_]+(?:[.,]\\d+)*",
-            "sizes": [1, None, "~/x/y"],
-        }
-    )
-    text = json.dumps(public)
-    for private in ("home", "10.0.0.1", "abcdefghijkl", "Users", "ann", "~"):
-        assert private not in text
-    assert public["model"] == "wide"
-    assert public["pattern"] == "[^\\W_]+(?:[.,]\\d+)*"
-    assert "org/model" in public["label"]
+    assert publish_label(asked, None) == published
+
+
+# Kinds of runs
+
+
+def _answered(out: Path, task: str) -> Result:
+    """Gold answers as a predictions file; of most none, as all would be an upper bound."""
+    queries = [query for query in QUERIES if query.metadata.get("task", task) == task]
+    texts = [q.answer if isinstance(q.answer, str) else q.answer[0] for q in queries]
+    lines = [
+        {"query_id": query.id, "text": "1" if i % 20 else text}
+        for i, (query, text) in enumerate(zip(queries, texts, strict=True))
+    ]
+    path = out / f"{task}.jsonl"
+    path.write_text(json_lines(lines), encoding="utf-8")
+    return _target(out, task).score(predictions=path)[0]
+
+
+def _trec(out: Path) -> Result:
+    words = words_of(load("mini").corpus.ids)
+    lines = [f"{word(q.id)} Q0 {words[q.gold[-1]]} 1 1.0 x\n" for q in QUERIES[::2]]
+    (out / "run.trec").write_text("".join(lines))
+    return _target(out).score(out / "run.trec")[0]
+
+
+class DependsOnK(Retriever):
+    """Reranks the first k, so that a smaller cutoff is no prefix."""
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.ids = corpus.ids
+
+    def retrieve(self, query: str, top_k: int) -> list[TableId]:
+        return list(self.ids[:top_k][::-1])
+
+
+def _answers(retriever: Any, task: str = "question_answering", **options: Any) -> Any:
+    return lambda out: _target(out, task).run(retriever, **options)[0]
+
+
+KINDS: dict[str, Callable[[Path], Result]] = {
+    "no-context": _answers("no-context", "retrieval"),
+    "a TREC run": _trec,
+    "a ranking that depends on k": _answers(DependsOnK(), "retrieval", top_k=[1, 5, 10]),
+    "a named system": _answers("mine=bm25:k1=1", "retrieval"),
+    "no table": _answers("no-context"),
+    "empty": _answers("bm25", "fact_verification", generator="empty"),
+    **{
+        f"a file of {task}": (lambda out, task=task: _answered(out, task))  # type: ignore[misc]
+        for task in ("question_answering", "fact_verification", "text_to_sql")
+    },
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_submitted_is_accepted(tmp_path: Path, kind: str) -> None:
+    result = KINDS[kind](tmp_path)
+    entry = verify(pack([result.folder], card(), tmp_path / "a.tbs.zip"))
+    own = next(run for run in entry.runs if not run.is_basis)
+    assert own.scores.items() >= result.scores.items()
+    if kind == "no table":
+        assert isnan(own.scores["recall@10"].value), "answers without tables have no such score"
+        assert np.isnan(own.per_query["recall@10"]).all()
+    if kind == "a named system":
+        assert own.manifest.retriever == "mine=bm25:k1=1"
+
+
+def test_a_submission_has_one_setting_of_a_system(tmp_path: Path) -> None:
+    """Eight settings chosen on the test split were eight rows."""
+    folders = [_target(tmp_path).run(f"bm25:k1={k1}")[0].folder for k1 in (1, 2)]
+    with pytest.raises(ConfigError, match=r"same task and data.*one setting.*\(chosen_on\)"):
+        pack(folders, card(), tmp_path / "a.tbs.zip")
+
+
+class FirstGold(Retriever):
+    """A bound of somebody's own."""
+
+    reads_gold = True
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        pass
+
+    def retrieve(self, query: Any, top_k: int) -> list[TableId]:
+        return [*dict.fromkeys(query.gold)][: min(top_k, 1)]
+
+
+@pytest.mark.parametrize(
+    ("retriever", "generator"),
+    [("oracle", None), ("best=oracle", None), (FirstGold(), None), ("bm25", "gold")],
+)
+def test_what_reads_the_gold_is_refused(tmp_path: Path, retriever: Any, generator: Any) -> None:
+    task = "question_answering" if generator else "retrieval"
+    result = _target(tmp_path, task).run(retriever, generator=generator)[0]
+    with pytest.raises(ConfigError, match="upper bound"):
+        pack([result.folder], card(), tmp_path / "a.tbs.zip")
 
 
 def test_runs_that_are_refused(tmp_path: Path, retrieval_run: Path) -> None:
-    def run(data: Any = "mini", limit: int | None = None) -> Path:
-        return TARGET(("retrieval", data), out=tmp_path).run("tfidf", limit=limit)[0].folder
+    def run(data: Any = "mini", task: str = "retrieval", limit: int | None = None) -> Path:
+        return _target(tmp_path, task, data).run("tfidf", limit=limit)[0].folder
 
     def refuse(folder: Path, message: str, its_card: Any = None, name: str = "a.tbs.zip") -> None:
         with pytest.raises((ConfigError, StoreError), match=message):
             pack([folder], its_card or card(), tmp_path / name)
 
     mini = load("mini")
-    synthetic = run(replace(mini, queries=ask(mini, 3).queries))
-    refuse(synthetic, "its questions are synthetic")
     refuse(run(replace(mini, queries=mini.queries[:3])), "is of a corpus made in Python")
     refuse(run(limit=20), "with --limit, on a part of the queries")
-    refuse(retrieval_run, "training_data", card(corpus="other"))
+    refuse(run(task="text_to_sql:rule=spider"), "was run with rule of text_to_sql")
+    refuse(retrieval_run, "trained_on", card(corpus="other"))
     refuse(retrieval_run, r"\.tbs\.zip", name="a.zip")
     unfinished = run()
     lines = (unfinished / "retrieval.jsonl").read_text().splitlines(keepends=True)
     (unfinished / "retrieval.jsonl").write_text("".join(lines[1:]))
-    refuse(unfinished, r"damaged, so it is not packed: .*retrieval\.jsonl: damaged")
-    other = TARGET(("retrieval", "mini"), out=tmp_path / "other").run("tfidf")[0].folder
+    refuse(unfinished, r"is damaged \(.*retrieval\.jsonl: damaged")
+    other = _target(tmp_path / "other").run("tfidf")[0].folder
     (other / "scores.json").unlink()
-    refuse(other, "not finished")
+    refuse(other, "is unfinished")
 
 
 def test_answers_that_a_model_judges(
@@ -92,15 +215,18 @@ def test_answers_that_a_model_judges(
     monkeypatch.setattr(AnswerJudge, "replays", True)
     with pytest.raises(ConfigError, match="a model judges answers to text_to_sql"):
         pack(runs, card(), tmp_path / "a.tbs.zip")
-    (finding,) = verify(packed_bm25).findings
-    assert (finding.level, "a model judges" in finding.message) == ("rejected", True)
+    with pytest.raises(RefusedError, match="a model judges"):
+        verify(packed_bm25)
 
 
-def test_from_run_to_site(inside: Inside, retrieval_run: Path, tmp_path: Path) -> None:
-    """What verify writes is what build reads; the card to fill in is one."""
+# Commands
+
+
+def test_from_run_to_site(inside: Inside, retrieval_run: Path) -> None:
+    """What verify accepts is what build shows; the card to fill in is one."""
     message = inside.bad(2, "leaderboard", "submit", retrieval_run, "-o", "team.tbs.zip")
     template = message.partition("such as\n\n")[2]
-    assert "training_data: {mini: no}" in template
+    assert "trained_on: {mini: no}" in template
     Path("card.yaml").write_text(template)
     words = ("leaderboard", "submit", retrieval_run, "-o", "team.tbs.zip", "--card", "card.yaml")
     assert "team.tbs.zip: 1 run" in inside.good(*words)
@@ -113,7 +239,7 @@ def test_from_run_to_site(inside: Inside, retrieval_run: Path, tmp_path: Path) -
     printed = json.loads(inside("leaderboard", "verify", "team.tbs.zip", "--json").out)
     (run,) = printed["runs"]
     assert run["scores"] == scores
-    assert "1 entry, 1 page\n" in inside.good("leaderboard", "build", ".", "-o", "site")
+    assert "1 entry\n" in inside.good("leaderboard", "build", ".", "-o", "site")
     page = Path("site/index.html").read_text("utf-8")
     assert "My retriever" in page
     assert "chosen on validation" in page
@@ -124,16 +250,16 @@ def test_exit_codes(inside: Inside, packed_retrieval: Path, tmp_path: Path) -> N
     files = files_of(packed_retrieval)
     board = tmp_path / "board"
     board.mkdir()
-    twice = with_lines(files, RANKINGS, lambda lines: [*lines, lines[0]])
+    twice = with_lines(files, find(files, "retrieval.jsonl"), lambda lines: [*lines, lines[0]])
     packed(board / "bad.tbs.zip", twice)
     done = inside("leaderboard", "verify", board / "bad.tbs.zip", "--json")
-    verification = json.loads(done.out)
-    assert (done.code, verification["verdict"]) == (5, "rejected")
-    assert {finding["check"] for finding in verification["findings"]} == {"complete"}
+    printed = json.loads(done.out)
+    assert (done.code, printed["verdict"]) == (5, "rejected")
+    assert "is there twice; pack the runs again" in printed["reason"]
     (board / "trash.tbs.zip").write_bytes(b"PK trash")
     assert inside("leaderboard", "verify", board / "trash.tbs.zip").code == 5
     assert "no such" in inside.bad(2, "leaderboard", "verify", "none.tbs.zip").lower()
     built = inside.good("leaderboard", "build", board, "-o", "site")
-    assert "bad.tbs.zip: rejected\n" in built
-    assert built.endswith("site/index.html: 0 entries, 2 rejected and not shown, 1 page\n")
+    assert "bad.tbs.zip: rejected: " in built
+    assert built.endswith("site/index.html: 0 entries, 2 rejected and not shown\n")
     assert "2 rejected entries are not shown" not in Path("site/index.html").read_text("utf-8")
