@@ -1,11 +1,9 @@
 """Answers beside their references, as every metric of tables reads them."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, get_args
 
 from target_bench.core.errors import DataError
 from target_bench.core.reasoning import without_reasoning
@@ -39,21 +37,10 @@ from target_bench.tables.header_cell_scores import (
     is_empty,
     rectangular,
 )
-from target_bench.tables.markup import HTML_PARSER
 from target_bench.tables.plain_formats import has_markdown
 from target_bench.tables.reading import read_tables
 
 PairScores = Mapping[Part, PRF]
-
-ErrorType = Literal["element", "element_format", "structure", "structure_naming"]
-"""The error types of Struc-Bench.
-
-``structure``: tables, rows or columns that are missing or too many. ``structure_naming``: names of
-tables, columns or rows that differ. ``element_format``: a cell with the right value, written
-otherwise. ``element``: a cell with another value, or without one.
-"""
-
-ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 
 _EMPTY = AnswerTable("", ())
 _ROW_END = "<NEWLINE>"
@@ -69,7 +56,6 @@ class ComparedTables:
         text: the answer; None for one that failed.
         gold: the reference, in the format; empty where there is none.
         table_format: how both are written.
-        parser: what HTML is parsed with.
         headers: the kinds of headers of the tables.
         p_score: content and structure as a model judged them; None where none did.
         judged: whether a model was asked for the P-Score.
@@ -78,7 +64,6 @@ class ComparedTables:
     text: str | None
     gold: str
     table_format: TableFormat
-    parser: str = HTML_PARSER
     headers: Headers = BOTH
     p_score: tuple[float, float] | None = None
     judged: bool = False
@@ -98,14 +83,14 @@ class ComparedTables:
     @cached_property
     def reference(self) -> ReadAnswer:
         """The tables of the reference."""
-        return read_tables(self.gold, self.table_format, self.parser)
+        return read_tables(self.gold, self.table_format)
 
     @cached_property
     def answer(self) -> ReadAnswer:
         """The tables of the answer, with the faults that the reference, if any, does not have."""
         if self.text is None:
             return ReadAnswer((), ("empty",))
-        read = read_tables(self.text, self.table_format, self.parser)
+        read = read_tables(self.text, self.table_format)
         return against(read, self.reference) if self.gold else read
 
     @cached_property
@@ -131,7 +116,7 @@ class ComparedTables:
         if self.table_format == "text":
             return h_score_text(text, self.gold)
         if self.table_format == "html":
-            return h_score_html(text, self.gold, self.parser)
+            return h_score_html(text, self.gold)
         return h_score_latex(text, self.gold) if self.table_format == "latex" else None
 
     def pairs(self, similarity: Similarity | Similar) -> list[tuple[str, PairScores]]:
@@ -224,20 +209,6 @@ class ComparedTables:
         return comparisons
 
     @cached_property
-    def errors(self) -> Mapping[ErrorType, int]:
-        """Type of error -> the number of differences of that type."""
-        answer, reference = self._with_headers
-        counts: Counter[ErrorType] = Counter()
-        for i, j in matched(answer, reference):
-            if i is None or j is None:
-                counts["structure"] += 1
-            elif j in self._comparisons:
-                counts += _errors(self._comparisons[j])
-                names = name_key(answer.tables[i].name), name_key(reference.tables[j].name)
-                counts["structure_naming"] += names[0] != names[1]
-        return {kind: counts[kind] for kind in ERROR_TYPES}
-
-    @cached_property
     def _normalized(self) -> tuple[ReadAnswer, ReadAnswer]:
         """Answer and reference with one form of a cell, whatever format they are written in."""
         texts = ("" if self.text is None else self.text, self.gold)
@@ -275,24 +246,3 @@ def _without_marks(table: AnswerTable) -> AnswerTable:
 def _with_header(read: ReadAnswer) -> ReadAnswer:
     tables = (replace(table, rows=(("",) * table.width, *table.rows)) for table in read.tables)
     return replace(read, tables=tuple(tables))
-
-
-def _errors(comparison: TableComparison) -> Counter[ErrorType]:
-    """Count the differences of each type; the first column has the names of the rows."""
-    counts = comparison.structure
-    errors: Counter[ErrorType] = Counter()
-    errors["structure"] = (
-        counts.missing_rows
-        + counts.missing_columns
-        + counts.extra_rows
-        + counts.extra_columns
-        + counts.merged_columns
-    )
-    errors["structure_naming"] = sum(
-        column.header is not None and bool(column.pair.reference) for column in comparison.columns
-    )
-    for cell in comparison.cells:
-        if cell.outcome != "exact" or cell.difference is not None:
-            value: ErrorType = "element_format" if cell.outcome == "exact" else "element"
-            errors[value if cell.column.reference else "structure_naming"] += 1
-    return errors

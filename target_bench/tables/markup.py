@@ -46,9 +46,7 @@ Rows = tuple[tuple[str, ...], ...]
 _WIDEST = 1000  # columns over which a cell reaches at most, as in the standard
 
 
-def read_html_tables(
-    text: str, parser: str = HTML_PARSER, header_paths: bool = False
-) -> ReadAnswer:
+def read_html_tables(text: str, header_paths: bool = False) -> ReadAnswer:
     """Read the tables of HTML; a table inside a cell is text of that cell.
 
     Cells that span are repeated. Without ``<table>``, loose rows are one table, and so are the
@@ -56,14 +54,13 @@ def read_html_tables(
 
     Args:
         text: the HTML.
-        parser: what it is parsed with.
         header_paths: whether several header rows become one, of paths with dots.
 
     Raises:
         UnreadableTableError: tags are nested too deeply.
     """
     inside, faults = unfenced(text)
-    soup = parsed_html(inside, parser)
+    soup = parsed_html(inside)
     tables = [table for table in soup.find_all("table") if table.find_parent("table") is None]
     if any(table.find("table") for table in tables):
         faults.append("nested")

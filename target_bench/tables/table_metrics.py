@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter, methodcaller
+from operator import attrgetter
 from statistics import fmean
 from typing import Any
 
@@ -21,8 +21,7 @@ from target_bench.core.reasoning import READING
 from target_bench.core.registry import installed_version
 from target_bench.metrics import text as text_metrics
 from target_bench.tables.answer_tables import FAULT_MEANINGS, FORMATS, TableFormat
-from target_bench.tables.compared_tables import ERROR_TYPES, ComparedTables
-from target_bench.tables.comparison import TableComparison
+from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.header_cell_scores import Part, Similarity
 from target_bench.tables.markup import HTML_PARSER
 
@@ -34,33 +33,27 @@ VERSION = "tables:18"
 OF = "tables"
 """What these metrics score: a ``ComparedTables`` for each answer."""
 
+_PACKAGES = ("beautifulsoup4", "pylatexenc")
+
 
 def table_metrics(
-    parser: str = HTML_PARSER,
-    judged: bool = False,
-    formats: Collection[TableFormat] = FORMATS,
+    judged: bool = False, formats: Collection[TableFormat] = FORMATS
 ) -> list[Metric[Compared]]:
     """Make every metric of tables.
 
     Args:
-        parser: what HTML is parsed with.
         judged: those of a judge too.
         formats: how the tables are written; the official H-Scores of others are left out.
     """
     left_out = {
-        f"h_{part}{'' if form == 'text' else f'[{form}]'}"
-        for form in _OFFICIAL.keys() - set(formats)
-        for part in ("content", "structure")
-    }
-    left_out |= set() if judged else {"p_content", "p_structure"}
-    return [
-        definition.make(parser) for name, definition in DEFINITIONS.items() if name not in left_out
-    ]
+        name for form in _H_SCORES.keys() - set(formats) for name in _name_h_scores(form)
+    } | (set() if judged else {"p_content", "p_structure"})
+    return [d.make() for name, d in DEFINITIONS.items() if name not in left_out]
 
 
-def validity(parser: str = HTML_PARSER) -> list[Metric[Compared]]:
-    """Make the metrics of tables that need no reference; ``parser`` as in ``table_metrics``."""
-    return [DEFINITIONS[name].make(parser) for name in ("valid[strict]", "valid[lenient]")]
+def validity() -> list[Metric[Compared]]:
+    """Make the metrics of tables that need no reference."""
+    return [DEFINITIONS[name].make() for name in ("valid[strict]", "valid[lenient]")]
 
 
 def _define(
@@ -72,29 +65,14 @@ def _define(
     packages: Sequence[str] = (),
     **fields: Any,
 ) -> MetricDefinition:
-    """Define the mean of the values that answers have; fields are those of a ``MetricSpec``.
-
-    Args:
-        name: of the metric.
-        label: as people call it.
-        description: in one line; it stands in the signature.
-        values: of one answer beside its reference.
-        source: the paper.
-        packages: distributions besides those that read tables which can change a value.
-        **fields: more fields of the declaration.
-    """
+    """Define the mean of the values that answers have; fields are those of a ``MetricSpec``."""
     spec = MetricSpec(name, label, description, source, scores=OF, **fields)
 
-    def make(parser: str = HTML_PARSER) -> MeanOfValues:
-        def sign() -> str:
-            lxml = ["lxml"] if parser == "lxml" else []
-            names = ("beautifulsoup4", "pylatexenc", *lxml, *packages)
-            versions = [f"{package}=={installed_version(package)}" for package in names]
-            return "|".join([name, description, VERSION, READING, f"html:{parser}", *versions])
+    def sign() -> str:
+        versions = [f"{p}=={installed_version(p)}" for p in (*_PACKAGES, *packages)]
+        return "|".join([name, description, VERSION, READING, f"html:{HTML_PARSER}", *versions])
 
-        return MeanOfValues(spec, partial(map, values), sign)
-
-    return MetricDefinition(spec, make)
+    return MetricDefinition(spec, lambda: MeanOfValues(spec, partial(map, values), sign))
 
 
 _PARTS: dict[Part, tuple[str, str]] = {
@@ -128,24 +106,23 @@ def _headers_and_cells() -> Iterator[MetricDefinition]:
     """Yield F1 of cells and of both kinds of headers, exact and by chrF."""
     for similarity, ending in _SIMILARITIES.items():
         for part in _PARTS:
-            spec = part_spec(part, ending)
-            leads = part == "cells"
+            spec, leads = part_spec(part, ending), part == "cells"
             yield _define(
                 spec.name,
                 spec.label,
                 spec.description,
-                partial(_part_values, similarity, part),
+                partial(_list_f1, similarity, part),
                 spec.source,
                 rank=(15 + (similarity == "chrf")) if leads else None,
                 decides=leads and similarity == "exact",
             )
 
 
-def _part_values(similarity: Similarity, part: Part, compared: ComparedTables) -> list[float]:
+def _list_f1(similarity: Similarity, part: Part, compared: ComparedTables) -> list[float]:
     return [scores[part].f1 for _, scores in compared.pairs(similarity) if part in scores]
 
 
-_OFFICIAL: dict[TableFormat, tuple[str, float, float]] = {
+_H_SCORES: dict[TableFormat, tuple[str, float, float]] = {
     "text": ("text", 2.0, 4.0),
     "html": ("HTML", 2.0, 3.0),
     "latex": ("LaTeX", 3.0, 4.0),
@@ -153,71 +130,43 @@ _OFFICIAL: dict[TableFormat, tuple[str, float, float]] = {
 """Formats with an official H-Score -> their name, and the highest content and structure."""
 
 
-def _official_h_scores() -> Iterator[MetricDefinition]:
-    for table_format, (called, *highest) in _OFFICIAL.items():
-        suffix, in_label = f"[{table_format}]", f" ({called})"
-        if table_format == "text":
-            suffix = in_label = ""
-        for place, (field, what) in enumerate((("content", "content"), ("structure", "format"))):
+def _name_h_scores(table_format: TableFormat) -> tuple[str, str]:
+    suffix = "" if table_format == "text" else f"[{table_format}]"
+    return f"h_content{suffix}", f"h_structure{suffix}"
+
+
+def _h_scores() -> Iterator[MetricDefinition]:
+    for table_format, (called, *highest) in _H_SCORES.items():
+        in_label = "" if table_format == "text" else f" ({called})"
+        names = zip(_name_h_scores(table_format), ("content", "structure"), strict=True)
+        for i, (name, field) in enumerate(names):
+            what = ("content", "format")[i]
             yield _define(
-                f"h_{field}{suffix}",
+                name,
                 f"H {field}{in_label}",
                 f"H-Score, {what}, of {called}, strucbench: sum of sub-scores as the official code "
-                f"has them, at most {highest[place]:.0f}, no lower bound",
-                partial(_official, table_format, field),
+                f"has them, at most {highest[i]:.0f}, no lower bound",
+                partial(_list_h_score, table_format, field),
                 scale="unbounded",
-                highest=highest[place],
-                rank=21 + place if table_format == "text" else None,
+                highest=highest[i],
+                rank=21 + i if table_format == "text" else None,
             )
 
 
-def _official(table_format: TableFormat, field: str, compared: ComparedTables) -> list[float]:
+def _list_h_score(table_format: TableFormat, field: str, compared: ComparedTables) -> list[float]:
     score = compared.h_score if compared.table_format == table_format else None
     return [] if score is None else [getattr(score, field)]
 
 
-def _rubric() -> Iterator[MetricDefinition]:
-    """Yield the score of the rubric, ours and the paper's."""
-
-    def define(
-        name: str, label: str, what: str, read: Callable[[TableComparison], float], **fields: Any
-    ) -> MetricDefinition:
-        packages = ("python-dateutil", "rapidfuzz", "scipy")
-        values = partial(_comparison_values, read)
-        return _define(name, label, what, values, "Pancholi et al. 2025", packages, **fields)
-
-    yield define(
-        "tabxeval",
-        "TabXEval",
-        "mean over tables of 1 less the penalty of the rubric, by rules, all weights of the paper "
-        "1",
-        methodcaller("score"),
-        rank=25,
-    )
-    yield define(
-        "tabxeval[paper]",
-        "TabXEval (paper)",
-        "mean over tables of 1 less the penalty of the paper's equation, by rules, all weights 1: "
-        "shares of the rows, columns and cells of the reference, none for names of columns",
-        methodcaller("paper_score"),
-    )
-
-
-def _comparison_values(
-    read: Callable[[TableComparison], float], compared: ComparedTables
-) -> Iterable[float]:
-    return map(read, compared.comparisons)
-
-
 def _p_scores() -> Iterator[MetricDefinition]:
-    for place, (field, what) in enumerate((("content", "content"), ("structure", "format"))):
+    for i, (field, what) in enumerate((("content", "content"), ("structure", "format"))):
         yield _define(
             f"p_{field}",
             f"P {field}",
             f"P-Score, {what}, 0-10: mean of a model's replies in both orders, "
             "over pairs with both",
-            partial(_judged, place),
-            rank=23 + place,
+            partial(_list_p_score, i),
+            rank=23 + i,
             scale="unbounded",
             highest=10.0,
             digits=2,
@@ -226,8 +175,8 @@ def _p_scores() -> Iterator[MetricDefinition]:
         )
 
 
-def _judged(place: int, compared: ComparedTables) -> list[float]:
-    return [] if compared.p_score is None else [compared.p_score[place]]
+def _list_p_score(index: int, compared: ComparedTables) -> list[float]:
+    return [] if compared.p_score is None else [compared.p_score[index]]
 
 
 class AnswerTextMetric(Metric[Compared]):
@@ -235,10 +184,6 @@ class AnswerTextMetric(Metric[Compared]):
 
     Struc-Bench reads an answer as one line, in which ``<NEWLINE>`` ends a row: where the reference
     has this mark, line breaks of an answer are turned into it.
-
-    Args:
-        spec: the declaration.
-        metric: the metric of texts.
     """
 
     def __init__(self, spec: MetricSpec, metric: Metric[Any]) -> None:
@@ -300,12 +245,10 @@ def text_spec(spec: MetricSpec, needs: tuple[str, ...] | None = None) -> MetricS
 def _of_texts(definition: MetricDefinition) -> MetricDefinition:
     spec = text_spec(definition.spec)
 
-    def make(_parser: str = HTML_PARSER) -> AnswerTextMetric:
-        return AnswerTextMetric(spec, definition.make("1", READING))
-
-    return MetricDefinition(spec, make)
+    return MetricDefinition(spec, lambda: AnswerTextMetric(spec, definition.make("1", READING)))
 
 
+_OF_COMPARISON = ("python-dateutil", "rapidfuzz", "scipy")
 DEFINITIONS = by_name(
     *_headers_and_cells(),
     _define(
@@ -340,9 +283,27 @@ DEFINITIONS = by_name(
         "any order of rows and columns",
         lambda compared: [compared.is_correct],
     ),
-    *_official_h_scores(),
+    *_h_scores(),
     *(_of_texts(text_metrics.DEFINITIONS[name]) for name in ("sacrebleu", "rougeL")),
-    *_rubric(),
+    _define(
+        "tabxeval",
+        "TabXEval",
+        "mean over tables of 1 less the penalty of the rubric, by rules, all weights of the paper "
+        "1",
+        lambda compared: [comparison.score() for comparison in compared.comparisons],
+        "Pancholi et al. 2025",
+        _OF_COMPARISON,
+        rank=25,
+    ),
+    _define(
+        "tabxeval[paper]",
+        "TabXEval (paper)",
+        "mean over tables of 1 less the penalty of the paper's equation, by rules, all weights 1: "
+        "shares of the rows, columns and cells of the reference, none for names of columns",
+        lambda compared: [comparison.paper_score() for comparison in compared.comparisons],
+        "Pancholi et al. 2025",
+        _OF_COMPARISON,
+    ),
     *_p_scores(),
 )
 """Every metric of tables, in the order in which scores are recorded; those of a judge last."""
@@ -352,7 +313,7 @@ DEFINITIONS = by_name(
 
 
 def findings(compared: Compared, judged: bool) -> dict[str, Any]:
-    """Return formats, faults, errors and scores by table, as JSON.
+    """Return formats, faults and scores by table, as JSON.
 
     Where there is no reference, formats and faults alone.
 
@@ -367,19 +328,8 @@ def findings(compared: Compared, judged: bool) -> dict[str, Any]:
         "faults": {fault: faults[fault] for fault in FAULT_MEANINGS if faults[fault]},
         "tables": {str(n): sizes[n] for n in sorted(sizes)},
     }
-    if not any(answer.gold for answer in compared):
-        return report
-    errors = [answer.errors for answer in compared]
-    report |= {
-        "errors": {
-            kind: {
-                "answers": sum(1 for counts in errors if counts[kind]),
-                "errors": sum(counts[kind] for counts in errors),
-            }
-            for kind in ERROR_TYPES
-        },
-        "by_table": _by_table(compared),
-    }
+    if any(answer.gold for answer in compared):
+        report["by_table"] = _by_table(compared)
     if judged:
         read = sum(answer.p_score is not None for answer in compared)
         report["p_score"] = {"asked": sum(answer.judged for answer in compared), "counted": read}

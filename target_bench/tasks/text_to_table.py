@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
@@ -47,7 +47,6 @@ class TextToTable(JudgedTask[Compared]):
 
     Args:
         table_format: the format of queries that name none.
-        html_parser: what HTML is parsed with: ``html.parser`` or ``lxml``.
         judged_by: a generator that compares answer and reference for the P-Score, as written on
             the command line; None for none. Its replies are recorded with the judgements.
         p_score_prompt: a file with another prompt for the P-Score, in which ``{first}`` and
@@ -77,7 +76,6 @@ class TextToTable(JudgedTask[Compared]):
     def __init__(
         self,
         table_format: TableFormat = "text",
-        html_parser: Literal["html.parser", "lxml"] = "html.parser",
         judged_by: Any = None,
         p_score_prompt: str | None = None,
         bertscore: str | None = None,
@@ -92,7 +90,6 @@ class TextToTable(JudgedTask[Compared]):
         self.bleurt = bleurt
         self.cell_bertscore = cell_bertscore
         self.table_format: TableFormat = table_format
-        self.html_parser: Literal["html.parser", "lxml"] = html_parser
         self.judged_by = judged_by
         self.judge = self
         self.prompt = PromptStyle(writer=self._prompt_writer)
@@ -113,7 +110,7 @@ class TextToTable(JudgedTask[Compared]):
         for query in dataset.queries:
             _headers(query)
             table_format = self._format(query)
-            error = read_tables(query.references[0], table_format, self.html_parser).error
+            error = read_tables(query.references[0], table_format).error
             if error is not None:
                 raise DataError(
                     f"query {query.id!r}: no table can be read in its reference as {table_format} "
@@ -152,11 +149,7 @@ class TextToTable(JudgedTask[Compared]):
         labelled = any(has_reference(self, query) for query in queries)
         judged = labelled and self._pair_judge is not None
         formats = {self._format(query) for query in queries}
-        metrics = (
-            table_metrics(self.html_parser, judged, formats)
-            if labelled
-            else validity(self.html_parser)
-        )
+        metrics = table_metrics(judged, formats) if labelled else validity()
         models = (self.bertscore, self.bartscore, self.bleurt, self.cell_bertscore)
         if labelled and any(models):
             from target_bench.models.table_texts import model_metrics
@@ -170,8 +163,7 @@ class TextToTable(JudgedTask[Compared]):
 
     def follows_from(self, query: Query, _corpus: Corpus, text: str | None) -> list[Any]:
         """List how tables are read, the answer and the reference."""
-        parts = [query.metadata.get(name) for name in ("format", "headers")]
-        return [self.html_parser, *parts, text, query.answer]
+        return [*(query.metadata.get(name) for name in ("format", "headers")), text, query.answer]
 
     def records(
         self, queries: Sequence[Query], _corpus: Corpus, answers: Mapping[str, Generation]
@@ -214,7 +206,6 @@ class TextToTable(JudgedTask[Compared]):
             text_of(given),
             next(iter(query.references), ""),
             self._format(query),
-            self.html_parser,
             _headers(query),
             (score[0], score[1]) if score else None,
             "replies" in record or "p_score" in record.get(FAILED, {}),
@@ -225,20 +216,17 @@ class TextToTable(JudgedTask[Compared]):
         return [comparison.answer.tables or None for comparison in examples]
 
     def report(self, _dataset: Dataset, examples: Compared) -> dict[str, Any]:
-        """Return faults; where there are references, errors and scores by table too."""
+        """Return faults; where there are references, scores by table too."""
         return findings(examples, self._pair_judge is not None)
 
 
 def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:
-    """Sum up faults and types of errors, a line each."""
+    """Sum up faults, a line each."""
     faults = report["faults"]
     blocks = [
         SummaryBlock("answers by fault", faults, "" if faults else "none"),
         SummaryBlock("answers by number of tables", report.get("tables") or {}),
     ]
-    if "errors" in report:
-        errors = {kind: counts["answers"] for kind, counts in report["errors"].items()}
-        blocks.append(SummaryBlock("answers by type of error", errors))
     if "p_score" in report:
         blocks.append(SummaryBlock("P-Score", report["p_score"]))
     return blocks
@@ -256,13 +244,11 @@ def _headers(query: Query) -> Headers:
 def _record(compared: ComparedTables) -> dict[str, Any]:
     """Return the record of an answer, without what judges say."""
     answer = compared.answer
-    errors = compared.errors if compared.gold else {}
     return {
         "verdict": answer.error or "readable",
         "format": compared.table_format,
         "faults": list(answer.faults),
         "tables": [f"{t.name or '-'}: {len(t.rows)} x {t.width}" for t in answer.tables],
-        "errors": {kind: n for kind, n in errors.items() if n},
     }
 
 

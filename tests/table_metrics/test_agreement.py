@@ -14,7 +14,10 @@ Rows = list[list[str]]
     ("corpus", "least"),
     [("tabxbench", 0.52), ("mini", 0.63), ("written", 0.90), ("written-errors", 0.89)],
 )
-def test_scores_rank_tables_as_people_do(corpus: str, least: float) -> None:
+def test_scores_rank_tables_as_people_do(
+    corpus: str, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TARGET_BENCH_DATA", str(DATA))
     if corpus == "tabxbench" and not (DATA / "tabxbench").is_dir():
         pytest.skip(f"no TabXBench in {DATA} (set TARGET_BENCH_DATA)")
     sets = sets_of(corpus)
@@ -61,9 +64,9 @@ def _wrong(table: Rows) -> dict[str, Rows]:
 
 def test_every_known_error_scores_below_every_other_way_to_write_a_table() -> None:
     """Over the tables of mini the area under the curve is 1."""
-    tables = [[list(table.header), *map(list, table.rows[:8])] for table in load("mini").corpus]
-    tables = [
-        [["" if cell is None else str(cell) for cell in row] for row in table] for table in tables
+    tables: list[Rows] = [
+        [["" if c is None else str(c) for c in row] for row in (table.header, *table.rows[:8])]
+        for table in load("mini").corpus
     ]
     tables = [t for t in tables if len(t) > 3 and len(t[0]) > 2][::3]
     assert len(tables) > 20
