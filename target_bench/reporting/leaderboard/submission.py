@@ -130,6 +130,7 @@ class RankingLine(Strict):
     error: Id | None = None
     resorted: bool = False
     tied: bool = False
+    cut: bool | None = None
     at: dict[Annotated[str, Field(pattern="^[0-9]{1,4}$")], Tables] = Field({}, max_length=20)
 
 

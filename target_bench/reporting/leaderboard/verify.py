@@ -286,7 +286,7 @@ class _Scorer:
                 ranked[k] = tuple(tables[table] for table in ids)
             rankings[line.query_id] = Retrieval(
                 line.query_id, ranked.pop(self.run.top_k[-1]), error=line.error,
-                resorted=line.resorted, tied=line.tied, at=ranked,
+                resorted=line.resorted, tied=line.tied, cut=line.cut, at=ranked,
             )  # fmt: skip
         self._note_missing(name, len(known) - len(rankings), len(known))
         missing = {i: Retrieval(i, (), error=MISSING) for i in known - rankings.keys()}

@@ -114,6 +114,16 @@ def _trec(out: Path) -> Result:
     return _target(out).score(out / "run.trec")[0]
 
 
+def _deep_trec(out: Path) -> Result:
+    """Deeper than the last cutoff, and with equal scores on both sides of it."""
+    words = list(words_of(load("mini").corpus.ids).values())[:12]
+    lines = [f"{word(q.id)} Q0 {name} 1 1.0 x\n" for q in QUERIES for name in words]
+    (out / "deep.trec").write_text("".join(lines))
+    result = _target(out).score(out / "deep.trec")[0]
+    assert result.counts.cut == len(QUERIES)
+    return result
+
+
 class DependsOnK(Retriever):
     """Reranks the first k, so that a smaller cutoff is no prefix."""
 
@@ -131,6 +141,7 @@ def _answers(retriever: Any, task: str = "question_answering", **options: Any) -
 KINDS: dict[str, Callable[[Path], Result]] = {
     "no-context": _answers("no-context", "retrieval"),
     "a TREC run": _trec,
+    "a deep TREC run": _deep_trec,
     "a ranking that depends on k": _answers(DependsOnK(), "retrieval", top_k=[1, 5, 10]),
     "a named system": _answers("mine=bm25:k1=1", "retrieval"),
     "no table": _answers("no-context"),
