@@ -153,7 +153,7 @@ class Sets(Retriever):
             [f"{name_of(table)} {column}" for column in columns_of(table) or [""]]
             for table in corpus
         ]
-        self._encoding.fit(tables)
+        self._encoding.begin_corpus()
         flat = [text for of_table in columns for text in of_table]
         starts = np.cumsum([0, *map(len, columns)])[:-1]
         self._index = self._encoding.tables(tables), self._encoding.tables(flat), starts

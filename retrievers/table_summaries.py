@@ -152,7 +152,7 @@ class TableSummaries(Retriever):
         summaries = _unique_names([None if isinstance(s, str) else s for s in replies])
         self._notes = _notes(replies, summaries)
         texts = [self._text(t, s) for t, s in zip(corpus, summaries, strict=True)]
-        self._encoding.fit(texts)
+        self._encoding.begin_corpus()
         self._build(corpus, texts, self._encoding.tables(texts))
 
     def _summaries(self, tables: Sequence[str]) -> list["_Summary | str"]:

@@ -43,19 +43,14 @@ class Encoder(ABC):
             ConfigError: there is no such model, or it cannot be loaded.
         """
 
-    def fit(self, texts: Iterable[str]) -> None:  # noqa: B027 (optional)
-        """Learn from the texts of the corpus before any is encoded. Default: nothing.
-
-        Called for every corpus, so what ``notes`` counts begins here.
-        """
+    def begin_corpus(self) -> None:  # noqa: B027 (optional)
+        """Start the counts of ``notes`` again for another corpus. Default: nothing."""
 
     def revision(self) -> str | None:
         """Return a text that distinguishes these weights from others of the same name.
 
-        A commit, or a hash of files.
-
-        Part of the identity of runs and of the key of cached embeddings. None: not known, or
-        learned from the corpus (``fit``), and then nothing is cached. Default: None.
+        A commit, or a hash of files. Part of the identity of runs and of the key of cached
+        embeddings. Default: None, which is not known, and then nothing is cached.
 
         Raises:
             ConfigError: there is no such model.
@@ -73,15 +68,6 @@ class Encoder(ABC):
     def notes(self) -> Sequence[str]:
         """Return notes for the user about the texts encoded so far. Default: nothing."""
         return ()
-
-    def save(self, folder: Path) -> None:  # noqa: B027 (optional)
-        """Write what ``fit`` has learned, and what ``notes`` says of tables, into an empty folder.
-
-        Default: nothing.
-        """
-
-    def load(self, folder: Path) -> None:  # noqa: B027 (optional)
-        """Read what ``save`` wrote, in place of ``fit``. Default: nothing."""
 
 
 class VectorIndex(ABC):

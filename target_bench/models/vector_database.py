@@ -104,7 +104,7 @@ class VectorDatabase(BatchRetriever):
         self.close()
         self._ids = corpus.ids
         texts = [self._serializer(table) for table in corpus]
-        self._encoding.fit(texts)
+        self._encoding.begin_corpus()
         self._dimensions: int | None = None
         self._is_empty = False
         if self.is_filled(corpus):

@@ -71,7 +71,7 @@ class Dense(BatchRetriever):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Write, encode and index every table."""
         self._ids = corpus.ids
-        self._encoding.fit(self._write(table) for table in corpus)
+        self._encoding.begin_corpus()
         parts = (
             self._encoding.tables([self._write(table) for table in tables])
             for tables in corpus.batches(_TABLES_AT_ONCE)
@@ -92,7 +92,7 @@ class Dense(BatchRetriever):
         return [*self._encoding.notes(), *self._index.notes()]
 
     def save(self, folder: Path) -> None:
-        """Write the index, and what the encoder has learned from the corpus."""
+        """Write the index, and the counts of the tables for notes."""
         self._encoding.save(folder)
         (folder / "index").mkdir()
         self._index.save(folder / "index")

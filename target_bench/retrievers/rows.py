@@ -170,8 +170,7 @@ class Best(Rows):
             starts.append(len(texts))
             texts += map(self._write, self._chunks(table))
         self._starts = np.array(starts, dtype=np.int64)
-        if texts:
-            self._encoding.fit(texts)
+        self._encoding.begin_corpus()
         self._vectors = self._encoding.tables(texts)
 
     def _chunks(self, table: Table) -> Iterator[Table]:

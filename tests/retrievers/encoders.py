@@ -1,8 +1,7 @@
 """Encoders that need no model."""
 
 import re
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -43,31 +42,3 @@ class UnitWords(Words):
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(lengths > 0, lengths, 1)
         return vectors
-
-
-class Learned(Words):
-    """Knows the words of the corpus only; never cached."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.known: set[str] = set()
-
-    def revision(self) -> str | None:  # type: ignore[override]  # none is known
-        """Another with every corpus."""
-
-    def fit(self, texts: Iterable[str]) -> None:
-        """Learn the words."""
-        self.known = {word for text in texts for word in text.lower().split()}
-
-    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """Counts of the known words."""
-        kept = [" ".join(w for w in text.split() if w.lower() in self.known) for text in texts]
-        return super().encode(kept, kind)
-
-    def save(self, folder: Path) -> None:
-        """Write the words."""
-        (folder / "words.txt").write_text("\n".join(sorted(self.known)), encoding="utf-8")
-
-    def load(self, folder: Path) -> None:
-        """Read them."""
-        self.known = set((folder / "words.txt").read_text(encoding="utf-8").split("\n"))

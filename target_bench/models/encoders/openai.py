@@ -1,10 +1,9 @@
 """Embedding models behind the OpenAI API: OpenAI's own, and those of any server that speaks it."""
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,11 +97,7 @@ class OpenAIEmbeddings(Encoder):
         )
         self._server = ModelServer(self, "the encoder openai", _OWN, ("input",))
         self.paid = self._server.paid
-        self._reset()
-
-    def _reset(self) -> None:
-        self._n_embedded = self._n_requests = self._n_tokens = 0
-        self._server.other_models.clear()
+        self.begin_corpus()
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings that can change a vector; where requests really go is one of them."""
@@ -114,13 +109,10 @@ class OpenAIEmbeddings(Encoder):
         """Return address and model: a hosted model has no hash that could be asked for."""
         return f"{self._server.address} {self.model}"
 
-    def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002 (the contract's argument)
-        """Start the counts again: another corpus begins."""
-        self._reset()
-
-    def load(self, folder: Path) -> None:  # noqa: ARG002 (the contract's argument)
-        """Start the counts again: the tables of another corpus are in its index already."""
-        self._reset()
+    def begin_corpus(self) -> None:
+        """Start the counts of requests and tokens again."""
+        self._n_embedded = self._n_requests = self._n_tokens = 0
+        self._server.other_models.clear()
 
     def notes(self) -> Sequence[str]:
         """Return a note on requests and their cost."""

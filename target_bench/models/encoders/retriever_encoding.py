@@ -1,6 +1,6 @@
 """The encoder inside a retriever: its vectors, and notes on cut texts and vectors of zeros."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.models.embedding_cache import encode_texts
 
-_FOLDER, _COUNTS = "encoder", "encoder.json"
+_COUNTS = "encoder.json"
 _NONE = (0, 0, 0)  # texts, cut ones, vectors of zeros
 _NAMES: dict[TextKind, str] = {"table": "table texts", "query": "queries"}
 
@@ -44,10 +44,10 @@ class Encoding:
         self._unit = unit
         self._counts: dict[TextKind, list[int]] = {}
 
-    def fit(self, texts: Iterable[str]) -> None:
-        """Begin with another corpus, of whose texts the encoder may learn."""
+    def begin_corpus(self) -> None:
+        """Start the counts of texts again."""
         self._counts = {}
-        self.encoder.fit(texts)
+        self.encoder.begin_corpus()
 
     def tables(self, texts: Sequence[str]) -> Vectors:
         """Return the (n, d) vectors of table texts; errors as of ``encode_texts``."""
@@ -112,12 +112,10 @@ class Encoding:
         return notes
 
     def save(self, folder: Path) -> None:
-        """Write what the encoder learned from the corpus, and the counts of the tables."""
+        """Write the counts of the tables."""
         write_json(folder / _COUNTS, self._counts.get("table", _NONE))
-        (folder / _FOLDER).mkdir()
-        self.encoder.save(folder / _FOLDER)
 
     def load(self, folder: Path) -> None:
         """Read the files that ``save`` wrote."""
-        self._counts = {"table": read_json(folder / _COUNTS)}
-        self.encoder.load(folder / _FOLDER)
+        self.begin_corpus()
+        self._counts["table"] = read_json(folder / _COUNTS)
