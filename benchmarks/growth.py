@@ -45,7 +45,7 @@ from rich.table import Table as TextTable
 
 from target_bench import corpora
 from target_bench.core.index_store import load_index, save_index
-from target_bench.core.ranking import n_processors, positive_best
+from target_bench.core.ranking import count_processors, top_k_positive
 from target_bench.core.schema import Corpus, Table, TableId
 from target_bench.data.load import folder_of, loader, read_tables
 from target_bench.data.table_text import Analyzer, Serializer, distinct
@@ -293,7 +293,7 @@ def _differing(retriever: BM25, questions: list[str]) -> int:
     for question, ranking in zip(questions, rankings, strict=True):
         terms = postings.queries([distinct(retriever._analyzer(question))])
         scores = np.hstack([(terms @ shard).toarray() for shard in postings.shards])
-        places, values = positive_best(scores, K)
+        places, values = top_k_positive(scores, K)
         expected = zip(places[0].tolist(), values[0].tolist(), strict=True)
         differing += list(ranking) != [(retriever._ids[i], v) for i, v in expected if i >= 0]
     return differing
@@ -314,7 +314,7 @@ def _plain(corpus: Corpus, questions: list[str], _: Path) -> Figures:
     indexed = time.perf_counter()
     for first in range(0, len(questions), BATCH):
         queries = [distinct(tokens(text)) for text in questions[first : first + BATCH]]
-        model.retrieve(queries, k=K, show_progress=False, n_threads=n_processors())
+        model.retrieve(queries, k=K, show_progress=False, n_threads=count_processors())
     return {"index_s": indexed - start, "batches_s": time.perf_counter() - indexed}
 
 
@@ -328,7 +328,7 @@ def _tantivy(corpus: Corpus, questions: list[str], _: Path) -> Figures:
     builder.add_unsigned_field("place", stored=True)
     schema = builder.build()
     index = tantivy.Index(schema)
-    writer = index.writer(heap_size=1_000_000_000, num_threads=n_processors())
+    writer = index.writer(heap_size=1_000_000_000, num_threads=count_processors())
     for place, table in enumerate(corpus):
         writer.add_document(tantivy.Document(text=" ".join(tokens(write(table))), place=place))
     writer.commit()
@@ -344,7 +344,7 @@ def _tantivy(corpus: Corpus, questions: list[str], _: Path) -> Figures:
         hits = searcher.search(tantivy.Query.boolean_query(clauses), K, count=False).hits
         return [searcher.doc(address) for *_, address in hits]
 
-    with ThreadPoolExecutor(n_processors()) as threads:
+    with ThreadPoolExecutor(count_processors()) as threads:
         list(threads.map(ask, questions))
     return {"index_s": indexed - start, "batches_s": time.perf_counter() - indexed}
 

@@ -115,7 +115,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None
 def _one_sql_worker() -> Generator[None, None, None]:
     """Start one process for SQL and not one a core: tests run few statements."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("target_bench.sql.workers.n_processors", lambda: 1)
+        patch.setattr("target_bench.sql.workers.count_processors", lambda: 1)
         yield
 
 

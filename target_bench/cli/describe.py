@@ -274,7 +274,7 @@ def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
 
     Which of those of a built-in task are computed depends on the data.
     """
-    from target_bench.core.contract import errors_of
+    from target_bench.core.contract import guard_plugin
     from target_bench.core.metric_function import resolve_metric
     from target_bench.core.task_names import make_task
     from target_bench.metrics.scores import all_specs
@@ -282,7 +282,7 @@ def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
     if task.metrics.__module__.startswith("target_bench.tasks."):
         return [spec for spec in all_specs() if spec.scores == task.scores]
     made, cutoffs = make_task(name), (1,) if task.answer == "ranking" else ()
-    with errors_of("task", made, "metrics"):
+    with guard_plugin("task", made, "metrics"):
         specs = [resolve_metric(each).spec for each in made.metrics((), cutoffs)]
     return list({spec.name: spec for spec in specs}.values())
 

@@ -29,9 +29,9 @@ from target_bench.core.ranking import (
     Listed,
     Ranked,
     Ranking,
-    listed,
-    settled,
-    settled_arrays,
+    sort_arrays,
+    sort_by_score,
+    to_lists,
 )
 from target_bench.core.registry import class_name, is_own_code
 from target_bench.core.schema import (
@@ -74,7 +74,7 @@ def plugin_errors(name: str, during: str, advice: str = "") -> Iterator[None]:
         raise plugin_error(error, name, during, advice) from error
 
 
-def errors_of(kind: str, plugin: object, during: str) -> AbstractContextManager[None]:
+def guard_plugin(kind: str, plugin: object, during: str) -> AbstractContextManager[None]:
     """``plugin_errors`` where code of a task or a metric runs, unless it is of this package."""
     if is_own_code(type(plugin)):
         return nullcontext()
@@ -100,7 +100,7 @@ def iterate_guarded(items: Iterable[T], name: str, during: str, advice: str = ""
         yield item  # outside: a reader that stops early is no fault of the plug-in
 
 
-def constructor_arguments(plugin: object) -> dict[str, Any]:
+def get_constructor_arguments(plugin: object) -> dict[str, Any]:
     """Return the settings of an object that keeps its constructor arguments under their own names.
 
     Raises:
@@ -156,7 +156,7 @@ class Retriever(ABC):
 
         Default: constructor arguments.
         """
-        return constructor_arguments(self)
+        return get_constructor_arguments(self)
 
     def parts(self) -> Mapping[str, object]:
         """Return name -> plug-in of its parts, which belong to its identity. Default: none.
@@ -245,7 +245,7 @@ class Generator(ABC):
 
         Default: constructor arguments.
         """
-        return constructor_arguments(self)
+        return get_constructor_arguments(self)
 
 
 class RetrieverLike(Protocol):
@@ -320,7 +320,7 @@ _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def parts_of(plugin: object) -> Mapping[str, object]:
+def get_parts(plugin: object) -> Mapping[str, object]:
     """Return name -> plug-in of the parts of a plug-in; users' own may lack the method."""
     parts = getattr(plugin, "parts", None)
     return parts() if callable(parts) else {}
@@ -354,7 +354,7 @@ def retrieve(
     """Return the retrievals of a batch of queries, in their order.
 
     A batch call that raises is repeated one query at a time, so that a fault costs one query and
-    carries its name. Scored tables are put in the order of their scores, by ``ranking.settled``.
+    carries its name. Scored tables are sorted by ``ranking.sort_by_score``.
 
     Args:
         retriever: any object with the two methods.
@@ -378,10 +378,8 @@ def retrieve(
         except BaseException:  # single queries show which one fails
             calls = [lambda q=text: _ask_batch(retriever, [q], top_k)[0] for text in questions]
         else:
-            if isinstance(answers, Ranked) and (
-                arrays := settled_arrays(answers, top_k, len(corpus))
-            ):
-                rankings = listed(arrays, (arrays.rows >= 0).sum(axis=1).tolist())
+            if isinstance(answers, Ranked) and (arrays := sort_arrays(answers, top_k, len(corpus))):
+                rankings = to_lists(arrays, (arrays.rows >= 0).sum(axis=1).tolist())
                 pairs = zip(queries, rankings, strict=True)
                 return [_to_retrieval(query.id, ranking, corpus) for query, ranking in pairs]
             most_failures = None  # all are asked
@@ -395,7 +393,7 @@ def retrieve(
     return retrievals
 
 
-def retrieval_of(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
+def read_ranking(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
     """Return an existing ranking as the retrieval of a query, cut after ``top_k`` tables.
 
     Args:
@@ -446,7 +444,7 @@ def _to_retrieval(query_id: str, ranking: Listed, corpus: Corpus) -> Retrieval:
 
 def is_paid(plugin: object) -> bool:
     """Return whether a plug-in, or one that it is made of, may cost money."""
-    return bool(getattr(plugin, "paid", False)) or any(map(is_paid, parts_of(plugin).values()))
+    return bool(getattr(plugin, "paid", False)) or any(map(is_paid, get_parts(plugin).values()))
 
 
 def ask_if_paid(
@@ -469,7 +467,7 @@ def ask_if_paid(
         raise ConfigError("nothing was sent: the requests were not agreed to")
 
 
-def failed_generation(query_id: str, error: BaseException) -> Generation:
+def make_failed_generation(query_id: str, error: BaseException) -> Generation:
     """Return the answer to a request for which a generator raised, with the line of its file."""
     problem = f"raised: {described(error)}{place(error)}"
     return Generation(query_id, "", error=problem, traceback=whole_traceback(error))
@@ -478,7 +476,7 @@ def failed_generation(query_id: str, error: BaseException) -> Generation:
 _TYPES = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Generation).items()}
 
 
-def generation_fault(generation: Generation) -> str | None:
+def find_fault(generation: Generation) -> str | None:
     """Return the first field of an answer with an invalid type or value, or None.
 
     An answer comes from code of others, or from a file that may have been edited.
@@ -525,7 +523,7 @@ def _rank(answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]) -> 
         raise Fault(f"returned the table {_show_table(repeated)} twice")
     if not scores:
         return found, [], False, False
-    (ranking,) = listed(settled(np.array([found]), np.array([scores])), [len(found)])
+    (ranking,) = to_lists(sort_by_score(np.array([found]), np.array([scores])), [len(found)])
     return ranking
 
 

@@ -24,7 +24,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from target_bench import contrib
-from target_bench.core.contract import constructor_arguments, parts_of
+from target_bench.core.contract import get_constructor_arguments, get_parts
 from target_bench.core.credentials import masked, note_secrets
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
@@ -56,7 +56,7 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     cls = type(plugin)
     identity: dict[str, Any] = {"class": class_name(cls)}
     try:
-        parts = parts_of(plugin)
+        parts = get_parts(plugin)
         settings = _settings(plugin, parts)
         identity["config"] = masked(settings)
         if hasattr(cls, "VERSION"):
@@ -161,14 +161,14 @@ def used_packages(*plugins: object) -> dict[str, str]:
 
 def _declared(plugin: object) -> Iterator[str]:
     yield from getattr(plugin, "packages", ())
-    for part in parts_of(plugin).values():
+    for part in get_parts(plugin).values():
         yield from _declared(part)
 
 
 def _settings(plugin: object, parts: Mapping[str, object]) -> dict[str, Any]:
     """Return the settings as JSON; one that is a part is described among the parts."""
     own = getattr(plugin, "config", None)
-    config = own() if callable(own) else constructor_arguments(plugin)
+    config = own() if callable(own) else get_constructor_arguments(plugin)
     note_secrets({**getattr(plugin, "__dict__", {}), **config})
     plain = {
         name: str(value) if isinstance(value, Path) else value
@@ -342,7 +342,7 @@ def sources_of(plugin: object) -> dict[str, str]:
     own = {}
     if is_own_code(cls) and _is_found(cls):
         own[class_name(cls)] = source_hash(b.__module__ for b in cls.__mro__ if is_own_code(b))
-    for part in parts_of(plugin).values():
+    for part in get_parts(plugin).values():
         own |= sources_of(part)
     return own
 
@@ -362,7 +362,7 @@ def outside_reads(plugin: object) -> list[str]:
             if not _is_installed(file) and not _is_library(sys.modules[base.__module__]):
                 tree = ast.parse(file.read_bytes())
                 found += [f"{file.name}, line {line}: {name}" for line, name in _reads(tree)]
-    for part in parts_of(plugin).values():
+    for part in get_parts(plugin).values():
         found += outside_reads(part)
     return list(dict.fromkeys(found))
 

@@ -281,12 +281,12 @@ class Metric(ABC, Generic[ExamplesT]):
         return self.value(total - rows)
 
 
-def score_of(metric: Any, statistics: Floats) -> float:
+def compute_score(metric: Any, statistics: Floats) -> float:
     """Return a metric of (n, m) statistics, a function of their sums."""
     return float(metric.value(statistics.sum(axis=0)))
 
 
-def of_mean(values: Floats) -> Floats:
+def to_mean_statistics(values: Floats) -> Floats:
     """Return (n, 2) statistics of a mean: each value and 1; two zeros for a NaN, so left out."""
     known = ~np.isnan(values)
     return np.column_stack([np.where(known, values, 0.0), known]).astype(np.float64)
@@ -525,7 +525,7 @@ class AnswerCounts(_Denominators):
     unlabelled: int = 0
 
 
-def over_no_query(
+def blank_scores(
     scores: Mapping[str, Score], per_query: Mapping[str, Floats]
 ) -> tuple[dict[str, Score], dict[str, Floats]]:
     """Scores and values of rankings that answers are not built on: over no query, so NaN.

@@ -29,7 +29,14 @@ from target_bench.core import registry
 from target_bench.core.contract import plugin_error
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, unknown_name
 from target_bench.core.identity import code_hash
-from target_bench.core.metric import RANKINGS, Floats, Metric, MetricSpec, RatioMetric, of_mean
+from target_bench.core.metric import (
+    RANKINGS,
+    Floats,
+    Metric,
+    MetricSpec,
+    RatioMetric,
+    to_mean_statistics,
+)
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, Query, Retrieval
 from target_bench.core.task import Outputs, Task
@@ -109,7 +116,7 @@ class FunctionMetric(RatioMetric[Outputs]):
     def statistics(self, outputs: Outputs) -> Floats:
         """Return (n, 2): the value of each query and 1; zeros for one that is left out."""
         values = [self._measure(query, outputs) for query in outputs.dataset.queries]
-        return of_mean(np.array(values, dtype=np.float64))
+        return to_mean_statistics(np.array(values, dtype=np.float64))
 
     def _measure(self, query: Query, outputs: Outputs) -> float:
         ranking = outputs.predictions.rankings.get(query.id)

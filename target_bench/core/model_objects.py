@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from target_bench.core import registry
-from target_bench.core.contract import constructor_arguments
+from target_bench.core.contract import get_constructor_arguments
 from target_bench.core.credentials import is_secret, masked, note_secrets, without_secrets
 from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
 from target_bench.core.identity import code_hash
@@ -223,7 +223,7 @@ class ModelDescription:
 
     def _settings(self, value: object) -> dict[str, Any]:
         if not isinstance(value, BaseModel):
-            return self._mapping(constructor_arguments(value))
+            return self._mapping(get_constructor_arguments(value))
         fields = dict(value.model_extra or {})
         addresses = _addresses(value)
         if addresses:

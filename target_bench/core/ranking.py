@@ -1,11 +1,12 @@
 """Scores -> rankings: higher is better; equal scores rank in an order that no question knows.
 
 Who adds up scores knows how far their last bits can be off, and rounds there: ``top_k`` sums of
-what is not negative, ``graded`` sums in which terms cancel. Both round to a share of the scores
-themselves, so a ranking depends neither on their scale nor on batches and threads.
+what is not negative, ``round_to_grade`` sums in which terms cancel. Both round to a share of the
+scores themselves, so a ranking depends neither on their scale nor on batches and threads.
 
-What a retriever returns is ranked as it is (``settled``): two scores tie where they are equal. So
-any strictly increasing function of the scores ranks alike, as long as floats tell its values apart.
+What a retriever returns is ranked as it is (``sort_by_score``): two scores tie where they are
+equal. So any strictly increasing function of the scores ranks alike, as long as floats tell its
+values apart.
 
 Releases list tables in the order of their questions, so their order would give answers away.
 Retrievers therefore get the tables in the order of ``tie_order``, which also decides ties.
@@ -56,7 +57,7 @@ Higher is better, on any scale; equal scores leave the order to ``tie_order``.
 
 
 Listed = tuple[list[int], list[float], bool, bool]
-"""Places in the corpus, scores if there are any, and what ``Settled`` says of a ranking."""
+"""Places in the corpus, scores if there are any, and what ``SortedRankings`` says of a ranking."""
 
 
 class Ranked(Sequence[Ranking]):
@@ -104,7 +105,7 @@ def tie_order(ids: Sequence[TableId]) -> Places:
     return np.lexsort((halves[:, 1], halves[:, 0])).astype(np.int64)
 
 
-def graded(scores: NDArray[np.floating], unit: ArrayLike, digits: int) -> Floats:
+def round_to_grade(scores: NDArray[np.floating], unit: ArrayLike, digits: int) -> Floats:
     """Return the scores as multiples of a step that is ``digits`` binary digits below a unit.
 
     Args:
@@ -116,7 +117,7 @@ def graded(scores: NDArray[np.floating], unit: ArrayLike, digits: int) -> Floats
     """
     size = np.asarray(unit, dtype=np.float64)
     if size.max(initial=0.0) > _HUGE:
-        return graded(np.divide(scores, _HUGE), size / _HUGE, digits) * _HUGE
+        return round_to_grade(np.divide(scores, _HUGE), size / _HUGE, digits) * _HUGE
     step = np.exp2(np.rint(np.log2(np.where(size > 0, size, 1.0))) - digits)
     one_and_a_half = 1.5 * 2.0**52 * step  # floats next to it are multiples of the step
     rounded: Floats = np.add(scores, one_and_a_half, dtype=np.float64)
@@ -163,7 +164,7 @@ def best_cosines(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp]
 
     Their last digits depend on how many were computed at once, and do not rank.
     """
-    return top_k(graded(scores, 1.0, SINGLE), k)
+    return top_k(round_to_grade(scores, 1.0, SINGLE), k)
 
 
 def _keys(scores: NDArray[np.floating]) -> NDArray[np.int64]:
@@ -189,7 +190,7 @@ def _values(keys: NDArray[np.int64]) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SortedRankings:
     """Rankings in the order of their scores.
 
     Attributes:
@@ -205,7 +206,7 @@ class Settled:
     tied: NDArray[np.bool_]
 
 
-def settled(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> Settled:
+def sort_by_score(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> SortedRankings:
     """Rank tables by the scores that a retriever gave them, equal ones in the order of their rows.
 
     Args:
@@ -222,12 +223,12 @@ def settled(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> Settled:
         rows = np.take_along_axis(rows, order, axis=1)
         ranked = np.take_along_axis(numbers, order, axis=1)
         equal = (ranked[:, :-1] == ranked[:, 1:]) & filled[:, 1:]
-    return Settled(
+    return SortedRankings(
         rows, np.where(filled, ranked, 0.0), np.asarray(moved), np.asarray(equal.any(axis=1))
     )
 
 
-def rises(scores: NDArray[np.floating]) -> bool:
+def is_rising(scores: NDArray[np.floating]) -> bool:
     """Return whether a later one of (m,) scores is clearly higher than an earlier one.
 
     Clearly is by more than 1e-5 of the largest: services round, and compute in single precision.
@@ -236,13 +237,13 @@ def rises(scores: NDArray[np.floating]) -> bool:
     return bool((np.diff(values) > _CLEARLY * np.abs(values).max(initial=0.0)).any())
 
 
-def blocks(n_queries: int, n_tables: int, cells: int = BLOCK_CELLS) -> list[slice]:
+def split_into_blocks(n_queries: int, n_tables: int, cells: int = BLOCK_CELLS) -> list[slice]:
     """Yield slices of the queries that have about this many scores each."""
     size = max(1, cells // max(1, n_tables))
     return [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
 
 
-def stacked(parts: Sequence[tuple[Places, Floats]]) -> tuple[Places, Floats]:
+def stack_rankings(parts: Sequence[tuple[Places, Floats]]) -> tuple[Places, Floats]:
     """Return the places and scores of consecutive blocks of queries, as one."""
     if not parts:
         return np.empty((0, 0), dtype=np.int64), np.empty((0, 0))
@@ -250,7 +251,7 @@ def stacked(parts: Sequence[tuple[Places, Floats]]) -> tuple[Places, Floats]:
     return np.concatenate(places), np.concatenate(values)
 
 
-def positive_best(scores: Floats, k: int, offsets: Floats | None = None) -> tuple[Places, Floats]:
+def top_k_positive(scores: Floats, k: int, offsets: Floats | None = None) -> tuple[Places, Floats]:
     """Return places and scores of the ``k`` best of each row; -1 and 0 where none is above 0."""
     if offsets is not None:
         scores = np.where(scores > 0, scores + offsets[:, None], 0.0)
@@ -259,7 +260,7 @@ def positive_best(scores: Floats, k: int, offsets: Floats | None = None) -> tupl
     return np.where(matches, best, -1), np.where(matches, best_scores, 0.0)
 
 
-def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None:
+def sort_arrays(answers: Ranked, top_k: int, n_tables: int) -> SortedRankings | None:
     """Return rankings given as arrays, sorted by their scores; None if one is invalid."""
     rows, scores = np.asarray(answers.rows, dtype=np.int64), np.asarray(answers.scores)
     if rows.shape != scores.shape or rows.shape[1] > top_k or (rows >= n_tables).any():
@@ -270,17 +271,17 @@ def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None
     gaps = filled[:, 1:] & ~filled[:, :-1]
     if repeated.any() or gaps.any() or not np.isfinite(scores[filled]).all():
         return None
-    return settled(rows, scores)
+    return sort_by_score(rows, scores)
 
 
-def listed(settled: Settled, lengths: Iterable[int]) -> list[Listed]:
+def to_lists(rankings: SortedRankings, lengths: Iterable[int]) -> list[Listed]:
     """Return rankings one by one, each of its length."""
-    arrays = (settled.rows, settled.scores, settled.moved, settled.tied)
+    arrays = (rankings.rows, rankings.scores, rankings.moved, rankings.tied)
     lists = zip(lengths, *(array.tolist() for array in arrays), strict=True)
-    return [(places[:n], scores[:n], moved, tied) for n, places, scores, moved, tied in lists]
+    return [(rows[:n], scores[:n], moved, tied) for n, rows, scores, moved, tied in lists]
 
 
-def n_processors() -> int:
+def count_processors() -> int:
     """Return how many processors this process may use, ``$OMP_NUM_THREADS`` at most."""
     n = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.contract import constructor_arguments
+from target_bench.core.contract import get_constructor_arguments
 
 TextKind = Literal["query", "table"]
 """Kind of a text: for many models a prompt before it says which."""
@@ -63,7 +63,7 @@ class Encoder(ABC):
         ``query_prompt`` and ``table_prompt`` are taken to change the vectors of their own kind of
         text alone. Default: constructor arguments.
         """
-        return constructor_arguments(self)
+        return get_constructor_arguments(self)
 
     def notes(self) -> Sequence[str]:
         """Return notes for the user about the texts encoded so far. Default: nothing."""
@@ -109,7 +109,7 @@ class VectorIndex(ABC):
 
         Default: constructor arguments.
         """
-        return constructor_arguments(self)
+        return get_constructor_arguments(self)
 
     def notes(self) -> Sequence[str]:
         """Return notes for the user about the searches so far. Default: nothing."""

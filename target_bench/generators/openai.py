@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from target_bench.core.contract import constructor_arguments
+from target_bench.core.contract import get_constructor_arguments
 from target_bench.core.errors import check_at_least_one
 from target_bench.core.files import parse_json
 from target_bench.core.observer import Observer
@@ -89,7 +89,7 @@ class OpenAI(RemoteGenerator):
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings that can change an answer, the real address of requests included."""
-        settings = constructor_arguments(self)
+        settings = get_constructor_arguments(self)
         kept = {name: value for name, value in settings.items() if name not in _CHANGES_NO_ANSWER}
         return kept | {"base_url": self._server.address}
 

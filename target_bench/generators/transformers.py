@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from target_bench.core.contract import Generator, constructor_arguments
+from target_bench.core.contract import Generator, get_constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError, check_at_least_one
 from target_bench.core.files import sha256_of
 from target_bench.core.observer import Observer
@@ -96,7 +96,7 @@ class Transformers(Generator):
             ConfigError: there is no such model or adapter.
         """
         kind = self._place.partition(":")[0]
-        settings = {**constructor_arguments(self), "device": kind, **self._content}
+        settings = {**get_constructor_arguments(self), "device": kind, **self._content}
         del settings["adapter"]
         if self.adapter is None:
             return settings

@@ -9,9 +9,9 @@ from target_bench.core import cache_use
 from target_bench.core.contract import (
     Generator,
     ask_if_paid,
-    failed_generation,
-    generation_fault,
+    find_fault,
     iterate_guarded,
+    make_failed_generation,
     plugin_errors,
 )
 from target_bench.core.credentials import answer_without_secrets, without_secrets
@@ -194,7 +194,7 @@ def _ask_alone(generator: GeneratorLike, prompted: Prompted) -> Answered:
     except (*PASSED_ON, TargetBenchError):
         raise
     except BaseException as error:
-        return _check_answer(failed_generation(query_id, error), prompted)
+        return _check_answer(make_failed_generation(query_id, error), prompted)
     if isinstance(answer, str):
         answer = Generation(query_id, answer, seconds=round(time.perf_counter() - start, 6))
     problem = None
@@ -208,7 +208,7 @@ def _ask_alone(generator: GeneratorLike, prompted: Prompted) -> Answered:
 
 
 def _check_answer(generation: Generation, prompted: Prompted) -> Answered:
-    problem = generation_fault(generation)
+    problem = find_fault(generation)
     if problem:
         query_id = prompted.request.query_id
         generation = Generation(query_id, "", error=f"contract: no Generation: {problem}")

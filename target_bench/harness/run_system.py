@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.contract import errors_of
+from target_bench.core.contract import guard_plugin
 from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.identity import plugin_identity
@@ -232,7 +232,7 @@ def run_system(
     if not is_own_code(type(task)):  # it gets queries of its own, as the next task gets them too
         own = tuple(replace(query, metadata=own_copy(query.metadata)) for query in dataset.queries)
         loaded = replace(loaded, dataset=replace(dataset, queries=own))
-    with errors_of("task", task, f"a run on {dataset.info.name} {dataset.split}"):
+    with guard_plugin("task", task, f"a run on {dataset.info.name} {dataset.split}"):
         setup = set_up(
             config, task, loaded, retriever, generator, task_text=task_text, observer=observer
         )

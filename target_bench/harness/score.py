@@ -20,9 +20,9 @@ from target_bench.core.metric import (
     Metric,
     MetricSpec,
     Score,
-    of_mean,
-    score_of,
+    compute_score,
     split,
+    to_mean_statistics,
 )
 from target_bench.core.metric_function import (
     MetricLike,
@@ -280,12 +280,12 @@ def _retrieval(
     if ranking is None:
         return Retrieval(query_id, (), error=MISSING)
     if not isinstance(ranking, Retrieval):
-        return contract.retrieval_of(query_id, ranking, depth, dataset.corpus)
+        return contract.read_ranking(query_id, ranking, depth, dataset.corpus)
     if ranking.query_id != query_id:
         raise DataError(f"query {query_id!r}: its ranking is of the query {ranking.query_id!r}")
     distinct = set(ranking.tables)
     if len(distinct) < len(ranking.tables) or not dataset.corpus.positions.keys() >= distinct:
-        contract.retrieval_of(
+        contract.read_ranking(
             query_id, ranking.tables, depth, dataset.corpus
         )  # raises what is wrong
     return ranking
@@ -338,7 +338,7 @@ def _computed(
     more_statistics: dict[str, Floats] = {}
     for metric in metrics:
         check_time()
-        with contract.errors_of("metric", metric, "scoring"):
+        with contract.guard_plugin("metric", metric, "scoring"):
             statistics = metric.statistics(outputs if metric.reads_outputs else examples)
             if np.ndim(statistics) != 2 or len(statistics) != len(by_id):
                 raise PluginError(
@@ -353,7 +353,7 @@ def _computed(
                     )
             low, high = stats.interval(metric, statistics[by_id])
             scores[metric.name] = Score(
-                value=score_of(metric, statistics[by_id]),
+                value=compute_score(metric, statistics[by_id]),
                 low=low,
                 high=high,
                 n=metric.counted(statistics),
@@ -361,7 +361,7 @@ def _computed(
                 spec=_stored_spec(metric),
             )
             values = per_query[metric.name] = metric.per_query(statistics)
-            if not np.array_equal(of_mean(values), statistics):
+            if not np.array_equal(to_mean_statistics(values), statistics):
                 more_statistics[metric.name] = statistics
     return scores, per_query, more_statistics
 

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import Floats, Metric, mean, of_mean, score_of
+from target_bench.core.metric import Floats, Metric, compute_score, mean, to_mean_statistics
 
 LEVEL = 0.95
 SIGNATURE = f"interval:wilson|effective_n:jackknife+1|level:{LEVEL}"
@@ -85,7 +85,7 @@ class ScoreEstimate:
 def estimate(metric: Metric[Any], statistics: Floats) -> ScoreEstimate:
     """Estimate a score with its interval; NaN for a metric that is over no query."""
     total = statistics.sum(axis=0)
-    value = score_of(metric, statistics)
+    value = compute_score(metric, statistics)
     weights = metric.weights(statistics)
     if not weights.any():  # a ratio that is 0 because there is nothing to divide by
         weights = np.ones(len(statistics))
@@ -413,7 +413,7 @@ def _check_paired(first: Floats, second: Floats, resamples: int) -> tuple[Floats
     if resamples < 1:
         raise ValueError(f"resamples={resamples}: expected a number from 1")
     if np.ndim(first) == 1:
-        return of_mean(first), of_mean(second)
+        return to_mean_statistics(first), to_mean_statistics(second)
     return first, second
 
 

@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import Any
 
 from target_bench.core import cache_use
-from target_bench.core.contract import Generator, failed_generation, plugin_errors
+from target_bench.core.contract import Generator, make_failed_generation, plugin_errors
 from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
@@ -115,7 +115,7 @@ def _answer(generator: Any, request: GenerationRequest) -> Generation:
     except (*PASSED_ON, TargetBenchError):
         raise
     except BaseException as error:
-        return failed_generation(request.query_id, error)
+        return make_failed_generation(request.query_id, error)
     if isinstance(answer, str):
         return Generation(request.query_id, answer)
     if isinstance(answer, Generation) and answer.query_id == request.query_id:

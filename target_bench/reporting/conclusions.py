@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.core import text_tables
-from target_bench.core.metric import MetricSpec, score_of
+from target_bench.core.metric import MetricSpec, compute_score
 from target_bench.core.text_tables import Column, TextTable, counted, p_text
 from target_bench.reporting.compare import leading_metric
 from target_bench.reporting.rows import DRAWS, Row, Values, all_queries, correct, make_rows
@@ -215,7 +215,7 @@ def against_best(metric: str, values: Mapping[str, Values]) -> list[Row]:
 
     def merit(name: str) -> float:
         measured = values[name].measured
-        score = score_of(measured.metric, measured.statistics)
+        score = compute_score(measured.metric, measured.statistics)
         return -inf if isnan(score) else measured.spec.merit(score)
 
     systems = {name: {metric: of_system} for name, of_system in values.items()}

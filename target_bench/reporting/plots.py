@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
-from target_bench.core.metric import MetricSpec, Score, score_of
+from target_bench.core.metric import MetricSpec, Score, compute_score
 from target_bench.core.observer import Observer
 from target_bench.harness.resume import ResumedRun
 from target_bench.metrics import stats
@@ -178,7 +178,7 @@ def recall_at_every_k(
     points = []
     for metric in (parse(f"recall@{k}") for k in range(1, depth + 1)):
         statistics = metric.statistics(judged)
-        points.append((score_of(metric, statistics), *stats.interval(metric, statistics)))
+        points.append((compute_score(metric, statistics), *stats.interval(metric, statistics)))
     recall, low, high = np.array(points).T
     return recall, low, high
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from target_bench.core.metric import MetricSpec, Score, score_of
+from target_bench.core.metric import MetricSpec, Score, compute_score
 from target_bench.metrics import stats
 from target_bench.metrics.stats import ALPHA
 from target_bench.runs.slicing import Mask, Measured, part_score
@@ -214,7 +214,7 @@ def measure_difference(
 ) -> Difference | None:
     """Test a metric of two systems on a subset of the queries; None where it is over none."""
     metric, mine, theirs = measured.metric, measured.statistics[mask], base.statistics[mask]
-    if any(isnan(score_of(metric, statistics)) for statistics in (mine, theirs)):
+    if any(isnan(compute_score(metric, statistics)) for statistics in (mine, theirs)):
         return None
     paired = stats.compare(mine, theirs, metric.value, draws.resamples, draws.seed)
     low, high = stats.interval_of_difference(metric, mine, theirs)

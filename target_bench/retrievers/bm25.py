@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.ranking import Ranked, Ranking, n_processors, positive_best, stacked
+from target_bench.core.ranking import (
+    Ranked,
+    Ranking,
+    count_processors,
+    stack_rankings,
+    top_k_positive,
+)
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.languages import (
     AnyLanguage,
@@ -141,7 +147,7 @@ class BM25(BatchRetriever):
     def _built(self, corpus: Corpus) -> Postings:
         write = serializers(self.fields, self.format, self.rows)
         texts = ([serializer(table) for serializer in write] for table in corpus)
-        workers = n_processors() if len(corpus) >= _MANY and n_processors() > 1 else 0
+        workers = count_processors() if len(corpus) >= _MANY and count_processors() > 1 else 0
         weights = self.field_weights()
         formula = Formula(self.method or "lucene", self.k1, self.b, self.delta, weights)
         return Postings.of_texts(texts, self._analyzer, formula, workers)
@@ -171,7 +177,9 @@ class BM25(BatchRetriever):
         """Return the rankings of several queries, computed together."""
         if self.backend != "bm25s":
             scores = (self._rank_bm25_scores(self._analyzer(query)) for query in queries)
-            return Ranked(self._ids, *stacked([positive_best(row[None], top_k) for row in scores]))
+            return Ranked(
+                self._ids, *stack_rankings([top_k_positive(row[None], top_k) for row in scores])
+            )
         postings = self._postings
         numbers = [self._numbers.of_text(query) for query in queries]
         if self.unique_terms:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError, check_at_least_one
-from target_bench.core.ranking import Ranked, Ranking, blocks, stacked
+from target_bench.core.ranking import Ranked, Ranking, split_into_blocks, stack_rankings
 from target_bench.core.schema import Corpus
 from target_bench.search.fusion import Fusion, Method, Scale
 from target_bench.search.nested import BatchRetriever, InnerRetriever
@@ -108,10 +108,10 @@ class Hybrid(BatchRetriever):
         depth = self.depth or max(DEPTH, top_k)
         weights = self._part_weights()
         rankings = []
-        for block in blocks(len(queries), depth * len(self._parts), _BLOCK_CELLS):
+        for block in split_into_blocks(len(queries), depth * len(self._parts), _BLOCK_CELLS):
             lists = [part.candidates(queries[block], depth) for part in self._parts]
             rankings.append(self._fusion.fused(lists, weights, depth, len(self._ids), top_k))
-        return Ranked(self._ids, *stacked(rankings))
+        return Ranked(self._ids, *stack_rankings(rankings))
 
     def _part_weights(self) -> Sequence[float]:
         if self.weights is not None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from target_bench.core.errors import MissingExtraError, PluginError
-from target_bench.core.ranking import rises
+from target_bench.core.ranking import is_rising
 from target_bench.core.schema import Table
 from target_bench.search.external import Hit, WrappedRetriever
 
@@ -125,8 +125,8 @@ class LangChainRetriever(WrappedRetriever):
             PluginError: the order of the documents says otherwise.
         """
         values = np.array(scores)
-        seen = {"similarity"} if rises(-values) else set()
-        seen |= {"distance"} if rises(values) else set()
+        seen = {"similarity"} if is_rising(-values) else set()
+        seen |= {"distance"} if is_rising(values) else set()
         declared = self._direction if self.scores == "auto" else self.scores
         if len(seen) == 2 or (seen and declared and declared not in seen):
             raise PluginError(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.core.errors import MissingExtraError
-from target_bench.core.ranking import rises
+from target_bench.core.ranking import is_rising
 from target_bench.core.schema import Table
 from target_bench.search.external import Hit, WrappedRetriever
 
@@ -54,7 +54,7 @@ class LlamaIndexRetriever(WrappedRetriever):
         scores = [node.score for node in nodes]
         if any(score is None for score in scores):
             return [(node.metadata, None) for node in nodes]
-        if rises(np.array(scores, float)):
+        if is_rising(np.array(scores, float)):
             self._note(
                 f"{type(self._object).__name__} gave nodes against the order of their scores: its "
                 "order alone is the ranking of such queries"

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.ranking import DOUBLE, Ranked, Ranking, blocks, graded, stacked
+from target_bench.core.ranking import (
+    DOUBLE,
+    Ranked,
+    Ranking,
+    round_to_grade,
+    split_into_blocks,
+    stack_rankings,
+)
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus
 from target_bench.data.languages import Stemming, StopWords
@@ -70,14 +77,14 @@ class LSA(TfIdf):
         points, known = self._space.places(queries)
         parts = [
             self._best(points[block], known[block], top_k)
-            for block in blocks(len(queries), len(self._ids), _BLOCK_CELLS)
+            for block in split_into_blocks(len(queries), len(self._ids), _BLOCK_CELLS)
         ]
-        return Ranked(self._ids, *stacked(parts))
+        return Ranked(self._ids, *stack_rankings(parts))
 
     def _best(
         self, points: Floats, known: NDArray[np.bool_], k: int
     ) -> tuple[NDArray[np.int64], Floats]:
-        best, scores = best_columns(graded(points @ self._points.T, 1.0, DOUBLE), k)
+        best, scores = best_columns(round_to_grade(points @ self._points.T, 1.0, DOUBLE), k)
         return np.where(known[:, None], best, -1), scores
 
 

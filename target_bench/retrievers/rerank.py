@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.contract import constructor_arguments
+from target_bench.core.contract import get_constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError, check_at_least_one
-from target_bench.core.ranking import SINGLE, Ranked, Ranking, graded
+from target_bench.core.ranking import SINGLE, Ranked, Ranking, round_to_grade
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.table_text import Serializer
@@ -91,7 +91,7 @@ class Rerank(BatchRetriever):
         Raises:
             ConfigError: there is no such device.
         """
-        return {**constructor_arguments(self), "device": self._scorer.place.partition(":")[0]}
+        return {**get_constructor_arguments(self), "device": self._scorer.place.partition(":")[0]}
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Load the model, and have the retriever index the tables."""
@@ -151,6 +151,8 @@ def _ranked(corpus: Corpus, rows: NDArray[np.int64], scores: Floats, k: int) -> 
     scores = np.take_along_axis(scores, in_order, axis=1)
     filled = rows >= 0
     largest = np.max(np.abs(scores), axis=1, keepdims=True, where=filled, initial=0.0)
-    best, best_scores = best_columns(np.where(filled, graded(scores, largest, SINGLE), -np.inf), k)
+    best, best_scores = best_columns(
+        np.where(filled, round_to_grade(scores, largest, SINGLE), -np.inf), k
+    )
     places = np.take_along_axis(rows, best, axis=1)
     return Ranked(corpus.ids, places, np.where(places < 0, 0.0, best_scores))

@@ -12,10 +12,10 @@ from target_bench.core.ranking import (
     SINGLE,
     Ranked,
     Ranking,
-    blocks,
-    graded,
-    positive_best,
-    stacked,
+    round_to_grade,
+    split_into_blocks,
+    stack_rankings,
+    top_k_positive,
 )
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, RowLimit, Table
@@ -94,11 +94,13 @@ class Rows(BatchRetriever):
         """Return the rankings of several queries, computed together."""
         if not len(self._ids):
             return [[] for _ in queries]
-        parts = [positive_best(self._scores(queries[b]), top_k) for b in self._blocks(len(queries))]
-        return Ranked(self._ids, *stacked(parts))
+        parts = [
+            top_k_positive(self._scores(queries[b]), top_k) for b in self._blocks(len(queries))
+        ]
+        return Ranked(self._ids, *stack_rankings(parts))
 
     def _blocks(self, n_queries: int) -> list[slice]:
-        return blocks(n_queries, self._evidence.n_rows, _CELLS)
+        return split_into_blocks(n_queries, self._evidence.n_rows, _CELLS)
 
     def _scores(self, queries: Sequence[str]) -> Floats:
         """Return the (queries, tables) sums of evidence."""
@@ -189,12 +191,12 @@ class Best(Rows):
         vectors = self._encoding.queries(queries, self._vectors.shape[1])
         tables = np.asarray(self._vectors, dtype=np.float64).T
         parts = []
-        for block in blocks(len(queries), len(self._vectors), _CELLS):
+        for block in split_into_blocks(len(queries), len(self._vectors), _CELLS):
             cosines = vectors[block].astype(np.float64) @ tables
             if self.chunk is not None:
                 cosines = np.maximum.reduceat(cosines, self._starts, axis=1)
             parts += self._ranked(queries[block], cosines, top_k)
-        return Ranked(self._ids, *stacked(parts))
+        return Ranked(self._ids, *stack_rankings(parts))
 
     def _ranked(
         self, queries: Sequence[str], cosines: Floats, k: int
@@ -205,6 +207,6 @@ class Best(Rows):
             scores = self._scores(queries[block])
             scores += self.cosine * cosines[block]
             if self.cosine:  # the one part that a model computes
-                scores = graded(scores, self.cosine, SINGLE)
+                scores = round_to_grade(scores, self.cosine, SINGLE)
             parts.append(best_columns(scores, k))
         return parts

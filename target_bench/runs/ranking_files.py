@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from target_bench.core.contract import retrieval_of
+from target_bench.core.contract import read_ranking
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Dataset, Query, Retrieval, TableId
@@ -193,7 +193,7 @@ def _scored_ranking(
     if len({*scores}) > 1:
         names.n_scored += 1
         names.n_rising += scores == sorted(scores)
-    return retrieval_of(query_id, scored, len(scored), names.corpus)
+    return read_ranking(query_id, scored, len(scored), names.corpus)
 
 
 def _scores(written: Any, n_tables: int, place: str) -> tuple[float, ...]:

@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic_core import from_json
 
-from target_bench.core.contract import generation_fault
+from target_bench.core.contract import find_fault
 from target_bench.core.errors import StoreError
 from target_bench.core.files import (
     atomic_write,
@@ -272,7 +272,7 @@ def _parsed_answer(record: dict[str, Any]) -> Answered:
     rows = tuple(record.pop("shown_rows", ()))
     truncated = record.pop("truncated", False)
     generation = Generation(**record)
-    problem = generation_fault(generation)
+    problem = find_fault(generation)
     if problem:
         raise ValueError(problem)
     return Answered(generation, rows, truncated)

@@ -26,9 +26,9 @@ from target_bench.core.metric import (
     AnswerCounts,
     Counts,
     Score,
-    of_mean,
-    over_no_query,
-    score_of,
+    blank_scores,
+    compute_score,
+    to_mean_statistics,
 )
 from target_bench.core.schema import Generation, Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED
@@ -238,7 +238,7 @@ class Result:
             return self.scores
         rankings = self.retrieval.scores
         if self.identity.is_no_context:  # its rankings are empty: no score says anything
-            rankings = over_no_query(rankings, {})[0]
+            rankings = blank_scores(rankings, {})[0]
         return {**rankings, **self.scores}
 
     @property
@@ -338,7 +338,7 @@ class Result:
         _, stored = self._tables
         n, statistics = len(self.query_ids), {}
         for name, values in self.per_query.items():
-            statistics[name] = of_mean(values)
+            statistics[name] = to_mean_statistics(values)
             if name in stored.column_names:
                 flat = stored[name].combine_chunks().flatten().to_numpy()
                 statistics[name] = flat.astype(np.float64).reshape(n, -1)
@@ -388,7 +388,7 @@ class Result:
         summary = KnownMean(spec) if known is None or isnan(score.value) else known
         again = f"score it again with target-bench score {self.folder}"
         try:
-            value = score_of(summary, statistics)
+            value = compute_score(summary, statistics)
         except (ValueError, TypeError, AttributeError, IndexError) as error:
             raise StoreError(
                 f"{self.folder}: what is stored of {metric} gives no score ({error}); {again}"

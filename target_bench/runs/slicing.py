@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import Metric, MetricSpec, RatioMetric, Score, of_mean, score_of
+from target_bench.core.metric import (
+    Metric,
+    MetricSpec,
+    RatioMetric,
+    Score,
+    compute_score,
+    to_mean_statistics,
+)
 from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.core.text_tables import first_of
 from target_bench.metrics import stats
@@ -228,7 +235,7 @@ class KnownMean(RatioMetric[Any]):
 
     def statistics(self, examples: Any) -> Floats:
         """Return (n, 2): each value and 1; two zeros for NaN."""
-        return of_mean(np.asarray(examples, dtype=np.float64))
+        return to_mean_statistics(np.asarray(examples, dtype=np.float64))
 
 
 class Measured(NamedTuple):
@@ -255,7 +262,7 @@ class Measured(NamedTuple):
         halves = [generator.random(len(self.values)) < 0.5 for _ in range(8)]
         return all(
             isclose(
-                score_of(self.metric, self.statistics[half]),
+                compute_score(self.metric, self.statistics[half]),
                 np.nanmean(self.values[half]),
                 rel_tol=1e-9,
                 abs_tol=1e-9,
@@ -267,13 +274,13 @@ class Measured(NamedTuple):
 
 def mean_of(name: str, values: Floats, spec: MetricSpec) -> Measured:
     """Return a metric that is the mean of (n,) values, over those that are not NaN."""
-    return Measured(name, values, of_mean(values), KnownMean(spec), spec)
+    return Measured(name, values, to_mean_statistics(values), KnownMean(spec), spec)
 
 
 def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:
     """Score the queries of a part."""
     metric, statistics = measured.metric, measured.statistics[mask]
-    value = score_of(metric, statistics)
+    value = compute_score(metric, statistics)
     low, high = stats.interval(metric, statistics)
     return Score(
         value=value,
@@ -293,13 +300,17 @@ def report_by(
     statistics: Mapping[str, Floats],
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """Score the parts that a task reports, before its run is stored."""
-    known = {name: of_mean(values) for name, values in per_query.items()} | {**statistics}
+    known = {name: to_mean_statistics(values) for name, values in per_query.items()} | {
+        **statistics
+    }
     tables: dict[str, dict[str, dict[str, Any]]] = {}
     for name in names:
         with suppress(ConfigError):  # these queries have no such property
             for value, mask in by_name(by_property(queries), name).masks(none=False).items():
                 rows = {metric.name: known[metric.name][mask] for metric in metrics}
-                scores = {metric.name: score_of(metric, rows[metric.name]) for metric in metrics}
+                scores = {
+                    metric.name: compute_score(metric, rows[metric.name]) for metric in metrics
+                }
                 tables.setdefault(name, {})[value] = {
                     "queries": int(mask.sum()),
                     "runnable": metrics[0].counted(rows[metrics[0].name]),

@@ -68,7 +68,7 @@ class InnerRetriever:
         """
         answers = self._answers(queries, k)
         if isinstance(answers, Ranked) and len(answers) == len(queries):
-            settled = ranking.settled_arrays(answers, k, len(self._corpus))
+            settled = ranking.sort_arrays(answers, k, len(self._corpus))
             if settled is not None:
                 return Candidates(settled.rows, settled.scores, self.label)
         return self._checked(answers, len(queries), k)

@@ -24,7 +24,7 @@ from time import monotonic
 from typing import IO, Any, TypeVar, cast
 
 from target_bench.core.errors import BudgetError, ConfigError, DataError
-from target_bench.core.ranking import n_processors
+from target_bench.core.ranking import count_processors
 from target_bench.core.schema import Executed, SQLOutcome
 from target_bench.sql.databases import EngineName, database
 from target_bench.sql.engines import SQLLimits
@@ -246,7 +246,7 @@ class Pool(AbstractContextManager["Pool"]):
         limits: SQLLimits | None = None,
         budget: float | None = None,
     ) -> None:
-        n = n_processors() if workers is None else workers
+        n = count_processors() if workers is None else workers
         if n < 1:
             raise ConfigError(f"SQL workers={n!r}: expected 1 or more")
         self.limits = limits or SQLLimits()

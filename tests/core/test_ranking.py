@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from target_bench.core.ranking import (
     DOUBLE,
     SINGLE,
-    Settled,
-    graded,
-    rises,
-    settled,
+    SortedRankings,
+    is_rising,
+    round_to_grade,
+    sort_by_score,
     top_k,
 )
 
@@ -102,17 +102,20 @@ def test_sums_in_any_order_are_equal(terms: Floats, random: Any) -> None:
 @pytest.mark.parametrize("unit", [1.0, 1 + 1e-7, 1 - 1e-7, 0.8, 1.3])
 def test_graded_by_the_nearest_power_of_two(unit: float, digits: int) -> None:
     scores = np.array([0.3, -0.3, 1e-12, -1e-12, 1.0])
-    grades = graded(scores, unit, digits)
+    grades = round_to_grade(scores, unit, digits)
     assert grades.tolist() == (np.rint(scores * 2.0**digits) / 2.0**digits).tolist()
     assert not np.signbit(grades[2:4]).any()
     for scale in (2.0**-700, 2.0**700, 2.0**1000):
-        assert graded(scores * scale, unit * scale, digits).tolist() == (grades * scale).tolist()
+        assert (
+            round_to_grade(scores * scale, unit * scale, digits).tolist()
+            == (grades * scale).tolist()
+        )
 
 
-def _settle(scores: Any, rows: Any = None) -> Settled:
+def _settle(scores: Any, rows: Any = None) -> SortedRankings:
     values = np.atleast_2d(np.asarray(scores))
     places = np.arange(values.shape[1])[None, :] if rows is None else np.atleast_2d(rows)
-    return settled(np.asarray(places), values)
+    return sort_by_score(np.asarray(places), values)
 
 
 def _order(scores: Any) -> list[int]:
@@ -182,7 +185,7 @@ def test_unfilled_places_stay_last() -> None:
 
 
 def test_rises() -> None:
-    assert rises(np.array([0.3, 0.2, 0.21]))
-    assert not rises(np.array([0.91234567, 0.9123455, 0.9123458, 0.5]))
-    assert not rises(np.array([]))
-    assert not rises(np.array([0.3]))
+    assert is_rising(np.array([0.3, 0.2, 0.21]))
+    assert not is_rising(np.array([0.91234567, 0.9123455, 0.9123458, 0.5]))
+    assert not is_rising(np.array([]))
+    assert not is_rising(np.array([0.3]))

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from target_bench import compare, evaluate, load
-from target_bench.core.metric import of_mean
+from target_bench.core.metric import to_mean_statistics
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.stats import (
     interval,
@@ -39,7 +39,9 @@ def _drawn(
     systems = []
     for shift in shifts:
         logits = (hard + shift * rng.standard_normal(k))[databases]
-        systems.append(of_mean((rng.random(n) < 1 / (1 + np.exp(-logits))).astype(float)))
+        systems.append(
+            to_mean_statistics((rng.random(n) < 1 / (1 + np.exp(-logits))).astype(float))
+        )
     return systems, databases
 
 
@@ -91,7 +93,7 @@ def test_difference_of_systems_that_are_as_good_over_all_databases(
 
 def test_by_hand() -> None:
     """The jackknife over clusters: shares 1/2, 3/4 and 1/4 without each."""
-    right = of_mean(np.array([1.0, 0, 0, 0, 1, 1]))
+    right = to_mean_statistics(np.array([1.0, 0, 0, 0, 1, 1]))
     clusters = list("aabbcc")
     low, high = interval_by_cluster(METRIC, right, clusters)
     variance = 2 / 3 * ((np.array([0.5, 0.75, 0.25]) - 0.5) ** 2).sum()
@@ -102,9 +104,9 @@ def test_by_hand() -> None:
 
 def test_edges() -> None:
     """A perfect score, one database, and no query at all."""
-    perfect, databases = of_mean(np.ones(40)), list(range(40))
+    perfect, databases = to_mean_statistics(np.ones(40)), list(range(40))
     assert interval_by_cluster(METRIC, perfect, databases) == interval(METRIC, perfect)
-    rows = of_mean(np.resize([1.0, 0.0], 40))
+    rows = to_mean_statistics(np.resize([1.0, 0.0], 40))
     assert interval_by_cluster(METRIC, rows, ["a"] * 40) == (0, 1)
     assert interval_of_difference_by_cluster(METRIC, rows, perfect, ["a"] * 40) == (-1, 1)
     assert np.isnan(interval_by_cluster(parse("set_size"), np.zeros((40, 2)), databases)).all()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from target_bench.core.metric import Metric, of_mean
+from target_bench.core.metric import Metric, to_mean_statistics
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.scores import named
@@ -252,7 +252,9 @@ def test_difference_on_other_parts_of_the_queries() -> None:
     metric, right = parse("recall@1"), np.ones(60)
     first, second = right.copy(), np.repeat([1.0, np.nan, 1.0, 0.0], [40, 10, 5, 5])
     first[0] = np.nan
-    low, high = interval_of_difference(metric, of_mean(first), of_mean(second))
+    low, high = interval_of_difference(
+        metric, to_mean_statistics(first), to_mean_statistics(second)
+    )
     assert -0.05 < low < 0.1 < high < 0.3
 
 

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, multinomial
 
-from target_bench.core.metric import of_mean
+from target_bench.core.metric import to_mean_statistics
 from target_bench.metrics.scores import named
 from target_bench.metrics.stats import (
     FEWEST,
@@ -54,7 +54,9 @@ def test_few_queries_show_nothing() -> None:
     assert ((1 + six) / 2) ** 6 == pytest.approx(0.8, abs=1e-4)
     metric = named("recall@10")
     assert metric is not None
-    assert detectable(metric, of_mean(np.ones(5)), of_mean(np.zeros(5))) is None
+    assert (
+        detectable(metric, to_mean_statistics(np.ones(5)), to_mean_statistics(np.zeros(5))) is None
+    )
 
 
 @given(st.integers(6, 20_000), st.floats(0, 1), st.floats(0.1, 1))
@@ -77,6 +79,6 @@ def test_of_two_systems(rate: float, size: float) -> None:
     other = values.copy()
     differ = round(rate * 100)
     other[:differ] += np.resize([size / 2, -size / 2], differ)
-    effect = detectable(metric, of_mean(values), of_mean(other))
+    effect = detectable(metric, to_mean_statistics(values), to_mean_statistics(other))
     expected = detectable_difference(100, rate, size / 2 if differ else 1.0)
     assert effect == pytest.approx(expected, abs=1e-5)

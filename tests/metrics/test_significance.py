@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from target_bench.core.metric import Floats, mean, of_mean
+from target_bench.core.metric import Floats, mean, to_mean_statistics
 from target_bench.metrics import stats
 from target_bench.metrics.scores import named
 from target_bench.metrics.stats import (
@@ -154,7 +154,7 @@ def test_corpus_level_metric() -> None:
 def test_queries_that_are_left_out() -> None:
     """A NaN is in neither numerator nor denominator, also of one side alone."""
     first, second = np.array([1.0, 0.0, np.nan, 1.0]), np.array([1.0, np.nan, np.nan, 0.0])
-    assert mean(of_mean(first).sum(axis=0)) == pytest.approx(2 / 3)
+    assert mean(to_mean_statistics(first).sum(axis=0)) == pytest.approx(2 / 3)
     assert compare(first, second).difference == pytest.approx(2 / 3 - 1 / 2)
     assert wins_ties_losses(first, second) == (1, 1, 0)
 

@@ -184,7 +184,7 @@ def _run(
     from target_bench.cli import main
     from target_bench.sql import workers
 
-    vars(workers)["n_processors"] = lambda: 1  # as in the suite's own process
+    vars(workers)["count_processors"] = lambda: 1  # as in the suite's own process
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # a sweep has children
     for number, pipe in streams.items():
         os.dup2(pipe.fileno(), number)

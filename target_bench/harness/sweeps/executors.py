@@ -82,9 +82,9 @@ class Local:
     def _parallel(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         from joblib import Parallel, delayed, parallel_config
 
-        from target_bench.core.ranking import n_processors
+        from target_bench.core.ranking import count_processors
 
-        threads = max(1, n_processors() // self.workers)
+        threads = max(1, count_processors() // self.workers)
 
         def begun() -> Iterator[Any]:  # drawn from as workers become free
             for cell in cells:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.core.contract import constructor_arguments
+from target_bench.core.contract import get_constructor_arguments
 from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import ConfigError, PluginError, check_at_least_one
 from target_bench.core.prompt_writer import CHARACTERS_PER_TOKEN, tokens_in
@@ -101,7 +101,7 @@ class OpenAIEmbeddings(Encoder):
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings that can change a vector; where requests really go is one of them."""
-        settings = constructor_arguments(self)
+        settings = get_constructor_arguments(self)
         kept = {name: value for name, value in settings.items() if name not in _CHANGES_NO_VECTOR}
         return kept | {"base_url": self._server.address}
 

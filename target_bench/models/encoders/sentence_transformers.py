@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.contract import constructor_arguments
+from target_bench.core.contract import get_constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError, check_at_least_one
 from target_bench.core.files import parse_json
 from target_bench.core.vectors import TextKind, Vectors
@@ -168,7 +168,7 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
         Raises:
             ConfigError: there is no such model or device.
         """
-        settings = {**constructor_arguments(self), "device": self._kind_of_device}
+        settings = {**get_constructor_arguments(self), "device": self._kind_of_device}
         if "batch_size" in settings:
             settings["batch_size"] = self._batch
         if "model" in settings:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import BudgetError, ConfigError
-from target_bench.core.metric import Score, over_no_query
+from target_bench.core.metric import Score, blank_scores
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
 from target_bench.core.task import Task, given_tables, has_reference
@@ -195,7 +195,7 @@ class _Scorer:
             if (run.generator is not None or self.is_basis) and not any(
                 ranking.tables or ranking.error for ranking in rankings.values()
             ):  # as of no-context: answers are not built on these rankings
-                shown, per_query = over_no_query(shown, per_query)
+                shown, per_query = blank_scores(shown, per_query)
             scores |= shown
             values.append((ranked.query_ids, per_query))
             counts = ranked.counts.to_json()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.errors import ConfigError
-from target_bench.core.ranking import SINGLE, graded, top_k
+from target_bench.core.ranking import SINGLE, round_to_grade, top_k
 from target_bench.core.vectors import Vectors
 
 Lengths = NDArray[np.float64]
@@ -166,7 +166,7 @@ def inner_products(queries: Vectors, vectors: Vectors, numbers: Rows, rows: Rows
         np.vecdot(doubles[numbers[pairs]], right, out=products[pairs])
         np.vecdot(right, right, out=lengths[pairs])
     lengths *= np.vecdot(doubles, doubles)[numbers]
-    return graded(products, np.sqrt(lengths, out=lengths), SINGLE)
+    return round_to_grade(products, np.sqrt(lengths, out=lengths), SINGLE)
 
 
 def in_blocks(

@@ -15,11 +15,11 @@ from target_bench.core.ranking import (
     Floats,
     Places,
     Ranked,
-    blocks,
-    n_processors,
-    positive_best,
-    stacked,
+    count_processors,
+    split_into_blocks,
+    stack_rankings,
     top_k,
+    top_k_positive,
 )
 from target_bench.core.schema import TableId
 
@@ -67,19 +67,19 @@ def _merged(parts: Sequence[tuple[Places, Floats]], k: int) -> tuple[Places, Flo
 
 def _in_blocks(queries: Any, weights: Any, k: int, offsets: Floats | None) -> tuple[Places, Floats]:
     parts = [
-        positive_best((queries[b] @ weights).toarray(), k, None if offsets is None else offsets[b])
-        for b in blocks(queries.shape[0], weights.shape[1])
+        top_k_positive((queries[b] @ weights).toarray(), k, None if offsets is None else offsets[b])
+        for b in split_into_blocks(queries.shape[0], weights.shape[1])
     ]
-    return stacked(parts)
+    return stack_rankings(parts)
 
 
 def _one_by_one(
     queries: Any, weights: Any, k: int, offsets: Floats | None
 ) -> tuple[Places, Floats]:
     n = queries.shape[0]
-    size = max(1, -(-n // n_processors()))
+    size = max(1, -(-n // count_processors()))
     spans = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    return stacked(in_threads(partial(_best_of_sums, queries, weights, k, offsets), spans))
+    return stack_rankings(in_threads(partial(_best_of_sums, queries, weights, k, offsets), spans))
 
 
 def _best_of_sums(
@@ -92,7 +92,7 @@ def _best_of_sums(
     for row, i in enumerate(range(span.start, span.stop)):
         offset = None if offsets is None else offsets[i : i + 1]
         candidates, scores = sums.candidates(i, 0.0 if offset is None else float(offset[0]))
-        best, best_scores = positive_best(scores[None, :], k, offset)
+        best, best_scores = top_k_positive(scores[None, :], k, offset)
         n = int((best >= 0).sum())
         places[row, :n] = candidates[best[0, :n]]
         values[row, :n] = best_scores[0, :n]
@@ -184,10 +184,10 @@ def _bound(maxima: Floats, k: int, offset: float) -> float:
 
 def in_threads(work: Callable[[T], U], values: list[T]) -> list[U]:
     """Return the results of values, which are let go one by one, on all processors."""
-    if len(values) < 2 or n_processors() < 2:
+    if len(values) < 2 or count_processors() < 2:
         return [work(values.pop(0)) for _ in range(len(values))]
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(n_processors()) as threads:
+    with ThreadPoolExecutor(count_processors()) as threads:
         waiting = [threads.submit(work, values.pop(0)) for _ in range(len(values))]
         return [future.result() for future in waiting]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from target_bench.core.contract import constructor_arguments
+from target_bench.core.contract import get_constructor_arguments
 from target_bench.core.errors import ConfigError
 from tests.search.indexes.oracle import (
     APPROXIMATE,
@@ -35,7 +35,7 @@ def test_finds_the_best(spec: str, k: int) -> None:
     true = np.take_along_axis(queries.astype("d") @ vectors.astype("d").T, rows, axis=1)
     np.testing.assert_allclose(scores, true, rtol=0, atol=2.0**-21)
     assert made.exact == (spec in EXACT)
-    settings = {n: v for n, v in constructor_arguments(made).items() if n != "device"}
+    settings = {n: v for n, v in get_constructor_arguments(made).items() if n != "device"}
     assert dict(made.config()).items() >= settings.items()
 
 

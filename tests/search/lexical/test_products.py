@@ -98,7 +98,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "WIDE", 0)
     rankings = []
     for n in (1, 2, 3):
-        monkeypatch.setattr(products, "n_processors", lambda n=n: n)
+        monkeypatch.setattr(products, "count_processors", lambda n=n: n)
         rankings.append(_ranked(queries, [weights], 10))
     assert rankings[0] == rankings[1] == rankings[2]
     assert _ranked(queries[:0], [weights], 10) == []
