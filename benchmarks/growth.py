@@ -47,7 +47,9 @@ from target_bench import corpora
 from target_bench.core.index_store import load_index, save_index
 from target_bench.core.ranking import count_processors, top_k_positive
 from target_bench.core.schema import Corpus, Table, TableId
-from target_bench.data.load import folder_of, loader, read_tables
+from target_bench.data.folders import folder_of
+from target_bench.data.load import loader
+from target_bench.data.reading import read_tables
 from target_bench.data.table_text import Analyzer, Serializer, distinct
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25

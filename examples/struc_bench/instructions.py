@@ -28,7 +28,7 @@ from pathlib import Path
 from target_bench import ConfigError, DataError, GenerationRequest, Message, load
 from target_bench.core import registry
 from target_bench.core.reasoning import without_reasoning
-from target_bench.data.load import of_task
+from target_bench.data.selection import of_task
 from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.reading import read_tables
 

@@ -172,7 +172,8 @@ def _unfit(name: str, tasks: Sequence[str], options: RunConfig) -> dict[str, str
     """
     from target_bench.core.task import has_reference
     from target_bench.core.task_names import make_task
-    from target_bench.data.load import load, of_task
+    from target_bench.data.load import load
+    from target_bench.data.selection import of_task
     from target_bench.harness.score import scorable
     from target_bench.metrics.scores import have_short_answers
 

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from target_bench.data.load import ENVIRONMENT, load, loader
+    from target_bench.data.folders import ENVIRONMENT
+    from target_bench.data.load import load, loader
     from target_bench.data.own_data import from_database, from_dataframe, from_folder
 
 __all__ = ["ENVIRONMENT", "from_database", "from_dataframe", "from_folder", "load", "loader"]
@@ -16,5 +17,5 @@ __all__ = ["ENVIRONMENT", "from_database", "from_dataframe", "from_folder", "loa
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "load" if name in ("load", "loader", "ENVIRONMENT") else "own_data"
+    home = {"load": "load", "loader": "load", "ENVIRONMENT": "folders"}.get(name, "own_data")
     return getattr(import_module(f"target_bench.data.{home}"), name)

@@ -22,12 +22,14 @@ from target_bench.core.schema import (
     TableId,
 )
 from target_bench.core.unicode_text import compose
+from target_bench.data.folders import folder_of
 from target_bench.data.formats import detect, records, spreadsheets
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
 from target_bench.data.formats.database_files import Databases
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.table_files import suffix_of
-from target_bench.data.load import folder_of, loader, make_dataset, read, split_of
+from target_bench.data.load import loader, split_of
+from target_bench.data.reading import make_dataset, read
 from target_bench.data.table_text import with_languages
 
 

@@ -11,7 +11,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.user_code import process_restored
-from target_bench.data.load import of_task
+from target_bench.data.selection import of_task
 from target_bench.harness.consent import Confirm, estimate_judge
 from target_bench.harness.score import all_answers, answer_task, check_known, scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered

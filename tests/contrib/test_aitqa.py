@@ -4,7 +4,7 @@ from pathlib import Path
 
 from target_bench.core import registry
 from target_bench.core.schema import TableId
-from target_bench.data.load import read
+from target_bench.data.reading import read
 from tests.builders import json_lines, write_release
 
 LOADER = registry.create("corpus", "aitqa")

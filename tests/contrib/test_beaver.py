@@ -9,7 +9,7 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.load import read
+from target_bench.data.reading import read
 from tests.builders import Record, write_release
 
 LOADER = registry.create("corpus", "beaver")

@@ -10,7 +10,8 @@ from target_bench.cli.main import app
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import TableId
-from target_bench.data.load import read_tables, tasks_and_corpora
+from target_bench.data.load import tasks_and_corpora
+from target_bench.data.reading import read_tables
 from tests.builders import tarred
 from tests.data.written import asked, write_own
 

@@ -9,7 +9,7 @@ from target_bench import score_answers
 from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.load import read
+from target_bench.data.reading import read
 from tests.builders import write_release, zipped
 
 LOADER = registry.create("corpus", "wtq")

@@ -16,7 +16,8 @@ import target_bench.corpora.mini
 from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.schema import Query
 from target_bench.data.databases.stored_tables import DATABASES
-from target_bench.data.load import load, of_task
+from target_bench.data.load import load
+from target_bench.data.selection import of_task
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.hardness import Hardness, hardness
 

@@ -9,7 +9,7 @@ import pytest
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
 from target_bench.corpora.ottqa import OTTQA
-from target_bench.data.load import read
+from target_bench.data.reading import read
 from tests.builders import (
     HOWS,
     How,

@@ -10,7 +10,7 @@ import pytest
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
 from target_bench.corpora.tabfact import TabFact
-from target_bench.data.load import read
+from target_bench.data.reading import read
 from tests.builders import HOWS, How, write_release, zipped
 
 ONE, TWO = "1-10001.html.csv", "2-9.html.csv"

@@ -15,7 +15,7 @@ from target_bench.corpora.rotowire import RotoWire
 from target_bench.corpora.struc_bench import StrucBench
 from target_bench.corpora.tabxbench import TabXBench
 from target_bench.corpora.wikitabletext import E2E, WikiBio, WikiTableText
-from target_bench.data.load import read
+from target_bench.data.reading import read
 from tests.real.data import DATA
 
 BOTH = (

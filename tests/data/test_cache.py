@@ -21,7 +21,8 @@ from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.schema import Dataset
 from target_bench.corpora.ottqa import OTTQA
 from target_bench.data import cache
-from target_bench.data.load import loader, read_tables
+from target_bench.data.load import loader
+from target_bench.data.reading import read_tables
 from tests.builders import ottqa_question, ottqa_table, write_ottqa, write_release
 from tests.data.strategies import exact
 from tests.data.written import asked, write_queries
@@ -157,7 +158,7 @@ def _python(code: str, *arguments: object) -> str:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from target_bench.data.load import read_tables
+from target_bench.data.reading import read_tables
 from target_bench.corpora.ottqa import OTTQA
 
 class Killed(OTTQA):
@@ -354,7 +355,7 @@ GROWTH = """
 import sys
 from pathlib import Path
 from target_bench.data.formats import detect
-from target_bench.data.load import read_tables
+from target_bench.data.reading import read_tables
 
 def kilobytes():
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -11,7 +11,8 @@ from target_bench import Columns, CorpusInfo, CorpusLoader, DataError, Hub, eval
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import TableId
 from target_bench.data import download
-from target_bench.data.load import load, loader, read
+from target_bench.data.load import load, loader
+from target_bench.data.reading import read
 from tests.builders import json_lines
 from tests.data.file_server import Server, server_in_use
 

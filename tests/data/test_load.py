@@ -9,16 +9,8 @@ import pytest
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.task_names import task_named
-from target_bench.data.load import (
-    ENVIRONMENT,
-    Loaded,
-    Loader,
-    is_path,
-    load,
-    loader,
-    once,
-    tasks_and_corpora,
-)
+from target_bench.data.folders import ENVIRONMENT
+from target_bench.data.load import Loaded, Loader, is_path, load, loader, once, tasks_and_corpora
 from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
 from tests.data.written import asked, write_own
 

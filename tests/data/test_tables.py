@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
-from target_bench.data.load import make_dataset
+from target_bench.data.reading import make_dataset
 from target_bench.data.tables import MemoryCorpus, decode_json, encode_context
 from tests.data.strategies import tables
 

@@ -9,7 +9,8 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, Query
-from target_bench.data.load import load, of_task
+from target_bench.data.load import load
+from target_bench.data.selection import of_task
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only, same_scores
 from tests.harness.stages.answering import FAULTY, QUESTIONS, Own, answered

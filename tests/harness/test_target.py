@@ -11,7 +11,8 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
-from target_bench.data.load import load, of_task
+from target_bench.data.load import load
+from target_bench.data.selection import of_task
 from tests.builders import (
     Counting,
     Record,

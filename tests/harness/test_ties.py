@@ -9,7 +9,9 @@ from target_bench import Corpus, compare, evaluate, load
 from target_bench.core.ranking import tie_order
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Query, TableId
-from target_bench.data.load import Loader, make_dataset, sample_queries
+from target_bench.data.load import Loader
+from target_bench.data.reading import make_dataset
+from target_bench.data.selection import sample_queries
 from target_bench.data.tables import MemoryCorpus
 from target_bench.harness.score_given import score_given
 from target_bench.runs.result import Result

@@ -9,7 +9,8 @@ import pytest
 
 from target_bench import judge_answers, score_answers
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.data.load import load, of_task
+from target_bench.data.load import load
+from target_bench.data.selection import of_task
 from target_bench.metrics.text import JudgedAnswers
 from target_bench.models.bartscore import BARTScore
 from target_bench.models.table_texts import CellBERTScore, bleurt_of_texts

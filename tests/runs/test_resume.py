@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.load import load, of_task, sample_queries
+from target_bench.data.load import load
+from target_bench.data.selection import of_task, sample_queries
 from target_bench.runs.result import Result
 from tests.builders import Counting, Record, Recorder, only, rewrite, same_scores, unfinish
 from tests.runs.processes import (

@@ -11,7 +11,8 @@ from target_bench import read_run, score_answers, score_rankings
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset, Judgement
-from target_bench.data.load import load, of_task, sample_queries
+from target_bench.data.load import load
+from target_bench.data.selection import of_task, sample_queries
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import by_name
 from tests.builders import Recorder, only

@@ -13,7 +13,8 @@ from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import GenerationRequest
 from target_bench.corpora import load
 from target_bench.data.highlights import highlighted
-from target_bench.data.load import Loaded, of_task
+from target_bench.data.load import Loaded
+from target_bench.data.selection import of_task
 from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
 from target_bench.harness.score import score_answers

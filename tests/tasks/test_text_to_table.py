@@ -12,7 +12,8 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.task_names import make_task
 from target_bench.core.user_code import split_place
-from target_bench.data.load import load, of_task
+from target_bench.data.load import load
+from target_bench.data.selection import of_task
 from target_bench.harness.consent import Estimate
 from target_bench.harness.score import Scored
 from target_bench.metrics.scores import spec_of

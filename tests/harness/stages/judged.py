@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from target_bench.data.load import load, sample_queries
+from target_bench.data.load import load
+from target_bench.data.selection import sample_queries
 from target_bench.runs.result import Result
 from target_bench.sql.workers import Pool
 from tests.builders import Recorder, only

@@ -10,7 +10,8 @@ import pytest
 
 from target_bench import StoreError, read_run
 from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
-from target_bench.data.load import load, of_task
+from target_bench.data.load import load
+from target_bench.data.selection import of_task
 from target_bench.harness.judge import judge_answers
 from target_bench.harness.resume import ResumedRun
 from target_bench.runs.result import Result

@@ -11,7 +11,8 @@ import pytest
 
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, TableId
-from target_bench.data.load import load, of_task
+from target_bench.data.load import load
+from target_bench.data.selection import of_task
 from target_bench.harness.run_notes import add_notes
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.store import Run

@@ -11,7 +11,8 @@ from target_bench import judge_answers, score_answers, score_rankings
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Retrieval, TableId
 from target_bench.core.task_names import make_task
-from target_bench.data.load import load, of_task
+from target_bench.data.load import load
+from target_bench.data.selection import of_task
 from target_bench.harness.score import Scored
 from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result

@@ -15,7 +15,7 @@ import pytest
 from target_bench import AnswerJudge, Corpus, Retriever, TableId
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.corpora import load
-from target_bench.data.load import of_task
+from target_bench.data.selection import of_task
 from target_bench.reporting.leaderboard.pack import pack, publish_label
 from target_bench.reporting.leaderboard.submission import RefusedError
 from target_bench.reporting.leaderboard.verify import verify

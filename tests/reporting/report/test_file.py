@@ -10,7 +10,8 @@ import pytest
 
 from target_bench import read_run
 from target_bench.core.text_tables import score_text
-from target_bench.data.load import load, of_task
+from target_bench.data.load import load
+from target_bench.data.selection import of_task
 from target_bench.reporting.report import Limits, write_report
 from target_bench.reporting.report.report_runs import open_runs
 from target_bench.reporting.report.summary import choose_main_metrics, score_slices

@@ -1,0 +1,260 @@
+"""One split of a corpus from its folder: tables, queries and databases, each checked."""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from target_bench.core.built_in import SQL_TASK
+from target_bench.core.errors import PASSED_ON, DataError, PluginError, TargetBenchError
+from target_bench.core.identity import PACKAGE
+from target_bench.core.registry import is_own_code
+from target_bench.core.release import CorpusLoader, Release
+from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, Table
+from target_bench.core.text_tables import first_of
+from target_bench.core.unicode_text import compose
+from target_bench.core.user_code import described, message, place
+from target_bench.data.cache import QUERIES, TABLES, Cached, Kind, Reading, read_cached
+from target_bench.data.checks import (
+    check_queries,
+    check_query,
+    check_tables,
+    complete_table,
+    note_peculiarities,
+)
+from target_bench.data.databases.stored_tables import sound_tables
+from target_bench.data.folders import folder_of_code
+from target_bench.data.languages import TOLD_APART, WORDS_OF, language_name
+from target_bench.data.table_text import languages_in, recognised_in, with_languages
+from target_bench.data.tables import MemoryCorpus
+
+_MOST_NAMED = 12  # databases, in a note
+
+
+def read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
+    """Read tables and queries of one split, and note what is wrong with its databases.
+
+    A folder of release files in TARGET's layout is read as that, whichever corpus it is of; any
+    other by the corpus's own loader. What ships with this package is read once a process, as its
+    files stay as they are.
+
+    Raises:
+        DataError: a file is missing or broken; the message names it.
+    """
+    if not folder.is_relative_to(PACKAGE):
+        return _read(plugin, folder, split)
+    databases = frozenset(read_databases(plugin, folder, split).items())
+    return _read_once(type(plugin), folder, split, databases)
+
+
+@lru_cache(maxsize=4)
+def _read_once(
+    plugin: type[CorpusLoader],
+    folder: Path,
+    split: str,
+    databases: frozenset[tuple[str, Path]],  # noqa: ARG001 (part of the key: they are in the cache)
+) -> Dataset:
+    return _read(plugin(), folder, split)
+
+
+def _read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
+    reader = choose_reader(plugin, folder)
+    tables = read_tables(reader, folder, split)
+    read_queries = _read_part(reader, folder, split, QUERIES)
+    queries, more = reader.answerable(read_queries.value, tables.value)
+    files = tables.files | read_queries.files
+    notes = [*tables.notes, *read_queries.notes, *more]
+    dataset = make_dataset(
+        reader.info, split, tables.value, queries, files, notes, reader.tables_alone
+    )
+    databases = read_databases(reader, folder, split)
+    if databases or SQL_TASK in reader.info.tasks:
+        notes = [*dataset.notes, *_database_notes(dataset, databases)]
+        dataset = replace(dataset, databases=databases, notes=tuple(notes))
+    return dataset
+
+
+def choose_reader(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
+    """Return what reads a folder: columns that are declared, TARGET's layout, or the loader."""
+    if plugin.columns is not None:
+        from target_bench.data.declared import DeclaredCorpus
+
+        return DeclaredCorpus(plugin, plugin.columns)
+    is_own_folder = not plugin.info.files and folder == folder_of_code(plugin)
+    if plugin.embedded is not None or is_own_folder:
+        return plugin
+    if not any("corpus" in path.name for path in (folder.resolve(), *folder.glob("*"))):
+        return plugin  # without looking further: all files of TARGET's layout are named so
+    if (folder / "qrels").is_dir():  # the layout of BEIR
+        return plugin
+    from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
+
+    for layout in (TargetDatabases, TargetLayout):
+        if layout.is_in(folder):
+            return layout(folder, plugin.info)
+    return plugin
+
+
+def read_tables(plugin: CorpusLoader, folder: Path, split: str) -> Cached:
+    """Return the tables of one split alone; errors as for ``read``."""
+    return _read_part(choose_reader(plugin, folder), folder, split, TABLES)
+
+
+def _read_part(reader: CorpusLoader, folder: Path, split: str, kind: Kind) -> Cached:
+    """Return tables or queries of a split, checked one by one as they are read."""
+    releases: list[Release] = []
+
+    def reading() -> Reading:
+        release = Release(folder, reader.info.source, reader.subfolders)
+        releases.append(release)
+        if kind is QUERIES:
+            queries = map(check_query, reader.queries(release, split))
+            return Reading(release, queries, lambda: release.notes)
+        notes: list[str] = []
+        complete = (complete_table(release, table) for table in reader.tables(release, split))
+        tables = note_peculiarities(check_tables(complete), notes)
+        tables = with_languages(tables) if reader.info.any_task else tables
+        return Reading(release, tables, lambda: [*notes, *release.notes])
+
+    with _explain_errors(reader, releases, f"{kind.name} of {split}"):
+        part = read_cached(reader, folder, split, kind, reading)
+    for home, inside in ((folder, ""), (folder.parent, f"{folder.name}/")):
+        if (home / "source.json").exists():  # the folder was downloaded, or is that of its hub data
+            from target_bench.data import download
+
+            read_files = {f"{inside}{name}": sha256 for name, sha256 in part.files.items()}
+            download.verify_files(home, read_files)
+    return part
+
+
+def read_databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
+    """Return database id -> file of one split; errors as for ``read``."""
+    reader = choose_reader(plugin, folder)
+    release = Release(folder, reader.info.source, reader.subfolders)
+    with _explain_errors(reader, [release], f"databases of {split}") as where:
+        files: dict[str, Path] = compose(dict(reader.databases(release, split)))
+        for name, path in files.items():
+            if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
+                raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
+    return files
+
+
+@contextmanager
+def _explain_errors(plugin: CorpusLoader, releases: Sequence[Release], what: str) -> Iterator[str]:
+    """Raise what a loader raises as an error that names it, and the files it had read.
+
+    Raises:
+        DataError: a file cannot be read, or a table or query is refused.
+        PluginError: a plug-in that is not ours raised, or gave something else.
+    """
+    where = f"corpus {plugin.info.name} ({type(plugin).__name__}), {what}"
+    try:
+        yield where
+    except DataError as error:
+        names = list(releases[-1].hashes) if releases else []
+        folder = releases[-1].folder if releases else Path()
+        if any(name in str(error) for name in (*names, str(folder)) if name not in ("", ".")):
+            raise
+        raise DataError(f"{where}{_from_files(names)}: {error}") from error
+    except (*PASSED_ON, TargetBenchError, GeneratorExit):
+        raise
+    except OSError as error:
+        file = f"{error.filename}: " if error.filename else ""
+        reason = error.strerror or message(error)
+        raise DataError(f"{where}: {file}cannot be read: {reason}{place(error)}") from error
+    except BaseException as error:
+        if is_own_code(type(plugin)):
+            raise
+        raise PluginError(f"{where}: {described(error)}{place(error)}") from error
+
+
+def make_dataset(
+    info: CorpusInfo,
+    split: str,
+    corpus: Corpus | Iterable[Table],
+    queries: Iterable[Query],
+    files: Mapping[str, str] | None = None,
+    notes: Sequence[str] | None = None,
+    tables_alone: bool = False,
+) -> Dataset:
+    """Return a checked split.
+
+    Args:
+        info: what the corpus declares about itself.
+        split: the split's full name.
+        corpus: a corpus, or tables to hold in memory.
+        queries: the queries.
+        files: SHA-256 of the source files, by name.
+        notes: what a user should know about the tables; default: what they show.
+        tables_alone: whether it may have no query.
+
+    Raises:
+        DataError: the faults that ``checked`` refuses, a repeated query id, no
+            query at all, or a gold table that is not in the corpus; the message names the files.
+    """
+    where = f"corpus {info.name}, split {split}{_from_files(list(files or ())[::-1])}"
+    try:
+        tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
+        queries = tuple(map(check_query, queries))
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from error
+    if not (queries or tables_alone) or (not tables and any(query.gold for query in queries)):
+        raise DataError(
+            f"{where}: {len(tables)} tables and {len(queries)} queries; both are needed"
+        )
+    check_queries(queries, tables, where)
+    if notes is None:
+        deque(note_peculiarities(tables, notes := []), maxlen=0)
+    silent = sum(1 for query in queries if not query.text.strip())
+    empty = [f"{silent} of {len(queries)} queries are empty"] if silent else []
+    languages = _language_notes(tables) if info.any_task else []
+    return Dataset(info, split, tables, queries, dict(files or {}), (*languages, *notes, *empty))
+
+
+def _from_files(names: Sequence[str]) -> str:
+    """Return the first of these files, in brackets; empty without any."""
+    return f" (from {first_of(names, 3)})" if names else ""
+
+
+def _language_notes(tables: Corpus) -> list[str]:
+    """Return what retrievers make of tables in another language than English."""
+    if len(languages := languages_in(tables)) > 1:
+        several = f"{len(languages)} languages ({', '.join(map(language_name, languages))})"
+        return [f"the tables are in {several}: bm25, rows and best read words of each"]
+    language = recognised_in(tables) or "en"
+    if language == "en":
+        return []
+    name = language_name(language)
+    how = f"bm25, rows and best read words of {name}; bm25:language=en reads English ones"
+    if language not in WORDS_OF:
+        divided = "pairs of characters" if language in TOLD_APART else "what spaces divide"
+        how = f"without a stemmer and stop words for it, words are {divided}"
+    return [f"the tables are in {name}: {how}"]
+
+
+def _database_notes(dataset: Dataset, there: Mapping[str, Path]) -> list[str]:
+    """Return notes for the user about databases that are missing or damaged.
+
+    SQL may be run for the queries that name no task, or text-to-SQL.
+    """
+    of_sql = (q for q in dataset.queries if q.metadata.get("task", SQL_TASK) == SQL_TASK)
+    n_queries = Counter(query.database_id for query in of_sql)
+    missing = [name for name in n_queries if name not in there]
+    notes = []
+    if missing:
+        lost_tables = sum(table_id.database_id in missing for table_id in dataset.corpus.ids)
+        lost_queries = sum(n_queries[name] for name in missing)
+        notes.append(
+            f"{len(missing)} of {len(n_queries)} databases are not here "
+            f"({first_of(missing, _MOST_NAMED)}): their {lost_tables} tables are known by their "
+            f"schema alone, and SQL for the {lost_queries:,} queries on them cannot be run"
+        )
+    for name, file in there.items():
+        try:
+            sound_tables(file)
+        except DataError as error:
+            if n_queries[name]:
+                notes.append(f"{error} The {n_queries[name]} queries on {name} are not run")
+    return notes
