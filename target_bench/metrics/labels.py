@@ -45,23 +45,23 @@ def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
     text = without_reasoning(text)
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
-    fields = list(_json_fields(text))
+    fields = list(_find_json_fields(text))
     if fields:
-        labels = [_of_field(key, value) for key, value in fields if key in _LABEL_KEYS]
+        labels = [_read_field(key, value) for key, value in fields if key in _LABEL_KEYS]
         if not any(labels):
-            labels = [_of_field(key, value) for key, value in fields]
-        return _agreed(label for label in labels if label is not None)
-    text = _plain(text)
-    if label := _verdict_alone(text):
+            labels = [_read_field(key, value) for key, value in fields]
+        return _agree(label for label in labels if label is not None)
+    text = _normalise(text)
+    if label := _read_verdict_alone(text):
         return label
-    for marked in (_final_answers(text), _marked_answers(text)):
-        labels = [_verdict_alone(answer) or _of_sentences(answer) for answer in marked]
+    for marked in (_find_final_answers(text), _find_marked_answers(text)):
+        labels = [_read_verdict_alone(answer) or _read_sentences(answer) for answer in marked]
         if labels:
-            return None if None in labels else _agreed(labels)
-    return _of_sentences(text)
+            return None if None in labels else _agree(labels)
+    return _read_sentences(text)
 
 
-def _agreed(labels: Iterable[str | None]) -> str | None:
+def _agree(labels: Iterable[str | None]) -> str | None:
     """Return the label that all are; None if they differ or there is none."""
     distinct = set(labels)
     return distinct.pop() if len(distinct) == 1 else None
@@ -89,18 +89,18 @@ _FIELD = re.compile(
 )
 
 
-def _json_fields(text: str) -> Iterator[tuple[str, str]]:
+def _find_json_fields(text: str) -> Iterator[tuple[str, str]]:
     """Yield key and value of the fields that hold a verdict, in broken objects and dicts too."""
     objects = [match[0] for match in _OBJECT.finditer(text)]
     begun = _FENCE.sub("", text).lstrip()
     for body in objects or ([begun] if begun.startswith("{") else []):
-        for key, value in _pairs(body):
+        for key, value in _read_pairs(body):
             name = re.sub(r"[\s-]+", "_", key.strip().lower())
             if name in _LABEL_KEYS | _AFFIRMING_KEYS | _DENYING_KEYS:
                 yield name, value
 
 
-def _pairs(body: str) -> Iterator[tuple[str, str]]:
+def _read_pairs(body: str) -> Iterator[tuple[str, str]]:
     try:
         record = json.loads(body, strict=False)
     except (ValueError, RecursionError):
@@ -112,9 +112,9 @@ def _pairs(body: str) -> Iterator[tuple[str, str]]:
             yield key, value if isinstance(value, str) else json.dumps(value)
 
 
-def _of_field(key: str, value: str) -> str | None:
-    text = _plain(value)
-    label = _verdict_alone(text) or _of_sentences(text)
+def _read_field(key: str, value: str) -> str | None:
+    text = _normalise(value)
+    label = _read_verdict_alone(text) or _read_sentences(text)
     if key in _DENYING_KEYS:
         return {TRUE: FALSE, FALSE: TRUE}.get(label or "")
     return label
@@ -135,19 +135,19 @@ _MARK = re.compile(
 )
 
 
-def _final_answers(text: str) -> list[str]:
+def _find_final_answers(text: str) -> list[str]:
     r"""Return what is in ``\boxed{}`` and ``<answer>``, and behind "Final answer:"."""
     boxed = [*_BOXED.findall(text), *_TAGGED.findall(text)]
-    return boxed + [answer for is_final, answer in _behind_marks(text) if is_final]
+    return boxed + [answer for is_final, answer in _find_behind_marks(text) if is_final]
 
 
-def _marked_answers(text: str) -> list[str]:
-    return [answer for _, answer in _behind_marks(text)]
+def _find_marked_answers(text: str) -> list[str]:
+    return [answer for _, answer in _find_behind_marks(text)]
 
 
-def _behind_marks(text: str) -> Iterator[tuple[bool, str]]:
+def _find_behind_marks(text: str) -> Iterator[tuple[bool, str]]:
     """Yield whether a mark says "final", and the text behind it up to the next mark or line."""
-    for line in _own_lines(text):
+    for line in _iterate_own_lines(text):
         marks = list(_MARK.finditer(line))
         ends = [*(mark.start() for mark in marks[1:]), len(line)]
         for mark, end in zip(marks, ends, strict=False):
@@ -231,7 +231,7 @@ _PREDICATE = (
 )
 
 
-def _statement(term: str) -> re.Pattern[str]:
+def _compile_statement(term: str) -> re.Pattern[str]:
     return re.compile(rf"{_SUBJECT}{_COPULA}{_PREDICATE}(?P<term>{term})(?: {_CLAIM})?{_END}")
 
 
@@ -239,7 +239,7 @@ _NOTHING = re.compile(r"\b(?:nothing|none|neither|never|no|not)\b|n't\b")
 """What makes no claim false: "nothing in the table makes it false"."""
 
 
-def _judged(term: str) -> re.Pattern[str]:
+def _compile_judgement(term: str) -> re.Pattern[str]:
     """Match "which makes the claim false"."""
     return re.compile(
         rf"(?:(?P<before>.*\b(?:which|this|that|table|data|so) )?(?:makes?|making|renders?|proves?)"
@@ -256,7 +256,10 @@ _OPENING = {
     )
     for label, terms in _VERDICTS.items()
 }
-_SAID = {label: (_statement(terms), _judged(terms)) for label, terms in _VERDICTS.items()}
+_SAID = {
+    label: (_compile_statement(terms), _compile_judgement(terms))
+    for label, terms in _VERDICTS.items()
+}
 _PLAINLY = "(?:directly|clearly|fully|explicitly|strongly|completely|entirely|indeed|also|does) "
 _SOURCE = (
     r"(?:the |this |these )?(?:(?:provided|given|above) )?(?:tables?|data|evidence|records?|rows?)"
@@ -308,20 +311,20 @@ _CONCLUSION = re.compile(
 )
 
 
-def _of_sentences(text: str) -> str | None:
+def _read_sentences(text: str) -> str | None:
     """Return the label that the sentences of a text agree on."""
     verdicts: list[str] = []
     statements: list[str] = []
     is_open = is_hedged = has_fault = False
-    sentences = list(_sentences(text))
-    for place, sentence in enumerate(sentences):
+    sentences = list(_split_sentences(text))
+    for i, sentence in enumerate(sentences):
         if _ALTERNATIVE.match(sentence):
             return None  # "True. Or is it?"
-        label = _opening_verdict(sentence)
-        statement = None if label else _plain_statement(sentence)
-        if statement and 0 < place < len(sentences) - 1 and _PRONOUN.match(sentence):
+        label = _read_opening_verdict(sentence)
+        statement = None if label else _read_statement(sentence)
+        if statement and 0 < i < len(sentences) - 1 and _PRONOUN.match(sentence):
             statement = None  # "It says they won. That is correct. It says by 10. The table ..."
-        has_fault = has_fault or (not label and not statement and _is_fault(sentence))
+        has_fault = has_fault or (not label and not statement and _names_fault(sentence))
         is_conclusion = _CONCLUSION.match(sentence) and (label or statement)
         if is_conclusion or _REVERSAL.match(sentence):
             # what was said before were steps, or is taken back: "True. But wait, ..."
@@ -336,16 +339,16 @@ def _of_sentences(text: str) -> str | None:
             is_hedged = is_hedged or _HEDGED.search(sentence) is not None
     if is_hedged or (is_open and not verdicts):
         return None
-    label = _agreed(verdicts + statements)
+    label = _agree(verdicts + statements)
     return None if label == TRUE and has_fault else label
 
 
-def _is_fault(sentence: str) -> bool:
+def _names_fault(sentence: str) -> bool:
     has_fault = _FAULT.search(sentence) and not re.search(r"\b(?:no|not|any)\b|n't\b", sentence)
     return bool(has_fault or _UNSAID.search(sentence))
 
 
-def _verdict_alone(text: str) -> str | None:
+def _read_verdict_alone(text: str) -> str | None:
     """Return the label of a text that is a verdict and nothing else."""
     if re.match(r"\s*-\d", text):
         return None  # -1 is no 1
@@ -357,24 +360,24 @@ def _verdict_alone(text: str) -> str | None:
             return label
     signs = {TRUE: "✅✓✔☑👍", FALSE: "❌✗✘🚫👎"}
     shown = {label for label, those in signs.items() if any(sign in text for sign in those)}
-    return _agreed(shown) if not re.search(r"\w", text) else None
+    return _agree(shown) if not re.search(r"\w", text) else None
 
 
-def _opening_verdict(sentence: str) -> str | None:
+def _read_opening_verdict(sentence: str) -> str | None:
     """Return the label of "False, because ..." and the like."""
     if len(sentence) > _LONGEST_SENTENCE:
         return None
-    sentence = _without_lead(sentence)
+    sentence = _strip_lead(sentence)
     if _UNKNOWN_ALONE.fullmatch(sentence.strip(" .!,")):
         return NOT_ENOUGH
     for label, pattern in _OPENING.items():
         match = pattern.match(sentence)
         if match:
-            opening = _with_modifiers(match, label)
+            opening = _apply_modifiers(match, label)
             if _FIELD_END.fullmatch(match["rest"]):
                 return None
             rest = match["rest"].strip(" ,.!:;–—-")
-            statement = _opening_verdict(rest) or _plain_statement(rest)
+            statement = _read_opening_verdict(rest) or _read_statement(rest)
             if match["term"] in ("true", "false"):
                 return None if statement not in (None, opening) else opening
             # "Yes, the claim is false" says false, and "yes, it is false that ..." says nothing
@@ -390,11 +393,11 @@ def _is_denied(rest: str, opening: str | None) -> bool:
     return opening == TRUE and bool(has_negation and is_about_claim)
 
 
-def _plain_statement(sentence: str) -> str | None:
+def _read_statement(sentence: str) -> str | None:
     """Return the label that a sentence about the statement gives it."""
     if len(sentence) > _LONGEST_SENTENCE:
         return None
-    sentence = _without_lead(sentence)
+    sentence = _strip_lead(sentence)
     if unknown := _UNKNOWN.search(sentence):
         is_list = re.search(
             r"\btrue\W{1,3}(?:or )?false\b|\btrue\b.*\bfalse, (?:and|or) not enough", sentence
@@ -407,10 +410,10 @@ def _plain_statement(sentence: str) -> str | None:
             if match and _FIELD_END.fullmatch(match["rest"] or ""):
                 return None
             if match:
-                stated = _with_modifiers(match, label)
+                stated = _apply_modifiers(match, label)
                 rest = (match["rest"] or "").strip(" ,.!:;–—-")
                 # "That is right: the statement is wrong", "confirmed as wrong"
-                other = _opening_verdict(rest) or _plain_statement(rest)
+                other = _read_opening_verdict(rest) or _read_statement(rest)
                 is_of_another = re.match(rf"as (?:being )?(?:an? )?(?:{_TRUE}|{_FALSE})\b", rest)
                 return None if is_of_another or other not in (None, stated) else stated
     for label, pattern in _BY_A_SOURCE.items():
@@ -420,13 +423,13 @@ def _plain_statement(sentence: str) -> str | None:
     return None
 
 
-def _without_lead(sentence: str) -> str:
+def _strip_lead(sentence: str) -> str:
     while lead := _LEAD.match(sentence):
         sentence = sentence[lead.end() :]
     return sentence
 
 
-def _with_modifiers(match: re.Match[str], label: str) -> str | None:
+def _apply_modifiers(match: re.Match[str], label: str) -> str | None:
     groups = match.groupdict()
     rest = groups.get("rest") or ""
     if _TURN.search(rest) or _NOTHING.search(groups.get("before") or ""):
@@ -473,22 +476,22 @@ _REASON = re.compile(
 )
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     """Return the text in lower case, with plain quotes, without markup and quotations."""
     text = text.replace("```", "\n").lower()
     for pattern, plain in _MARKUP:
         text = pattern.sub(plain, text)
-    return _QUOTATION.sub(_unquoted, text).strip()
+    return _QUOTATION.sub(_unquote, text).strip()
 
 
-def _unquoted(match: re.Match[str]) -> str:
+def _unquote(match: re.Match[str]) -> str:
     """Return a quoted verdict itself; for other quotations the word ``quoted``."""
     inner: str = match[1] or match[2]
-    is_verdict = _verdict_alone(inner) or _opening_verdict(inner.strip(" .!,"))
+    is_verdict = _read_verdict_alone(inner) or _read_opening_verdict(inner.strip(" .!,"))
     return inner if is_verdict else "quoted"
 
 
-def _own_lines(text: str) -> Iterator[str]:
+def _iterate_own_lines(text: str) -> Iterator[str]:
     """Yield the lines without a repeated question, up to an example that a model makes up."""
     is_answered = False
     for line in text.split("\n"):
@@ -496,15 +499,17 @@ def _own_lines(text: str) -> Iterator[str]:
         echo = _ECHO.match(line)
         if not echo:
             yield line
-            is_answered = is_answered or _opening_verdict(_MARK.sub("", line, count=1)) is not None
-        elif is_answered and not _opening_verdict(line[echo.end() :].strip()):
+            is_answered = (
+                is_answered or _read_opening_verdict(_MARK.sub("", line, count=1)) is not None
+            )
+        elif is_answered and not _read_opening_verdict(line[echo.end() :].strip()):
             return
-        elif _opening_verdict(line[echo.end() :].strip()):
+        elif _read_opening_verdict(line[echo.end() :].strip()):
             yield line[echo.end() :].strip()
 
 
-def _sentences(text: str) -> Iterator[str]:
-    for line in _own_lines(text):
+def _split_sentences(text: str) -> Iterator[str]:
+    for line in _iterate_own_lines(text):
         for sentence in _SENTENCE_END.split(_REASON.sub("", line)):
             sentence = re.sub(r"^\W+", "", sentence).strip(" \"'()[]")
             if re.search(r"\w", sentence):
