@@ -22,12 +22,9 @@ _END_OF_TURN = re.compile(
     r"<\|[\w ▁-]{1,40}\|>|<｜[\w▁]{1,40}｜>|</?s>|<eos>|<end_of_turn>|\[EOS\]|\[/?INST\]"
 )
 _FENCE = re.compile(
-    r"```([^\n`]*)\n(.*?)(?:```|\Z)|^~~~+([^\n~]*)\n(.*?)(?:^~~~|\Z)", re.DOTALL | re.MULTILINE
+    r"(```|^~~~+)(?:([^\n`~]*)\n|(sql|sqlite3?|duckdb)?[ \t]++)(?!```)(.*?)(?:\1|\Z)",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-_INLINE_FENCE = re.compile(
-    r"```(sql|sqlite|sqlite3|duckdb)?[ \t]++(?!```)([^\n]+?)```", re.IGNORECASE
-)
-_INLINE_CODE = re.compile(r"(?<!`)`\s*+((?:SELECT|WITH)\b[^`]++)`(?!`)", re.IGNORECASE)
 _NAMED_SQL = ("sql", "sqlite", "sqlite3", "duckdb", "postgresql", "mysql")
 _SQL_FENCES = ("", *_NAMED_SQL, "text", "json")
 _TAG = re.compile(
@@ -92,10 +89,10 @@ _OTHERS = {
     *("ANALYZE", "REINDEX", "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "COPY"),
     *("INSTALL", "LOAD", "SET", "RESET", "USE", "CALL", "EXPORT", "IMPORT", "CHECKPOINT"),
 }
-_CLAUSES = {
+_CLAUSES = (
     *("WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "OFFSET", "UNION", "EXCEPT", "INTERSECT"),
     *("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "ON", "AND", "OR", "AS", "IN"),
-}
+)
 _DIALECTS = ("sqlite", "duckdb")
 
 # ------------------------------------------------------------------------------------------------
@@ -103,29 +100,28 @@ _DIALECTS = ("sqlite", "duckdb")
 # SQL's, a word that SQL does not begin a line with, a label, a mark of a list.
 
 _KEYWORD = (
-    r"(?i:SELECT|FROM|WHERE|AND|OR|ON|JOIN|INNER|LEFT|RIGHT|FULL|CROSS|OUTER|NATURAL|GROUP|ORDER|"
-    r"BY|HAVING|LIMIT|OFFSET|UNION|EXCEPT|INTERSECT|AS|IS|NOT|NULL|IN|LIKE|GLOB|BETWEEN|EXISTS|"
-    r"CASE|WHEN|THEN|ELSE|END|ASC|DESC|DISTINCT|USING|OVER|CAST|COLLATE|VALUES|WITH)\b"
+    rf"(?i:{'|'.join(_CLAUSES)}|SELECT|FROM|OUTER|BY|IS|NOT|NULL|LIKE|GLOB|BETWEEN|EXISTS|CASE|WHEN|"
+    r"THEN|ELSE|END|ASC|DESC|DISTINCT|USING|OVER|CAST|COLLATE|VALUES|WITH)\b"
 )
 _PLAIN = rf"(?!{_KEYWORD})[A-Za-z][a-z']*+(?![\w(]|\.\w)"
 _SENTENCE = rf"""(?:
       \# | ``` | \*\*\w
     | (?: \*+ | > | ->? (?!-) | => | [^\x00-\x7f\w]+ | \d+[.)] ) \s* {_PLAIN} (?: \s | [.:!,] | \Z )
     | [^\W\d_a-zA-Z] [^=<>(]*? (?: \n | \Z )                            # another script
-    | [IA] \s+ [a-z]
+    | [IA] [ \t]+ [a-z]
     | (?! [A-Z]{{2,}}\b ) (?: [^()=<>*"'`\n] | (?<=[a-z]) ' )* [.!?:] \s* (?: \n | \Z )
     | [A-Za-z] [\w\ ]{{0,30}} : (?!:)
     | (?! {_KEYWORD} ) [A-Z] [a-z']+ \b (?! \s*[.(=] )
-    | (?i: {_KEYWORD} \s+ )? {_PLAIN} \s+ {_PLAIN} \s+ {_PLAIN}
-    | (?i: ON | AND | OR | WHERE | HAVING | IN ) \s+ {_PLAIN}
-      (?: \s+ {_PLAIN} | (?i: \s+ IS \s+ (?: THE | AN? ) \b ) )
-    | (?i: {_KEYWORD} (?: \s+ BY )? \s+ (?: IS | ARE | WAS ) \s )
-    | \( \s* {_PLAIN} \s+ (?: {_PLAIN} | IS\b | is\b )
+    | (?i: {_KEYWORD} [ \t]+ )? {_PLAIN} [ \t]+ (?=[a-z]) {_PLAIN} [ \t]+ (?=[a-z]) {_PLAIN}
+    | (?i: ON | AND | OR | WHERE | HAVING | IN ) [ \t]+ {_PLAIN}
+      (?: [ \t]+ {_PLAIN} | (?i: [ \t]+ IS [ \t]+ (?: THE | AN? ) \b ) )
+    | (?i: {_KEYWORD} (?: [ \t]+ BY )? [ \t]+ (?: IS | ARE | WAS ) \s )
+    | \( \s* {_PLAIN} [ \t]+ (?: {_PLAIN} | IS\b | is\b )
     )"""
 _ON_A_LINE = rf"""(?:
       (?! {_KEYWORD} ) [A-Z] [a-z']+ (?: \  [a-z']+ ){{0,3}} : \s
-    | (?! {_KEYWORD} ) [A-Z] [a-z']* \s+ [a-z']+ \s+ [a-z]
-    | \( \s* {_PLAIN} \s+ {_PLAIN}
+    | (?! {_KEYWORD} ) [A-Z] [a-z']* [ \t]+ [a-z']+ [ \t]+ [a-z]
+    | \( \s* {_PLAIN} [ \t]+ {_PLAIN}
     )"""
 _PROSE = re.compile(rf"\s*+(?:\Z|{_SENTENCE})", re.VERBOSE)
 _PLACES = tuple(
@@ -136,6 +132,7 @@ _PLACES = tuple(
         rf"\. [^\S\n]*+ \n \s*+ (?={_SENTENCE})",
     )
 )
+_LAST_WORD = re.compile(rf"\n[ \t]*((?!{_KEYWORD})[A-Z][a-z]+|[^\W\d_a-zA-Z]\w*)\s*\Z")
 _FIRST_CLAUSE = re.compile(rf"\bSELECT\b|^[ \t]*(?P<clause>{'|'.join(_CLAUSES)}|FROM)\b", re.M)
 _CLOSING = r"</[A-Za-z][\w-]{0,30}>|\[/[A-Za-z]\w{0,30}\]|```"
 _OUTSIDE = re.compile(
@@ -220,8 +217,7 @@ class _Reader:
                 self.named_sql = self.named_sql or _take(content)
         if no_query:
             return no_query
-        spans = (span[1] for span in islice(_INLINE_CODE.finditer(text), _TRIES))
-        for content in (*filter(self.parse, spans), *_list_tagged(text)):
+        for content in _list_tagged(text):
             found = self.read(content, depth + 1)
             if found:
                 return found
@@ -258,7 +254,12 @@ class _Reader:
 
     def _read_text(self, text: str) -> Extracted | None:
         """Return the statement that a text is, or that stands between its sentences."""
-        sql = self.parse(text[: _find_end(text)])
+        whole = text[: _find_end(text)]
+        head = whole
+        last = _LAST_WORD.search(whole)  # "Done", which SQL would take for the name of a table
+        if last and f"{last[1]}." not in whole and not _UNFINISHED.search(whole[: last.start()]):
+            head = whole[: last.start()]
+        sql = self.parse(head) or (self.parse(whole) if head != whole else None)
         if sql:
             return Extracted(sql)
         for start in islice(_START.finditer(text), _TRIES):
@@ -291,8 +292,8 @@ class _Reader:
         """Return the statement that stands in quotes or is marked from a place on."""
         whole, before = text[begin:], text[max(0, begin - 3) : begin]
         for mark, closing in _QUOTES:
-            ends = _find_from_the_end(whole, closing) if before.endswith(mark) else ()
-            for end in islice(ends, 5):
+            ends = re.finditer(re.escape(closing), whole) if before.endswith(mark) else ()
+            for end in [match.start() for match in ends][:-6:-1]:
                 sql = self.parse(whole[:end]) or self.parse(_decode(whole[:end]))
                 if sql:
                     return sql
@@ -392,12 +393,8 @@ def _get_field(record: Mapping[str, Any], name: str) -> str | None:
 
 def _list_fences(text: str) -> list[tuple[str, str]]:
     """Return the language and content of each fence, the last one first."""
-    fences = [
-        (m.start(), (m[1] or m[3] or "").strip().lower(), m[2] or m[4] or "")
-        for m in _FENCE.finditer(text)
-    ]
-    fences += [(m.start(), (m[1] or "").lower(), m[2]) for m in _INLINE_FENCE.finditer(text)]
-    return [(language, content) for _, language, content in sorted(fences, reverse=True)]
+    fences = [((m[2] or m[3] or "").strip().lower(), m[4]) for m in _FENCE.finditer(text)]
+    return fences[::-1]
 
 
 def _list_tagged(text: str) -> Iterator[str]:
@@ -471,7 +468,7 @@ def _goes_on(text: str) -> bool:
     text = behind
     if _NO_QUERY.match(text):
         return True
-    known = word[0].upper() in _QUERIES | _OTHERS | _CLAUSES
+    known = word[0].upper() in _QUERIES | _OTHERS | {*_CLAUSES}
     return known and (word[0].isupper() or word[0] == text.strip() or _is_sql(text))
 
 
@@ -487,13 +484,6 @@ def _find_places(text: str, end: int) -> list[int]:
 
     places = [*lines[: -_TRIES - 1 : -1], *inside[:_TRIES], *ended[:_TRIES]]
     return [place for place in places if not goes_on(place)]
-
-
-def _find_from_the_end(text: str, mark: str) -> Iterator[int]:
-    place = text.rfind(mark)
-    while place > 0:
-        yield place
-        place = text.rfind(mark, 0, place)
 
 
 def _is_code(word: str, before: str, text: str) -> bool:
