@@ -254,53 +254,39 @@ def leading(
     main, others = headline(runs[0], k), main_metrics(runs[0])
     family = [name for name in others if _parts(name)[0] == _parts(main)[0]]
     family.sort(key=lambda name: _parts(name)[1])
-    if len(runs) < 2 or not all(_is_known(main, scores) for scores in runs):
+
+    def lists_all(name: str) -> bool:
+        return n_tables is not None and _parts(name)[1] >= n_tables
+
+    def is_known(name: str) -> bool:
+        return not any(isnan(_value(scores.get(name))) for scores in runs)
+
+    def can_choose(name: str) -> bool:
+        return not all(_is_saturated([scores[name] for scores in group], name) for group in groups)
+
+    if len(runs) < 2 or not is_known(main):
         return main, None
     note = None
-    if _lists_all(main, n_tables) and not _lists_all(family[0], n_tables):
+    if lists_all(main) and not lists_all(family[0]):
         note = f"{main} takes in all {counted(n_tables or 0, 'table')}; {family[0]} decides"
         main = family[0]
-    if not all(_is_known(main, s) for s in runs) or not all(_is_saturated(main, g) for g in groups):
+    if not is_known(main) or can_choose(main):
         return main, note
-    why = _why_saturated(main, groups)
-    for name in [name for name in dict.fromkeys([*family, *others]) if name != main]:
-        known = all(_is_known(name, scores) for scores in runs) and not _lists_all(name, n_tables)
-        if known and not all(_is_saturated(name, group) for group in groups):
+    why = _why_saturated(main, [[scores[main] for scores in group] for group in groups])
+    for name in dict.fromkeys([*family, *others]):
+        if name != main and is_known(name) and not lists_all(name) and can_choose(name):
             return main, f"{why}; look at {name}"
     return main, why
 
 
-def _is_known(name: str, scores: Mapping[str, Any]) -> bool:
-    return name in scores and not isnan(_value(scores[name]))
-
-
-def _lists_all(name: str, n_tables: int | None) -> bool:
-    """Whether a cutoff takes in every table."""
-    return n_tables is not None and _parts(name)[1] >= n_tables
-
-
 def is_perfect(name: str, score: Any) -> bool:
-    """Say whether a score is the best possible one; False where a metric has none."""
+    """Return whether a score is the best possible one; False where a metric has none."""
     return abs(_value(score) - _perfect(spec_of(name, score))) <= _EQUAL
 
 
 def _value(score: Any) -> float:
     value = score.get("value") if isinstance(score, Mapping) else getattr(score, "value", score)
     return nan if value is None else float(value)
-
-
-def _is_saturated(name: str, group: Sequence[Mapping[str, Any]]) -> bool:
-    return _is_constant(name, group) or _n_perfect(name, group) > 1
-
-
-def _is_constant(name: str, group: Sequence[Mapping[str, Any]]) -> bool:
-    values = [_value(scores[name]) for scores in group]
-    return max(values) - min(values) <= _EQUAL
-
-
-def _n_perfect(name: str, group: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many runs have the best possible score."""
-    return sum(is_perfect(name, scores[name]) for scores in group)
 
 
 def _perfect(spec: MetricSpec) -> float:
@@ -310,24 +296,24 @@ def _perfect(spec: MetricSpec) -> float:
     return inf if spec.scale == "unbounded" and spec.highest is None else spec.top
 
 
-def _why_saturated(name: str, groups: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+def _is_saturated(scores: Sequence[Any], name: str) -> bool:
+    """Return whether all scores are equal, or several the best possible one."""
+    values = list(map(_value, scores))
+    return max(values) - min(values) <= _EQUAL or sum(is_perfect(name, s) for s in scores) > 1
+
+
+def _why_saturated(name: str, groups: Sequence[Sequence[Any]]) -> str:
     if len(groups) > 1:
-        return f"{name} does not tell the best runs apart on any set of queries"
-    (group,), spec = groups, spec_of(name, groups[0][0][name])
-    n, k = _n_perfect(name, group), _parts(name)[1]
-    if not n:
-        value = spec.text(_value(group[0][name]))
-        return f"{name} is {value} for {_runs(len(group), len(group))}: it cannot choose"
-    return (
-        f"{name} is {spec.text(_perfect(spec))} for {_runs(n, len(group))}: too easy to choose "
-        f"{f'at k = {k}' if k else 'by it'}"
-    )
-
-
-def _runs(n: int, of_all: int) -> str:
-    if n < of_all:
-        return f"{n} of {of_all} runs"
-    return "both runs" if n == 2 else f"all {n} runs"
+        return f"{name} cannot choose between the best runs on any set of queries"
+    (scores,), spec, k = groups, spec_of(name, groups[0][0]), _parts(name)[1]
+    perfect = [score for score in scores if is_perfect(name, score)]
+    alike = perfect or scores
+    runs = "both runs" if len(alike) == 2 else f"all {len(alike)} runs"
+    if len(alike) < len(scores):
+        runs = f"{len(alike)} of {len(scores)} runs"
+    easy = f"too easy to choose {f'at k = {k}' if k else 'by it'}"
+    value = spec.text(_value(alike[0]))
+    return f"{name} is {value} for {runs}: {easy if perfect else 'it cannot choose'}"
 
 
 def table_metrics(scores: Scores, retrieved: bool = True, every: bool = False) -> list[str]:

@@ -64,7 +64,7 @@ def test_on_several_corpora_it_cannot_choose_only_if_it_cannot_on_each() -> None
     easy = [_scores(0.9, 1, 1, 0.95), _scores(0.4, 0.9, 1, 0.7)]
     hard = [_scores(0.9, 0.9, 0.95, 0.9), _scores(0.4, 0.9, 0.92, 0.7)]
     assert leading(easy, hard) == ("recall@10", None)
-    why = "recall@10 does not tell the best runs apart on any set of queries; look at recall@1"
+    why = "recall@10 cannot choose between the best runs on any set of queries; look at recall@1"
     assert leading(easy, easy) == ("recall@10", why)
 
 
