@@ -109,7 +109,7 @@ def _with_config(
     written = {name: flag_of(name) for name in given}
     if config is None:
         return RunConfig(**given), list(written.items())
-    from target_bench.harness.config_file import read_config
+    from target_bench.harness.yaml_file import read_config
 
     read = read_config(config)
     places = {name: f"{config}: {name}" for name in read} | written

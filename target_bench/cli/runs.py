@@ -100,10 +100,6 @@ def show(
     run: RunName,
     by: By = None,
     out: RunsIn = RUNS,
-    config: Annotated[
-        bool,
-        typer.Option("--config", help="Print its options alone, as run --config reads them."),
-    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print all metrics and entries.")
     ] = False,
@@ -116,17 +112,6 @@ def show(
     from target_bench.runs.score_tables import slice_table, slices_to_json
 
     stored = read_run(find(run, out))
-    if config:
-        import yaml
-
-        from target_bench.harness.config_file import config_of
-
-        options = config_of(stored.asked, stored.split)
-        typer.echo(f"# {stored.folder.name}: target-bench run --config FILE makes it again")
-        typer.echo(
-            yaml.safe_dump(options, sort_keys=False, allow_unicode=True, width=100), nl=False
-        )
-        return
     document = described(stored)
     problem = document.get("problem")
     slices = {} if problem else {name: stored.scores_by(name) for name in by or ()}

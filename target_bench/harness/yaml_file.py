@@ -12,7 +12,8 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.credentials import masked_settings
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.settings import parse_settings, yaml_value
+from target_bench.core.run_config import check_option_names, read_option
+from target_bench.core.settings import named, parse_settings, yaml_value
 
 PLUGINS: Mapping[str, registry.Kind] = {
     "tasks": "task",
@@ -93,6 +94,44 @@ def _keys(value: Any) -> Iterator[Any]:
     for each in value.values() if isinstance(value, dict) else value:
         if isinstance(each, dict | list):
             yield from _keys(each)
+
+
+def read_config(file: Path) -> dict[str, Any]:
+    """Option -> value, of the options that a file names.
+
+    A task, retriever or generator is text as on the command line, or ``{name: bm25, k1: 0.9}``.
+
+    Raises:
+        ConfigError: the file cannot be read, or holds an unknown key or an invalid value; the
+            message names the line of each.
+    """
+    document = YamlFile.read(file)
+    options: dict[str, Any] = {}
+    for key, value in document.content.items():
+        with document.collecting(document.at(key)):
+            check_option_names([key])
+            options[key] = read_option(key, _with_text(key, value), document.at(key))
+    document.raise_problems()
+    return options
+
+
+def _with_text(key: str, value: Any) -> Any:
+    """Return the value of an option, plug-ins that are written as a mapping as text."""
+    kind = PLUGINS.get(key)
+    if kind is None:
+        return value
+    return [_plugin(kind, plugin) for plugin in (value if isinstance(value, list) else [value])]
+
+
+def _plugin(kind: registry.Kind, written: Any) -> Any:
+    if not isinstance(written, Mapping):
+        return written
+    settings = {str(name): value for name, value in written.items()}
+    name = settings.pop("name", None)
+    if not isinstance(name, str):
+        raise ConfigError(f"a {kind} is text, or has a name, as in {{name: ..., setting: ...}}")
+    called, plain = named(name)
+    return with_name(called, spec_text(kind, plain, settings))
 
 
 # Plug-ins with settings as text

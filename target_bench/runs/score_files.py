@@ -51,7 +51,7 @@ def read_scores(folder: Path) -> StoredScores:
     if not path.exists():
         raise StoreError(
             f"{folder}: the run is not finished (no scores.json); run the same command again, "
-            f"which goes on with it (its options: target-bench runs show {folder} --config)"
+            f"which goes on with it (its options: target-bench runs show {folder})"
         )
     try:
         content = unsealed(parse_json(path.read_bytes()))

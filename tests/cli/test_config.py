@@ -1,12 +1,9 @@
-"""``run --config FILE``, and ``runs show --config``, which writes such a file."""
+"""``run --config FILE``."""
 
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.cli.inside import Inside
-from tests.data.written import asked, write_own
 
 RUN = """
 corpora: mini
@@ -45,26 +42,3 @@ def test_the_command_line_goes_before_the_file(inside: Inside) -> None:
         assert result["counts"]["asked"] == 2
         assert "recall@5" in result["scores"]
         assert "recall@10" not in result["scores"]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        "--task text-to-sql:engine=duckdb --retriever bm25:k1=0.9 --generator gold --limit 3 "
-        "--free-text --tables 1",
-        "--task retrieval --retriever tfidf --top-k 3 --split val",
-        "--task retrieval --retriever random --distractors ./more",
-    ],
-)
-def test_a_run_shows_the_file_that_makes_it_again(
-    inside: Inside, tmp_path: Path, options: str
-) -> None:
-    files = {f"t{i}.csv": f"a,b\n{i},{i}\n" for i in range(3)}
-    write_own(tmp_path / "more", files, [asked("t0")])
-    done = inside("run", "mini", *options.split(), "--json")
-    first = json.loads(done.out)["results"][-1]
-    shown = inside.good("runs", "show", first["folder"], "--config")
-    folders = set(Path("runs").iterdir())
-    assert "in runs/, reused" in inside("run", "--config", _file(shown)).out
-    assert set(Path("runs").iterdir()) == folders
-    assert inside.good("runs", "show", first["folder"], "--config") == shown

@@ -26,11 +26,6 @@ def test_a_name_is_shown_and_is_no_part_of_the_identity(inside: Inside) -> None:
     assert read_run(folders["ours"]).label == "theirs", "a command without a name keeps it"
     assert "theirs" in inside.good("compare", *folders.values(), "--metric", "mrr")
     assert "theirs" in inside.good("runs", "list")
-    config = inside.good("runs", "show", folders["ours"], "--config")
-    assert "- theirs=bm25:k1=0.9" in config
-    Path("again.yaml").write_text(config, encoding="utf-8")
-    (result,) = json.loads(inside.good("run", "--config", "again.yaml", "--json"))["results"]
-    assert Path(result["folder"]) == folders["ours"]
 
 
 def test_names_in_files_and_sweeps(inside: Inside) -> None:
