@@ -88,7 +88,7 @@ class Rescaled:
         if not baseline.is_file():
             known = ", ".join(sorted(path.stem for path in folder.glob("*.tsv")))
             raise ConfigError(
-                f"cell_bertscore={model}: bert-score has no baseline of it, by which scores are "
+                f"model={model}: bert-score has no baseline of it, by which scores are "
                 f"rescaled. Name one of {known}, or a folder of that name"
             )
         self.named = f"model:{_named(name)}|layer:{layer or 'default'}|baseline:{baseline.stem}"

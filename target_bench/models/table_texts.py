@@ -27,7 +27,7 @@ from target_bench.tables.table_metrics import (
 Compared = Sequence[ComparedTables]
 
 _SPECS = {
-    name: text_spec(spec, (*spec.needs, f"--task text-to-table:{name}=MODEL"))
+    name: text_spec(spec, (*spec.needs, f"--metric '{name}[tables]:model=MODEL'"))
     for name, spec in (
         ("bertscore", bertscore.SPEC),
         ("bartscore", bartscore.SPEC),
@@ -57,7 +57,7 @@ _ENDING = ("[bertscore]", " (BERTScore)", "rescaled BERTScore of the most simila
 
 
 def _cell_spec(part: Part) -> MetricSpec:
-    needs = ("the extra bertscore", "--task text-to-table:cell_bertscore=MODEL")
+    needs = ("the extra bertscore", "--metric 'cell_f1[bertscore]:model=MODEL'")
     return part_spec(part, _ENDING, needs=needs)
 
 
@@ -71,11 +71,6 @@ class CellBERTScore:
     def __init__(self, model: str) -> None:
         self.model = bertscore.Rescaled(model)
         self._known: dict[tuple[str, str], float] = {}
-        self._examples: tuple[Compared, list[list[dict[Part, float]]]] | None = None
-
-    def metrics(self) -> list[Metric[Compared]]:
-        """Make one metric each of cells, row headers and column headers."""
-        return [self.metric(part) for part in _PARTS]
 
     def metric(self, part: Part) -> Metric[Compared]:
         """Make the metric of one part."""
@@ -88,17 +83,9 @@ class CellBERTScore:
         return MeanOfValues(spec, partial(self._values, part), sign)
 
     def _values(self, part: Part, examples: Compared) -> Iterator[list[float]]:
-        if self._examples is None or self._examples[0] is not examples:
-            scores = [
-                [
-                    {kind: scores.f1 for kind, scores in pair.items()}
-                    for _, pair in compared.pairs(self._similar)
-                ]
-                for compared in examples
-            ]
-            self._examples = (examples, scores)
-        for pairs in self._examples[1]:
-            yield [pair[part] for pair in pairs if part in pair]
+        for compared in examples:
+            pairs = compared.pairs(self._similar)
+            yield [scores[part].f1 for _, scores in pairs if part in scores]
 
     def _similar(self, gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:
         """Return (gold, answer) similarities; pairs that were compared before are known."""
@@ -131,12 +118,3 @@ DEFINITIONS = by_name(
     *(MetricDefinition(_SPECS[name], make) for name, make in _MAKERS.items()),
     *map(_of_part, _PARTS),
 )
-
-
-def model_metrics(
-    bertscore: str | None, bartscore: str | None, bleurt: str | None, cell_bertscore: str | None
-) -> list[Metric[Compared]]:
-    """Make the metrics for which a model is named."""
-    models = {"bertscore": bertscore, "bartscore": bartscore, "bleurt": bleurt}
-    chosen = [make(model) for name, make in _MAKERS.items() if (model := models[name]) is not None]
-    return [*chosen, *(CellBERTScore(cell_bertscore).metrics() if cell_bertscore else [])]

@@ -51,11 +51,6 @@ class TextToTable(JudgedTask[Compared]):
             the command line; None for none. Its replies are recorded with the judgements.
         p_score_prompt: a file with another prompt for the P-Score, in which ``{first}`` and
             ``{second}`` stand for the tables.
-        bertscore: the model of BERTScore of whole answers, as in ``roberta-large`` or
-            ``folder@6``, which names a layer (extra bertscore); None for none.
-        bartscore: that of BARTScore, as ``facebook/bart-large-cnn`` (extra transformers).
-        bleurt: that of BLEURT, a checkpoint for transformers (extra bleurt).
-        cell_bertscore: that of BERTScore of headers and cells (extra bertscore).
     """
 
     name = "text_to_table"
@@ -78,17 +73,9 @@ class TextToTable(JudgedTask[Compared]):
         table_format: TableFormat = "text",
         judged_by: Any = None,
         p_score_prompt: str | None = None,
-        bertscore: str | None = None,
-        bartscore: str | None = None,
-        bleurt: str | None = None,
-        cell_bertscore: str | None = None,
     ) -> None:
         super().__init__(str)
         self.p_score_prompt = p_score_prompt
-        self.bertscore = bertscore
-        self.bartscore = bartscore
-        self.bleurt = bleurt
-        self.cell_bertscore = cell_bertscore
         self.table_format: TableFormat = table_format
         self.judged_by = judged_by
         self.judge = self
@@ -149,13 +136,7 @@ class TextToTable(JudgedTask[Compared]):
         labelled = any(has_reference(self, query) for query in queries)
         judged = labelled and self._pair_judge is not None
         formats = {self._format(query) for query in queries}
-        metrics = table_metrics(judged, formats) if labelled else validity()
-        models = (self.bertscore, self.bartscore, self.bleurt, self.cell_bertscore)
-        if labelled and any(models):
-            from target_bench.models.table_texts import model_metrics
-
-            metrics += model_metrics(*models)
-        return metrics
+        return table_metrics(judged, formats) if labelled else validity()
 
     def settings(self) -> list[str]:
         """List the settings that change a score, besides those of the metrics."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from target_bench.metrics.text import JudgedAnswers
 from target_bench.models.bartscore import BARTScore
 from target_bench.models.table_texts import CellBERTScore, bleurt_of_texts
 from target_bench.tables.compared_tables import ComparedTables
+from target_bench.tables.header_cell_scores import Part
 from target_bench.tasks.text_to_table import TextToTable
 
 transformers: Any = pytest.importorskip("transformers")
@@ -80,7 +81,7 @@ def test_bartscore_is_the_likelihood_of_the_reference(bart: str) -> None:
     ("make", "extra", "error"),
     [
         (BARTScore, "transformers", r"bartscore=.*Download facebook/bart-large-cnn"),
-        (CellBERTScore, "bertscore", "cell_bertscore=.*bert-score has no baseline of it"),
+        (CellBERTScore, "bertscore", "model=.*bert-score has no baseline of it"),
     ],
 )
 def test_models_and_extras_that_are_missing(
@@ -123,7 +124,8 @@ def test_cells_by_bertscore_are_those_of_the_package(named_minilm: str) -> None:
         return float(np.clip(scorer.score([answer], [gold])[2].item(), 0, 1))
 
     compared = [ComparedTables(text, GOLD, "text") for text in ANSWERS]
-    metrics = CellBERTScore(named_minilm).metrics()
+    of_model, parts = CellBERTScore(named_minilm), get_args(Part)
+    metrics = [of_model.metric(part) for part in parts]
     scores = {metric.name: metric.per_query(metric.statistics(compared)) for metric in metrics}
     assert [values[0] for values in scores.values()] == pytest.approx([1, 1, 1], abs=1e-5)
     assert [list(values[2:]) for values in scores.values()] == [[0, 0]] * 3
@@ -153,12 +155,18 @@ def test_bleurt_reads_answers_as_they_are_written(tmp_path: Path) -> None:
     assert "as written" in metric.signature
 
 
-def test_a_task_has_the_metrics_for_which_models_are_named(bart: str, named_minilm: str) -> None:
+def test_a_model_makes_a_metric_of_the_task(bart: str, named_minilm: str) -> None:
     dataset = of_task(load("mini"), "text_to_table")
     dataset = replace(dataset, queries=dataset.queries[:2])
     answers = {query.id: str(query.answer) for query in dataset.queries}
-    task = TextToTable(bertscore=named_minilm, bartscore=bart, cell_bertscore=named_minilm)
-    scores = score_answers(dataset, answers, task, judge_answers(dataset, answers, task)).scores
+    task = TextToTable()
+    metrics = [
+        f"bertscore[tables]:model={named_minilm}",
+        f"bartscore[tables]:model={bart}",
+        f"cell_f1[bertscore]:model={named_minilm}",
+    ]
+    judgements = judge_answers(dataset, answers, task)
+    scores = score_answers(dataset, answers, task, judgements, metrics=metrics).scores
     assert scores["bertscore[tables]"].value == pytest.approx(1, abs=1e-5)
     assert scores["cell_f1[bertscore]"].value == pytest.approx(1, abs=1e-5)
     assert scores["bartscore[tables]"].value < 0
