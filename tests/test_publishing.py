@@ -141,6 +141,13 @@ def test_sessions_that_are_named_exist(path: str) -> None:
     assert named <= set(SESSIONS)
 
 
+def test_the_fast_tests_are_there() -> None:
+    text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    paths = re.findall(r'"(tests/[\w/.]+)"', text)
+    assert len(paths) >= 4
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
 def test_paths_in_contributing_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     text = text.partition("## Contribute a plug-in")[0]
