@@ -122,6 +122,19 @@ def get_constructor_arguments(plugin: object) -> dict[str, Any]:
 class Retriever(ABC):
     """A retriever of tables for a query. Two methods make one; the others have defaults.
 
+    Examples:
+        >>> class First(Retriever):
+        ...     def embed_corpus(self, corpus):
+        ...         self.ids = list(corpus.ids)
+        ...
+        ...     def retrieve(self, query, top_k):
+        ...         return self.ids[:top_k]
+        >>> from target_bench import load
+        >>> retriever = First()
+        >>> retriever.embed_corpus(load("mini").corpus)
+        >>> len(retriever.retrieve("How high is K2?", 3))
+        3
+
     Keep constructor arguments under their own names and do the work in ``embed_corpus``: then the
     settings of a run are recorded without any code of yours.
 
@@ -186,6 +199,14 @@ class Retriever(ABC):
 
 class Generator(ABC):
     """Answers a request. One method makes one; the others have defaults.
+
+    Examples:
+        >>> class Echo(Generator):
+        ...     def generate(self, request):
+        ...         return request.query
+        >>> from target_bench.core.schema import GenerationRequest
+        >>> Echo().generate(GenerationRequest("q1", "question_answering", (), "Who won?"))
+        'Who won?'
 
     Keep constructor arguments under their own names, as for a ``Retriever``. A failed answer is a
     ``Generation`` with its ``error`` set, or an exception: either costs one query and no more.

@@ -36,6 +36,10 @@ _HIGHEST: dict[Scale, float] = {"share": 1.0, "percent": 100.0, "unbounded": 1.0
 class MetricSpec:
     """The declaration of a metric, from which names, tables, plots and boards follow.
 
+    Examples:
+        >>> MetricSpec("recall", "R", at_k=True).at(10)
+        'recall@10'
+
     Attributes:
         name: as it is stored and as users write it, without a cutoff: ``recall``, ``ex[bird]``.
         label: as people call it, without a cutoff: ``R``, ``EX``; default: the name.
@@ -396,6 +400,10 @@ def by_name(*definitions: MetricDefinition) -> dict[str, MetricDefinition]:
 @dataclass(frozen=True, slots=True)
 class Score:
     """One metric over one set of queries: prints its interval, and ``float(score)`` is its value.
+
+    Examples:
+        >>> print(Score(0.75, 0.5, 0.9, n=40, signature="recall@10"))
+        .750 [.500, .900]
 
     Attributes:
         value: the metric, a fraction unless its documentation says otherwise; NaN over no query.

@@ -63,6 +63,12 @@ Listed = tuple[list[int], list[float], bool, bool]
 class Ranked(Sequence[Ranking]):
     """Rankings of a batch as arrays, straight from an index; reads as a list of scored rankings.
 
+    Examples:
+        >>> ids = [TableId("0", "moons"), TableId("0", "rivers")]
+        >>> ranked = Ranked(ids, np.array([[1, 0, -1]]), np.array([[0.9, 0.2, 0.0]]))
+        >>> [(table_id.label, score) for table_id, score in ranked[0]]
+        [('rivers', 0.9), ('moons', 0.2)]
+
     Args:
         ids: the tables' ids, in the order of the corpus that was embedded.
         rows: (n, k) places in the corpus, best first; -1 after the last table of a ranking.

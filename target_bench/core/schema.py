@@ -49,6 +49,10 @@ NO_DATABASE = "0"
 class TableId(NamedTuple):
     """The identity of a table: its own id is unique only together with its database's.
 
+    Examples:
+        >>> TableId("soccer", "players") == ("soccer", "players")
+        True
+
     A plain pair of strings is equal to a
     ``TableId`` and accepted wherever one is.
     """
@@ -81,6 +85,10 @@ def own_copy(value: Any) -> Any:
 class Table:
     """A table of a corpus.
 
+    Examples:
+        >>> Table(TableId("0", "moons"), ["planet", "moons"], [["Mars", 2], ["Venus", 0]])
+        Table('moons', 2 columns, 2 rows)
+
     Attributes:
         id: its identity.
         header: the column names; they may repeat or be empty, as they do in the wild.
@@ -110,6 +118,10 @@ class Table:
 @dataclass(frozen=True, slots=True)
 class Query:
     """A question, statement or instruction to be answered from tables.
+
+    Examples:
+        >>> Query("q1", "How many moons has Mars?", (TableId("0", "moons"),), "2").references
+        ('2',)
 
     Attributes:
         id: unique within the split.
@@ -141,6 +153,10 @@ class Query:
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """The ranked tables one query got.
+
+    Examples:
+        >>> Retrieval("q1", (TableId("0", "moons"),), (0.7,)).error is None
+        True
 
     Attributes:
         query_id: whose ranking this is.
@@ -187,6 +203,10 @@ class Message:
 class GenerationRequest:
     """A request to a generator.
 
+    Examples:
+        >>> GenerationRequest("q1", "question_answering", (Message("user", "Two?"),), "Two?").answer
+        'text'
+
     Attributes:
         query_id: the query it is about.
         task: short name of the task.
@@ -218,6 +238,10 @@ class GenerationRequest:
 @dataclass(frozen=True, slots=True)
 class Generation:
     """The answer of a generator.
+
+    Examples:
+        >>> Generation("q1", "2", output_tokens=1).text
+        '2'
 
     Attributes:
         query_id: the query it is about.
@@ -284,8 +308,10 @@ class Executed:
 class CorpusInfo:
     """The declaration of a corpus.
 
-    >>> CorpusInfo("my-corpus", licence="CC BY 4.0", data=Hub("owner/name")).source
-    'https://huggingface.co/datasets/owner/name'
+    Examples:
+        >>> from target_bench import Hub
+        >>> CorpusInfo("my-corpus", licence="CC BY 4.0", data=Hub("owner/name")).source
+        'https://huggingface.co/datasets/owner/name'
 
     Attributes:
         name: lower-case name, as written on the command line.
@@ -333,6 +359,12 @@ class CorpusInfo:
 
 class Corpus(Collection[Any], ABC):
     """The tables a retriever searches: sized, iterable, addressable, with a fixed order.
+
+    Examples:
+        >>> from target_bench import load
+        >>> corpus = load("mini").corpus
+        >>> next(iter(corpus)) == corpus[corpus.ids[0]]
+        True
 
     It shows tables and nothing else: no question, no gold label, no dataset name.
     """
@@ -440,6 +472,11 @@ LEFT_OUT = "files that cannot be read, and were left out:"
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """One split of a corpus plug-in, loaded.
+
+    Examples:
+        >>> from target_bench import load
+        >>> load("mini")
+        Dataset(mini test: 139 tables, 490 queries)
 
     Attributes:
         info: what the corpus declares about itself.

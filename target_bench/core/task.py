@@ -62,6 +62,10 @@ class Outputs(NamedTuple):
 class SummaryBlock:
     """A line of a task's summary, as data: terminal, report and site render it.
 
+    Examples:
+        >>> print(SummaryBlock("gold True", {"as True": 4, "as False": 1}))
+        gold True: as True 4, as False 1
+
     Attributes:
         label: what it is about; may be empty.
         counts: name -> number, or a number as it is to be shown.
@@ -183,6 +187,19 @@ class View:
 
 class Task(ABC, Generic[ExamplesT]):
     """A task: what a system is asked, and how its answers are read and scored.
+
+    Examples:
+        >>> from target_bench import metric
+        >>> @metric
+        ... def has_year(answer):
+        ...     return float("19" in answer)
+        >>> class Years(Task):
+        ...     name = "years"
+        ...
+        ...     def metrics(self, queries, cutoffs=()):
+        ...         return [has_year]
+        >>> Years().title
+        'Years'
 
     A name and ``metrics`` make one, where these are functions; the rest has defaults. It runs on
     every corpus with references of its kind (``answer``). Keep constructor arguments, its settings,
