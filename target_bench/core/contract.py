@@ -205,7 +205,7 @@ class Generator(ABC):
         ...     def generate(self, request):
         ...         return request.query
         >>> from target_bench.core.schema import GenerationRequest
-        >>> Echo().generate(GenerationRequest("q1", "question_answering", (), "Who won?"))
+        >>> Echo().generate(GenerationRequest("q1", "years", (), "Who won?"))
         'Who won?'
 
     Keep constructor arguments under their own names, as for a ``Retriever``. A failed answer is a

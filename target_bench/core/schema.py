@@ -204,7 +204,7 @@ class GenerationRequest:
     """A request to a generator.
 
     Examples:
-        >>> GenerationRequest("q1", "question_answering", (Message("user", "Two?"),), "Two?").answer
+        >>> GenerationRequest("q1", "years", (Message("user", "Two?"),), "Two?").answer
         'text'
 
     Attributes:
