@@ -16,8 +16,7 @@ from target_bench.core.files import sha256_of
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.models.chat_prompts import token_ids
-from target_bench.models.encoders.weights import quietly
-from target_bench.models.local_models import device_of
+from target_bench.models.local_models import choose_device, silence_libraries
 
 ADAPTER = "adapter_config.json"
 """The file by which the folder of an adapter is known."""
@@ -85,7 +84,7 @@ class Transformers(Generator):
             max_new_tokens=self.max_new_tokens,
             context_tokens=self.context_tokens,
         )
-        self._place = device_of(None if self.device == "auto" else self.device)
+        self._place = choose_device(None if self.device == "auto" else self.device)
 
     def config(self) -> Mapping[str, Any]:
         """Return the settings, with the model's content in place of its path, and kind of device.
@@ -335,7 +334,7 @@ def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
     if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
         raise ConfigError(f"model={name}: there is no such folder")
     try:
-        with quietly():
+        with silence_libraries():
             return loader.from_pretrained(name, **settings)
     except (OSError, ValueError, ImportError) as error:
         raise ConfigError(

@@ -10,7 +10,7 @@ import numpy as np
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.metric import Floats, MetricSpec
 from target_bench.metrics.text import JudgedAnswers, MeanOverAnswers
-from target_bench.models.encoders.weights import LocalModel, quietly
+from target_bench.models.local_models import LocalModel, silence_libraries
 
 SPEC = MetricSpec(
     "bartscore",
@@ -104,10 +104,12 @@ class _Bart(LocalModel):
     def __init__(self, model: str) -> None:
         self.model = model
 
-    def read(self, source: str, **settings: Any) -> Any:
+    def read_model(self, source: str, **settings: Any) -> Any:
         """Read tokenizer and model."""
         from transformers import AutoTokenizer, BartForConditionalGeneration
 
-        with quietly():
+        with silence_libraries():
             model = BartForConditionalGeneration.from_pretrained(source, **settings)
-            return AutoTokenizer.from_pretrained(source, **settings), model.to(self.place).eval()
+            return AutoTokenizer.from_pretrained(source, **settings), model.to(
+                self.chosen_device
+            ).eval()

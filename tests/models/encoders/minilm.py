@@ -15,7 +15,7 @@ def library() -> Any:
     """MiniLM as sentence-transformers loads it."""
     from sentence_transformers import SentenceTransformer
 
-    from target_bench.models.encoders.weights import quietly
+    from target_bench.models.local_models import silence_libraries
 
-    with quietly():
+    with silence_libraries():
         return SentenceTransformer(str(FOLDER), device="cpu")
