@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from target_bench.core.grid import GridCell as GridCell
     from target_bench.core.metric import Metric, Score
     from target_bench.core.metric import MetricSpec as MetricSpec
+    from target_bench.core.metric import RatioMetric as RatioMetric
     from target_bench.core.metric_function import metric
     from target_bench.core.observer import Observer, Progress
     from target_bench.core.prompt_writer import Prompted as Prompted
@@ -92,6 +93,7 @@ _HOME = {
     "Generator": "core.contract",
     "Metric": "core.metric",
     "MetricSpec": "core.metric",
+    "RatioMetric": "core.metric",
     "metric": "core.metric_function",
     "Observer": "core.contract",
     "Progress": "core.observer",
