@@ -64,12 +64,17 @@ def ask(
     """Write questions, rate them, and print what was left out."""
     from target_bench.cli.output import agreed, announced
     from target_bench.data.load import load
-    from target_bench.data.own_data import check_new, question_file, write_folder, write_questions
+    from target_bench.data.own_data import (
+        check_new,
+        find_question_file,
+        write_folder,
+        write_questions,
+    )
     from target_bench.harness import questions
 
     path = None
     if out is None:
-        path = question_file(corpus, add)
+        path = find_question_file(corpus, add)
     else:
         check_new(out)
     with TerminalObserver() as observer:

@@ -207,7 +207,7 @@ def export(
         raise ConfigError(
             f"{stored.folder} is of a corpus that was made in Python; name it with --corpus"
         )
-    if is_path(name) and not detect.path_and_settings(name)[0].exists():
+    if is_path(name) and not detect.split_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     dataset = load(name, stored.split, stored.asked.distractors, data_dir=data_dir)
     folder = out or stored.folder

@@ -11,7 +11,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table
 from target_bench.data.databases.release_folder import DatabaseFolder, target_copies
-from target_bench.data.databases.schemas import Schema, gold_of, schemas, tables_of
+from target_bench.data.databases.schemas import Schema, build_tables, find_gold, schemas
 
 _DESCRIPTIONS = "database_description.json"
 _QUESTIONS = {"validation": "dev.json", "mini_dev": "mini_dev_sqlite.json"}
@@ -57,7 +57,7 @@ class Bird(CorpusLoader):
         databases = _databases(release)
         for schema in _schemas(release, split):
             described = _descriptions(release, databases, schema.id)
-            yield from tables_of(schema, databases.find(schema.id), described)
+            yield from build_tables(schema, databases.find(schema.id), described)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the questions of the split."""
@@ -72,7 +72,7 @@ class Bird(CorpusLoader):
             yield Query(
                 id=query_id if times[query_id] == 1 else f"{query_id}#{index}",
                 text=field(record, "question", str, place),
-                gold=gold_of(sql, known[name], databases.find(name), place),
+                gold=find_gold(sql, known[name], databases.find(name), place),
                 answer=sql,
                 database_id=name,
                 metadata={

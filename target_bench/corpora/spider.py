@@ -8,7 +8,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table
 from target_bench.data.databases.release_folder import DatabaseFolder, target_copies
-from target_bench.data.databases.schemas import Schema, gold_of, schemas, tables_of
+from target_bench.data.databases.schemas import Schema, build_tables, find_gold, schemas
 
 _QUESTIONS = {
     "validation": ("dev.json",),
@@ -67,7 +67,7 @@ class Spider(CorpusLoader):
         """Yield the tables of the split by database; its question file may be missing."""
         databases = _databases(release, split)
         for schema in _schemas(release, split):
-            yield from tables_of(schema, databases.find(schema.id))
+            yield from build_tables(schema, databases.find(schema.id))
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the questions of the split."""
@@ -81,7 +81,7 @@ class Spider(CorpusLoader):
             yield Query(
                 id=str(index),
                 text=field(record, "question", str, place),
-                gold=gold_of(sql, known[name], databases.find(name), place),
+                gold=find_gold(sql, known[name], databases.find(name), place),
                 answer=sql,
                 database_id=name,
                 metadata={"hardness": _hardness(sql, place), "index": index},

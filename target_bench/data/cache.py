@@ -217,7 +217,7 @@ def write_arrow(
 
     schema = _schema(kind)
     with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
-        for rows in _batches(map(kind.encode, items)):
+        for rows in _group_rows(map(kind.encode, items)):
             columns = map(pyarrow.array, zip(*rows, strict=True), schema.types)
             writer.write_batch(pyarrow.record_batch(list(columns), schema=schema))
         written = record()
@@ -226,7 +226,7 @@ def write_arrow(
     return written
 
 
-def _batches(rows: Iterable[Sequence[bytes]]) -> Iterator[list[Sequence[bytes]]]:
+def _group_rows(rows: Iterable[Sequence[bytes]]) -> Iterator[list[Sequence[bytes]]]:
     batch: list[Sequence[bytes]] = []
     size = 0
     for row in rows:
@@ -270,9 +270,9 @@ class ArrowCorpus(HashedCorpus):
             raise ValueError(f"its columns are {file.schema.names}")
         self._batches = [file.get_batch(i) for i in range(file.num_record_batches)]
         self._starts = list(accumulate((b.num_rows for b in self._batches), initial=0))
-        database = lru_cache(_text)  # few for many tables
+        database = lru_cache(_decode_text)  # few for many tables
         self._ids = tuple(
-            TableId(database(database_id), _text(table_id))
+            TableId(database(database_id), _decode_text(table_id))
             for batch in self._batches
             for database_id, table_id in zip(
                 batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True
@@ -298,7 +298,7 @@ class ArrowCorpus(HashedCorpus):
         return [Digest(value[:n], value[n : 2 * n]) for value in both]
 
 
-def _text(encoded: bytes) -> str:
+def _decode_text(encoded: bytes) -> str:
     return encoded.decode("utf-8", "surrogatepass")
 
 

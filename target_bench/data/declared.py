@@ -30,6 +30,11 @@ class DeclaredCorpus(CorpusLoader):
         self.tables_alone = declaring.tables_alone or not columns.query
         self._columns = columns
 
+    def is_in(self, folder: Path) -> bool:
+        """Return whether a folder holds the files of a split."""
+        release = Release(folder, "")
+        return any(_match_files(release, self.info, split) for split in self.info.splits)
+
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield each table once, in the order of the records."""
         first: dict[TableId, tuple[bytes, str]] = {}
@@ -50,13 +55,13 @@ class DeclaredCorpus(CorpusLoader):
             query_id: Any = _find(record, columns.query_id, place) if columns.query_id else number
             text = _find(record, columns.query, place)
             if not isinstance(text, str):
-                raise _wrong_type(place, columns.query, "text", text)
+                raise _explain_type(place, columns.query, "text", text)
             answer = _find(record, columns.answer, place) if columns.answer else None
             yield Query(
-                records.identifier(query_id, columns.query_id, place),
+                records.read_identifier(query_id, columns.query_id, place),
                 text,
                 (self._table_id(record, place),),
-                records.answer(records.converted(answer, columns.answer, place), place),
+                records.read_answer(records.convert_value(answer, columns.answer, place), place),
                 self._database_id(record, place),
                 _find_all(record, columns.metadata, place),
             )
@@ -68,23 +73,42 @@ class DeclaredCorpus(CorpusLoader):
     def _table(self, record: Any, place: str) -> Table:
         columns = self._columns
         if columns.table:
-            names, *rows = _rows(record, columns.table, place, at_least=1)
+            names, *rows = _read_rows(record, columns.table, place, at_least=1)
         else:
-            names, rows = _cells(record, columns.header, place), _rows(record, columns.rows, place)
+            names, rows = (
+                _read_cells(record, columns.header, place),
+                _read_rows(record, columns.rows, place),
+            )
         context = _find_all(record, columns.context, place)
-        return Table(self._table_id(record, place), records.header(names), rows, context)
+        return Table(self._table_id(record, place), records.name_columns(names), rows, context)
 
     def _table_id(self, record: Any, place: str) -> TableId:
         name = self._columns.table_id
-        value = records.identifier(_find(record, name, place), name, place)
+        value = records.read_identifier(_find(record, name, place), name, place)
         return TableId(self._database_id(record, place), value)
 
     def _database_id(self, record: Any, place: str) -> str:
         name = self._columns.database_id
-        return records.identifier(_find(record, name, place), name, place) if name else NO_DATABASE
+        return (
+            records.read_identifier(_find(record, name, place), name, place)
+            if name
+            else NO_DATABASE
+        )
 
 
 def _find_files(release: Release, info: CorpusInfo, split: str) -> list[Path]:
+    """Return the files of a split.
+
+    Raises:
+        DataError: there are none.
+    """
+    paths = _match_files(release, info, split)
+    if not paths:
+        release.require(*dict.fromkeys(p for s in info.sources(split) for p in s.patterns))
+    return paths
+
+
+def _match_files(release: Release, info: CorpusInfo, split: str) -> list[Path]:
     """Return the files of a split: where a download has them, as in the repository, or flat."""
     paths: list[Path] = []
     for source in info.sources(split):
@@ -93,8 +117,6 @@ def _find_files(release: Release, info: CorpusInfo, split: str) -> list[Path]:
             places = dict.fromkeys((source.place(pattern), pattern, flat))
             named = (f"{place}{suffix}" for place in places for suffix in ("", ".gz", ".zip"))
             paths += next(filter(None, map(release.matching, named)), [])
-    if not paths:
-        release.require(*dict.fromkeys(p for s in info.sources(split) for p in s.patterns))
     return paths
 
 
@@ -116,27 +138,27 @@ def _find_all(record: Any, names: Mapping[str, str], place: str) -> dict[str, An
     """Return the fields of a record that are not null, by the names they have here."""
     values = ((ours, theirs, _find(record, theirs, place)) for ours, theirs in names.items())
     return {
-        ours: records.converted(value, theirs, place)
+        ours: records.convert_value(value, theirs, place)
         for ours, theirs, value in values
         if value is not None
     }
 
 
-def _cells(record: Any, name: str, place: str) -> list[Any]:
+def _read_cells(record: Any, name: str, place: str) -> list[Any]:
     value = _find(record, name, place)
     if not isinstance(value, list):
-        raise _wrong_type(place, name, "a list", value)
+        raise _explain_type(place, name, "a list", value)
     try:
         return list(cells(value))
     except TypeError as error:
         raise DataError(f"{place}: field {name!r}: {error}") from error
 
 
-def _rows(record: Any, name: str, place: str, at_least: int = 0) -> list[list[Any]]:
+def _read_rows(record: Any, name: str, place: str, at_least: int = 0) -> list[list[Any]]:
     value = _find(record, name, place)
     if not isinstance(value, list) or len(value) < at_least:
         what = "a list of rows, the header first" if at_least else "a list of rows"
-        raise _wrong_type(place, name, what, value)
+        raise _explain_type(place, name, what, value)
     rows = []
     for number, row in enumerate(value):
         try:
@@ -150,7 +172,7 @@ def _rows(record: Any, name: str, place: str, at_least: int = 0) -> list[list[An
     return rows
 
 
-def _wrong_type(place: str, name: str, what: str, value: Any) -> DataError:
+def _explain_type(place: str, name: str, what: str, value: Any) -> DataError:
     kind = type(value).__name__
     return DataError(f"{place}: field {name!r} should be {what}, but is {kind}: {value!r:.80}")
 
@@ -174,7 +196,7 @@ def load_hub_corpus(name: str, observer: Observer | None = None) -> CorpusLoader
     split = info.splits[0]  # of files that are not known yet: all of them
     folder = download.find_download(info, split) or download.fetch(info, [split], observer).folder
     path = folder / PurePosixPath(repository).name
-    named = detect.path_and_settings(f"{path}:{settings}") if settings else (path, {})
-    plugin = detect.of_path(*named)
+    named = detect.split_settings(f"{path}:{settings}") if settings else (path, {})
+    plugin = detect.choose_loader(*named)
     plugin.info = replace(plugin.info, name=plain, title=repository, source=info.source)
     return plugin

@@ -120,7 +120,7 @@ class MixedCorpus(CorpusView):
     ) -> None:
         self.base = base
         known, ours, theirs = base.positions, digest_corpus(base), digest_corpus(source)
-        new_ids = list(source.ids) if same else _renamed(source, base)
+        new_ids = list(source.ids) if same else _rename_tables(source, base)
         candidates = [i for i, table_id in enumerate(new_ids) if table_id not in known]
         taken = [(i, known[table_id]) for i, table_id in enumerate(new_ids) if table_id in known]
         there = sum(theirs[i] == ours[place] for i, place in taken)
@@ -168,7 +168,7 @@ class MixedCorpus(CorpusView):
         self.notes = [f"{count} tables {what}" for what, count in counts.items() if count]
 
 
-def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
+def _rename_tables(source: Corpus, base: Corpus) -> list[TableId]:
     """Return the ids of the source's tables, with another database id where one is taken.
 
     A database is renamed as a whole if the base has another one of its name; a table of no
@@ -181,18 +181,18 @@ def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
     digests_in: dict[str, list[Digest]] = {}
     for table_id, digest in theirs.items():
         digests_in.setdefault(table_id.database_id, []).append(digest)
-    tags = {name: _tag(digests_in[name]) for name in taken & digests_in.keys()}
+    tags = {name: _name_tables(digests_in[name]) for name in taken & digests_in.keys()}
 
     def new(table_id: TableId) -> TableId:
         tag = tags.get(table_id.database_id)
         if table_id.database_id == NO_DATABASE and table_id in other:
-            tag = _tag([theirs[table_id]])
+            tag = _name_tables([theirs[table_id]])
         return table_id._replace(database_id=f"{table_id.database_id}~{tag}") if tag else table_id
 
     return [new(table_id) for table_id in source.ids]
 
 
-def _tag(digests: Iterable[Digest]) -> str:
+def _name_tables(digests: Iterable[Digest]) -> str:
     """Return a name for these tables, the same in any order."""
     whole = b"".join(sorted(digest.content for digest in digests))
     return hashlib.blake2b(whole, digest_size=4).hexdigest()

@@ -172,10 +172,10 @@ def fetch(
             origin = ", ".join(f"{repository}@{c[:7]}" for repository, c in commits.items())
             size = sum(file.size or 0 for file in missing)
             _say(
-                f"{name} {', '.join(splits)}: fetching {len(missing):,} files, {_mb(size)}, of "
+                f"{name} {', '.join(splits)}: fetching {len(missing):,} files, {_to_mb(size)}, of "
                 f"{origin} into {folder}"
             )
-            (observer := observer or _bar()).stage(f"fetch {name} (kB)", size // 1000 or None)
+            (observer := observer or _make_bar()).stage(f"fetch {name} (kB)", size // 1000 or None)
             _fetch_files(folder, missing, here, observer)
         done = Download(
             name,
@@ -333,7 +333,7 @@ def _fetch_files(
     """Fetch files beside each other, note them in ``here``; the first error ends it."""
     import requests
 
-    session = _session()
+    session = _make_session()
     received, counting, stopped = 0, threading.Lock(), threading.Event()
 
     def blocks(answer: "Response") -> Iterator[bytes]:
@@ -377,7 +377,7 @@ def _fetch_files(
         observer.finished()
 
 
-def _session() -> "Session":
+def _make_session() -> "Session":
     """Return a session that tries again."""
     import requests
     from requests.adapters import HTTPAdapter
@@ -440,7 +440,7 @@ def _report_progress_on_error(
         size = sum(size for size, _ in here.values())
         whole = sum(file.size or 0 for file in needed.values())
         return (
-            f" {len(here):,} of {len(needed):,} files ({_mb(size)} of {_mb(whole)}) are in "
+            f" {len(here):,} of {len(needed):,} files ({_to_mb(size)} of {_to_mb(whole)}) are in "
             f"{folder}; the same command goes on from there."
         )
 
@@ -458,14 +458,14 @@ def _report_progress_on_error(
         raise
 
 
-def _bar() -> Observer:
+def _make_bar() -> Observer:
     """Return the progress for callers without an observer: a bar, on a terminal alone."""
     from target_bench.core.observer import Progress
 
     return Progress() if sys.stderr.isatty() else Observer()
 
 
-def _mb(size: int) -> str:
+def _to_mb(size: int) -> str:
     return f"{size / 1e6:,.1f} MB"
 
 

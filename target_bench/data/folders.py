@@ -44,7 +44,7 @@ def folder_of(
     if data_dir is not None:
         folder = Path(data_dir)
         if not folder.is_dir():
-            raise _data_missing(plugin, f"--data-dir {folder}: there is no such folder", split)
+            raise _explain_missing(plugin, f"--data-dir {folder}: there is no such folder", split)
         if (folder / name).is_dir() or not strict:
             return folder / name if (folder / name).is_dir() else folder
     root = os.environ.get(ENVIRONMENT)
@@ -59,10 +59,10 @@ def folder_of(
     if info.sources(split) and not download.is_offline():
         return download.fetch(info, [split], observer).folder
     where = f"${ENVIRONMENT}/{name}: {Path(root) / name} is not a folder" if root else ""
-    raise _data_missing(plugin, where or f"the data of corpus {name} is not here.", split)
+    raise _explain_missing(plugin, where or f"the data of corpus {name} is not here.", split)
 
 
-def _data_missing(plugin: CorpusLoader, what: str, split: str) -> DataError:
+def _explain_missing(plugin: CorpusLoader, what: str, split: str) -> DataError:
     """Return the error that says what is missing, where to get it, and where to put it."""
     from target_bench.data.download import OFFLINE
 
@@ -72,7 +72,7 @@ def _data_missing(plugin: CorpusLoader, what: str, split: str) -> DataError:
         what,
         f"Download {info.title} from {info.source} (licence: {info.licence}) and put these files",
         f"into a folder {folder}/ (as they are, or as .gz or .zip):",
-        *(f"  {name}" for name in info.files or _patterns(info, split)),
+        *(f"  {name}" for name in info.files or _list_patterns(info, split)),
         f"Then set {ENVIRONMENT} to the folder that holds {folder}/,",
         f"or pass --data-dir with the path of {folder}/ itself.",
     ]
@@ -83,7 +83,7 @@ def _data_missing(plugin: CorpusLoader, what: str, split: str) -> DataError:
     return DataError("\n".join(lines))
 
 
-def _patterns(info: CorpusInfo, split: str) -> list[str]:
+def _list_patterns(info: CorpusInfo, split: str) -> list[str]:
     return [pattern for source in info.sources(split) for pattern in source.patterns]
 
 

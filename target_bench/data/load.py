@@ -239,7 +239,7 @@ def loader(name: str | Path) -> CorpusLoader:
     if is_path(name):
         from target_bench.data.formats import detect
 
-        return detect.of_path(*detect.path_and_settings(name))
+        return detect.choose_loader(*detect.split_settings(name))
     name = str(name)
     if name.startswith(HUB_PREFIX):
         from target_bench.data.declared import load_hub_corpus

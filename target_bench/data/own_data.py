@@ -24,10 +24,10 @@ from target_bench.core.schema import (
 from target_bench.core.unicode_text import compose
 from target_bench.data.folders import folder_of
 from target_bench.data.formats import detect, records, spreadsheets
-from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
+from target_bench.data.formats.cells import drop_index, read_arrow_grid, read_arrow_values
 from target_bench.data.formats.database_files import Databases
 from target_bench.data.formats.own_folder import TableFolder
-from target_bench.data.formats.table_files import suffix_of
+from target_bench.data.formats.table_files import find_suffix
 from target_bench.data.load import loader, split_of
 from target_bench.data.reading import make_dataset, read
 from target_bench.data.table_text import with_languages
@@ -60,8 +60,8 @@ def from_dataframe(
         DataError: a value is not a data frame, a field is missing or of another type, or a gold
             table is not among the tables.
     """
-    split = records.canonical_split(split)
-    info = records.own_info(name, name, "data frames", (split,))
+    split = records.normalize_split(split)
+    info = records.describe_own_data(name, name, "data frames", (split,))
     if not isinstance(tables, Mapping):
         raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")
     context = context or {}
@@ -76,23 +76,23 @@ def from_dataframe(
     made = []
     for table_id, frame in tables.items():
         place = f"table {table_id!r}"
-        header, rows = arrow_grid(_arrow(frame, place), place)
+        header, rows = read_arrow_grid(_convert_to_arrow(frame, place), place)
         known = {"title": str(table_id), **context.get(table_id, {})}
-        entries = {name: records.converted(value, name, place) for name, value in known.items()}
+        entries = {name: records.convert_value(value, name, place) for name, value in known.items()}
         made.append(Table(TableId("0", str(table_id)), header, rows, entries))
     read_queries = [
-        records.query(record, f"query {number}")
-        for number, record in enumerate([] if queries is None else _records(queries), 1)
-        if records.split_of(record, f"query {number}", default=split) == split
+        records.read_query(record, f"query {number}")
+        for number, record in enumerate([] if queries is None else _read_query_records(queries), 1)
+        if records.read_split(record, f"query {number}", default=split) == split
     ]
     return make_dataset(
         info, split, with_languages(made), read_queries, tables_alone=queries is None
     )
 
 
-def _records(queries: Any) -> Iterable[Any]:
+def _read_query_records(queries: Any) -> Iterable[Any]:
     if isinstance(queries, Mapping) or hasattr(queries, "__arrow_c_stream__"):
-        return arrow_values(without_index(_arrow(queries, "queries")), "queries")
+        return read_arrow_values(drop_index(_convert_to_arrow(queries, "queries")), "queries")
     try:
         return [dict(record) if isinstance(record, Mapping) else record for record in queries]
     except TypeError as error:
@@ -101,7 +101,7 @@ def _records(queries: Any) -> Iterable[Any]:
         ) from error
 
 
-def _arrow(frame: Any, place: str) -> Any:
+def _convert_to_arrow(frame: Any, place: str) -> Any:
     import pyarrow
 
     try:
@@ -132,7 +132,7 @@ def from_folder(folder: str | Path, split: str | None = None) -> Dataset:
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"{folder}: there is no such folder")
-    plugin = detect.of_path(folder)
+    plugin = detect.choose_loader(folder)
     return read(plugin, folder_of(plugin, None), split_of(plugin, split))
 
 
@@ -160,7 +160,7 @@ def file_of(dataset: Dataset, table_id: TableId) -> str | None:
     if not dataset.info.any_task:
         return None
     for name in dataset.files:
-        stem = compose(name.removesuffix(suffix_of(name) or "").removeprefix("tables/"))
+        stem = compose(name.removesuffix(find_suffix(name) or "").removeprefix("tables/"))
         if stem == table_id.table_id:
             return name
         if table_id.table_id.startswith(f"{stem}/") and name.endswith(spreadsheets.SUFFIXES):
@@ -171,7 +171,7 @@ def file_of(dataset: Dataset, table_id: TableId) -> str | None:
 _QUESTIONS = "queries.jsonl"
 
 
-def question_file(corpus: str, add: bool) -> Path:
+def find_question_file(corpus: str, add: bool) -> Path:
     """Return the file of questions that lies beside the tables of a path.
 
     Args:
@@ -227,7 +227,9 @@ def write_questions(queries: Sequence[Query], path: Path) -> int:
     before = path.read_bytes() if path.exists() else b""
     if before and not before.endswith(b"\n"):
         before += b"\n"
-    _write(path, [before, *_lines(record_of(replace(query, id=next(free))) for query in new)])
+    _write(
+        path, [before, *_encode_lines(record_of(replace(query, id=next(free))) for query in new)]
+    )
     return len(new)
 
 
@@ -239,8 +241,8 @@ def write_folder(queries: Sequence[Query], corpus: Corpus, folder: Path) -> None
         StoreError: it cannot be written.
     """
     check_new(folder)
-    _write(folder / "corpus.jsonl", _lines(map(_table_record, corpus)))
-    _write(folder / _QUESTIONS, _lines(map(record_of, queries)))
+    _write(folder / "corpus.jsonl", _encode_lines(map(_encode_table, corpus)))
+    _write(folder / _QUESTIONS, _encode_lines(map(record_of, queries)))
 
 
 def check_new(folder: Path) -> None:
@@ -278,7 +280,7 @@ def record_of(query: Query) -> dict[str, Any]:
     }
 
 
-def _table_record(table: Table) -> dict[str, Any]:
+def _encode_table(table: Table) -> dict[str, Any]:
     rows = [[cell.hex() if isinstance(cell, bytes) else cell for cell in row] for row in table.rows]
     grid = {"grid": table.grid.to_json()} if table.grid else {}
     return {
@@ -290,7 +292,7 @@ def _table_record(table: Table) -> dict[str, Any]:
     }
 
 
-def _lines(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def _encode_lines(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     for record in records:
         yield f"{json.dumps(record, ensure_ascii=False)}\n".encode("utf-8", "backslashreplace")
 

@@ -61,7 +61,7 @@ def _read_once(
 
 def _read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
     reader = choose_reader(plugin, folder)
-    tables = read_tables(reader, folder, split)
+    tables = _read_part(reader, folder, split, TABLES)
     read_queries = _read_part(reader, folder, split, QUERIES)
     queries, more = reader.answerable(read_queries.value, tables.value)
     files = tables.files | read_queries.files
@@ -69,32 +69,35 @@ def _read(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
     dataset = make_dataset(
         reader.info, split, tables.value, queries, files, notes, reader.tables_alone
     )
-    databases = read_databases(reader, folder, split)
+    databases = _read_databases(reader, folder, split)
     if databases or SQL_TASK in reader.info.tasks:
-        notes = [*dataset.notes, *_database_notes(dataset, databases)]
+        notes = [*dataset.notes, *_note_databases(dataset, databases)]
         dataset = replace(dataset, databases=databases, notes=tuple(notes))
     return dataset
 
 
 def choose_reader(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
     """Return what reads a folder: columns that are declared, TARGET's layout, or the loader."""
+    reader = plugin
     if plugin.columns is not None:
         from target_bench.data.declared import DeclaredCorpus
 
-        return DeclaredCorpus(plugin, plugin.columns)
+        reader = DeclaredCorpus(plugin, plugin.columns)
+        if reader.is_in(folder):
+            return reader
     is_own_folder = not plugin.info.files and folder == folder_of_code(plugin)
     if plugin.embedded is not None or is_own_folder:
-        return plugin
+        return reader
     if not any("corpus" in path.name for path in (folder.resolve(), *folder.glob("*"))):
-        return plugin  # without looking further: all files of TARGET's layout are named so
+        return reader  # without looking further: all files of TARGET's layout are named so
     if (folder / "qrels").is_dir():  # the layout of BEIR
-        return plugin
+        return reader
     from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
 
     for layout in (TargetDatabases, TargetLayout):
         if layout.is_in(folder):
             return layout(folder, plugin.info)
-    return plugin
+    return reader
 
 
 def read_tables(plugin: CorpusLoader, folder: Path, split: str) -> Cached:
@@ -131,7 +134,10 @@ def _read_part(reader: CorpusLoader, folder: Path, split: str, kind: Kind) -> Ca
 
 def read_databases(plugin: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
     """Return database id -> file of one split; errors as for ``read``."""
-    reader = choose_reader(plugin, folder)
+    return _read_databases(choose_reader(plugin, folder), folder, split)
+
+
+def _read_databases(reader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
     release = Release(folder, reader.info.source, reader.subfolders)
     with _explain_errors(reader, [release], f"databases of {split}") as where:
         files: dict[str, Path] = compose(dict(reader.databases(release, split)))
@@ -157,7 +163,7 @@ def _explain_errors(plugin: CorpusLoader, releases: Sequence[Release], what: str
         folder = releases[-1].folder if releases else Path()
         if any(name in str(error) for name in (*names, str(folder)) if name not in ("", ".")):
             raise
-        raise DataError(f"{where}{_from_files(names)}: {error}") from error
+        raise DataError(f"{where}{_list_files(names)}: {error}") from error
     except (*PASSED_ON, TargetBenchError, GeneratorExit):
         raise
     except OSError as error:
@@ -194,7 +200,7 @@ def make_dataset(
         DataError: the faults that ``checked`` refuses, a repeated query id, no
             query at all, or a gold table that is not in the corpus; the message names the files.
     """
-    where = f"corpus {info.name}, split {split}{_from_files(list(files or ())[::-1])}"
+    where = f"corpus {info.name}, split {split}{_list_files(list(files or ())[::-1])}"
     try:
         tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
         queries = tuple(map(check_query, queries))
@@ -209,16 +215,16 @@ def make_dataset(
         deque(note_peculiarities(tables, notes := []), maxlen=0)
     silent = sum(1 for query in queries if not query.text.strip())
     empty = [f"{silent} of {len(queries)} queries are empty"] if silent else []
-    languages = _language_notes(tables) if info.any_task else []
+    languages = _note_languages(tables) if info.any_task else []
     return Dataset(info, split, tables, queries, dict(files or {}), (*languages, *notes, *empty))
 
 
-def _from_files(names: Sequence[str]) -> str:
+def _list_files(names: Sequence[str]) -> str:
     """Return the first of these files, in brackets; empty without any."""
     return f" (from {first_of(names, 3)})" if names else ""
 
 
-def _language_notes(tables: Corpus) -> list[str]:
+def _note_languages(tables: Corpus) -> list[str]:
     """Return what retrievers make of tables in another language than English."""
     if len(languages := languages_in(tables)) > 1:
         several = f"{len(languages)} languages ({', '.join(map(language_name, languages))})"
@@ -234,7 +240,7 @@ def _language_notes(tables: Corpus) -> list[str]:
     return [f"the tables are in {name}: {how}"]
 
 
-def _database_notes(dataset: Dataset, there: Mapping[str, Path]) -> list[str]:
+def _note_databases(dataset: Dataset, there: Mapping[str, Path]) -> list[str]:
     """Return notes for the user about databases that are missing or damaged.
 
     SQL may be run for the queries that name no task, or text-to-SQL.

@@ -362,7 +362,7 @@ def kilobytes():
     return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
 
 def read(folder):
-    return read_tables(detect.of_path(folder), folder, "test").value
+    return read_tables(detect.choose_loader(folder), folder, "test").value
 
 read(Path(sys.argv[1]) / "small")
 before = kilobytes()

@@ -28,7 +28,7 @@ class Planets(CorpusLoader):
         licence="CC0",
         citation="Nobody, 2024",
         data=Hub(
-            "me/planets",
+            "me/planets-corpus",
             files="data/{{split}}-*.parquet",
             revision="{REVISION}",
             split_names={{"validation": "dev"}},
@@ -79,7 +79,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         (tmp_path / "planets.py").write_text(CORPUS, encoding="utf-8")
         monkeypatch.chdir(tmp_path)
         served.declared += loader("planets.py:Planets").info.sources("test")
-        served.copies["me/planets"] = {
+        served.copies["me/planets-corpus"] = {
             "data/test-00000-of-00002.parquet": _parquet(RECORDS[:4]),
             "data/test-00001-of-00002.parquet": _parquet(RECORDS[4:]),
             "data/dev-00000-of-00001.parquet": _parquet(RECORDS[:2]),
@@ -102,7 +102,7 @@ def test_a_declaration_is_fetched_read_and_run(server: Server, tmp_path: Path) -
     assert (query.text, query.answer) == (RECORDS[3]["question"], ("1", "1 moons"))
     assert query.gold == (TableId("0", "t1"),)
     assert [dict(q.metadata) for q in dataset.queries[:2]] == [{"level": "easy"}, {}]
-    assert dataset.info.source == "https://huggingface.co/datasets/me/planets"
+    assert dataset.info.source == "https://huggingface.co/datasets/me/planets-corpus"
     assert len(load("planets.py:Planets", "dev").queries) == 2
     server.dead = True
     (result,) = evaluate("bm25", "planets.py:Planets", top_k=1, out=tmp_path / "runs")
@@ -174,7 +174,11 @@ def test_what_is_missing_says_where_it_comes_from(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(DataError) as caught:
         load("planets.py:Planets")
-    for part in ("https://huggingface.co/datasets/me/planets", "data/test-*.parquet", "--offline"):
+    for part in (
+        "https://huggingface.co/datasets/me/planets-corpus",
+        "data/test-*.parquet",
+        "--offline",
+    ):
         assert part in str(caught.value)
 
 

@@ -17,8 +17,8 @@ from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
 from target_bench.data.own_data import (
     check_new,
+    find_question_file,
     from_dataframe,
-    question_file,
     write_folder,
     write_questions,
 )
@@ -167,8 +167,8 @@ def test_questions_that_are_there_are_kept(folder: Path) -> None:
     path = folder / "queries.jsonl"
     path.write_text(json.dumps(mine))
     with pytest.raises(ConfigError, match="--add adds to them"):
-        question_file(str(folder), add=False)
-    assert question_file(str(folder), add=True) == path
+        find_question_file(str(folder), add=False)
+    assert find_question_file(str(folder), add=True) == path
     assert [write_questions([QUESTION], path) for _ in range(2)] == [1, 0]
     synthetic = {query.id: query.synthetic for query in corpora.from_folder(folder).queries}
     assert synthetic == {"synthetic-0001": False, "synthetic-0002": True}
@@ -178,7 +178,7 @@ def test_questions_about_a_database(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with sqlite3.connect(path) as database:
         database.executescript("CREATE TABLE people (name); INSERT INTO people VALUES ('Ann')")
-    beside = question_file(str(path), add=False)
+    beside = find_question_file(str(path), add=False)
     gold = TableId("store", "people")
     question = Query("q", "Who lives here?", (gold,), "Ann", database_id="store")
     assert write_questions([question], beside) == 1
@@ -202,4 +202,4 @@ def test_a_new_folder(folder: Path, tmp_path: Path) -> None:
 )
 def test_other_corpora_need_a_folder(corpus: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        question_file(corpus, add=False)
+        find_question_file(corpus, add=False)

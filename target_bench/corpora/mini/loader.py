@@ -8,7 +8,7 @@ from pathlib import Path
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.stored_tables import LazyRows, built, stored_tables
-from target_bench.data.formats.records import queries_of
+from target_bench.data.formats.records import read_queries
 
 
 class Mini(CorpusLoader):
@@ -67,7 +67,7 @@ class Mini(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries about web tables and databases, then those that no ranking has."""
         for name in _QUERIES:
-            yield from queries_of(release, release.require(name), split)
+            yield from read_queries(release, release.require(name), split)
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the three databases."""

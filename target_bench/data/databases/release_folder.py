@@ -52,12 +52,12 @@ class DatabaseFolder:
             if path is not None and path.suffix == ".sqlite":
                 return DatabaseFile(path, self._hash(path))
             if path is not None:
-                return self._unpacked(name, self._hash(path), partial(self._release.open, path))
+                return self._unpack(name, self._hash(path), partial(self._release.open, path))
         if f"{name}/{name}.sqlite" not in self._members:
             return None
         archive, member = self._members[f"{name}/{name}.sqlite"]
         version = f"{self._hash(archive)}, {member}"
-        return self._unpacked(name, version, partial(_opened_member, archive, member))
+        return self._unpack(name, version, partial(_open_member, archive, member))
 
     def descriptions(self, name: str) -> Iterator[tuple[str, str, bytes]]:
         """Yield (place, table, content) of the CSV files in ``<db>/database_description/``.
@@ -73,10 +73,10 @@ class DatabaseFolder:
         for inner, (path, member) in self._members.items():
             parts = PurePosixPath(inner)
             if parts.parent.as_posix() == f"{name}/database_description" and parts.name not in seen:
-                with _opened_member(path, member) as file:
+                with _open_member(path, member) as file:
                     yield f"{path}, {member}", parts.stem, file.read()
 
-    def _unpacked(
+    def _unpack(
         self, name: str, version: str, content: Callable[[], AbstractContextManager[IO[bytes]]]
     ) -> DatabaseFile:
         def write(new: Path) -> None:
@@ -97,7 +97,7 @@ class DatabaseFolder:
             path = self._release.find(name)
             if path is None or path.suffix != ".zip":
                 continue
-            with _archive(path) as archive:
+            with _open_archive(path) as archive:
                 names = [n for n in archive.namelist() if not n.startswith("__MACOSX")]
             for member in names:
                 parts = PurePosixPath(member).parts
@@ -108,7 +108,7 @@ class DatabaseFolder:
 
 
 @contextmanager
-def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
@@ -119,8 +119,8 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 @contextmanager
-def _opened_member(path: Path, member: str) -> Iterator[IO[bytes]]:
-    with _archive(path) as archive, archive.open(member) as file:
+def _open_member(path: Path, member: str) -> Iterator[IO[bytes]]:
+    with _open_archive(path) as archive, archive.open(member) as file:
         yield file
 
 

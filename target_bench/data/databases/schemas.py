@@ -52,11 +52,11 @@ def schemas(release: Release, path: Path) -> dict[str, Schema]:
         name = field(record, "db_id", str, place)
         if name in by_id:
             raise DataError(f"{place}: db_id {name!r} occurs twice")
-        by_id[name] = Schema(name, tuple(_declared(record, f"{path}, database {name}")))
+        by_id[name] = Schema(name, tuple(_read_tables(record, f"{path}, database {name}")))
     return by_id
 
 
-def _declared(record: Mapping[str, Any], place: str) -> Iterator[DeclaredTable]:
+def _read_tables(record: Mapping[str, Any], place: str) -> Iterator[DeclaredTable]:
     names = field(record, "table_names_original", list, place)
     titles = field(record, "table_names", list, place)
     originals = field(record, "column_names_original", list, place)
@@ -90,7 +90,7 @@ def _declared(record: Mapping[str, Any], place: str) -> Iterator[DeclaredTable]:
                 kinds,
                 key,
                 tuple((column, f"{table}.{to}") for column, table, to in links_here),
-                _statement(name, header, kinds, key, links_here),
+                _write_statement(name, header, kinds, key, links_here),
             )
             called = {columns[i][1].lower(): column_titles[i] for i in here}
             yield DeclaredTable(stored, str(title), called)
@@ -98,7 +98,7 @@ def _declared(record: Mapping[str, Any], place: str) -> Iterator[DeclaredTable]:
         raise DataError(f"{place}: columns and keys make no schema: {error}") from error
 
 
-def _statement(
+def _write_statement(
     name: str,
     header: tuple[str, ...],
     types: tuple[str, ...],
@@ -127,7 +127,7 @@ Descriptions = Mapping[str, Mapping[str, str]]
 """Table -> column -> what it holds; both names in lower case."""
 
 
-def tables_of(
+def build_tables(
     schema: Schema, file: DatabaseFile | None, descriptions: Descriptions | None = None
 ) -> Iterator[Table]:
     """Yield the tables of a database, in the order and spelling of its schema.
@@ -140,7 +140,7 @@ def tables_of(
     (aligned with the header), ``primary_key``, ``foreign_keys``, ``schema`` (the CREATE TABLE
     statement) and, where there are descriptions, ``column_descriptions`` (column -> text).
     """
-    stored = _stored(file)
+    stored = _list_stored(file)
     for declared, title, called in schema.tables:
         there = stored.get(declared.name.lower())
         header = (there or declared).header
@@ -157,7 +157,7 @@ def tables_of(
         yield Table(TableId(schema.id, declared.name), header, rows, context)
 
 
-def _stored(file: DatabaseFile | None) -> dict[str, StoredTable]:
+def _list_stored(file: DatabaseFile | None) -> dict[str, StoredTable]:
     """Return the tables of a database file by lower-case name; of one that cannot be read, none."""
     try:
         return {t.name.lower(): t for t in sound_tables(file.path)} if file else {}
@@ -165,7 +165,9 @@ def _stored(file: DatabaseFile | None) -> dict[str, StoredTable]:
         return {}
 
 
-def gold_of(sql: str, schema: Schema, file: DatabaseFile | None, place: str) -> tuple[TableId, ...]:
+def find_gold(
+    sql: str, schema: Schema, file: DatabaseFile | None, place: str
+) -> tuple[TableId, ...]:
     """Return the tables that gold SQL needs, in the order and spelling of the schema.
 
     SQLite compiles the SQL on a database that has the schema and no rows, so the gold tables are

@@ -344,11 +344,11 @@ def made(name: str, version: str, write: Callable[[Path], None]) -> Path:
     """
     key = hashlib.sha256(f"{FORMAT}\0{name}\0{version}".encode()).hexdigest()[:16]
     try:
-        return _made_in(cache_root() / DATABASES, key, f"{name}.sqlite", write)
+        return _make_in(cache_root() / DATABASES, key, f"{name}.sqlite", write)
     except OSError:
         pass
     try:
-        return _made_in(_temporary(), key, f"{name}.sqlite", write)
+        return _make_in(_make_temporary_folder(), key, f"{name}.sqlite", write)
     except OSError as error:
         raise StoreError(
             f"database {name} fits neither into the cache {cache_root()} nor into the temporary "
@@ -357,7 +357,7 @@ def made(name: str, version: str, write: Callable[[Path], None]) -> Path:
         ) from error
 
 
-def _made_in(root: Path, key: str, name: str, write: Callable[[Path], None]) -> Path:
+def _make_in(root: Path, key: str, name: str, write: Callable[[Path], None]) -> Path:
     """Return the file in a folder; one that is missing is made beside its place and moved there."""
     for file in sorted(root.glob(f"{key}-*/*.sqlite")):
         if _is_whole(file):
@@ -387,7 +387,7 @@ def _is_whole(file: Path) -> bool:
 
 
 @once
-def _temporary() -> Path:
+def _make_temporary_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="target-bench-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -75,13 +75,13 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} ({value!r:.40}) is neither text, number nor date")
 
 
-def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]:
+def read_arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]:
     """Return header and rows of an Arrow table, without the nameless index of a pandas frame.
 
     Raises:
         DataError: a value has no form as a cell; the message names place and column.
     """
-    table = without_index(table)
+    table = drop_index(table)
     for field in table.schema:
         if "pandas.period" in f"{field.type} {field.metadata}":
             raise DataError(
@@ -90,7 +90,7 @@ def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]
             )
     header: list[str] = table.column_names
     named = zip(header, table.columns, strict=True)
-    columns = [arrow_values(column, f"{place}, column {name!r}") for name, column in named]
+    columns = [read_arrow_values(column, f"{place}, column {name!r}") for name, column in named]
     rows: list[Sequence[Cell]] = []
     for number, row in enumerate(zip(*columns, strict=True), start=1):
         try:
@@ -100,13 +100,13 @@ def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]
     return header, rows
 
 
-def without_index(table: Any) -> Any:
+def drop_index(table: Any) -> Any:
     """Return the Arrow table without the columns in which pandas keeps a nameless index."""
     names = enumerate(table.column_names)
     return table.select([i for i, name in names if not _PANDAS_INDEX.fullmatch(name)])
 
 
-def arrow_values(values: Any, place: str) -> list[Any]:
+def read_arrow_values(values: Any, place: str) -> list[Any]:
     """Return the values of an Arrow column or batch as Python has them.
 
     Raises:
@@ -122,7 +122,7 @@ def arrow_values(values: Any, place: str) -> list[Any]:
 _RECORDS_AT_A_TIME = 128
 
 
-def parquet_records(release: Release, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_parquet_records(release: Release, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (place, record) of every row of a Parquet file, read a batch at a time.
 
     Raises:
@@ -130,30 +130,30 @@ def parquet_records(release: Release, path: Path) -> Iterator[tuple[str, dict[st
             value.
     """
     number = 0
-    with _opened(release, path) as file:
+    with _open_parquet(release, path) as file:
         names = file.schema_arrow.names
         for name in names:
             if names.count(name) > 1:
                 raise DataError(f"{path}: there are {names.count(name)} columns named {name!r}")
         for batch in file.iter_batches(batch_size=_RECORDS_AT_A_TIME):
             place = f"{path}, records {number + 1} to {number + batch.num_rows}"
-            for record in arrow_values(batch, place):
+            for record in read_arrow_values(batch, place):
                 number += 1
                 yield f"{path}, record {number}", record
 
 
-def parquet_table(release: Release, path: Path) -> "pyarrow.Table":
+def read_parquet_table(release: Release, path: Path) -> "pyarrow.Table":
     """Return the whole file as an Arrow table.
 
     Raises:
         DataError: it is not a Parquet file.
     """
-    with _opened(release, path) as file:
+    with _open_parquet(release, path) as file:
         return file.read()
 
 
 @contextmanager
-def _opened(release: Release, path: Path) -> Iterator[Any]:
+def _open_parquet(release: Release, path: Path) -> Iterator[Any]:
     import pyarrow
     from pyarrow import parquet
 

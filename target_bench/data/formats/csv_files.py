@@ -175,19 +175,19 @@ def read_csv(
         DataError: the file is broken or does not fit the settings; the message names the line.
     """
     chosen = chosen or FileSettings()
-    text = _text(release, path, chosen.encoding)
+    text = _decode_file(release, path, chosen.encoding)
     declared = _DECLARED_DELIMITER.match(text)
     if declared:
         text = "\n" + text[declared.end() :]
     delimiter = chosen.delimiter or (
-        declared[1] if declared else _delimiter(path, text, default, chosen.preamble or 0)
+        declared[1] if declared else _find_delimiter(path, text, default, chosen.preamble or 0)
     )
     if delimiter != default and chosen.delimiter is None:
         release.remark(_DELIMITER, f"{path}: {delimiter!r}")
-    lines = _quoted_lines(release, path, text, delimiter, chosen)
+    lines = _read_quoted_lines(release, path, text, delimiter, chosen)
     before = chosen.preamble
     if before is None:
-        before = _lines_before(lines[:_ENOUGH_ROWS])
+        before = _find_preamble(lines[:_ENOUGH_ROWS])
         if before:
             release.remark(_PREAMBLE, f"{path}: {before}")
     header_rows = 1 if chosen.header_rows is None else chosen.header_rows
@@ -201,7 +201,7 @@ def read_csv(
     below = [line for line in lines if line.number > before]
     if lines and not below:
         raise DataError(f"{path}: nothing follows the {before} lines of preamble")
-    return _grid(release, str(path), below, header_rows), "\n".join(words)
+    return _build_grid(release, str(path), below, header_rows), "\n".join(words)
 
 
 def csv_grid(release: Release, place: str, text: str, **dialect: Any) -> Grid:
@@ -217,11 +217,11 @@ def csv_grid(release: Release, place: str, text: str, **dialect: Any) -> Grid:
         DataError: it is empty, holds a NUL byte, or is not written in this dialect.
     """
     _check_no_nul(text, place)
-    return _grid(release, place, _lines(place, text, **dialect))
+    return _build_grid(release, place, _read_lines(place, text, **dialect))
 
 
-def _grid(release: Release, place: str, lines: Sequence[Line], header_rows: int = 1) -> Grid:
-    """Return header and rows of the lines of a table; see ``_joined`` for several header rows."""
+def _build_grid(release: Release, place: str, lines: Sequence[Line], header_rows: int = 1) -> Grid:
+    """Return header and rows of the lines of a table; ``_join_header`` joins its rows."""
     if not lines:
         raise DataError(f"{place}: the file is empty; the first line of a table is its header")
     if len(lines) < header_rows:
@@ -229,7 +229,7 @@ def _grid(release: Release, place: str, lines: Sequence[Line], header_rows: int 
     rows = [line.cells for line in lines]
     return fill_rows(
         release,
-        _joined(rows[:header_rows]) if header_rows else [""] * len(rows[0]),
+        _join_header(rows[:header_rows]) if header_rows else [""] * len(rows[0]),
         rows[header_rows:],
         lambda number: f"{place}, line {lines[number + header_rows].number}",
         advice=". Does a cell without quotes hold the separator, or do lines above the header "
@@ -237,29 +237,29 @@ def _grid(release: Release, place: str, lines: Sequence[Line], header_rows: int 
     )
 
 
-def _joined(rows: Sequence[Sequence[str]]) -> list[str]:
+def _join_header(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the names of columns whose header has several rows, each joined by spaces.
 
     In all rows but the last, an empty cell repeats the cell on its left, as merged cells look in a
     CSV file.
     """
-    filled = [list(accumulate(row, _or_left)) for row in rows[:-1]]
+    filled = [list(accumulate(row, _repeat_left)) for row in rows[:-1]]
     columns = zip_longest(*filled, rows[-1], fillvalue="")
     return [" ".join(dict.fromkeys(filter(None, parts))) for parts in columns]
 
 
-def _or_left(left: str, cell: str) -> str:
+def _repeat_left(left: str, cell: str) -> str:
     return cell or left
 
 
-def _text(release: Release, path: Path, encoding: str | None) -> str:
+def _decode_file(release: Release, path: Path, encoding: str | None) -> str:
     raw = release.content(path)
     kind = next((what for mark, what in _NO_TEXT.items() if raw.startswith(mark)), None)
     if kind is not None:
         raise DataError(f"{path}: not text, but {kind}. Rename it to end as such files do.")
-    chosen = encoding or _encoding(raw)
+    chosen = encoding or _guess_encoding(raw)
     try:
-        text = _of_mixed(raw) if chosen == _MIXED else raw.decode(chosen)
+        text = _decode_mixed(raw) if chosen == _MIXED else raw.decode(chosen)
     except UnicodeError as error:
         advice = "Convert the file to UTF-8; a folder of files has the setting encoding, too."
         reason = getattr(error, "reason", error)
@@ -278,7 +278,7 @@ def is_text(raw: bytes) -> bool:
         return False
 
 
-def _encoding(raw: bytes) -> str:
+def _guess_encoding(raw: bytes) -> str:
     """Return UTF-8 if it fits, else UTF-16 by its mark, else cp1252.
 
     No detector is asked: to charset-normalizer a short German text is cp1250, and a file with one
@@ -293,7 +293,7 @@ def _encoding(raw: bytes) -> str:
     return _MIXED if n_utf8 > 2 * len(_NO_BYTE_OF_UTF8.findall(text)) else "cp1252"
 
 
-def _of_mixed(raw: bytes) -> str:
+def _decode_mixed(raw: bytes) -> str:
     """Return UTF-8 text with single bytes of cp1252 in it; raises ``UnicodeDecodeError``."""
     return _NO_BYTE_OF_UTF8.sub(
         lambda match: match[0].encode("utf-8", "surrogateescape").decode("cp1252"),
@@ -310,22 +310,22 @@ def _check_no_nul(text: str, place: str) -> None:
         )
 
 
-def _delimiter(path: Path, text: str, default: str, preamble: int) -> str:
+def _find_delimiter(path: Path, text: str, default: str, preamble: int) -> str:
     best, most = default, 0.0
     in_cells = default == "," and not _SEPARATING_COMMA.search(text, 0, _ENOUGH_FOR_DELIMITER)
     for delimiter in (default, *DELIMITERS):
         if most == 1 and not in_cells:
             break
-        lines = _lines(path, text, _ENOUGH_ROWS, delimiter=delimiter)
+        lines = _read_lines(path, text, _ENOUGH_ROWS, delimiter=delimiter)
         rows = [row for row in lines if row.number > preamble]
         widths = [len(row.cells) for row in rows]
-        width = _most_frequent(widths)
+        width = _find_most_frequent(widths)
         share = widths.count(width) / len(widths) if width > 1 else 0.0
         better = share > most or (in_cells and best == default and share == most > 0)
         if better and (delimiter == default or not _is_in_texts(rows)):
             best, most = delimiter, share
     if best == default == "," and "\t" not in text:  # of texts in one column, no comma divides
-        rows = [row for row in _lines(path, text, _ENOUGH_ROWS) if row.number > preamble]
+        rows = [row for row in _read_lines(path, text, _ENOUGH_ROWS) if row.number > preamble]
         cells = [row.cells for row in rows if len(row.cells) > 1]
         if cells and _is_in_texts(rows) and not names_values(cells[0], cells[1:]):
             return "\t"
@@ -341,12 +341,12 @@ def _is_in_texts(rows: Sequence[Line]) -> bool:
     return first > 0 and not after_blank and 2 * as_in_texts > len(divided)
 
 
-def _most_frequent(widths: Sequence[int]) -> int:
+def _find_most_frequent(widths: Sequence[int]) -> int:
     counts = Counter(widths)
     return max(counts, key=lambda width: (counts[width], width), default=0)
 
 
-def _quoted_lines(
+def _read_quoted_lines(
     release: Release, path: Path, text: str, delimiter: str, chosen: FileSettings
 ) -> list[Line]:
     """Return the rows of a CSV file, under the quotes that the settings name or that fit best.
@@ -359,66 +359,71 @@ def _quoted_lines(
     if chosen.quote is not None or chosen.escape is not None:
         quote = {} if chosen.quote is None else {"quotechar": chosen.quote}
         known = bare if chosen.quote == NO_QUOTE else {**plain, **quote}
-        return _lines(path, text, **known, escapechar=chosen.escape)
+        return _read_lines(path, text, **known, escapechar=chosen.escape)
     if delimiter == "\t" and '"' in text:
-        with_quotes, without = _share(path, text, plain), _share(path, text, bare)
-        if without >= with_quotes and _n_rows(path, text, plain) < _n_rows(path, text, bare):
+        with_quotes, without = (
+            _rate(path, text, plain),
+            _rate(path, text, bare),
+        )
+        if without >= with_quotes and _count_rows(path, text, plain) < _count_rows(
+            path, text, bare
+        ):
             release.remark(_UNQUOTED, str(path))
-            return _lines(path, text, **bare)
+            return _read_lines(path, text, **bare)
     between = re.escape(delimiter)
     blank_before = re.compile(rf'{between} +"[^"\n]*" *({between}|$)', re.MULTILINE)
     enclosed = re.finditer(rf"(?:^|{between})'([^'\n]*)'(?:{between}|$)", text, re.MULTILINE)
     if blank_before.search(text):
         stripped = {**plain, "skipinitialspace": True}
-        if _share(path, text, stripped) >= _share(path, text, plain):
+        if _rate(path, text, stripped) >= _rate(path, text, plain):
             release.remark(_BLANKS, str(path))
             plain = stripped
     elif any(delimiter in cell[1] for cell in enclosed):
         single = {**plain, "quotechar": "'"}
-        if _share(path, text, single) > _share(path, text, plain):
+        if _rate(path, text, single) > _rate(path, text, plain):
             release.remark(_SINGLE_QUOTES, str(path))
             plain = single
     try:
-        return _lines(path, text, **plain)
+        return _read_lines(path, text, **plain)
     except DataError:
         escaped = {**plain, "escapechar": "\\"}
         for dialect, remark in ((escaped, _ESCAPED), (bare, _UNQUOTED)):
-            if (dialect is bare or '\\"' in text) and _share(path, text, dialect) > _SURE:
+            if (dialect is bare or '\\"' in text) and _rate(path, text, dialect) > _SURE:
                 with suppress(DataError):
-                    lines = _lines(path, text, **dialect)
+                    lines = _read_lines(path, text, **dialect)
                     release.remark(remark, str(path))
                     return lines
         raise
 
 
-def _share(path: Path, text: str, dialect: Mapping[str, Any]) -> float:
+def _rate(path: Path, text: str, dialect: Mapping[str, Any]) -> float:
     """Return which share of the first rows has the most frequent number of cells, from two on."""
-    lines = _lines(path, text, _ENOUGH_ROWS, **{**dialect, "strict": False})
+    lines = _read_lines(path, text, _ENOUGH_ROWS, **{**dialect, "strict": False})
     widths = [len(line.cells) for line in lines]
-    width = _most_frequent(widths)
+    width = _find_most_frequent(widths)
     return widths.count(width) / len(widths) if width > 1 else 0.0
 
 
-def _n_rows(path: Path, text: str, dialect: Mapping[str, Any]) -> int:
-    return len(_lines(path, text, **{**dialect, "strict": False}))
+def _count_rows(path: Path, text: str, dialect: Mapping[str, Any]) -> int:
+    return len(_read_lines(path, text, **{**dialect, "strict": False}))
 
 
-def _lines_before(lines: Sequence[Line]) -> int:
+def _find_preamble(lines: Sequence[Line]) -> int:
     """Return the line on which the preamble ends, 0 without any."""
     filled = [line for line in lines if any(cell.strip() for cell in line.cells)]
     divided = [i for i in range(1, len(filled)) if filled[i].before > filled[i - 1].number]
     n = count_preamble([line.cells for line in filled], divided)
     start = lines.index(filled[n]) if n else 0
-    return _preamble(lines[start:]) or (filled[n].before if n else 0)
+    return _find_text_lines(lines[start:]) or (filled[n].before if n else 0)
 
 
-def _preamble(lines: Sequence[Line]) -> int:
+def _find_text_lines(lines: Sequence[Line]) -> int:
     """Return how many lines of text stand before the header.
 
     Such a line has one cell in a table of several columns; or, in a table of at least three, as
     many as the others, all empty but perhaps the first.
     """
-    width = _most_frequent([len(line.cells) for line in lines])
+    width = _find_most_frequent([len(line.cells) for line in lines])
     for start, line in enumerate(lines):
         if not (1 == len(line.cells) < width or (width > 2 and not any(line.cells[1:]))):
             rows = sum(len(below.cells) == width for below in lines[start:])
@@ -426,7 +431,7 @@ def _preamble(lines: Sequence[Line]) -> int:
     return 0
 
 
-def _lines(place: object, text: str, most: int | None = None, **dialect: Any) -> list[Line]:
+def _read_lines(place: object, text: str, most: int | None = None, **dialect: Any) -> list[Line]:
     """Return the rows that are not blank, or the first of them.
 
     Raises:

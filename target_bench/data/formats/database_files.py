@@ -53,17 +53,17 @@ class Databases(CorpusLoader):
         self.path = path
         self.embedded = path.parent if path.is_file() else path
         self._queries = queries
-        self._files = {compose(path.stem): path} if path.is_file() else _in_folder(path)
+        self._files = {compose(path.stem): path} if path.is_file() else _list_databases(path)
         release = Release(self.embedded, str(path))
-        file = self._queries_file(release)
+        file = self._find_queries_file(release)
         self.tables_alone = file is None
-        splits = records.splits_of(release, file) if file else ()
-        self.info = records.info(path, splits, with_database=True)
+        splits = records.list_splits(release, file) if file else ()
+        self.info = records.describe_path(path, splits, with_database=True)
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
         """Return whether there are databases in a folder."""
-        return bool(_in_folder(folder))
+        return bool(_list_databases(folder))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield every base table, database after database, in the order of their names."""
@@ -73,17 +73,17 @@ class Databases(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the file of queries, if there is one."""
         only = next(iter(self._files)) if len(self._files) == 1 else "0"
-        file = self._queries_file(release)
+        file = self._find_queries_file(release)
         if file is None:
             return ()
         records.note_other_splits(release, file, split)
-        return records.queries_of(release, file, split, only, self._gold)
+        return records.read_queries(release, file, split, only, self._find_gold)
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the files, by their names."""
         return self._files
 
-    def _queries_file(self, release: Release) -> Path | None:
+    def _find_queries_file(self, release: Release) -> Path | None:
         if self._queries is None:
             own = release.find(f"{self.path.stem}.queries.jsonl") if self.path.is_file() else None
             return own or release.find("queries.jsonl")
@@ -91,7 +91,7 @@ class Databases(CorpusLoader):
             raise DataError(f"{self._queries}: there is no such file")
         return self._queries
 
-    def _gold(self, sql: str, database_id: str, place: str) -> list[TableId]:
+    def _find_gold(self, sql: str, database_id: str, place: str) -> list[TableId]:
         """Return the ids of the tables that a statement reads.
 
         Raises:
@@ -105,7 +105,7 @@ class Databases(CorpusLoader):
                 f"{', '.join(self._files)}"
             )
         try:
-            names = tables_read(sql, file)
+            names = find_tables_read(sql, file)
         except ValueError as error:
             raise DataError(f"{place}: the answer cannot be compiled: {error}. {advice}") from error
         if not names:
@@ -113,7 +113,7 @@ class Databases(CorpusLoader):
         return [TableId(database_id, name) for name in names]
 
 
-def _in_folder(folder: Path) -> dict[str, Path]:
+def _list_databases(folder: Path) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         if path.suffix.lower() not in SUFFIXES or path.name.startswith("."):
@@ -153,7 +153,7 @@ def read_database(release: Release, path: Path) -> Iterator[Table]:
         )
 
 
-def tables_read(sql: str, path: Path) -> list[str]:
+def find_tables_read(sql: str, path: Path) -> list[str]:
     """Return the names of the base tables that a query reads, as ``stored_tables`` has them.
 
     Views are resolved to the tables under them.

@@ -9,11 +9,11 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.data.formats.database_files import SUFFIXES, Databases
 from target_bench.data.formats.own_folder import TableFolder
-from target_bench.data.formats.table_files import suffix_of
+from target_bench.data.formats.table_files import find_suffix
 from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
 
 
-def path_and_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
+def split_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
     """Return the path of a corpus, and the settings after it, as in ``./tables:encoding=cp1252``.
 
     Raises:
@@ -26,7 +26,7 @@ def path_and_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
     return Path(spec.target), dict(spec.settings)
 
 
-def of_path(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoader:
+def choose_loader(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoader:
     """Return the loader of a folder or of a database file.
 
     Args:
@@ -37,7 +37,7 @@ def of_path(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoad
         ConfigError: a setting is unknown or invalid, or the layout has none.
         DataError: there is nothing, or nothing in a known layout.
     """
-    loader = _class_of(path)
+    loader = _choose_class(path)
     if loader is TableFolder:
         return TableFolder(path, settings=settings)
     for name in settings or {}:
@@ -47,12 +47,12 @@ def of_path(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoad
     return loader(path)
 
 
-def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
+def _choose_class(path: Path) -> Callable[[Path], CorpusLoader]:
     if path.is_file() and path.suffix.lower() in SUFFIXES:
         return Databases
     if path.is_file():
         what = f"expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
-        if suffix_of(path.name):
+        if find_suffix(path.name):
             folder = str(path.parent)  # as it is named on the command line, with a separator
             folder = folder if "/" in folder else f"./{folder}".removesuffix("/.")
             what = f"a single file of tables; name its folder, {folder}"

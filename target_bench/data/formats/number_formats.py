@@ -149,46 +149,46 @@ def read_xlsx_numbers(parts: zipfile.ZipFile) -> Shown:
     names = set(parts.namelist())
     if not {"xl/styles.xml", "xl/workbook.xml", "xl/_rels/workbook.xml.rels"} <= names:
         return {}
-    codes = _xlsx_codes(_text(parts, "xl/styles.xml"))
+    codes = _read_xlsx_codes(_read_part(parts, "xl/styles.xml"))
     if not codes:
         return {}
     targets = {
-        _attribute(tag, "Id"): posixpath.normpath(posixpath.join("/xl", _attribute(tag, "Target")))
-        for tag in _RELATION.findall(_text(parts, "xl/_rels/workbook.xml.rels"))
+        _get(tag, "Id"): posixpath.normpath(posixpath.join("/xl", _get(tag, "Target")))
+        for tag in _RELATION.findall(_read_part(parts, "xl/_rels/workbook.xml.rels"))
     }
     sheets = {}
-    for tag in _SHEET.findall(_text(parts, "xl/workbook.xml")):
-        file = targets.get(_attribute(tag, "r:id"), "").lstrip("/")
+    for tag in _SHEET.findall(_read_part(parts, "xl/workbook.xml")):
+        file = targets.get(_get(tag, "r:id"), "").lstrip("/")
         if file in names:
-            cells = _xlsx_cells(_text(parts, file), codes)
-            sheets[_attribute(tag, "name")] = dict(cells)
+            cells = _format_xlsx(_read_part(parts, file), codes)
+            sheets[_get(tag, "name")] = dict(cells)
     return sheets
 
 
-def _text(parts: zipfile.ZipFile, name: str) -> str:
+def _read_part(parts: zipfile.ZipFile, name: str) -> str:
     return parts.read(name).decode("utf-8", "replace")
 
 
-def _attribute(tag: str, name: str) -> str:
+def _get(tag: str, name: str) -> str:
     found = re.search(rf"""\s{name}=(?:"([^"]*)"|'([^']*)')""", f" {tag}")
     return html.unescape(found[1] or found[2] or "") if found else ""
 
 
-def _xlsx_codes(styles: str) -> dict[str, str]:
+def _read_xlsx_codes(styles: str) -> dict[str, str]:
     codes = {str(number): code for number, code in _BUILT_IN.items()}
     for tag in _FORMAT.findall(styles):
-        codes[_attribute(tag, "numFmtId")] = _attribute(tag, "formatCode")
+        codes[_get(tag, "numFmtId")] = _get(tag, "formatCode")
     block = _STYLES.search(styles)
-    listed = [_attribute(tag, "numFmtId") for tag in _STYLE.findall(block[0])] if block else []
+    listed = [_get(tag, "numFmtId") for tag in _STYLE.findall(block[0])] if block else []
     shown = {number: code for number, code in codes.items() if _is_shown(code)}
     return {str(i): shown[number] for i, number in enumerate(listed) if number in shown}
 
 
-def _xlsx_cells(sheet: str, codes: Mapping[str, str]) -> Iterator[tuple[tuple[int, int], str]]:
+def _format_xlsx(sheet: str, codes: Mapping[str, str]) -> Iterator[tuple[tuple[int, int], str]]:
     for attributes, value in _CELL.findall(sheet):
-        code = codes.get(_attribute(attributes, "s"))
-        reference = _REFERENCE.fullmatch(_attribute(attributes, "r"))
-        if code is None or reference is None or _attribute(attributes, "t") not in ("", "n"):
+        code = codes.get(_get(attributes, "s"))
+        reference = _REFERENCE.fullmatch(_get(attributes, "r"))
+        if code is None or reference is None or _get(attributes, "t") not in ("", "n"):
             continue
         text = format_number(value, code)
         if text is not None:
@@ -204,12 +204,12 @@ _END_OF_CHAIN = 0xFFFFFFFA  # and above
 def read_xls_numbers(content: bytes) -> Shown:
     """Read the numbers of an Excel 97 workbook that are shown otherwise than they are stored."""
     try:
-        return _xls_numbers(_workbook_stream(content))
+        return _format_xls_stream(_read_stream(content))
     except (struct.error, IndexError):  # calamine has read it: older, or written in another way
         return {}
 
 
-def _workbook_stream(content: bytes) -> bytes:
+def _read_stream(content: bytes) -> bytes:
     size = 1 << struct.unpack_from("<H", content, 30)[0]
 
     def read(sector: int) -> bytes:
@@ -242,25 +242,25 @@ def _workbook_stream(content: bytes) -> bytes:
     return b""
 
 
-def _xls_numbers(stream: bytes) -> Shown:
+def _format_xls_stream(stream: bytes) -> Shown:
     codes = dict(_BUILT_IN)
     styles: list[int] = []  # of each style its format
     names: dict[int, str] = {}  # where a sheet begins -> its name
-    for _, kind, data in _records(stream, 0):
+    for _, kind, data in _read_xls_records(stream, 0):
         if kind == 0x041E:
-            codes[struct.unpack_from("<H", data)[0]] = _xls_text(data[2:], "<H")
+            codes[struct.unpack_from("<H", data)[0]] = _decode_xls_text(data[2:], "<H")
         elif kind == 0x00E0:
             styles.append(struct.unpack_from("<H", data, 2)[0])
         elif kind == 0x0085:
-            names[struct.unpack_from("<I", data)[0]] = _xls_text(data[6:], "<B")
+            names[struct.unpack_from("<I", data)[0]] = _decode_xls_text(data[6:], "<B")
     shown = {number: code for number, code in codes.items() if _is_shown(code)}
     by_style = {i: shown[number] for i, number in enumerate(styles) if number in shown}
     if not by_style:
         return {}
-    return {name: dict(_xls_cells(stream, at, by_style)) for at, name in names.items()}
+    return {name: dict(_format_xls_cells(stream, at, by_style)) for at, name in names.items()}
 
 
-def _records(stream: bytes, at: int) -> Iterator[tuple[int, int, bytes]]:
+def _read_xls_records(stream: bytes, at: int) -> Iterator[tuple[int, int, bytes]]:
     """Yield the records of a part of the stream, up to its end."""
     while at + 4 <= len(stream):
         kind, length = struct.unpack_from("<HH", stream, at)
@@ -270,24 +270,24 @@ def _records(stream: bytes, at: int) -> Iterator[tuple[int, int, bytes]]:
             return
 
 
-def _xls_text(data: bytes, length: str) -> str:
+def _decode_xls_text(data: bytes, length: str) -> str:
     n, width = struct.unpack_from(length, data)[0], struct.calcsize(length)
     if data[width] & 1:
         return data[width + 1 : width + 1 + 2 * n].decode("utf-16-le", "replace")
     return data[width + 1 : width + 1 + n].decode("latin-1")
 
 
-def _xls_cells(
+def _format_xls_cells(
     stream: bytes, at: int, codes: Mapping[int, str]
 ) -> Iterator[tuple[tuple[int, int], str]]:
-    for _, kind, data in _records(stream, at):
-        for row, column, style, value in _xls_values(kind, data):
+    for _, kind, data in _read_xls_records(stream, at):
+        for row, column, style, value in _read_xls_values(kind, data):
             text = format_number(repr(value), codes[style]) if style in codes else None
             if text is not None:
                 yield (row, column), text
 
 
-def _xls_values(kind: int, data: bytes) -> Iterator[tuple[int, int, int, float]]:
+def _read_xls_values(kind: int, data: bytes) -> Iterator[tuple[int, int, int, float]]:
     """Yield row, column, style and value of the numbers of a record."""
     if kind == 0x0203 or (kind == 0x0006 and data[12:14] != b"\xff\xff"):  # a formula's number
         yield struct.unpack_from("<HHHd", data)

@@ -14,8 +14,8 @@ from target_bench.data.databases.stored_tables import is_database
 from target_bench.data.formats import records
 from target_bench.data.formats.csv_files import FileSettings, FileTable
 from target_bench.data.formats.database_files import SUFFIXES, read_database
-from target_bench.data.formats.records import identifier
-from target_bench.data.formats.table_files import read_file, suffix_of
+from target_bench.data.formats.records import read_identifier
+from target_bench.data.formats.table_files import find_suffix, read_file
 
 _RECORDS = "tables.jsonl"
 _BESIDE_DATABASES = tuple(f".{file}" for file in records.FILES)
@@ -52,11 +52,11 @@ class TableFolder(CorpusLoader):
         release = Release(folder, str(folder))
         queries = next(filter(None, map(release.find, records.FILES)), None)
         self.tables_alone = queries is None
-        splits = records.splits_of(release, queries) if queries else []
-        self.info = info or records.info(folder, splits)
+        splits = records.list_splits(release, queries) if queries else []
+        self.info = info or records.describe_path(folder, splits)
         self._settings = dict(settings or {})
         FileSettings.of(self._settings, str(folder))
-        files, _, _ = _survey(release)
+        files, _, _ = _survey_folder(release)
         self.cached = not any(map(is_database, files.values()))  # rows of databases stay there
 
     @classmethod
@@ -64,12 +64,12 @@ class TableFolder(CorpusLoader):
         """Return whether a folder has this layout: tables in it or in ``tables/``."""
         release = Release(folder, "")
         files = release.matching("tables/**/*", dead=True) or release.matching("*", dead=True)
-        return any(suffix_of(path.name) and not _is_about(path.name) for path in files)
+        return any(find_suffix(path.name) and not _is_about(path.name) for path in files)
 
     @classmethod
     def is_below(cls, folder: Path) -> bool:
         """Return whether there are tables in folders of a folder."""
-        return bool(_survey(Release(folder, ""))[0])
+        return bool(_survey_folder(Release(folder, ""))[0])
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield the tables, the same ones for every split; a note names files without any.
@@ -78,24 +78,24 @@ class TableFolder(CorpusLoader):
             DataError: no file can be read, or ``tables.jsonl`` names one that is not here; the
                 message names all faults.
         """
-        files, bad, unread = _survey(release)
-        records_of = dict(_records(release))
+        files, bad, unread = _survey_folder(release)
+        records_of = dict(_read_table_records(release))
         unused = set(records_of)
         places: dict[str, str] = {}
-        listed = (name for table_id in records_of for name in _file_names(table_id))
+        listed = (name for table_id in records_of for name in _list_file_names(table_id))
         for name in dict.fromkeys([*(n for n in listed if n in files), *sorted(files)]):
             try:
                 place, record = records_of.get(name, ("", {}))
                 own = field(record, "read", dict, place) if "read" in record else {}
                 settings = FileSettings.of(self._settings | own, f"{place}, field 'read'")
                 tables = (
-                    _database_tables(release, files[name])
+                    _read_database_tables(release, files[name])
                     if files[name].suffix.lower() in SUFFIXES
                     else read_file(release, files[name], settings)
                 )
             except DataError as error:
                 bad.append(str(error))
-                unused = {table_id for table_id in unused if name not in _file_names(table_id)}
+                unused = {table_id for table_id in unused if name not in _list_file_names(table_id)}
                 continue
             unused.discard(name)
             for table in tables:
@@ -105,7 +105,7 @@ class TableFolder(CorpusLoader):
                 place = f"{files[name]}{f', sheet {table.sheet!r}' if table.sheet else ''}"
                 if table_id not in places:
                     places[table_id] = place
-                    yield _table(table_id, table, *records_of.get(table_id, ("", {})))
+                    yield _build_table(table_id, table, *records_of.get(table_id, ("", {})))
                 else:
                     first = places[table_id]
                     bad.append(f"{place}: {first} has the same id, {table_id!r}. Rename one.")
@@ -128,7 +128,7 @@ class TableFolder(CorpusLoader):
 
         Kinds are suffixes; files in a hidden folder count as that folder.
         """
-        return _survey(Release(self.embedded or Path(), ""))[2]
+        return _survey_folder(Release(self.embedded or Path(), ""))[2]
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the split; none if there is no file of queries.
@@ -146,17 +146,17 @@ class TableFolder(CorpusLoader):
         if not paths:
             return ()
         records.note_other_splits(release, paths[0], split)
-        return records.queries_of(release, paths[0], split)
+        return records.read_queries(release, paths[0], split)
 
     def answerable(
         self, queries: Sequence[Query], tables: Corpus
     ) -> tuple[Sequence[Query], Sequence[str]]:
         """Leave out the queries about tables whose file cannot be read, with a note."""
-        files, _, _ = _survey(Release(self.embedded or Path(), ""))
+        files, _, _ = _survey_folder(Release(self.embedded or Path(), ""))
         missing = {
             gold
             for gold in {gold for query in queries for gold in query.gold} - tables.positions.keys()
-            if any(name in files for name in _file_names(gold.table_id))
+            if any(name in files for name in _list_file_names(gold.table_id))
         }
         if not missing:
             return queries, []
@@ -178,16 +178,16 @@ class TableFolder(CorpusLoader):
         return kept, [note]
 
 
-def _table(table_id: str, table: FileTable, place: str, record: Mapping[str, Any]) -> Table:
+def _build_table(table_id: str, table: FileTable, place: str, record: Mapping[str, Any]) -> Table:
     context = {"title": " / ".join(table_id.split("/")), **table.context}
     if table.preamble:
         context["preamble"] = table.preamble
     context |= {name: value for name, value in record.items() if name not in _OF_THE_FILE}
-    grid = records.cell_grid(record, place) if "grid" in record else table.grid
+    grid = records.read_cell_grid(record, place) if "grid" in record else table.grid
     return Table(TableId("0", table_id), table.header, table.rows, context, grid)
 
 
-def _database_tables(release: Release, path: Path) -> list[FileTable]:
+def _read_database_tables(release: Release, path: Path) -> list[FileTable]:
     return [
         FileTable(
             table.header,
@@ -199,24 +199,24 @@ def _database_tables(release: Release, path: Path) -> list[FileTable]:
     ]
 
 
-def _file_names(table_id: str) -> tuple[str, str]:
+def _list_file_names(table_id: str) -> tuple[str, str]:
     """Return what the file of a table may be called: as the table, or without its sheet."""
     return table_id, table_id.rpartition("/")[0]
 
 
-def _records(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
+def _read_table_records(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
     """Yield (table id, (place, record)) of ``tables.jsonl``."""
     path = release.find(_RECORDS)
     seen = set()
     for place, record in release.json_lines(path) if path else ():
-        table_id = identifier(field(record, "table_id", object, place), "table_id", place)
+        table_id = read_identifier(field(record, "table_id", object, place), "table_id", place)
         if table_id in seen:
             raise DataError(f"{place}: table_id {table_id!r} occurs twice")
         seen.add(table_id)
         yield table_id, (place, record)
 
 
-def _survey(release: Release) -> tuple[dict[str, Path], list[str], dict[str, list[str]]]:
+def _survey_folder(release: Release) -> tuple[dict[str, Path], list[str], dict[str, list[str]]]:
     """Return what lies in a folder: every file is that of a table, a fault, or is not read.
 
     Returns:
@@ -230,11 +230,11 @@ def _survey(release: Release) -> tuple[dict[str, Path], list[str], dict[str, lis
     unread: defaultdict[str, set[str]] = defaultdict(set)
     for path in inside or release.matching("**/*", dead=True):
         name, shown = path.relative_to(base).as_posix(), release.relative(path)
-        suffix = suffix_of(name)
+        suffix = find_suffix(name)
         if suffix is None and path.suffix.lower() in SUFFIXES and is_database(path):
             suffix = path.suffix
         table_id = compose(name.removesuffix(suffix or ""))
-        if hidden := _hidden(shown):
+        if hidden := _find_hidden(shown):
             unread["hidden files and folders"].add(hidden)
         elif not inside and (_is_about(name) or _is_of_run(path, base)):
             continue
@@ -250,11 +250,11 @@ def _survey(release: Release) -> tuple[dict[str, Path], list[str], dict[str, lis
         else:
             files[table_id] = path
     for path in base.rglob("*"):
-        if path.is_symlink() and path.is_dir() and not _hidden(path.name):
+        if path.is_symlink() and path.is_dir() and not _find_hidden(path.name):
             unread["links to folders"].add(release.relative(path))
     for path in release.folder.iterdir() if inside else ():
         of_runs = any((*path.glob("manifest.json"), *path.glob("*/manifest.json")))
-        if path != base and not (_hidden(path.name) or _is_about(path.name) or of_runs):
+        if path != base and not (_find_hidden(path.name) or _is_about(path.name) or of_runs):
             unread["files and folders beside tables/"].add(path.name)
     return files, bad, {kind: sorted(unread[kind]) for kind in sorted(unread)}
 
@@ -271,7 +271,7 @@ def _is_of_run(path: Path, base: Path) -> bool:
     return any((parent / "manifest.json").is_file() for parent in parents)
 
 
-def _hidden(name: str) -> str:
+def _find_hidden(name: str) -> str:
     """Return the path of what is hidden, or the lock of a workbook that is open in Excel; or "".
 
     Of a file in a hidden folder, that is the folder's.

@@ -7,7 +7,7 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.files import parse_json
 from target_bench.core.release import Release
-from target_bench.data.formats.cells import parquet_records
+from target_bench.data.formats.cells import read_parquet_records
 
 _LARGEST_JSON = 500_000_000  # bytes; such a file is parsed whole
 
@@ -20,7 +20,7 @@ def read_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
     """
     name = path.name.lower().removesuffix(".gz").removesuffix(".zip")
     if name.endswith(".parquet"):
-        yield from parquet_records(release, path)
+        yield from read_parquet_records(release, path)
     elif name.endswith(".json") and not _is_lines(release, path):
         yield from _read_document(release, path)
     else:

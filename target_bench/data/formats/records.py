@@ -19,7 +19,7 @@ from target_bench.data.formats.csv_files import read_csv
 DEFAULT_SPLIT = "test"
 
 
-def served_tasks(with_databases: bool) -> tuple[str, ...]:
+def list_served_tasks(with_databases: bool) -> tuple[str, ...]:
     """List the known tasks that data of one's own can serve, by their short names.
 
     Args:
@@ -32,7 +32,7 @@ def served_tasks(with_databases: bool) -> tuple[str, ...]:
 _PREFERENCE = ("test", "validation", "train")
 
 
-def info(
+def describe_path(
     path: Path, splits: Iterable[str], others: Iterable[str] = (), with_database: bool = False
 ) -> CorpusInfo:
     """Return the declaration of a corpus that is a path.
@@ -46,25 +46,28 @@ def info(
     path = path.resolve()
     words = path.name if path.is_dir() else path.stem
     name = re.sub(r"[\W_]+", "-", words.lower()).strip("-") or "data"
-    named = (*sorted(splits, key=_order), *sorted(others, key=_order)) or (DEFAULT_SPLIT,)
-    return own_info(name, path.name, str(path), named, with_database)
+    named = (
+        *sorted(splits, key=_rank_split),
+        *sorted(others, key=_rank_split),
+    ) or (DEFAULT_SPLIT,)
+    return describe_own_data(name, path.name, str(path), named, with_database)
 
 
-def own_info(
+def describe_own_data(
     name: str, title: str, source: str, splits: tuple[str, ...], with_database: bool = False
 ) -> CorpusInfo:
     """Return the declaration of a user's own data; arguments as ``CorpusInfo`` has them."""
-    yours, tasks = "your own", served_tasks(with_database)
+    yours, tasks = "your own", list_served_tasks(with_database)
     return CorpusInfo(name, title, tasks, splits, yours, yours, source, any_task=True)
 
 
-def _order(split: str) -> tuple[int, str]:
+def _rank_split(split: str) -> tuple[int, str]:
     if split == "train":  # after any split that is held out
         return len(_PREFERENCE), split
     return _PREFERENCE.index(split) if split in _PREFERENCE else 2, split
 
 
-def grid(value: Any, place: str) -> list[Sequence[Cell]]:
+def read_grid(value: Any, place: str) -> list[Sequence[Cell]]:
     """Return the field ``table``: rows of cells, the header first.
 
     Raises:
@@ -81,7 +84,7 @@ def grid(value: Any, place: str) -> list[Sequence[Cell]]:
         raise DataError(f"{place}: field 'table': {error}") from error
 
 
-def cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
+def read_cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
     """Return the field ``grid``: rows of ``[text, row_span, column_span, is_header]``, or None.
 
     Raises:
@@ -94,7 +97,7 @@ def cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
         raise DataError(f"{place}: field 'grid': {error}") from error
 
 
-def header(names: Sequence[Any]) -> list[str]:
+def name_columns(names: Sequence[Any]) -> list[str]:
     """Return the cells of a header row as column names: numbers as text, null as no name."""
     return [
         ""
@@ -114,7 +117,9 @@ GoldOf = Callable[[str, str, str], Sequence[TableId]]
 """(SQL, database id, place) -> the tables that the SQL reads."""
 
 
-def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None) -> Query:
+def read_query(
+    record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None
+) -> Query:
     """Return a query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
 
     ``table_id`` is a gold table or a list of them (empty if none is known), ``database_id``
@@ -125,12 +130,12 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
     Raises:
         DataError: a field is missing or of another type; the message names it and the place.
     """
-    query_id = identifier(field(record, "query_id", object, place), "query_id", place)
+    query_id = read_identifier(field(record, "query_id", object, place), "query_id", place)
     text = field(record, "query", str, place)
-    where = database(record, place, database_id)
-    references = answer(converted(record.get("answer"), "answer", place), place)
+    where = read_database_id(record, place, database_id)
+    references = read_answer(convert_value(record.get("answer"), "answer", place), place)
     metadata = {
-        name: converted(value, name, place)
+        name: convert_value(value, name, place)
         for name, value in record.items()
         if name not in _FIELDS and value is not None
     }
@@ -141,20 +146,20 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
         sql = references if isinstance(references, str) else references[0]
         gold = gold_of(sql, where, place)
     else:
-        named = converted(field(record, "table_id", object, place), "table_id", place)
+        named = convert_value(field(record, "table_id", object, place), "table_id", place)
         names = named if isinstance(named, list) else [] if named is None else [named]
-        gold = [TableId(where, identifier(name, "table_id", place)) for name in names]
+        gold = [TableId(where, read_identifier(name, "table_id", place)) for name in names]
     return Query(query_id, text, tuple(gold), references, where, metadata)
 
 
-def split_of(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
+def read_split(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
     """Return the split of a record, or the default where the field is missing or null."""
     if isinstance(record, dict) and record.get("split") is None:
         return default
-    return canonical_split(field(record, "split", str, place))
+    return normalize_split(field(record, "split", str, place))
 
 
-def canonical_split(name: str) -> str:
+def normalize_split(name: str) -> str:
     """Return ``train``, ``validation`` or ``test`` for any spelling of it, as ``" Test"``, ``val``.
 
     Other names keep their case, without blanks around them.
@@ -164,19 +169,19 @@ def canonical_split(name: str) -> str:
     return split if split in _PREFERENCE else name
 
 
-def database(record: Mapping[str, Any], place: str, default: str = "0") -> str:
+def read_database_id(record: Mapping[str, Any], place: str, default: str = "0") -> str:
     """Return the field ``database_id``, or the default where it is missing or null."""
     value = record.get("database_id")
-    return default if value is None else identifier(value, "database_id", place)
+    return default if value is None else read_identifier(value, "database_id", place)
 
 
-def identifier(value: Any, name: str, place: str) -> str:
+def read_identifier(value: Any, name: str, place: str) -> str:
     """Return an id as text.
 
     Raises:
         DataError: it is neither text nor a whole number.
     """
-    value = converted(value, name, place)
+    value = convert_value(value, name, place)
     if isinstance(value, str):
         return str(compose(value))
     if isinstance(value, int) and not isinstance(value, bool):
@@ -187,7 +192,7 @@ def identifier(value: Any, name: str, place: str) -> str:
     )
 
 
-def converted(value: Any, name: str, place: str) -> Any:
+def convert_value(value: Any, name: str, place: str) -> Any:
     """Return a value as JSON can hold it.
 
     Raises:
@@ -203,7 +208,7 @@ def _is_plain(value: Any) -> bool:
     return type(value) in PLAIN or (type(value) is list and all(map(_is_plain, value)))
 
 
-def answer(value: Any, place: str) -> str | tuple[str, ...]:
+def read_answer(value: Any, place: str) -> str | tuple[str, ...]:
     """Return an answer: a text, or several accepted ones."""
     values = value if isinstance(value, list) else [] if value is None else [value]
     for each in values:
@@ -221,7 +226,7 @@ FILES = ("queries.jsonl", "queries.csv")
 """The files that may hold the queries of a folder."""
 
 
-def queries_of(
+def read_queries(
     release: Release,
     path: Path,
     split: str,
@@ -229,34 +234,34 @@ def queries_of(
     gold_of: GoldOf | None = None,
 ) -> Iterator[Query]:
     """Yield the queries of a file of JSON lines or CSV that belong to a split (default: test)."""
-    for place, record in _records(release, path):
-        if split_of(record, place) == split:
-            yield query(record, place, database_id, gold_of)
+    for place, record in _read_records(release, path):
+        if read_split(record, place) == split:
+            yield read_query(record, place, database_id, gold_of)
 
 
 def note_other_splits(release: Release, path: Path, split: str) -> None:
     """Note how many queries of a file belong to other splits than this one."""
-    n_queries = Counter(split_of(record, place) for place, record in _records(release, path))
+    n_queries = Counter(read_split(record, place) for place, record in _read_records(release, path))
     counts = ", ".join(f"{n:,} of {name}" for name, n in n_queries.items() if name != split)
     if counts:
         release.notes.append(f"queries of other splits, which are not asked: {counts}")
 
 
-def splits_of(release: Release, path: Path) -> list[str]:
+def list_splits(release: Release, path: Path) -> list[str]:
     """Return the splits that the queries of a file name."""
-    return list(dict.fromkeys(split_of(r, place) for place, r in _records(release, path)))
+    return list(dict.fromkeys(read_split(r, place) for place, r in _read_records(release, path)))
 
 
 def _is_csv(path: Path) -> bool:
     return path.name.removesuffix(".gz").endswith(".csv")
 
 
-def _records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
+def _read_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
     """Yield (place, record); in CSV without a column ``query_id``, the row's number is the id."""
     if not _is_csv(path):
         yield from release.json_lines(path)
         return
-    rows = csv_records(release, path, ("table_id", "answer"), _check_header)
+    rows = read_csv_records(release, path, ("table_id", "answer"), _check_header)
     for number, (place, record) in enumerate(rows, start=1):
         yield place, {"query_id": str(number), "table_id": None, **record}
 
@@ -264,7 +269,7 @@ def _records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
 _QUOTE = "Quote the cells that hold the separator."
 
 
-def csv_records(
+def read_csv_records(
     release: Release,
     path: Path,
     lists: Sequence[str],

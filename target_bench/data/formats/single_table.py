@@ -9,7 +9,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
 from target_bench.data.formats import spreadsheets
 from target_bench.data.formats.csv_files import FileSettings, FileTable
-from target_bench.data.formats.table_files import TABLE_SUFFIXES, read_file, suffix_of
+from target_bench.data.formats.table_files import TABLE_SUFFIXES, find_suffix, read_file
 from target_bench.tables.answer_tables import (
     FAULT_MEANINGS,
     AnswerTable,
@@ -70,12 +70,12 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
     if not path.is_file():
         what = "is a folder; name a file with a table" if path.is_dir() else "there is no such file"
         raise DataError(f"{path}: {what}")
-    if suffix_of(path.name):
+    if find_suffix(path.name):
         release = Release(path.parent, str(path.parent))
-        tables = list(map(_answer_table, read_file(release, path, FileSettings())))
+        tables = list(map(_convert_table, read_file(release, path, FileSettings())))
         notes = list(release.notes)
     elif path.suffix.lower() in _TEXTS:
-        tables, notes = _from_text(path, _TEXTS[path.suffix.lower()])
+        tables, notes = _read_text_tables(path, _TEXTS[path.suffix.lower()])
     else:
         known = ", ".join((*TABLE_SUFFIXES, *spreadsheets.SUFFIXES, *_TEXTS))
         raise DataError(f"{path}: its suffix is not one of {known}")
@@ -100,7 +100,7 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
     return SingleTable(path.name, chosen_table, notes)
 
 
-def _answer_table(table: FileTable) -> AnswerTable:
+def _convert_table(table: FileTable) -> AnswerTable:
     """Return a table as text; header rows with merged cells become paths with dots."""
     has_levels = table.grid is not None and table.grid.header_rows > 1
     header = table.grid.header_paths() if table.grid and has_levels else table.header
@@ -108,7 +108,7 @@ def _answer_table(table: FileTable) -> AnswerTable:
     return AnswerTable(table.sheet, tuple(map(tuple, (header, *rows))))
 
 
-def _from_text(path: Path, table_format: TableFormat) -> tuple[list[AnswerTable], list[str]]:
+def _read_text_tables(path: Path, table_format: TableFormat) -> tuple[list[AnswerTable], list[str]]:
     """Return the tables of a text, and what is wrong with it."""
     try:
         text = path.read_text(encoding="utf-8-sig")

@@ -133,7 +133,7 @@ def read_workbook(
     if not content:
         raise DataError(f"{path}: the file is empty. Get it anew, or remove it.")
     try:
-        sheets = list(_sheets(release, path, content))
+        sheets = list(_read_sheets(release, path, content))
     except DataError:
         raise
     except Exception as error:  # of calamine, or of a damaged zip archive
@@ -143,10 +143,10 @@ def read_workbook(
         raise DataError(f"{path}: not a workbook that can be read ({error}). {advice}") from error
     if not sheets:
         raise DataError(f"{path}: every sheet is empty")
-    return [_table(release, path, sheet, preamble, header_rows) for sheet in sheets]
+    return [_build_table(release, path, sheet, preamble, header_rows) for sheet in sheets]
 
 
-def _sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
+def _read_sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
     """Yield the sheets that are not empty, without empty rows and columns at their edges."""
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
@@ -154,7 +154,7 @@ def _sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
     shown: Shown
     if zipfile.is_zipfile(io.BytesIO(content)):
         parts = zipfile.ZipFile(io.BytesIO(content))
-        ods_spans, shown = _looked_into(release, path, parts)
+        ods_spans, shown = _look_into_archive(release, path, parts)
         shown = shown or read_xlsx_numbers(parts)
     else:
         shown = read_xls_numbers(content)
@@ -164,7 +164,7 @@ def _sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
             continue
         sheet = book.get_sheet_by_name(info.name)
         top, left = sheet.start or (0, 0)
-        rows = [[*map(_plain, row)] for row in sheet.to_python(skip_empty_area=True)]
+        rows = [[*map(_convert_value, row)] for row in sheet.to_python(skip_empty_area=True)]
         for (i, j), text in shown.get(info.name, {}).items():
             if i - top < len(rows) and j - left < len(rows[i - top]):
                 rows[i - top][j - left] = text
@@ -184,7 +184,7 @@ def _sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
         yield Sheet(info.name, rows, spans, top).cut(above, beside, below, after)
 
 
-def _plain(value: Any) -> Cell:
+def _convert_value(value: Any) -> Cell:
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
         return int(value)
     if isinstance(value, datetime) and value.time() == time.min:
@@ -194,7 +194,7 @@ def _plain(value: Any) -> Cell:
     return None if value == "" else cells([value])[0]
 
 
-def _looked_into(
+def _look_into_archive(
     release: Release, path: Path, parts: zipfile.ZipFile
 ) -> tuple[list[list[Span]], Shown]:
     """Return merged cells and shown numbers of an OpenDocument workbook, which calamine leaves out.
@@ -210,7 +210,7 @@ def _looked_into(
     for name in parts.namelist():
         if name.startswith("xl/worksheets/") and name.endswith(".xml"):
             sheet = parts.read(name)
-            places = {(int(row), _number(column)) for column, row in _XLSX_CELL.findall(sheet)}
+            places = {(int(row), _to_number(column)) for column, row in _XLSX_CELL.findall(sheet)}
             if places:
                 _check_size(path, max(i for i, _ in places), max(j for _, j in places))
             if _XLSX_NO_VALUE.search(sheet):
@@ -220,7 +220,7 @@ def _looked_into(
     return _look_into_ods(path, parts.read("content.xml"))
 
 
-def _number(column: bytes) -> int:
+def _to_number(column: bytes) -> int:
     """Return the number of a column such as ``AB``, from 1."""
     return reduce(lambda number, letter: 26 * number + letter - ord("@"), column, 0)
 
@@ -277,23 +277,23 @@ def _check_size(path: Path, high: int, wide: int) -> None:
         )
 
 
-def _table(
+def _build_table(
     release: Release, path: Path, sheet: Sheet, preamble: int | None, header_rows: int | None
 ) -> FileTable:
     place = f"{path}, sheet {sheet.name!r}"
-    start = _rows_before(sheet) if preamble is None else max(preamble - sheet.above, 0)
+    start = _count_rows_before(sheet) if preamble is None else max(preamble - sheet.above, 0)
     if start and preamble is None:
         release.remark(_PREAMBLE, f"{place}: {sheet.above + start}")
     words = "\n".join(str(c) for row in sheet.rows[:start] for c in row if c is not None)
     body = sheet.cut(start, 0, len(sheet.rows), len(sheet.rows[0]))
-    n = _header_rows(body) if header_rows is None else header_rows
+    n = _count_header_rows(body) if header_rows is None else header_rows
     if len(body.rows) < max(n, 1):
         raise DataError(f"{place}: {len(body.rows)} rows after the preamble, {n} of them a header")
     if n > 1 and header_rows is None:
         release.remark(_HEADER_ROWS, f"{place}: {n}")
     if any(set(line) == {None} for line in (*body.rows, *zip(*body.rows, strict=True))):
         release.remark(_DIVIDED, place)
-    grid = _grid(body, n)
+    grid = _build_grid(body, n)
     rows = [list(row) for row in body.rows]
     for span in body.spans:
         for i, j in span.places():
@@ -302,7 +302,7 @@ def _table(
     return FileTable(header, rows[n:], sheet.name, grid if body.spans else None, words)
 
 
-def _rows_before(sheet: Sheet) -> int:
+def _count_rows_before(sheet: Sheet) -> int:
     texts = [["" if c is None else str(c) for c in row] for row in sheet.rows[:_ENOUGH_ROWS]]
     for span in sheet.spans:  # its text reaches as far as the cell does
         for i, j in span.places():
@@ -311,10 +311,10 @@ def _rows_before(sheet: Sheet) -> int:
     filled = [i for i, row in enumerate(texts) if any(row)]
     divided = [n for n in range(1, len(filled)) if filled[n] > filled[n - 1] + 1]
     n = count_preamble([texts[i] for i in filled], divided)
-    return max(_preamble(sheet), filled[n] if n else 0)
+    return max(_count_title_rows(sheet), filled[n] if n else 0)
 
 
-def _preamble(sheet: Sheet) -> int:
+def _count_title_rows(sheet: Sheet) -> int:
     width = len(sheet.rows[0])
     across = {s.row for s in sheet.spans if s.columns == width > 1}
     start = 0
@@ -326,17 +326,17 @@ def _preamble(sheet: Sheet) -> int:
     return start if start + 1 < len(sheet.rows) else 0
 
 
-def _header_rows(sheet: Sheet) -> int:
+def _count_header_rows(sheet: Sheet) -> int:
     n = 1
     while n + 1 < len(sheet.rows):
         reaches = any(s.row < n < s.row + s.rows < len(sheet.rows) for s in sheet.spans)
-        if not (reaches and _may_be_header(sheet, n)) and not _divides(sheet, n):
+        if not (reaches and _has_no_number(sheet, n)) and not _is_second_header(sheet, n):
             break
         n += 1
     return n
 
 
-def _may_be_header(sheet: Sheet, number: int) -> bool:
+def _has_no_number(sheet: Sheet, number: int) -> bool:
     """Return whether a row has no number but years, and under wide merged cells above it."""
     wide = [s for s in sheet.spans if s.row < number and s.columns > 1]
     under = {j for s in wide for j in range(s.column, s.column + s.columns)}
@@ -344,7 +344,7 @@ def _may_be_header(sheet: Sheet, number: int) -> bool:
     return not any(isinstance(c, int | float) and not _YEARS[0] <= c <= _YEARS[1] for c in alone)
 
 
-def _divides(sheet: Sheet, number: int) -> bool:
+def _is_second_header(sheet: Sheet, number: int) -> bool:
     """Return whether a row holds the names of the columns under merged cells of the row above."""
     row, below = sheet.rows[number], sheet.rows[number + 1 :]
     wide = [s for s in sheet.spans if s.row == number - 1 and s.columns > 1]
@@ -358,7 +358,7 @@ def _divides(sheet: Sheet, number: int) -> bool:
     )
 
 
-def _grid(sheet: Sheet, header_rows: int) -> CellGrid:
+def _build_grid(sheet: Sheet, header_rows: int) -> CellGrid:
     first = {(s.row, s.column): s for s in sheet.spans}
     covered = {place for s in sheet.spans for place in s.places()} - first.keys()
     rows = []

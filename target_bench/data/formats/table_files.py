@@ -8,7 +8,7 @@ from target_bench.core.release import Release
 from target_bench.core.schema import Cell
 from target_bench.data.checks import Grid
 from target_bench.data.formats import spreadsheets
-from target_bench.data.formats.cells import arrow_grid, cells, parquet_table
+from target_bench.data.formats.cells import cells, read_arrow_grid, read_parquet_table
 from target_bench.data.formats.csv_files import FileSettings, FileTable, read_csv
 from target_bench.data.formats.preamble import NUMERIC_NAME, VALUES
 
@@ -24,7 +24,7 @@ _NO_HEADER = (
 _ENOUGH_ROWS = 1000
 
 
-def suffix_of(name: str) -> str | None:
+def find_suffix(name: str) -> str | None:
     """Return the suffix by which a file is read, as it is written; None if it has another one."""
     known = (*_GZIPPED, *TABLE_SUFFIXES, *spreadsheets.SUFFIXES)
     suffix = next((s for s in known if name.lower().endswith(s)), None)
@@ -69,9 +69,9 @@ def _looks_like_data(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> b
 
 
 def _read(release: Release, path: Path, settings: FileSettings) -> tuple[Grid, str]:
-    suffix = (suffix_of(path.name) or "").lower().removesuffix(".gz")
+    suffix = (find_suffix(path.name) or "").lower().removesuffix(".gz")
     if suffix == ".parquet":
-        return arrow_grid(parquet_table(release, path), str(path)), ""
+        return read_arrow_grid(read_parquet_table(release, path), str(path)), ""
     if suffix != ".jsonl":
         return read_csv(release, path, "\t" if suffix == ".tsv" else ",", settings)
     lines = list(release.json_lines(path))

@@ -32,7 +32,7 @@ from target_bench.data.databases.stored_tables import (
 )
 from target_bench.data.formats import records
 from target_bench.data.formats.record_files import read_records
-from target_bench.data.formats.records import served_tasks
+from target_bench.data.formats.records import list_served_tasks
 
 _ANY = ""
 _NAMED_SPLITS = ("train", "validation", "test", "dev", "val")
@@ -56,31 +56,31 @@ class TargetLayout(CorpusLoader):
         others = [
             split for split in shards(release, "corpus") if split not in (_ANY, *with_queries)
         ]
-        self.info = info or records.info(folder, with_queries, others)
+        self.info = info or records.describe_path(folder, with_queries, others)
         self.embedded = folder
         self.tables_alone = not queries
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
         """Return whether a folder has this layout."""
-        return any(_files(Release(folder, ""), "corpus"))
+        return any(_list_files(Release(folder, ""), "corpus"))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield the tables, shard after shard."""
-        for place, record in _records(release, "corpus", split):
-            yield _table(place, record)
+        for place, record in _read_part(release, "corpus", split):
+            yield _build_table(place, record)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries, shard after shard; none if there is no file of queries."""
-        for place, record in () if self.tables_alone else _records(release, "queries", split):
-            yield records.query(record, place)
+        for place, record in () if self.tables_alone else _read_part(release, "queries", split):
+            yield records.read_query(record, place)
 
 
 _Shard = tuple[str, re.Match[str], Path]
 """The folder that a file and the other splits lie in, what its name says, and the file."""
 
 
-def _files(release: Release, part: str) -> Iterator[_Shard]:
+def _list_files(release: Release, part: str) -> Iterator[_Shard]:
     """Yield the files that hold corpus or queries, or parts of them.
 
     In a folder that is named after the part, every name is that of a split. Beside each other, or
@@ -121,11 +121,11 @@ def shards(release: Release, part: str) -> dict[str, list[Path]]:
     """
     by_split: dict[str, list[_Shard]] = {}
     places: dict[str, dict[str, None]] = {}
-    for shard in _files(release, part):
+    for shard in _list_files(release, part):
         place, match, _ = shard
         names = match.groupdict()
         split = names["split"] or names["named_split"]
-        split = _ANY if split == part else records.canonical_split(split)
+        split = _ANY if split == part else records.normalize_split(split)
         several = f"-{part}-" in place  # the hub has one repository per split for some
         places.setdefault(split if several else _ANY, {})[place] = None
         by_split.setdefault(split, []).append(shard)
@@ -148,7 +148,7 @@ def shards(release: Release, part: str) -> dict[str, list[Path]]:
     return {split: [path for _, _, path in parts] for split, parts in by_split.items()}
 
 
-def _records(release: Release, part: str, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _read_part(release: Release, part: str, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield (place, record) of a split's corpus or queries."""
     parts = shards(release, part)
     paths = parts.get(split) or parts.get(_ANY)
@@ -162,22 +162,22 @@ def _records(release: Release, part: str, split: str) -> Iterator[tuple[str, Map
         yield from read_records(release, path)
 
 
-def _table(place: str, record: Mapping[str, Any]) -> Table:
-    grid = records.cell_grid(record, place)
+def _build_table(place: str, record: Mapping[str, Any]) -> Table:
+    grid = records.read_cell_grid(record, place)
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     if grid is not None and record.get("table") is None:
         header, rows = grid.rectangular()
     else:
-        names, *rows = records.grid(field(record, "table", object, place), place)
-        header = records.header(names)
+        names, *rows = records.read_grid(field(record, "table", object, place), place)
+        header = records.name_columns(names)
     known = field(record, "context", dict, place) if record.get("context") is not None else {}
     table_id = TableId(
-        records.database(record, place),
-        records.identifier(field(record, "table_id", object, place), "table_id", place),
+        records.read_database_id(record, place),
+        records.read_identifier(field(record, "table_id", object, place), "table_id", place),
     )
     context = {
-        name: records.converted(value, f"context.{name}", place)
+        name: records.convert_value(value, f"context.{name}", place)
         for name, value in known.items()
         if value is not None
     }
@@ -213,24 +213,24 @@ class TargetDatabases(TargetLayout):
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
         super().__init__(folder, info)
         if info is None:
-            self.info = replace(self.info, tasks=served_tasks(with_databases=True))
+            self.info = replace(self.info, tasks=list_served_tasks(with_databases=True))
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
         """Return whether a folder has this layout."""
         release = Release(folder, "")
         named = super().is_in(folder) or any(shards(release, "queries"))
-        return named and bool(_database_files(release, "*"))
+        return named and bool(_list_database_files(release, "*"))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield the tables, shard after shard, or database after database."""
-        files = _database_files(release, split)
-        if files and self._are_enough(files, release, split):
+        files = _list_database_files(release, split)
+        if files and self._has_all_databases(files, release, split):
             for name, file in sorted(files.items()):
                 release.note(file)
                 for declared in sound_tables(file):
                     bare = Table(TableId(name, declared.name), declared.header, ())
-                    yield _in_database(bare, declared, file, release)
+                    yield _put_into_database(bare, declared, file, release)
             return
         stored: dict[str, dict[str, StoredTable]] = {}
         for table in super().tables(release, split):
@@ -241,12 +241,12 @@ class TargetDatabases(TargetLayout):
                 with suppress(DataError):  # reading the corpus reports it, as for a missing one
                     stored[name] = {t.name.lower(): t for t in sound_tables(files[name])}
             there = stored.get(name, {}).get(table.id.table_id.lower())
-            yield _in_database(table, there, files[name], release) if there else table
+            yield _put_into_database(table, there, files[name], release) if there else table
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries, shard after shard; gold tables as the databases spell them."""
-        files = _database_files(release, split)
-        if not (files and self._are_enough(files, release, split)):
+        files = _list_database_files(release, split)
+        if not (files and self._has_all_databases(files, release, split)):
             yield from super().queries(release, split)
             return
         spelled = {
@@ -258,7 +258,7 @@ class TargetDatabases(TargetLayout):
             gold = (spelled.get((t.database_id, t.table_id.lower()), t) for t in query.gold)
             yield replace(query, gold=tuple(gold))
 
-    def _are_enough(self, files: Mapping[str, Path], release: Release, split: str) -> bool:
+    def _has_all_databases(self, files: Mapping[str, Path], release: Release, split: str) -> bool:
         """Return whether the tables can be read from databases alone."""
         corpus, queries = shards(release, "corpus").get(split, []), shards(release, "queries")
         if any(not path.name.endswith((".json", ".json.gz")) for path in corpus):
@@ -269,10 +269,10 @@ class TargetDatabases(TargetLayout):
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:
         """Return the files of the split."""
-        return _database_files(release, split)
+        return _list_database_files(release, split)
 
 
-def _database_files(release: Release, split: str) -> dict[str, Path]:
+def _list_database_files(release: Release, split: str) -> dict[str, Path]:
     """Return database id -> its file, in the folder itself or in that of the corpus."""
     names = [split, *(["dev", "val"] if split == "validation" else [])]
     files: dict[str, Path] = {}
@@ -285,7 +285,7 @@ def _database_files(release: Release, split: str) -> dict[str, Path]:
     return files
 
 
-def _in_database(table: Table, stored: StoredTable, path: Path, release: Release) -> Table:
+def _put_into_database(table: Table, stored: StoredTable, path: Path, release: Release) -> Table:
     version = release.hashes[path.relative_to(release.folder).as_posix()]
     context: dict[str, Any] = {"title": stored.name} | stored.context | dict(table.context)
     return Table(table.id, stored.header, LazyRows(path, stored.source, version), context)

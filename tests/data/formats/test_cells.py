@@ -12,7 +12,7 @@ import pyarrow
 import pytest
 
 from target_bench.core.errors import DataError
-from target_bench.data.formats.cells import arrow_grid, cells
+from target_bench.data.formats.cells import cells, read_arrow_grid
 
 
 class Colour(enum.StrEnum):
@@ -57,14 +57,14 @@ def test_grid_of_an_arrow_table() -> None:
     """Columns of one name stay apart; the index that pandas adds goes, a column like it stays."""
     arrays = [pyarrow.array([1]), pyarrow.array(["x"]), pyarrow.array([2]), pyarrow.array([3])]
     names = ["a", "a", "__index_level_0__", "__index_level_x"]
-    assert arrow_grid(pyarrow.table(arrays, names=names), "here") == (
+    assert read_arrow_grid(pyarrow.table(arrays, names=names), "here") == (
         ["a", "a", "__index_level_x"],
         [[1, "x", 3]],
     )
-    assert arrow_grid(pyarrow.table({}), "here") == ([], [])
+    assert read_arrow_grid(pyarrow.table({}), "here") == ([], [])
 
 
 def test_values_that_python_has_not() -> None:
     table = pyarrow.table({"when": pyarrow.array([2**62], pyarrow.timestamp("s"))})
     with pytest.raises(DataError, match=r"here, column 'when': a value cannot be read.*Cast it to"):
-        arrow_grid(table, "here")
+        read_arrow_grid(table, "here")
