@@ -2,7 +2,7 @@
 
 The effect of a setting. The score of each of its values is averaged over the combinations of the
 other settings that all of its values have, so that nothing else differs between two averages.
-Averages are rows as runs are, tested against the best one on the same queries.
+Both are rows of a comparison whose baseline is the best one.
 """
 
 from collections import defaultdict
@@ -14,10 +14,20 @@ from typing import Any
 import numpy as np
 
 from target_bench.core import text_tables
-from target_bench.core.metric import MetricSpec, compute_score
-from target_bench.core.text_tables import Column, TextTable, counted, p_text
-from target_bench.reporting.compare import leading_metric
-from target_bench.reporting.rows import DRAWS, Row, Values, all_queries, correct, make_rows
+from target_bench.core.metric import compute_score
+from target_bench.core.text_tables import TextTable, counted
+from target_bench.reporting.compare import corpus_name, leading_metric
+from target_bench.reporting.layouts import lay_out_tests
+from target_bench.reporting.rows import (
+    DRAWS,
+    Comparison,
+    Row,
+    Values,
+    all_queries,
+    correct,
+    make_rows,
+)
+from target_bench.reporting.sentences import capitalize, describe_differences
 from target_bench.runs.differences import PLUGINS, settings, varying
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import Measured, mean_of
@@ -33,38 +43,13 @@ Factors = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """Runs on the same queries over the same tables, best first.
-
-    Attributes:
-        tables: the distractors that were mixed in, where a sweep varies them; else empty.
-        factors: the names of what varies between these runs.
-        rows: of each run its row; the difference is from the best one.
-        levels: of each run the level of each factor.
-        folders: of each run its folder.
-    """
-
-    tables: str
-    factors: tuple[str, ...]
-    rows: tuple[Row, ...]
-    levels: tuple[tuple[str, ...], ...]
-    folders: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the ranking as JSON."""
-        cells = zip(self.rows, self.levels, self.folders, strict=True)
-        rows = [row.to_json() | {"levels": own, "folder": folder} for row, own, folder in cells]
-        return {"tables": self.tables, "factors": self.factors, "rows": rows}
-
-
-@dataclass(frozen=True, slots=True)
 class MainEffect:
-    """How a score changes with a factor, averaged over combinations of the other factors.
+    """How a score changes with a setting.
 
     Attributes:
-        factor: name of the setting.
+        factor: name of the setting, which its rows have as their subset.
         rows: the average of each level, which the row calls its system.
-        combinations: how many combinations of the others an average is over.
+        combinations: how many combinations of the other settings an average is over.
     """
 
     factor: str
@@ -74,7 +59,7 @@ class MainEffect:
     @property
     def is_significant(self) -> bool:
         """Whether a level differs significantly from the best one."""
-        return any(map(_is_worse, self.rows))
+        return any(row.verdict == "worse" for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,40 +67,31 @@ class Conclusion:
     """What runs on the same queries show.
 
     Attributes:
-        task: short name of the task.
-        corpus: name and split.
         metric: what they are ranked by.
-        spec: its declaration.
-        n: how many queries the metric is over.
-        rankings: one for each choice of distractors.
+        rankings: the runs on each choice of distractors, best first, each compared with the best.
         effects: main effects, largest first.
         notes: what a reader should know.
     """
 
-    task: str
-    corpus: str
     metric: str
-    spec: MetricSpec
-    n: int
-    rankings: tuple[Ranking, ...]
+    rankings: tuple[Comparison, ...]
     effects: tuple[MainEffect, ...]
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the conclusion as JSON."""
-        effects = [
-            {
-                "factor": effect.factor,
-                "rows": [row.to_json() for row in effect.rows],
-                "combinations": effect.combinations,
-            }
-            for effect in self.effects
-        ]
         return {
-            **{name: getattr(self, name) for name in ("task", "corpus", "metric", "n", "notes")},
-            "spec": self.spec.to_json(),
+            "metric": self.metric,
             "rankings": [ranking.to_json() for ranking in self.rankings],
-            "effects": effects,
+            "effects": [
+                {
+                    "factor": effect.factor,
+                    "combinations": effect.combinations,
+                    "rows": [row.to_json() for row in effect.rows],
+                }
+                for effect in self.effects
+            ],
+            "notes": list(self.notes),
         }
 
 
@@ -170,17 +146,8 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
         notes.append(f"No main effects: {metric} is no mean over the same queries of all runs.")
     if len({*sizes}) > 1:
         notes.append(f"{metric} is over {min(sizes):,} to {max(sizes):,} queries, by run.")
-    by_tables = _by_tables(ranked)
-    return Conclusion(
-        task=ranked[0].task,
-        corpus=f"{ranked[0].corpus} {ranked[0].split}",
-        metric=metric,
-        spec=scores[0].spec,
-        n=ranked[0].scores[metric].n,
-        rankings=tuple(_rank(group, metric, len(by_tables) > 1) for group in by_tables),
-        effects=tuple(effects),
-        notes=tuple(notes),
-    )
+    rankings = tuple(_rank(group, metric) for group in _by_tables(ranked))
+    return Conclusion(metric, rankings, tuple(effects), tuple(notes))
 
 
 def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
@@ -190,27 +157,39 @@ def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
     return list(groups.values())
 
 
-def _rank(runs: Sequence[Result], metric: str, tables_vary: bool) -> Ranking:
-    varied = factors(runs)
-    levels = list(zip(*varied.values(), strict=True)) or [()] * len(runs)
-    by_folder = {str(run.folder): (run, level) for run, level in zip(runs, levels, strict=True)}
-    values = {
-        name: Values(run.measured(metric), run.scores[metric])
-        for name, (run, _) in by_folder.items()
-    }
-    rows = correct(against_best(metric, values), [metric])
+def _rank(runs: Sequence[Result], metric: str) -> Comparison:
+    corpus, cells = corpus_name(runs[0]), dict(zip(_name_cells(runs), runs, strict=True))
+    values = {cell: Values(run.measured(metric), run.scores[metric]) for cell, run in cells.items()}
+    rows = correct(_against_best(corpus, metric, values), [metric])
     rows.sort(key=lambda row: -row.spec.merit(row.score.value))
-    mixed_in = " + ".join(runs[0].asked.distractors) or "no distractors"
-    return Ranking(
-        mixed_in if tables_vary else "",
-        tuple(varied),
-        tuple(rows),
-        tuple(by_folder[row.system][1] for row in rows),
-        tuple(row.system for row in rows),
+    return Comparison(
+        task=runs[0].task,
+        corpora=(corpus,),
+        systems=tuple(row.system for row in rows),
+        baseline=next(row.system for row in rows if row.difference is None),
+        tested=(metric,),
+        rows=tuple(rows),
+        folders={(corpus, cell): run.folder for cell, run in cells.items()},
     )
 
 
-def against_best(metric: str, values: Mapping[str, Values]) -> list[Row]:
+def _name_cells(runs: Sequence[Result]) -> list[str]:
+    """Return what tells each run from the others: ``bm25, k1=0.9``."""
+    varied = factors(runs)
+    names = [
+        ", ".join(
+            level if name in ("retriever", "generator") else f"{name}={level}"
+            for name, level in zip(varied, levels, strict=True)
+        )
+        for levels in zip(*varied.values(), strict=True)
+    ] or [run.label for run in runs]
+    return [
+        name if names.count(name) == 1 else f"{name} ({run.id})"
+        for name, run in zip(names, runs, strict=True)
+    ]
+
+
+def _against_best(corpus: str, metric: str, values: Mapping[str, Values]) -> list[Row]:
     """Return a row for each score, with its difference from the best one; p is not corrected."""
 
     def merit(name: str) -> float:
@@ -220,11 +199,7 @@ def against_best(metric: str, values: Mapping[str, Values]) -> list[Row]:
 
     systems = {name: {metric: of_system} for name, of_system in values.items()}
     n = len(next(iter(values.values())).measured.values)
-    return make_rows("", systems, max(values, key=merit), all_queries(n), DRAWS)
-
-
-def _is_worse(row: Row) -> bool:
-    return row.verdict == "worse"
+    return make_rows(corpus, systems, max(values, key=merit), all_queries(n), DRAWS)
 
 
 # What varies between runs
@@ -284,7 +259,7 @@ def main_effects(varied: Factors, scores: Sequence[Measured]) -> tuple[list[Main
             continue
         levels = [level for level in levels_in_order(column) if level in runs]
         averages = {level: Values(_average([scores[i] for i in runs[level]])) for level in levels}
-        rows = against_best(metric, averages)
+        rows = [replace(row, subset=name) for row in _against_best("", metric, averages)]
         effects.append(MainEffect(name, tuple(rows), n_combinations))
     corrected = iter(correct([row for effect in effects for row in effect.rows], [metric]))
     effects = [replace(e, rows=tuple(next(corrected) for _ in e.rows)) for e in effects]
@@ -329,16 +304,13 @@ def are_means(scores: Sequence[Measured]) -> bool:
 
 # Sentences and tables
 
-_NAMED = 3
-"""Cells that a sentence names."""
-
 
 def markdown(name: str, conclusions: Sequence[Conclusion]) -> str:
     """Return the file ``NAME.conclusions.md`` of a sweep."""
     lines = [f"# What the sweep {name} shows", ""]
     for conclusion in conclusions:
-        subject = f"{conclusion.corpus}: {conclusion.task}, {conclusion.metric}"
-        lines += [f"## {subject}, {conclusion.n:,} queries", ""]
+        first = conclusion.rankings[0]
+        lines += [f"## {first.corpora[0]}: {first.task}, {conclusion.metric}", ""]
         for sentence in sentences(conclusion):
             lines += [sentence.replace("*", "\\*"), ""]
         lines += [text_tables.markdown(tables(conclusion)), ""]
@@ -347,7 +319,7 @@ def markdown(name: str, conclusions: Sequence[Conclusion]) -> str:
 
 def sentences(conclusion: Conclusion) -> list[str]:
     """Return sentences on the best cell, the settings that matter, and what limits both."""
-    lines = [line for ranking in conclusion.rankings for line in _on_best(conclusion, ranking)]
+    lines = [line for ranking in conclusion.rankings for line in _describe_best(ranking)]
     ranges = [_range(effect) for effect in conclusion.effects if effect.is_significant]
     if ranges:
         lines.append(f"Significant effects on the average, the largest first: {'; '.join(ranges)}.")
@@ -357,41 +329,19 @@ def sentences(conclusion: Conclusion) -> list[str]:
     return [*lines, *conclusion.notes]
 
 
-def _on_best(conclusion: Conclusion, ranking: Ranking) -> Iterator[str]:
+def _describe_best(ranking: Comparison) -> Iterator[str]:
     best, *others = ranking.rows
     if not others:
         return
-    cells = [_cell_name(ranking, levels) for levels in ranking.levels]
     bounds = best.spec.interval(best.score.low, best.score.high)
     yield (
-        f"{_subject(conclusion, ranking)}, {conclusion.n:,} queries: the best of {len(cells)} "
-        f"cells by {conclusion.metric} is {cells[0]}, with {best.spec.text(best.score.value)} "
-        f"(95% {bounds})."
+        f"{best.corpus}, {best.score.n:,} queries: the best of {len(ranking.rows)} cells by "
+        f"{best.metric} is {best.system}, with {best.spec.text(best.score.value)} (95% {bounds})."
     )
-    near = [cell for cell, row in zip(cells[1:], others, strict=True) if not _is_worse(row)]
-    how = f"paired randomisation tests, corrected for {len(others)} (Holm)"
-    if not near:
-        yield f"All others are significantly worse ({how})."
-    else:
-        more = f"; and {len(near) - _NAMED} more" if len(near) > _NAMED else ""
-        n_worse = len(others) - len(near)
-        worse = f" Worse: {counted(n_worse, 'cell')}." if n_worse else ""
-        yield f"Not significantly different: {'; '.join(near[:_NAMED])}{more} ({how}).{worse}"
+    yield " ".join(f"{capitalize(part)}." for part in describe_differences(others))
     yield (
         "The best cell was chosen on these queries, so its score is slightly optimistic; confirm "
         "it on another split."
-    )
-
-
-def _subject(conclusion: Conclusion, ranking: Ranking) -> str:
-    return conclusion.corpus + (f" with {ranking.tables}" if ranking.tables else "")
-
-
-def _cell_name(ranking: Ranking, levels: Sequence[str]) -> str:
-    """Return what tells a cell from the others: ``bm25, k1=0.9``."""
-    return ", ".join(
-        level if name in ("retriever", "generator") else f"{name}={level}"
-        for name, level in zip(ranking.factors, levels, strict=True)
     )
 
 
@@ -402,65 +352,27 @@ def _range(effect: MainEffect) -> str:
 
 
 def tables(conclusion: Conclusion, most: int | None = None) -> list[TextTable]:
-    """Return rankings and main effects."""
-    shown = [_ranking_table(conclusion, ranking, most) for ranking in conclusion.rankings]
-    return [*shown, _effects_table(conclusion)] if conclusion.effects else shown
+    """Return rankings and main effects.
 
-
-def _score_columns(name: str) -> list[Column]:
-    return [
-        Column(name, right=True),
-        Column("95%", right=True, below=True, label="95% of the score"),
-        Column("from\nthe best", right=True, label="from the best"),
-        Column("95%", right=True, below=True, label="95% of the difference"),
-        Column("p", right=True),
-    ]
-
-
-def _ranking_table(conclusion: Conclusion, ranking: Ranking, most: int | None) -> TextTable:
-    columns = [
-        Column("", right=True, label="rank"),
-        *(Column(name, prose=True) for name in ranking.factors),  # values may be long lists
-        *_score_columns(conclusion.metric),
-    ]
-    rows = [
-        [str(rank), *levels, *_cells(row)]
-        for rank, (row, levels) in enumerate(zip(ranking.rows, ranking.levels, strict=True), 1)
-    ]
-    left = len(rows[most:]) if most is not None else 0
-    worse = [i for i, row in enumerate(ranking.rows[:most]) if _is_worse(row)]
-    return TextTable(
-        columns,
-        rows[:most],
-        title=f"{_subject(conclusion, ranking)}: cells by {conclusion.metric}",
-        rules=frozenset(worse[:1]),
-        note=f"{left} more, all in the file NAME.conclusions.md." if left else None,
-    )
-
-
-def _effects_table(conclusion: Conclusion) -> TextTable:
-    rows = [
-        ["" if i else effect.factor, row.system, *_cells(row)]
-        for effect in conclusion.effects
-        for i, row in enumerate(effect.rows)
-    ]
-    times = ", ".join(f"{effect.factor} {effect.combinations}" for effect in conclusion.effects)
-    return TextTable(
-        [Column("setting"), Column("value", prose=True), *_score_columns("mean")],
-        rows,
-        title=f"{conclusion.corpus}: the effect of each setting on {conclusion.metric}",
-        rules=frozenset(i for i, row in enumerate(rows) if i and row[0]),
-        note="A mean is over the same combinations of the other settings for every value of a "
-        f"setting ({times}). p: paired randomisation test of two means, corrected for all of these "
-        "tests (Holm).",
-    )
-
-
-def _cells(row: Row) -> list[str]:
-    score = [row.spec.text(row.score.value), row.spec.interval(row.score.low, row.score.high)]
-    difference = row.difference
-    if difference is None:
-        return [*score, "best", "", ""]
-    bounds = row.spec.interval(difference.low, difference.high, " to ", "+")
-    p = 1.0 if difference.p_corrected is None else difference.p_corrected
-    return [*score, row.spec.text(difference.value, signed=True), bounds, p_text(p)]
+    Args:
+        conclusion: what is shown.
+        most: how many places of a ranking are shown; None for all.
+    """
+    shown = []
+    for ranking in conclusion.rankings:
+        title = f"{ranking.corpora[0]}: cells by {conclusion.metric}"
+        table = lay_out_tests(ranking.rows[:most], title, "cell")
+        left = len(ranking.rows) - len(table.rows)
+        more = f"{left} more, all in the file NAME.conclusions.md." if left else None
+        shown.append(replace(table, note=more))
+    if conclusion.effects:
+        rows = [row for effect in conclusion.effects for row in effect.rows]
+        times = ", ".join(f"{effect.factor} {effect.combinations}" for effect in conclusion.effects)
+        title = f"The effect of each setting on {conclusion.metric}"
+        note = (
+            "A score is a mean over the same combinations of the other settings for every value of "
+            f"a setting ({times}). p: paired randomisation test of two means, corrected for all of "
+            "these tests (Holm)."
+        )
+        shown.append(replace(lay_out_tests(rows, title, "value", "setting"), note=note))
+    return shown

@@ -49,7 +49,7 @@ def tables(comparison: Comparison) -> list[TextTable]:
     beside = [others[i : i + _BESIDE] for i in range(0, len(others), _BESIDE)]
     with_databases = {m: rows for m, rows in tested.items() if any(r.databases for r in rows)}
     return [
-        *(_tested_table(comparison, metric, rows) for metric, rows in tested.items()),
+        *(lay_out_tests(rows, _title(comparison, metric, rows)) for metric, rows in tested.items()),
         *(_database_table(metric, rows) for metric, rows in with_databases.items()),
         *(_score_table(comparison, {m: by_metric[m] for m in metrics}) for metrics in beside),
     ]
@@ -59,11 +59,18 @@ def _lower(rows: Sequence[Row]) -> str:
     return "" if rows[0].spec.higher_is_better else " · lower is better"
 
 
-def _tested_table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTable:
-    subset = [Column("slice"), Column("n", right=True)] if rows[0].subset else []
+def _title(comparison: Comparison, metric: str, rows: Sequence[Row]) -> str:
+    return f"{metric} · {comparison.task}, {comparison.corpora[0]}{_lower(rows)}"
+
+
+def lay_out_tests(
+    rows: Sequence[Row], title: str, system: str = "run", subset: str = "slice"
+) -> TextTable:
+    """Lay out rows of one metric with their tests; ``system`` and ``subset`` head the columns."""
+    divided = [Column(subset), Column("n", right=True)] if rows[0].subset else []
     columns = [
-        *subset,
-        Column("run"),
+        *divided,
+        Column(system, prose=system != "run"),  # settings may be long lists
         Column("score", right=True),
         Column("95%", right=True, below=True, label="95% of the score"),
         Column("difference", right=True),
@@ -74,7 +81,7 @@ def _tested_table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> T
     marks: dict[tuple[int, int], Mark] = {}
     cells = []
     for i, row in enumerate(rows):
-        line = [row.subset, f"{row.score.n:,}"] if subset else []
+        line = [row.subset, f"{row.score.n:,}"] if divided else []
         line += [row.system, row.spec.text(row.score.value), interval_text(row)]
         difference = row.difference
         if difference is None:
@@ -92,7 +99,6 @@ def _tested_table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> T
                 f"{difference.wins}/{difference.ties}/{difference.losses}",
             ]
         )
-    title = f"{metric} · {comparison.task}, {comparison.corpora[0]}{_lower(rows)}"
     rules = frozenset(i for i in range(1, len(rows)) if rows[i].subset != rows[i - 1].subset)
     return TextTable(columns, cells, title, rules, marks=marks)
 

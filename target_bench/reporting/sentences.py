@@ -19,7 +19,13 @@ def list_names(names: Sequence[str]) -> str:
     """Join names in a sentence, the first few of many."""
     more = [f"{len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
     *first, last = [*names[:MOST_NAMES], *more]
-    return f"{', '.join(first)} and {last}" if first else last
+    separator = "; " if any(", " in name for name in names) else ", "  # as of "bm25, k1=0.9"
+    return f"{separator.join(first)} and {last}" if first else last
+
+
+def capitalize(text: str) -> str:
+    """Return a text as a sentence begins; the rest stays as it is."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def describe_differences(
@@ -212,4 +218,4 @@ def _describe_others(
         yield f"{why}."
     parts = describe_differences(rows, f"{metric}, ")
     if parts:
-        yield " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
+        yield " ".join(f"{capitalize(part)}." for part in parts)

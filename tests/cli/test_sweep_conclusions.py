@@ -21,7 +21,7 @@ def test_the_same_conclusions_after_a_sweep_and_when_all_was_done(inside: Inside
         for out in (first, inside.good(*sweep))
     )
     assert shown.startswith("the best of 4 cells by recall@10 is k1=")
-    assert "the effect of each setting on recall@10" in shown
+    assert "The effect of each setting on recall@10" in shown
     assert shown_again == shown
     assert file.read_text(encoding="utf-8") == written
     (conclusion,) = json.loads(inside.good(*sweep, "--json"))["conclusions"]

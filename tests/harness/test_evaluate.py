@@ -70,7 +70,7 @@ def test_a_bound_is_one_under_any_name(tmp_path: Path) -> None:
     assert "Oracle" not in sentences
     assert "LastGold" not in sentences
     (shown,) = conclude(results)
-    assert {*shown.rankings[0].folders} == {
+    assert {str(folder) for folder in shown.rankings[0].runs.values()} == {
         str(results["bm25"].folder),
         str(results["random"].folder),
     }

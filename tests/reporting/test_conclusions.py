@@ -48,10 +48,12 @@ def _runs() -> tuple[Result, ...]:
 def test_the_ranking_is_that_of_a_comparison() -> None:
     (conclusion,) = conclude(_runs())
     (ranking,) = conclusion.rankings
-    assert (conclusion.metric, conclusion.n, conclusion.corpus) == ("recall@10", 80, "mini test")
-    assert ranking.factors == ("retriever", "k1", "fields")
+    assert (conclusion.metric, ranking.corpora) == ("recall@10", ("mini test",))
+    assert ranking.rows[0].score.n == 80
+    assert "bm25, k1=0.9, fields=[header]" in ranking.systems
     assert len(ranking.rows) == 7, "without the upper bound"
-    rows = compare([*map(Path, ranking.folders)], ["recall@10"]).rows
+    order = [ranking.runs[row.system] for row in ranking.rows]
+    rows = compare(order, ["recall@10"]).rows
     scores = [row.score.value for row in ranking.rows]
     assert scores == sorted(scores, reverse=True)
     for own, row in zip(ranking.rows, rows, strict=True):
@@ -76,8 +78,9 @@ def test_words_and_tables() -> None:
     assert max(map(len, shown.splitlines())) <= 80
     assert "4 more, all in the file" in shown
     page = conclusions.markdown("titles", [conclusion])
-    assert page.count("\n| 7 |") == 1
-    assert "| [title, header, rows] |" in page
+    assert page.count("\n| bm25, k1=") == 6
+    assert "fields=[title, header, rows] |" in page
+    assert "| fields | 80 | [title, header, rows] |" in page
 
 
 def test_queries_and_tables_apart(tmp_path: Path) -> None:
@@ -91,8 +94,9 @@ def test_queries_and_tables_apart(tmp_path: Path) -> None:
         for mixed in ((), str(tmp_path / "more"))
     ]
     few, many = conclude([*runs, *_runs()])
-    assert (few.n, many.n) == (5, 80)
-    assert few.rankings[0].tables == "no distractors"
+    assert [c.rankings[0].rows[0].score.n for c in (few, many)] == [5, 80]
+    assert few.rankings[0].corpora == ("mini test",)
+    assert few.rankings[1].corpora == (f"mini test + {tmp_path / 'more'}",)
     assert [len(ranking.rows) for ranking in few.rankings] == [2, 2]
     assert {effect.factor for effect in few.effects} == {"retriever", "distractors"}
 
