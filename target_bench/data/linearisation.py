@@ -80,24 +80,20 @@ def full_table(rows: Rows, highlighted: Places = (), strict: bool = True) -> str
     return text
 
 
-def subtable(rows: Rows, highlighted: Places, with_headers: bool = True) -> str:
+def subtable(rows: Rows, highlighted: Places) -> str:
     """Write the highlighted cells alone, in the order given, each with its headers.
 
     Args:
         rows: the cells, ragged.
         highlighted: row and column of each; negative ones count from the end, and a cell in a
             negative row has no column headers, one in a negative column no row headers.
-        with_headers: whether headers are written.
 
     Raises:
         DataError: a highlighted cell is not in the table.
     """
     headers = CellHeaders(rows)
     check_places(rows, highlighted)
-    if with_headers:
-        written = [_cell(headers, row, column, False) for row, column in highlighted]
-    else:
-        written = [f"<cell> {rows[row][column].text} </cell>" for row, column in highlighted]
+    written = [_cell(headers, row, column, False) for row, column in highlighted]
     return " ".join(["<table>", *written, "</table>"])
 
 

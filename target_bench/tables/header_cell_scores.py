@@ -95,22 +95,13 @@ def rectangular(rows: Grid) -> list[list[str]]:
     return [[*row[:width], *[""] * (width - len(row))] for row in rows]
 
 
-def parse_paper_format(text: str, strict: bool = False) -> list[list[str]] | None:
+def parse_paper_format(text: str) -> list[list[str]]:
     """Read a table in the format of the paper: rows divided by ``" <NEWLINE> "``, cells by bars.
 
     There are no escapes. Rows get the length of the first.
-
-    Args:
-        text: the table.
-        strict: whether rows of different length are an error, as in the rate of wrong formats.
-
-    Returns:
-        The rows; none of an empty text; None where rows differ in length and ``strict`` is set.
     """
-    rows = [_cells(line) for line in text.replace(" <NEWLINE> ", "\n").strip().splitlines()]
-    if strict and len(set(map(len, rows))) > 1:
-        return None
-    return rectangular(rows)
+    lines = text.replace(" <NEWLINE> ", "\n").strip().splitlines()
+    return rectangular([_cells(line) for line in lines])
 
 
 def _cells(line: str) -> list[str]:

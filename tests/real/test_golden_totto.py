@@ -153,7 +153,6 @@ def test_linearisation(case: Case) -> None:
         "full_table_metadata": lambda: with_titles(full_table(rows, places), *titles),
         "subtable": lambda: subtable(rows, places),
         "subtable_metadata": lambda: with_titles(subtable(rows, places), *titles),
-        "subtable_without_headers": lambda: subtable(rows, places, with_headers=False),
     }
     for name, way in ways.items():
         if isinstance(expected[name], dict):
