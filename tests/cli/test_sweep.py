@@ -9,6 +9,7 @@ import pytest
 
 from target_bench.cli.sweep import outcome_tables
 from target_bench.core.metric import Score
+from target_bench.core.run_config import RunConfig
 from target_bench.harness.sweeps.cell import CellOutcome, SweepCell
 from target_bench.runs.times import ColdTimes
 from tests.cli.inside import Inside
@@ -128,7 +129,11 @@ def test_seconds_are_cold_or_a_dash() -> None:
     def outcome(number: int, **times: Any) -> CellOutcome:
         scores = {"recall@10": Score(0.5, 0.4, 0.6, 10, "s")}
         result: Any = SimpleNamespace(times=ColdTimes(**times), all_scores=scores)
-        return CellOutcome(SweepCell(number, "retrieval", "mini", "bm25"), 20.0, result)
+        return CellOutcome(
+            SweepCell(number, RunConfig(tasks="retrieval", corpora="mini", retrievers="bm25")),
+            20.0,
+            result,
+        )
 
     stages = {"load": 7.0, "embed_corpus": 1.0, "retrieve": 2.5, "score": 9.0}
     cached = {"embed_corpus": "from a cache (recorded answers)"}

@@ -87,7 +87,13 @@ def test_a_sweep_has_the_defaults_of_a_run(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text("corpora: mini\nretrievers: bm25\n", encoding="utf-8")
     (cell,) = cells(YamlFile.read(file))
-    assert cell.options == RunConfig(split="test", out=Path("runs").resolve())
+    assert cell.config == RunConfig(
+        corpora="mini",
+        tasks="retrieval",
+        retrievers="bm25",
+        split="test",
+        out=Path("runs").resolve(),
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,23 +30,34 @@ class SweepCell:
 
     Attributes:
         number: its place in the sweep, from 1.
-        task: the task with its settings, as on the command line.
-        corpus: a name, or the path of one's own.
-        retriever: the retriever, with its settings and perhaps a name (``ours=bm25``), as on the
-            command line; None for a task that retrieves nothing.
-        generator: what answers, in the same way; None for the task retrieval.
-        options: everything else that ``run`` reads: the split and its part, the cutoffs, what
-            prompts are made of, and where the data are and the run folders go.
+        config: what is run, as by ``target-bench run``: one corpus, one task, and at most one
+            retriever and one generator.
         gpus: how many GPUs it needs, for executors that place cells by that.
     """
 
     number: int
-    task: str
-    corpus: str
-    retriever: str | None
-    generator: str | None = None
-    options: RunConfig = field(default_factory=RunConfig)
+    config: RunConfig
     gpus: float = 0.0
+
+    @property
+    def task(self) -> str:
+        """The task with its settings."""
+        return self.config.tasks[0]
+
+    @property
+    def corpus(self) -> str:
+        """A name, or the path of one's own."""
+        return self.config.corpora[0]
+
+    @property
+    def retriever(self) -> str | None:
+        """The retriever, perhaps with a name (``ours=bm25``); None where nothing is retrieved."""
+        return next(iter(self.config.retrievers), None)
+
+    @property
+    def generator(self) -> str | None:
+        """What answers, in the same way; None for a task about rankings."""
+        return next(iter(self.config.generators), None)
 
     @property
     def task_name(self) -> str:
@@ -56,7 +67,7 @@ class SweepCell:
     @property
     def parts(self) -> list[str]:
         """What it is made of, in words: task, data, retriever, generator and its prompt."""
-        options = self.options
+        options = self.config
         limits = [f"{n}={v}" for n in ("limit",) if (v := getattr(options, n)) is not None]
         data = " ".join(filter(None, (masked_settings(self.corpus), options.split, *limits)))
         parts = [masked_settings(self.task), " + ".join([data, *options.distractors])]
@@ -83,7 +94,7 @@ def named_and_masked(plugin: str | None) -> tuple[str | None, str | None]:
 
 def described(cell: SweepCell) -> dict[str, Any]:
     """Return the options of a cell as JSON, without paths of this machine."""
-    options, name = cell.options, cell.task_name
+    options, name = cell.config, cell.task_name
     answered = cell.generator is not None
     scoped = answered and "schema_scope" in options_read(task_class(cell.task))
     retriever_name, retriever = named_and_masked(cell.retriever)
@@ -227,7 +238,7 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
             tasks_and_corpora((cell.task, cell.corpus)),
             cell.retriever,
             cell.generator or EXTRACTIVE,
-            cell.options,
+            cell.config,
             loader=loader_of(cell, of_cell),
             observer=of_cell,
         )
@@ -258,7 +269,7 @@ def loader_of(cell: SweepCell, observer: Observer) -> "Loader":
     """Return the loader with the data of a cell; a process keeps one split at a time."""
     from target_bench.data.load import Loader
 
-    options = cell.options
+    options = cell.config
     key = (cell.corpus, options.split, options.distractors, options.data_dir)
     if key not in _LOADERS:
         _LOADERS.clear()

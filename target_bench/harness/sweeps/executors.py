@@ -131,7 +131,7 @@ class Ray:
 
     def run(self, cells: Sequence[SweepCell], observer: Observer) -> Outcomes:
         """Yield the outcomes as they come; see ``Executor``."""
-        cells[0].options.out.mkdir(parents=True, exist_ok=True)
+        cells[0].config.out.mkdir(parents=True, exist_ok=True)
         with _connected(self.address):
             import ray
 
@@ -233,7 +233,7 @@ def _on_a_node(
             f"{node} has target-bench {__version__}, and the sweep is of {version}: install the "
             "same on all nodes"
         )
-    for path in (folder, cell.options.out):
+    for path in (folder, cell.config.out):
         if not path.exists():
             raise ConfigError(
                 f"{node} does not see {path}: folders of runs, data and plug-ins have to lie on a "

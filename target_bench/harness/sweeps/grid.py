@@ -223,14 +223,17 @@ def _cells(
             )
         # Options of prompts that the task does not read make no cell.
         read = OPTIONS.keys() - PROMPT_OPTIONS | (options_read(task) if answers else set())
+        config = RunConfig(
+            corpora=corpus,
+            tasks=text,
+            retrievers=retriever if ranks else (),
+            generators=(generator or EXTRACTIVE) if answers else (),
+            **{name: value for name, value in values.items() if name in read},
+        )
         yield SweepCell(
-            number=0,
-            task=text,
-            corpus=corpus,
-            retriever=retriever if ranks else None,
-            generator=(generator or EXTRACTIVE) if answers else None,
-            options=RunConfig(**{name: value for name, value in values.items() if name in read}),
-            gpus=max(gpus_to_rank if ranks else 0.0, gpus_to_answer if answers else 0.0),
+            0,
+            config,
+            max(gpus_to_rank if ranks else 0.0, gpus_to_answer if answers else 0.0),
         )
 
 

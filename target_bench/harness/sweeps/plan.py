@@ -95,7 +95,7 @@ class _Planner:
         def collecting(entry: str) -> AbstractContextManager[None]:
             return self._file.collecting(self._file.at(entry))
 
-        config, n_problems = cell.options, len(self._file.problems)
+        config, n_problems = cell.config, len(self._file.problems)
         retriever = task = generator = loaded = setup = None
         with collecting("retrievers"):
             retriever = self._retriever(cell.retriever)
@@ -154,7 +154,7 @@ def _on_disk(cell: SweepCell, setup: Setup, log: str) -> PlannedCell:
     """Return what is there of a run, whose queries are lines of a log."""
     n_queries, identity = len(setup.dataset.queries), setup.identity()
     key = run_key(json.loads(json.dumps(identity)))
-    folder = folder_of(cell.options.out, identity)
+    folder = folder_of(cell.config.out, identity)
     if folder is None:
         return PlannedCell(cell, key, None, "new", 0, n_queries)
     path = folder / log
@@ -174,7 +174,7 @@ def _state(cell: SweepCell, folder: Path) -> State:
         failed = run.counts.failed + (run.answer_counts.failed if run.answer_counts else 0)
     except StoreError:
         return "begun"  # scores are computed again
-    to_time = cell.options.latency and cell.generator is None and run.manifest.latency_ms is None
+    to_time = cell.config.latency and cell.generator is None and run.manifest.latency_ms is None
     return "begun" if to_time or failed else "done"
 
 

@@ -64,7 +64,7 @@ class Sweep:
         all_cells = cells(document, None if out is None else Path(out))
         forget_data()  # of an earlier sweep, whose files may have been edited since
         looked_at = planned(all_cells, document, observer)
-        folder = all_cells[0].options.out
+        folder = all_cells[0].config.out
         return cls(name, Path(file), folder, looked_at, document.sha256)
 
     @property

@@ -11,7 +11,7 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
-from target_bench.core.run_config import RUN_OPTIONS, RunConfig
+from target_bench.core.run_config import RunConfig
 from target_bench.core.version import __version__
 from target_bench.harness.sweeps import Local, Ray, executors
 from target_bench.harness.sweeps.cell import CellOutcome, SweepCell
@@ -67,10 +67,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def cell(number: int, retriever: str, **more: Any) -> SweepCell:
-    given: dict[str, Any] = {"task": "retrieval", "corpus": "mini", **more}
-    chosen = {name: given.pop(name) for name in RUN_OPTIONS if name in given}
-    options = RunConfig(top_k=(1, 5), out=Path("ray").resolve(), **chosen)
-    return SweepCell(number=number, retriever=retriever, options=options, **given)
+    gpus = more.pop("gpus", 0.0)
+    given: dict[str, Any] = {"tasks": "retrieval", "corpora": "mini", "top_k": (1, 5), **more}
+    config = RunConfig(retrievers=retriever, out=Path("ray").resolve(), **given)
+    return SweepCell(number, config, gpus)
 
 
 def on_ray(cells: list[SweepCell], observer: Observer, **settings: Any) -> list[CellOutcome]:
@@ -97,14 +97,14 @@ def test_results_are_those_of_the_local_executor(
     cells = [
         cell(1, "bm25", split="test"),
         cell(2, "tfidf", limit=40),
-        cell(3, "bm25", task="question_answering", generator="extractive"),
+        cell(3, "bm25", tasks="question_answering", generators="extractive"),
         cell(4, "nobody"),
         cell(5, "plugins.py:Noting"),
     ]
     heard, local = Heard(), Heard()
     outcomes = on_ray(cells, heard)
     out = {"out": tmp_path / "local"}
-    beside = [replace(c, options=c.options.model_copy(update=out)) for c in cells]
+    beside = [replace(c, config=c.config.with_options(**out)) for c in cells]
     expected = list(Local().run(beside, local))
     states = ["done", "done", "done", "failed", "done"]
     assert [outcome.state for outcome in outcomes] == states

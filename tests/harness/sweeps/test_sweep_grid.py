@@ -108,7 +108,7 @@ def test_distractors(tmp_path: Path) -> None:
         "  - [{name: ottqa, n: 5, seed: [1, 2]}, ./own]\n"
         "  - {name: ottqa, near_copies: [out, kept]}\n",
     )
-    assert [cell.options.distractors for cell in mixed] == [
+    assert [cell.config.distractors for cell in mixed] == [
         (),
         ("ottqa:split=train,n=10",),
         ("ottqa:split=train,n=20",),
