@@ -370,6 +370,7 @@ class Copies:
         self.engine: EngineName = engine
         self._lock = Lock()
         self._copies: dict[Path, Copy] = {}
+        self._translated: dict[tuple[Path, str], tuple[str, str]] = {}
 
     def get(self, file: Path) -> Copy | None:
         """Return the copy of a database, made once; None where it runs as it is.
@@ -391,7 +392,7 @@ class Copies:
         return [f"{file.name} in DuckDB: {note}" for note in copy.notes] if copy else ()
 
     def translate(self, worker: Worker, file: Path, sql: str) -> tuple[Path, str]:
-        """Return the file that a statement runs on, and its text there.
+        """Return the file that a gold statement runs on, and its text there.
 
         Raises:
             ValueError: it has no translation.
@@ -403,8 +404,11 @@ class Copies:
             return file, sql
         if len(sql) > LONGEST:
             raise ValueError(f"it has {len(sql):,} characters, and {LONGEST:,} may be")
-        details = (sql, str(file), copy.columns)
-        where, text = worker.ask("translate", *details, what="reading the statement")
+        if (file, sql) not in self._translated:
+            details = (sql, str(file), copy.columns)
+            reply = worker.ask("translate", *details, what="reading the statement")
+            self._translated[file, sql] = reply
+        where, text = self._translated[file, sql]
         if where == "none":
             raise ValueError(text)
         return (copy.path if where == "copy" else file), text

@@ -153,7 +153,7 @@ class Worker:
                 case ("step", (str(step), str(what))):
                     limit = self.begin(step)
                     continue
-                case ("ended", plain):
+                case ("ended", (_, _, _, _, _) as plain):
                     executed = Executed(*plain)
                 case ("exhausted", message):
                     executed = _stop("memory", f"{what}: {message}", begun)
