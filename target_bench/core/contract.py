@@ -56,16 +56,7 @@ T = TypeVar("T")
 
 @contextmanager
 def plugin_errors(name: str, during: str, advice: str = "") -> Iterator[None]:
-    """Turn what a plug-in raises into a PluginError; errors of this package pass.
-
-    Args:
-        name: what raised.
-        during: the call.
-        advice: what to do, after the message.
-
-    Raises:
-        PluginError: the plug-in raised something. The message ends with the line of its file.
-    """
+    """Turn what a plug-in raises into a PluginError; errors of this package pass."""
     try:
         yield
     except (*PASSED_ON, TargetBenchError):
@@ -101,11 +92,7 @@ def iterate_guarded(items: Iterable[T], name: str, during: str, advice: str = ""
 
 
 def get_constructor_arguments(plugin: object) -> dict[str, Any]:
-    """Return the settings of an object that keeps its constructor arguments under their own names.
-
-    Raises:
-        AttributeError: the object does not keep one of them.
-    """
+    """Return the constructor arguments that an object keeps under their own names."""
     parameters = inspect.signature(type(plugin)).parameters.values()
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
         raise AttributeError("its constructor takes *args or **kwargs")
@@ -280,24 +267,14 @@ class RetrieverLike(Protocol):
 
 
 def check_methods(retriever: object) -> RetrieverLike:
-    """Return the object, if it has the two methods of a retriever.
-
-    Raises:
-        ConfigError: it lacks one, or is a class in place of an object.
-        PluginError: an attribute cannot be read, or is not what the contract says.
-    """
+    """Return the object, if it has the two methods of a retriever."""
     methods = {"embed_corpus": "embed_corpus(corpus)", "retrieve": "retrieve(query, top_k)"}
     _check("retriever", retriever, methods)
     return retriever  # type: ignore[return-value]  # just checked
 
 
 def check_generator(generator: Any) -> Any:
-    """Return the object itself, if it has the method of a generator.
-
-    Raises:
-        ConfigError: it lacks it, or is a class in place of an object.
-        PluginError: an attribute cannot be read, or is not what the contract says.
-    """
+    """Return the object itself, if it has the method of a generator."""
     methods = {"generate": "generate(request), which returns text or a Generation"}
     _check("generator", generator, methods)
     return generator
@@ -415,17 +392,7 @@ def retrieve(
 
 
 def read_ranking(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
-    """Return an existing ranking as the retrieval of a query, cut after ``top_k`` tables.
-
-    Args:
-        query_id: the query.
-        ranking: ids of tables, best first, or pairs of an id and a score.
-        top_k: the most tables that are kept.
-        corpus: the tables.
-
-    Raises:
-        DataError: it names a table that is not in the corpus, or one twice, or is not a ranking.
-    """
+    """Return an existing ranking as the retrieval of a query, cut after ``top_k`` tables."""
     whole = _read(query_id, lambda: ranking, len(corpus), corpus.shuffled)
     if whole.error is not None:
         fault = whole.error.replace("returned", "holds", 1)
@@ -471,15 +438,9 @@ def is_paid(plugin: object) -> bool:
 def ask_if_paid(
     plugin: object, confirm: Callable[[T], bool] | None, estimate: Callable[[], T | None]
 ) -> None:
-    """Ask before requests to a plug-in, if it may cost money.
+    """Ask before requests to a plug-in that may cost money, if there are any by the estimate.
 
-    Args:
-        plugin: what would send them.
-        confirm: is asked; None: they are sent without a question.
-        estimate: counts the requests; called only where they cost money. None: there are none.
-
-    Raises:
-        ConfigError: the answer is no.
+    Without ``confirm`` they are sent without a question.
     """
     if confirm is None or not is_paid(plugin):
         return
@@ -522,11 +483,7 @@ class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seld
 
 
 def _rank(answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]) -> Listed:
-    """Return the positions of a ranking's tables in the corpus, by their scores.
-
-    Raises:
-        Fault: it breaks the contract.
-    """
+    """Return the positions of a ranking's tables in the corpus, by their scores."""
     if answer is None:
         raise Fault("returned None; an empty list says that nothing was found")
     if isinstance(answer, _UNORDERED):

@@ -146,11 +146,7 @@ class MetricSpec:
 
     @classmethod
     def from_json(cls, record: Any) -> "MetricSpec":
-        """Read the output of ``to_json``; fields that a newer version added are left out.
-
-        Raises:
-            ValueError: a field is missing or has a value of another type.
-        """
+        """Read the output of ``to_json``; fields that a newer version added are left out."""
         if not isinstance(record, Mapping) or not isinstance(record.get("name"), str):
             raise ValueError(f"spec: expected an object with a name, found {record!r:.60}")
         known = {field.name for field in fields(cls)}
@@ -178,11 +174,7 @@ def _fits(field: str, value: Any) -> bool:
 
 
 def split(name: str) -> tuple[str, int | None]:
-    """Read the name and the cutoff of a metric: ``recall@10`` -> ``("recall", 10)``.
-
-    Raises:
-        ConfigError: it is not the name of a metric.
-    """
+    """Read the name and the cutoff of a metric: ``recall@10`` -> ``("recall", 10)``."""
     match = _NAME.fullmatch(name)
     if match is None:
         raise ConfigError(f"metric {name!r}: expected a name, or a name and a cutoff as recall@10")
@@ -452,11 +444,7 @@ class Score:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Score":
-        """Read the output of ``to_json``.
-
-        Raises:
-            ValueError: the declaration of the metric is not one.
-        """
+        """Read the output of ``to_json``."""
         known: dict[str, Any] = {k: nan if value is None else value for k, value in record.items()}
         if "spec" in record:
             known["spec"] = MetricSpec.from_json(record["spec"])

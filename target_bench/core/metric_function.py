@@ -219,11 +219,7 @@ def metric(
 
 
 def resolve_metric(like: MetricLike) -> Metric[Any]:
-    """Return a metric that was asked for: an object, a function, or one that text names.
-
-    Raises:
-        ConfigError: it is none, or there is nothing of this name.
-    """
+    """Return a metric that was asked for: an object, a function, or one that text names."""
     if isinstance(like, str):
         spec = registry.parse("metric", like)
         found = registry.resolve("metric", spec.target)
@@ -247,11 +243,7 @@ def resolve_metric(like: MetricLike) -> Metric[Any]:
 
 
 def read_metrics(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001 (a reader of options)
-    """Read the metrics of an option, one or a list; paths in texts are made absolute.
-
-    Raises:
-        ConfigError: one of them is no metric.
-    """
+    """Read the metrics of an option, one or a list; paths in texts are made absolute."""
     listed = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
     read = []
     for like in listed:
@@ -303,15 +295,7 @@ def select_metrics(
 
 
 def check_metrics(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> None:
-    """Check that every metric that was asked for is one of some task.
-
-    Args:
-        metrics: those that were asked for.
-        tasks: name -> task, or its class.
-
-    Raises:
-        ConfigError: one is of none.
-    """
+    """Check that every metric that was asked for is one of some task."""
     for metric in map(resolve_metric, metrics):
         retrieved = metric.spec.scores == RANKINGS and any(
             t.source == "retrieved" for t in tasks.values()

@@ -35,10 +35,6 @@ class BERTScore(MeanOverAnswers):
         model: a name on the Hugging Face hub, or a folder; perhaps with ``@`` and the number of
             the hidden layer that is compared (default: what bert-score knows for the model).
         reading: how the answers were read, for the signature; empty if they are taken whole.
-
-    Raises:
-        ConfigError: the layer is not a number, or the model cannot be loaded.
-        MissingExtraError: the package bert-score is missing.
     """
 
     def __init__(self, model: str, reading: str = "") -> None:
@@ -73,10 +69,6 @@ class Rescaled:
 
     Attributes:
         named: the model and its layer, for a signature.
-
-    Raises:
-        ConfigError: as for ``BERTScore``; bert-score has no baseline of the model.
-        MissingExtraError: the package bert-score is missing.
     """
 
     def __init__(self, model: str) -> None:

@@ -182,9 +182,5 @@ DEFINITIONS = by_name(
 
 
 def label_metrics(mode: LabelMode = "strict") -> list[Metric[JudgedLabels]]:
-    """Make every metric of labels.
-
-    Args:
-        mode: how the labels are read.
-    """
+    """Make every metric of labels."""
     return [definition.make(mode) for definition in DEFINITIONS.values()]

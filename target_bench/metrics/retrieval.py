@@ -38,11 +38,7 @@ The grade is the table's gain in nDCG; without this entry all gold tables have t
 
 
 def grades_of(query: Query) -> dict[TableId, float]:
-    """Return how relevant each gold table of a query is.
-
-    Raises:
-        DataError: the grades of the metadata are not as many positive numbers as gold tables.
-    """
+    """Return how relevant each gold table of a query is."""
     grades = query.metadata.get(GRADES)
     if grades is None:
         return dict.fromkeys(query.gold, 1.0)
@@ -158,12 +154,7 @@ def _find_gains(
 
 
 def rank_databases(rankings: Sequence[Sequence[str]], gold: Sequence[str]) -> NDArray[np.int32]:
-    """Return (n,) the rank of the first table of the gold database; 0 where there is none.
-
-    Args:
-        rankings: for each query the databases of its tables, best first.
-        gold: for each query its database.
-    """
+    """Return (n,) the rank of the first table of the gold database; 0 where there is none."""
     pairs = zip(rankings, gold, strict=True)
     ranks = [list(ranking).index(db) + 1 if db in ranking else 0 for ranking, db in pairs]
     return np.array(ranks, dtype=np.int32)
@@ -221,11 +212,7 @@ class RetrievalMetric(RatioMetric[JudgedRankings]):
         return 1 / self.k if self.spec.name == "precision" and self.k else 1.0
 
     def statistics(self, examples: JudgedRankings) -> Floats:
-        """Return (n, 2) numerators and denominators.
-
-        Raises:
-            ConfigError: the rankings are not as deep as the cutoff, or lack what is measured.
-        """
+        """Return (n, 2) numerators and denominators."""
         if self.k is not None and self.k > examples.depth:
             raise ConfigError(f"{self.name}: the rankings are only {examples.depth} deep")
         values = self.measure(examples, self.k or examples.depth)
@@ -246,11 +233,7 @@ OF_SETS = "the setting sets=true of the task"
 
 
 def parse(name: str) -> RetrievalMetric:
-    """Read the metric that prints as ``name``.
-
-    Raises:
-        ConfigError: there is no such metric, or its cutoff is missing, superfluous or below 1.
-    """
+    """Read the metric that prints as ``name``."""
     match = re.fullmatch(r"([^@]+)(?:@(\d+))?", name.strip().lower())
     definition = DEFINITIONS.get(match[1]) if match else None
     if match is None or definition is None:
@@ -266,14 +249,7 @@ def parse(name: str) -> RetrievalMetric:
 def metrics_at(
     cutoffs: Iterable[int], databases: bool = False, sets: bool = False, graded: bool = False
 ) -> list[RetrievalMetric]:
-    """List the metrics: at every cutoff, or over rankings as deep as the largest one.
-
-    Args:
-        cutoffs: the cutoffs.
-        databases: list those of databases too.
-        sets: list those of the set of tables that a retriever returned too.
-        graded: whether gold tables have grades.
-    """
+    """List the metrics: at every cutoff, or over rankings as deep as the largest one."""
     ks = sorted(set(cutoffs))
     left_out = {OF_DATABASES: not databases, OF_SETS: not sets}
     listed = [d for d in DEFINITIONS.values() if not any(left_out[n] for n in d.spec.needs)]

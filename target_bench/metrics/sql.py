@@ -92,9 +92,6 @@ def verdict(
             with repaired operators; ``target_bench.sql.normalisation``), if that is other text.
         rule: which rule the verdict follows.
         stopped: rule -> what stopped the comparison under it, which is then the verdict.
-
-    Raises:
-        ValueError: gold and a right prediction were run several times, but not equally often.
     """
     if gold is None:
         return JudgedQuery("not_runnable")
@@ -153,11 +150,7 @@ class MeanOverQueries(RatioMetric[JudgedSQL]):
         return f"{self.name}|{self.spec.description}|{READING}"
 
     def statistics(self, examples: JudgedSQL) -> Floats:
-        """Return (n, 2): the value of each query, and 1; two zeros where it is not runnable.
-
-        Raises:
-            ValueError: a value is not known: R-VES of a query that was not timed.
-        """
+        """Return (n, 2): the value of each query, and 1; two zeros where it is not runnable."""
         runnable = np.array([query.verdict != "not_runnable" for query in examples.queries])
         values = np.array([self._measure(query) for query in examples.queries], dtype=np.float64)
         unknown = int(np.isnan(values).sum())
@@ -232,11 +225,7 @@ DEFINITIONS = by_name(
 
 
 def sql_metrics(timed: bool = False) -> list[Metric[JudgedSQL]]:
-    """Make every metric of SQL.
-
-    Args:
-        timed: those of efficiency too; they need queries that were run several times.
-    """
+    """Make every metric of SQL."""
     return [d.make() for d in DEFINITIONS.values() if timed or TIMED not in d.spec.needs]
 
 
@@ -256,9 +245,6 @@ def time_ratio(gold_seconds: Sequence[float], predicted_seconds: Sequence[float]
     Args:
         gold_seconds: one time per run.
         predicted_seconds: as many.
-
-    Raises:
-        ValueError: not as many times of one as of the other.
     """
     if len(gold_seconds) != len(predicted_seconds):
         raise ValueError(

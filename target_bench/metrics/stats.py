@@ -46,10 +46,6 @@ def interval(metric: Metric[Any], statistics: Floats) -> tuple[float, float]:
 
     It depends on the metric's own statistics alone: neither the order of the queries nor the other
     metrics of a run change it. A perfect score of n queries has the interval n / (n + 3.84) to 1.
-
-    Args:
-        metric: the metric.
-        statistics: (n, m) sufficient statistics, one row per query.
     """
     score = estimate(metric, statistics)
     return round(score.low, _DECIMALS), round(score.high, _DECIMALS)
@@ -136,11 +132,6 @@ def interval_of_difference(
 
     Where no query tells the two apart, it reaches as far to both sides as Wilson's interval of
     nothing seen in n queries. NaN if the metric is over no query of one system.
-
-    Args:
-        metric: the metric.
-        first: (n, m) sufficient statistics, one row per query.
-        second: the same of the other system, queries in the same order.
     """
     mine, theirs = estimate(metric, first), estimate(metric, second)
     difference = mine.value - theirs.value
@@ -181,11 +172,6 @@ def interval_by_cluster(
 
     It holds the interval for these clusters; where nothing varies between them it is that one. With
     one cluster it is the whole scale. NaN for a metric that is over no query.
-
-    Args:
-        metric: the metric.
-        statistics: (n, m) sufficient statistics, one row per query.
-        clusters: (n,) what queries have in common, as their database.
     """
     score = estimate(metric, statistics)
     if np.isnan(score.low):
@@ -287,10 +273,6 @@ def compare(
         value: (..., m) sums of statistics -> (...) scores.
         resamples: how many ways to swap are drawn at most.
         seed: of the random numbers.
-
-    Raises:
-        ValueError: the two are not of one shape, there is no query, the metric is over none of
-            them, or no resample is wanted.
     """
     first, second = _check_paired(first, second, resamples)
     observed = _subtract(first.sum(axis=0), second.sum(axis=0), value)
@@ -339,13 +321,6 @@ def randomization_tests(
     looked at. Elsewhere this takes the normal limit of the test: under random swaps the sum of
     differences d has mean 0 and variance sum(d²). Nothing is sampled, so p-values can be as small
     as Holm's correction over thousands of pairs needs.
-
-    Args:
-        values: (m, n) per-query values, one row per system.
-        pairs: the two rows of each test.
-
-    Raises:
-        ValueError: a value is NaN, or there is no query.
     """
     if values.ndim != 2 or not values.shape[1] or np.isnan(values).any():
         raise ValueError("expected a number for every system and query")
@@ -497,16 +472,7 @@ def _count_rarer(differ: NDArray[np.int_]) -> Floats:
 
 
 def detectable_difference(n: int, share: float, size: float = 1.0) -> float | None:
-    """Return the smallest difference that n queries show; None where they show none.
-
-    Args:
-        n: how many queries.
-        share: the share of queries that differ, from 0 to 1.
-        size: by how much they differ.
-
-    Raises:
-        ValueError: an argument is not in its range.
-    """
+    """Return the smallest difference that n queries show; None where they show none."""
     if n < 1 or not 0 <= share <= 1 or size <= 0:
         raise ValueError(f"n={n}, share={share}, size={size}")
     if n < FEWEST:
@@ -523,11 +489,6 @@ def detectable(metric: Metric[Any], first: Floats, second: Floats) -> float | No
 
     The queries that differ are those to which the two systems contribute otherwise; their size is
     the root mean square of the differences. Where none differs, it is the length of the scale.
-
-    Args:
-        metric: the metric.
-        first: (n, m) sufficient statistics, one row per query.
-        second: the same of the other system, queries in the same order.
     """
     mine, theirs = estimate(metric, first), estimate(metric, second)
     counted = (metric.weights(first) > 0) | (metric.weights(second) > 0)

@@ -82,9 +82,6 @@ class SacreBLEU(Metric[JudgedAnswers]):
         reading: how the answers were read, for the signature; empty if they are taken whole.
         tokenize: how texts are divided into tokens: ``zh``, ``ja-mecab``, ``char``, ``intl``, ...
         settings: other settings of sacreBLEU's own metric.
-
-    Raises:
-        ConfigError: there is no such tokenizer, or its package is not installed.
     """
 
     def __init__(
@@ -318,11 +315,7 @@ def token_f1(text: str, reference: str, form: str = "plain") -> float:
 
 
 def forms_of(queries: Sequence[Query]) -> list[str]:
-    """Return the normal form of the answers to each query.
-
-    Raises:
-        DataError: one of them is not known.
-    """
+    """Return the normal form of the answers to each query."""
     forms = [str(query.metadata.get(NORMAL_FORM, "plain")) for query in queries]
     for query, form in zip(queries, forms, strict=True):
         if form not in FORMS:
@@ -416,12 +409,6 @@ DEFINITIONS = by_name(*(MetricDefinition(_SPECS[name], make) for name, make in _
 def text_metrics(
     n_references: str, reading: str = "", forms: Collection[str] = ("plain",)
 ) -> list[Metric[JudgedAnswers]]:
-    """Make every metric of generated text.
-
-    Args:
-        n_references: how many references a query has, or ``var``.
-        reading: how the answers were read, for the signatures; empty if they are taken whole.
-        forms: the normal forms of the queries.
-    """
+    """Make every metric of generated text."""
     in_form = [_make_in_form(name, reading=reading, forms=forms) for name in list(_MAKERS)[2:]]
     return [_make_bleu(n_references, reading), _make_rouge(n_references, reading), *in_form]
