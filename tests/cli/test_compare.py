@@ -16,11 +16,11 @@ def runs(tmp_path: Path) -> Runs:
 
 
 def test_forms(inside: Inside, runs: Runs) -> None:
-    out = inside.good("compare", runs.bm25.name, runs.tfidf.name[-12:], "--resamples", "500")
+    out = inside.good("compare", runs.bm25.name, runs.tfidf.name[-12:])
     assert out.startswith("Compared with bm25 by recall@10: worse: tfidf (p < .05).\n")
     assert "2/259/19" in out
     assert "p corrected for 1 test of recall@10 (Holm)" in out
-    command = ("compare", runs.bm25, runs.tfidf, "--metric", "mrr", "--resamples", "50")
+    command = ("compare", runs.bm25, runs.tfidf, "--metric", "mrr")
     document = json.loads(inside.good(*command, "--json", "--slice", "task"))
     tasks = ["fact_verification", "question_answering", "text_to_sql"]
     assert [row["slice"] for row in document["rows"][::2]] == [f"task={task}" for task in tasks]
@@ -43,7 +43,7 @@ def test_exit_codes(inside: Inside, runs: Runs) -> None:
 
 def test_runs_of_several_corpora(inside: Inside, runs: Runs) -> None:
     """Tables of other sizes are columns; what concerns one corpus only is refused."""
-    command = ("compare", runs.bm25, runs.tfidf, runs.mixed, "--resamples", "50")
+    command = ("compare", runs.bm25, runs.tfidf, runs.mixed)
     document = json.loads(inside.good(*command, "--metric", "mrr", "--json"))
     assert document["systems"] == ["bm25", "tfidf"]
     assert len(document["rows"]) == 3
