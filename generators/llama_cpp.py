@@ -67,7 +67,7 @@ class LlamaCpp(Generator):
             raise ConfigError(f"model={model}: there is no such file; name a GGUF file")
 
     def config(self) -> Mapping[str, Any]:
-        """Return what determines an answer: the content of the model's file and the settings."""
+        """Return the settings and the content of the model's file, which determine an answer."""
         return {
             "model": self._digest,
             "max_tokens": self.max_tokens,

@@ -135,7 +135,7 @@ class HySE(Wrapper):
             self._expand(queries)
         depth = self.depth or max(_DEPTH, top_k)
         texts = [[query, *self._texts.get(query, [])] for query in queries]
-        fused = _fused(self._inner, texts, self.weight, self._fusion, depth, top_k)
+        fused = _fuse(self._inner, texts, self.weight, self._fusion, depth, top_k)
         return Ranked(self._inner.ids, *fused)
 
     def _expand(self, queries: Sequence[str]) -> None:
@@ -246,7 +246,7 @@ def _without_bullet(line: str) -> str:
     return _BULLET.sub("", line).strip()
 
 
-def _fused(
+def _fuse(
     retriever: InnerRetriever,
     texts: Sequence[Sequence[str]],
     weight: float,

@@ -53,7 +53,7 @@ class Milvus(VectorDatabase):
         self.collection = collection
 
     def fill(self, places: Sequence[int], vectors: Vectors) -> None:
-        """Put the vectors of all tables into the database, in place of what was there."""
+        """Put the vectors of all tables into the database, in place of earlier ones."""
         from pymilvus import MilvusClient
 
         folder = None if self.uri else tempfile.mkdtemp(prefix="target-bench-")

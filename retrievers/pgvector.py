@@ -49,7 +49,7 @@ class PGVector(VectorDatabase):
         self.table = table
 
     def fill(self, places: Sequence[int], vectors: Vectors) -> None:
-        """Put the vectors of all tables into the database, in place of what was there."""
+        """Put the vectors of all tables into the database, in place of earlier ones."""
         import psycopg
 
         address = os.environ[_ADDRESS].replace("postgresql+psycopg://", "postgresql://")

@@ -167,7 +167,7 @@ class Sets(Retriever):
 
     def choose_weights(self, corpus: Corpus) -> None:
         """Take the weights for these tables."""
-        named, self.learned_from = _chosen(corpus, self.weights)
+        named, self.learned_from = _choose_weights(corpus, self.weights)
         values = learned_weights()["weights"][named]["minilm" if self._encoding else "none"]
         arrays = (np.array(values[name]) for name in _Regressions._fields[1:])
         self.model = _Regressions(values["share"], *arrays)
@@ -358,7 +358,7 @@ def learned_weights() -> Any:
     return json.loads((Path(__file__).parent / WEIGHTS_FILE).read_text(encoding="ascii"))
 
 
-def _chosen(corpus: Corpus, named: str) -> tuple[str, str]:
+def _choose_weights(corpus: Corpus, named: str) -> tuple[str, str]:
     """Return the name of the weights for a corpus, and a note on their source."""
     digests, learned = set(map(schema_digest, corpus)), learned_weights()
     n_met = {

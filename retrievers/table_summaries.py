@@ -159,7 +159,7 @@ class TableSummaries(Retriever):
         """Return the summary of each table, or why there is none; equal ones are asked once."""
         requests = {table: _request(str(i), table) for i, table in enumerate(dict.fromkeys(tables))}
         answers = ask_generator(self._generator, list(requests.values()))
-        return [_read(answers[requests[table].query_id]) for table in tables]
+        return [_read_summary(answers[requests[table].query_id]) for table in tables]
 
     def _text(self, table: Table, summary: _Summary | None) -> str:
         """Return the text to embed, in the format of LlamaIndex's ``SQLTableNodeMapping``."""
@@ -257,7 +257,7 @@ def _request(query_id: str, table: str) -> GenerationRequest:
     return GenerationRequest(query_id, "table_summary", messages, prompt, answer_schema=_SCHEMA)
 
 
-def _read(answer: Generation) -> _Summary | str:
+def _read_summary(answer: Generation) -> _Summary | str:
     """Return the summary in an answer, or why there is none."""
     if answer.error is not None:
         return answer.error.partition(":")[0]

@@ -100,14 +100,14 @@ class OpenAI(RemoteGenerator):
         return self.cost(input_tokens, n_requests * self.max_tokens)
 
     def cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:
-        """Return what an answer costs; None if that is not known."""
+        """Return the cost of an answer; None if it is not known."""
         if self.prices is None or input_tokens is None or output_tokens is None:
             return None
         parts = self.prices["input"] * input_tokens, self.prices["output"] * output_tokens
         return sum(parts) / 1_000_000
 
     def answer_key(self) -> Callable[[GenerationRequest], str] | None:
-        """Return what gives the key of a recorded answer, or None if nothing is recorded."""
+        """Return the function from a request to its key; None if nothing is recorded."""
         return self._key if self.cache else None
 
     def _key(self, request: GenerationRequest) -> str:
@@ -132,7 +132,7 @@ class OpenAI(RemoteGenerator):
 
     @contextmanager
     def connected(self) -> Iterator[Ask]:
-        """Return what asks the model within a ``with`` block."""
+        """Return the function that asks the model within a ``with`` block."""
         with self._server.connected("/chat/completions") as send:
 
             def ask(request: GenerationRequest) -> tuple[ModelReply, float]:
@@ -167,7 +167,7 @@ class OpenAI(RemoteGenerator):
 
 
 def _answer(reply: Mapping[str, Any], request: GenerationRequest) -> ModelReply:
-    """Return the answer in what the server sent.
+    """Read the answer in a server's reply.
 
     Raises:
         Failure: there is none, or not in the form that was asked for.

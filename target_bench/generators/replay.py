@@ -123,7 +123,7 @@ class Replay(Generator):
             start = ""  # one answer per line, regardless of how the first one begins
         if start == "[":
             records = enumerate(release.json(path), start=1)
-            return self._of_records((f"{path}, record {n}", record) for n, record in records)
+            return self._read_records((f"{path}, record {n}", record) for n, record in records)
         if start == "{":
             return self._from_object(release, path, text)
         self.in_corpus_order = self.order is None
@@ -134,10 +134,10 @@ class Replay(Generator):
         """Read one JSON object, or one a line."""
         first = text.lstrip().partition("\n")[0]
         if _is_json(first) and text.strip() != first.strip():
-            return self._of_records(release.json_lines(path))
+            return self._read_records(release.json_lines(path))
         answers = release.json(path)
         if any(name in answers for name in _ID_FIELDS):
-            return self._of_records([(str(path), answers)])
+            return self._read_records([(str(path), answers)])
         values = list(answers.values())
         if len(values) == 1 and isinstance(values[0], dict):
             answers = values[0]
@@ -156,7 +156,7 @@ class Replay(Generator):
             raise DataError(f"{path}: no answer at position {min(missing, key=int)!r}")
         return self._in_order(path, "answers", [texts[position] for position in positions])
 
-    def _of_records(self, records: Iterable[tuple[str, Any]]) -> dict[str, str]:
+    def _read_records(self, records: Iterable[tuple[str, Any]]) -> dict[str, str]:
         """Query id -> answer, of (place, object)."""
         return self._by_id(_record(place, record) for place, record in records)
 
@@ -262,10 +262,10 @@ def _is_json(line: str) -> bool:
 def _record(place: str, record: Any) -> tuple[str, str, str | None]:
     """Return the place, query id and answer of a record; None if it records an error or null."""
     answer = field({"record": record}, "record", dict, place)
-    query_id = str(_named(answer, _ID_FIELDS, place))
+    query_id = str(_find_field(answer, _ID_FIELDS, place))
     if answer.get("error") is not None:
         return place, query_id, None
-    value = _named(answer, _TEXT_FIELDS, place)
+    value = _find_field(answer, _TEXT_FIELDS, place)
     database = next((answer[name] for name in _DATABASE_FIELDS if name in answer), None)
     is_sql = any(name in answer for name in _SQL_FIELDS)
     if is_sql and isinstance(value, str) and isinstance(database, str):
@@ -273,7 +273,7 @@ def _record(place: str, record: Any) -> tuple[str, str, str | None]:
     return place, query_id, None if value is None else _text(value, place)
 
 
-def _named(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
+def _find_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
     for name in names:
         if name in record:
             return record[name]

@@ -194,7 +194,7 @@ class _Loaded:
         self._tokenizer: Any = _from_hub(AutoTokenizer, name, revision=revision)
         self._model: Any = _from_hub(loader, name, revision=revision, dtype=settings.dtype)
         if settings.adapter is not None:
-            self._model = _with_adapter(self._model, Path(settings.adapter))
+            self._model = _load_adapter(self._model, Path(settings.adapter))
         self._model.to(place).eval()
         self._room = settings.context_tokens or self._declared()
         self._most = self._most_written()
@@ -224,7 +224,7 @@ class _Loaded:
         return next(filter(None, (getattr(config, name, None) for name in names)), None)
 
     def _search_greedily(self) -> None:
-        """Set what ends an answer, of which a chat model has its own, and plain greedy search."""
+        """Set greedy search and the tokens that end an answer; a chat model has its own."""
         from transformers import GenerationConfig
 
         own = self._model.generation_config
@@ -303,7 +303,7 @@ class _Loaded:
         )
 
 
-def _with_adapter(model: Any, folder: Path) -> Any:
+def _load_adapter(model: Any, folder: Path) -> Any:
     """Return the model with the weights of a PEFT adapter added to its own.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from math import inf
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 
 import portalocker
 
@@ -21,7 +21,7 @@ _AT_ONCE = 500  # keys in a statement; SQLite allows at least 999
 
 
 class Cache:
-    """Key -> value, both bytes. A row that is not what was recorded counts as not recorded.
+    """Key -> value, both bytes. A damaged row counts as not recorded.
 
         cache = Cache(cache_root() / "answers.sqlite", "answers")
         cache.put({b"key": b"value"})
@@ -38,7 +38,7 @@ class Cache:
         self.path = path
         self._holds = holds
         self._wal = wal
-        self._lock = Lock()
+        self._lock = RLock()  # who reads one by one may close the file before the end
         self._database: sqlite3.Connection | None = None
 
     def get(self, key: bytes) -> bytes | None:

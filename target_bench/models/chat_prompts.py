@@ -20,16 +20,18 @@ def token_ids(
         template: further variables of the chat template.
     """
     has_template = tokenizer.chat_template is not None
-    text = _chat(tokenizer, messages, template or {}) if has_template else _plain(messages)
+    text = (
+        _write_chat(tokenizer, messages, template or {}) if has_template else _write_plain(messages)
+    )
     encoding = tokenizer(text, add_special_tokens=not has_template, truncation=False)
     ids: list[int] = encoding["input_ids"]
     return ids
 
 
-def _chat(tokenizer: Any, messages: Sequence[Message], template: Mapping[str, Any]) -> str:
+def _write_chat(tokenizer: Any, messages: Sequence[Message], template: Mapping[str, Any]) -> str:
     from jinja2 import TemplateError
 
-    def written(messages: Sequence[Message]) -> str:
+    def apply_template(messages: Sequence[Message]) -> str:
         turns = [{"role": m.role, "content": m.content} for m in messages]
         text: str = tokenizer.apply_chat_template(
             turns, add_generation_prompt=True, tokenize=False, **template
@@ -37,14 +39,14 @@ def _chat(tokenizer: Any, messages: Sequence[Message], template: Mapping[str, An
         return text
 
     try:
-        return written(messages)
+        return apply_template(messages)
     except TemplateError:
         if len(messages) < 2 or messages[0].role != "system":
             raise
         first, second, *others = messages  # a model that knows no system messages
         both = Message(second.role, f"{first.content}\n\n{second.content}")
-        return written([both, *others])
+        return apply_template([both, *others])
 
 
-def _plain(messages: Sequence[Message]) -> str:
+def _write_plain(messages: Sequence[Message]) -> str:
     return "\n\n".join(message.content for message in messages)

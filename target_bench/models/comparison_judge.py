@@ -104,7 +104,9 @@ def compared_by_model(
 
     compared = {name: compare_tables(*pair) for name, pair in pairs.items()}
     unread: dict[str, list[str]] = {name: [] for name in pairs}
-    replied = replies({f"{name}#align": _align(rules) for name, rules in compared.items()})
+    replied = replies(
+        {f"{name}#align": _write_alignment_prompt(rules) for name, rules in compared.items()}
+    )
     for name, rules in compared.items():
         aligned = parse_alignment(replied[f"{name}#align"], rules)
         if aligned is None:
@@ -113,28 +115,30 @@ def compared_by_model(
             compared[name] = compare_aligned(
                 rules.reference, rules.prediction, *aligned, rules.transposed
             )
-    differing = {name: cells for name, pair in compared.items() if (cells := _texts(pair))}
-    replied = replies({f"{name}#compare": _compare(cells) for name, cells in differing.items()})
+    differing = {name: cells for name, pair in compared.items() if (cells := _select_cells(pair))}
+    replied = replies(
+        {f"{name}#compare": _write_cells_prompt(cells) for name, cells in differing.items()}
+    )
     for name, cells in differing.items():
         kinds = parse_kinds(replied[f"{name}#compare"], len(cells))
         if kinds is None:
             unread[name].append("cells")
         else:
-            compared[name] = _with_kinds(compared[name], cells, kinds)
+            compared[name] = _replace_kinds(compared[name], cells, kinds)
     return {name: JudgedComparison(pair, tuple(unread[name])) for name, pair in compared.items()}
 
 
 def parse_alignment(reply: str, rules: TableComparison) -> tuple[Pairs, Pairs] | None:
     """Read pairs of columns and rows; None unless all are of the form and of these tables."""
     pairs = last_object(reply) or {}
-    columns = _pairs(
+    columns = _read_pairs(
         pairs.get("columns"), len(rules.reference.header), len(rules.prediction.header)
     )
-    rows = _pairs(pairs.get("rows"), len(rules.reference.rows), len(rules.prediction.rows))
+    rows = _read_pairs(pairs.get("rows"), len(rules.reference.rows), len(rules.prediction.rows))
     return None if columns is None or rows is None else (columns, rows)
 
 
-def _pairs(numbers: Any, n: int, m: int) -> Pairs | None:
+def _read_pairs(numbers: Any, n: int, m: int) -> Pairs | None:
     """Return pairs of places from pairs of numbers; None unless all are, each taken once."""
     if not isinstance(numbers, list):
         return None
@@ -148,7 +152,7 @@ def _pairs(numbers: Any, n: int, m: int) -> Pairs | None:
 
 
 def parse_kinds(reply: str, count: int) -> dict[int, str] | None:
-    """Read what is said of each of some cells; None unless all are named, and nothing else."""
+    """Read the kind of each cell; None unless all cells are named, and nothing else."""
     kinds = last_object(reply) or {}
     if set(kinds) != {str(number) for number in range(1, count + 1)}:
         return None
@@ -157,12 +161,12 @@ def parse_kinds(reply: str, count: int) -> dict[int, str] | None:
     return {int(number) - 1: kind for number, kind in kinds.items()}
 
 
-def _texts(comparison: TableComparison) -> list[CellPair]:
-    """Return the cells that a model is asked about."""
+def _select_cells(comparison: TableComparison) -> list[CellPair]:
+    """Select the cells whose texts differ."""
     return [c for c in comparison.cells if c.difference and c.difference.kind in _ASKED]
 
 
-def _with_kinds(
+def _replace_kinds(
     comparison: TableComparison, cells: Sequence[CellPair], kinds: Mapping[int, str]
 ) -> TableComparison:
     by_place = {(cells[i].row, cells[i].column): kind for i, kind in kinds.items()}
@@ -181,20 +185,20 @@ def _with_kinds(
     return replace(comparison, cells=tuple(map(changed, comparison.cells)))
 
 
-def _align(rules: TableComparison) -> str:
+def _write_alignment_prompt(rules: TableComparison) -> str:
     pairs = {"columns": [column.pair for column in rules.columns], "rows": rules.rows}
     alignment = {
         part: [[i + 1, j + 1] for i, j in some if i is not None and j is not None]
         for part, some in pairs.items()
     }
     return _ALIGN.format(
-        reference=_numbered(rules.reference),
-        prediction=_numbered(rules.prediction),
+        reference=_write_grid(rules.reference),
+        prediction=_write_grid(rules.prediction),
         found=json.dumps(alignment),
     )
 
 
-def _numbered(grid: Grid) -> str:
+def _write_grid(grid: Grid) -> str:
     """Return a table as lines of JSON, with the numbers of its rows and columns."""
     header = {str(number): name for number, name in enumerate(grid.header, start=1)}
     rows = (f"row {n}: {_json(row)}" for n, row in enumerate(grid.rows, start=1))
@@ -205,7 +209,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _compare(cells: Sequence[CellPair]) -> str:
+def _write_cells_prompt(cells: Sequence[CellPair]) -> str:
     lines = (
         f"{number}. {_json(cell.reference)} / {_json(cell.prediction)}"
         for number, cell in enumerate(cells, start=1)

@@ -98,14 +98,14 @@ class ModelJudge:
         """
         spec = self._given
         if not isinstance(spec, str):
-            spec = json.dumps(_named(plugin_identity(self.generator)[0]))
+            spec = json.dumps(_describe(plugin_identity(self.generator)[0]))
         return f"{name}:{spec}|{self._wording.version}"
 
 
-def _named(identity: Mapping[str, Any]) -> dict[str, Any]:
+def _describe(identity: Mapping[str, Any]) -> dict[str, Any]:
     """Return class and settings of a plug-in and of its parts."""
     named = {name: identity[name] for name in ("class", "config", "unique") if name in identity}
-    parts = {name: _named(part) for name, part in identity.get("parts", {}).items()}
+    parts = {name: _describe(part) for name, part in identity.get("parts", {}).items()}
     return named | ({"parts": parts} if parts else {})
 
 

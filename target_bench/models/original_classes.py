@@ -17,7 +17,7 @@ _MARKS = {"retriever": ("embed_corpus", "dataset_name"), "generator": ("generate
 def created(
     kind: Literal["retriever", "generator"], text: str, other_names: Iterable[str] = ()
 ) -> Any:
-    """Make what a text names, as ``registry.create`` does; a class of the original package too.
+    """Make a plug-in by its name, as ``registry.create``; a class of the original package too.
 
     Raises:
         ConfigError: as ``registry.create``, and how to install a package that is missing.

@@ -78,14 +78,16 @@ class PairJudge(ModelJudge):
     """
 
     def __init__(self, generator: Any, prompt_file: str | None = None) -> None:
-        self.prompt = _PROMPT if prompt_file is None else _read(Path(prompt_file).expanduser())
+        self.prompt = (
+            _PROMPT if prompt_file is None else _read_prompt(Path(prompt_file).expanduser())
+        )
         version = P_SCORE.version
         if prompt_file is not None:
             version = f"p-score-prompt:{sha256(self.prompt.encode()).hexdigest()[:12]}"
         super().__init__(generator, P_SCORE._replace(version=version))
 
 
-def _read(path: Path) -> str:
+def _read_prompt(path: Path) -> str:
     try:
         prompt = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

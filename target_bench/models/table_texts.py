@@ -101,7 +101,7 @@ class CellBERTScore:
         )
 
 
-def _of_part(part: Part) -> MetricDefinition:
+def _define_part(part: Part) -> MetricDefinition:
     def make(model: str) -> Metric[Compared]:
         return CellBERTScore(model).metric(part)
 
@@ -116,5 +116,5 @@ _MAKERS: dict[str, Callable[[str], Metric[Compared]]] = {
 
 DEFINITIONS = by_name(
     *(MetricDefinition(_SPECS[name], make) for name, make in _MAKERS.items()),
-    *map(_of_part, _PARTS),
+    *map(_define_part, _PARTS),
 )

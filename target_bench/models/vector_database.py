@@ -52,7 +52,7 @@ class VectorDatabase(BatchRetriever):
 
     @abstractmethod
     def fill(self, places: Sequence[int], vectors: Vectors) -> None:
-        """Put the vectors of all tables into the database, in place of what was there.
+        """Put the vectors of all tables into the database, in place of earlier ones.
 
         Args:
             places: the numbers of the tables in the corpus, which ``nearest`` returns.
@@ -64,7 +64,7 @@ class VectorDatabase(BatchRetriever):
         """Return the ``k`` nearest tables of a vector of length 1: (place, cosine), best first."""
 
     def nearest_of_each(self, vectors: Vectors, k: int) -> list[list[tuple[int, float]]]:
-        """Return what ``nearest`` does, of several vectors. Default: one after the other."""
+        """Return the nearest tables of several vectors. Default: one after the other."""
         return [self.nearest(vector, k) for vector in vectors.tolist()]
 
     def is_filled(self, corpus: Corpus) -> bool:  # noqa: ARG002 (for databases that are kept)

@@ -51,7 +51,7 @@ _BM25S = ("lucene", "robertson", "atire", "bm25l", "bm25+")
 _RANK_BM25 = {"okapi": "BM25Okapi", "l": "BM25L", "plus": "BM25Plus"}
 
 TITLE_AND_ALL: Fields = (("title", "section", "header"), ("title", "section", "header", "rows"))
-"""The default fields: what the table is called, and everything in it."""
+"""The default fields: the names of the table, and everything in it."""
 
 
 _PACKAGES: tuple[str, ...] = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
@@ -111,7 +111,7 @@ class BM25(BatchRetriever):
             raise ConfigError(f"weights={list(weights)!r}: {n} fields need {n} weights")
         if weights is not None and not all(0 <= w < float("inf") for w in weights):
             raise ConfigError(f"weights={list(weights)!r}: a weight is a number from 0")
-        self._analyzer_of(("en",))
+        self._make_analyzer(("en",))
         if not (0 <= self.k1 < float("inf") and 0 <= self.b <= 1):
             raise ConfigError(f"k1={self.k1}, b={self.b}: k1 is at least 0 and b from 0 to 1")
         known = _BM25S if self.backend == "bm25s" else tuple(_RANK_BM25)
@@ -139,9 +139,9 @@ class BM25(BatchRetriever):
 
     def _start(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
-        self._analyzer = self._analyzer_of(languages_in(corpus, self.language))
+        self._analyzer = self._make_analyzer(languages_in(corpus, self.language))
 
-    def _analyzer_of(self, languages: Sequence[Language]) -> Analyzer:
+    def _make_analyzer(self, languages: Sequence[Language]) -> Analyzer:
         return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, languages)
 
     def _built(self, corpus: Corpus) -> Postings:

@@ -71,7 +71,7 @@ class LangChainRetriever(WrappedRetriever):
             self._added += store.add_documents(texts[start : start + _BATCH]) or ()
 
     def _empty(self, store: Any) -> None:
-        """Take out what we have put in for another corpus."""
+        """Remove the tables of another corpus."""
         try:
             done = store.delete(ids=self._added)
         except NotImplementedError:

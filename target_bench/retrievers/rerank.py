@@ -114,8 +114,8 @@ class Rerank(BatchRetriever):
         scores[filled] = self._scorer.scores(self._pairs(queries, candidates))
         if self.weight < 1:
             first = self._first_scores(candidates)
-            scores = self.weight * _scaled(scores, filled) + (1 - self.weight) * first
-        return _ranked(self._corpus, candidates.rows, scores, top_k)
+            scores = self.weight * _scale_scores(scores, filled) + (1 - self.weight) * first
+        return _rank_tables(self._corpus, candidates.rows, scores, top_k)
 
     def _pairs(self, queries: Sequence[str], candidates: Candidates) -> list[tuple[str, str]]:
         places = np.unique(candidates.rows[candidates.rows >= 0]).tolist()
@@ -134,10 +134,10 @@ class Rerank(BatchRetriever):
                 f"{self._inner.label} ranks without scores, which weight={self.weight} needs; "
                 "use weight=1"
             )
-        return _scaled(candidates.scores, candidates.rows >= 0)
+        return _scale_scores(candidates.scores, candidates.rows >= 0)
 
 
-def _scaled(scores: Floats, filled: NDArray[np.bool_]) -> Floats:
+def _scale_scores(scores: Floats, filled: NDArray[np.bool_]) -> Floats:
     """Scale each row from 0 for the lowest to 1 for the highest; 1 where all are equal."""
     lowest = np.min(scores, axis=1, keepdims=True, where=filled, initial=np.inf)
     highest = np.max(scores, axis=1, keepdims=True, where=filled, initial=-np.inf)
@@ -147,7 +147,7 @@ def _scaled(scores: Floats, filled: NDArray[np.bool_]) -> Floats:
     return np.where(filled, np.where(spread, scaled, 1.0), 0.0)
 
 
-def _ranked(corpus: Corpus, rows: NDArray[np.int64], scores: Floats, k: int) -> Ranked:
+def _rank_tables(corpus: Corpus, rows: NDArray[np.int64], scores: Floats, k: int) -> Ranked:
     """Return the first ``k`` candidates in the order of their new scores."""
     in_order = np.argsort(np.where(rows < 0, len(corpus), rows), axis=1)
     rows = np.take_along_axis(rows, in_order, axis=1)

@@ -92,19 +92,21 @@ class Fusion:
             gains.append(weight * (own - missing))
             floor += weight * missing
         together = np.concatenate(rows, axis=1), np.concatenate(gains, axis=1)
-        return _filled(*_best_sums(*together, floor, len(rankings), k), k)
+        return _widen(*_find_best(*together, floor, len(rankings), k), k)
 
     def _scores(self, ranking: Candidates, depth: int, n_tables: int) -> tuple[Floats, Floats]:
         """Return the scores of the tables in a ranking, and (n, 1) the score of all others."""
         if self.method == "weighted":
-            return _scaled(ranking, self.normalise, depth, n_tables)
+            return _scale_scores(ranking, self.normalise, depth, n_tables)
         ranks = np.arange(1, ranking.rows.shape[1] + 1)
         gains = np.broadcast_to(1.0 / (self.constant + ranks), ranking.rows.shape)
         return gains, np.zeros((len(gains), 1))
 
 
-def _scaled(ranking: Candidates, scale: Scale, depth: int, n_tables: int) -> tuple[Floats, Floats]:
-    """Return scores on one scale, and (n, 1) what a table gets that is not in the ranking."""
+def _scale_scores(
+    ranking: Candidates, scale: Scale, depth: int, n_tables: int
+) -> tuple[Floats, Floats]:
+    """Return scores on one scale, and (n, 1) the score of tables that are not in the ranking."""
     if ranking.scores is None:
         raise ConfigError(
             f"{ranking.label} ranks without scores, which weighted fusion needs; use method=rrf"
@@ -132,7 +134,7 @@ def _scaled(ranking: Candidates, scale: Scale, depth: int, n_tables: int) -> tup
     return (scores - offset) / unit, (missing - offset) / unit
 
 
-def _best_sums(
+def _find_best(
     rows: Places, gains: Floats, floor: Any, n_lists: int, k: int
 ) -> tuple[Places, Floats]:
     """Return the best tables of each query, by the floor of the query plus all gains of the table.
@@ -144,7 +146,7 @@ def _best_sums(
         n_lists: in how many columns at most.
         k: the most tables to return.
     """
-    rows, order = _in_order(rows)
+    rows, order = _sort_rows(rows)
     gains = np.take_along_axis(gains, order, axis=1)
     first = rows >= 0
     first[:, 1:] &= rows[:, 1:] != rows[:, :-1]
@@ -161,14 +163,14 @@ def _best_sums(
     return places, np.where(there, best_scores, 0.0)
 
 
-def _in_order(rows: Places) -> tuple[Places, Places]:
+def _sort_rows(rows: Places) -> tuple[Places, Places]:
     """Sort each row in ascending order, stably; return it and the columns it comes from."""
     bits = rows.shape[1].bit_length()
     packed = np.sort((rows << bits) + np.arange(rows.shape[1]), axis=1)
     return packed >> bits, packed & ((1 << bits) - 1)
 
 
-def _filled(places: Places, scores: Floats, k: int) -> tuple[Places, Floats]:
+def _widen(places: Places, scores: Floats, k: int) -> tuple[Places, Floats]:
     """Return the same arrays, ``k`` wide."""
     shape = len(places), k
     wide = np.full(shape, -1, dtype=np.int64), np.zeros(shape)

@@ -144,7 +144,7 @@ class BatchRetriever(Retriever):
 
 
 class Wrapper(BatchRetriever):
-    """A retriever around another one, to which it passes on what it does not change itself.
+    """A retriever around another one, which has all methods that it does not define.
 
     A subclass sets ``_inner`` when it is made.
     """

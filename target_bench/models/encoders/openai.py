@@ -145,9 +145,9 @@ class OpenAIEmbeddings(Encoder):
         """
         prompt = self.query_prompt if kind == "query" else self.table_prompt
         whole = [prompt + text for text in texts]
-        sent = [self._cut(text) for text in whole]
+        sent = [self._truncate(text) for text in whole]
         errors: list[Exception] = []
-        batches = takewhile(lambda _: not errors, self._batches(sent))
+        batches = takewhile(lambda _: not errors, self._split(sent))
         with self._server.connected("/embeddings") as send:
 
             def embedded(batch: _Batch) -> tuple[list[_Embedded], Exception | None]:
@@ -176,11 +176,11 @@ class OpenAIEmbeddings(Encoder):
         if errors:
             raise errors[0]
 
-    def _cut(self, text: str) -> str:
+    def _truncate(self, text: str) -> str:
         most = self.max_tokens and self.max_tokens * CHARACTERS_PER_TOKEN
         return text[:most] or " "  # the API takes no empty text
 
-    def _batches(self, texts: Sequence[str]) -> Iterator["_Batch"]:
+    def _split(self, texts: Sequence[str]) -> Iterator["_Batch"]:
         batch: _Batch = []
         tokens = 0
         for place, text in enumerate(texts):
@@ -213,7 +213,7 @@ class OpenAIEmbeddings(Encoder):
             for half in (batch[:middle], batch[middle:]):
                 self._embed(half, send, parts)
         else:
-            parts.append(_read(reply, [place for place, _ in batch], self.dimensions))
+            parts.append(_read_vectors(reply, [place for place, _ in batch], self.dimensions))
 
     def _too_long(self, text: str, failure: Failure) -> ConfigError:
         return ConfigError(
@@ -232,8 +232,8 @@ _Embedded = tuple[list[int], Vectors, int]
 """Places of texts, their vectors in this order, and how many tokens the server counts, or 0."""
 
 
-def _read(reply: Mapping[str, Any], places: list[int], dimensions: int | None) -> _Embedded:
-    """Return the vectors in what a server sent, in the order of the texts.
+def _read_vectors(reply: Mapping[str, Any], places: list[int], dimensions: int | None) -> _Embedded:
+    """Read the vectors in a server's reply, in the order of the texts.
 
     Args:
         reply: the JSON object.
@@ -249,7 +249,7 @@ def _read(reply: Mapping[str, Any], places: list[int], dimensions: int | None) -
         places_here = [item.get("index") for item in data]
         if places_here == [None] * n:  # some servers leave it out
             places_here = list(range(n))
-        rows = dict(zip(places_here, (_vector(item["embedding"]) for item in data), strict=True))
+        rows = dict(zip(places_here, (_decode(item["embedding"]) for item in data), strict=True))
         vectors = np.stack([rows[i] for i in range(n)])
         if len(data) != n or vectors.ndim != 2 or not vectors.shape[1]:
             raise ValueError(f"{len(data)} of shape {vectors.shape[1:]} came")
@@ -267,7 +267,7 @@ def _read(reply: Mapping[str, Any], places: list[int], dimensions: int | None) -
     return places, vectors, tokens if isinstance(tokens, int) and tokens > 0 else 0
 
 
-def _vector(embedding: Any) -> Vectors:
+def _decode(embedding: Any) -> Vectors:
     """Return (d,) numbers, which come as base64 or as a list."""
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")

@@ -133,7 +133,7 @@ class SentenceTransformers(LocalModel, Encoder):
             parts = [np.zeros((0, model.get_embedding_dimension() or 0), np.float32)]
             start = 0
             while start < len(order):
-                places = order[start : start + (self._fitting or self._batch)]
+                places = order[start : start + (self._fitting or self._n_at_once)]
                 part = self._encode_batch([texts[place] for place in places], prompt, kind)
                 if part is not None:
                     parts.append(part)
@@ -143,12 +143,12 @@ class SentenceTransformers(LocalModel, Encoder):
         return vectors[np.argsort(order)], cut
 
     @property
-    def _batch(self) -> int:
+    def _n_at_once(self) -> int:
         """How many texts are encoded at once, if memory suffices."""
-        return self.batch_size or (32 if self._kind_of_device == "cpu" else 256)
+        return self.batch_size or (32 if self._device_type == "cpu" else 256)
 
     @property
-    def _kind_of_device(self) -> str:
+    def _device_type(self) -> str:
         return self.chosen_device.partition(":")[0]
 
     def _encode_batch(self, texts: list[str], prompt: str, kind: TextKind) -> Vectors | None:
@@ -185,9 +185,9 @@ class SentenceTransformers(LocalModel, Encoder):
         Raises:
             ConfigError: there is no such model or device.
         """
-        settings = {**get_constructor_arguments(self), "device": self._kind_of_device}
+        settings = {**get_constructor_arguments(self), "device": self._device_type}
         if "batch_size" in settings:
-            settings["batch_size"] = self._batch
+            settings["batch_size"] = self._n_at_once
         if "model" in settings:
             settings["backend"] = "torch"  # which stored runs name as a setting
         if "model" in settings and isinstance(self.weights, Path):
@@ -199,7 +199,8 @@ class SentenceTransformers(LocalModel, Encoder):
         notes = []
         if self._fitting is not None:
             notes.append(
-                f"out of memory with batches of {self._batch} texts; went on with {self._fitting}"
+                f"out of memory with batches of {self._n_at_once} texts; went on with "
+                f"{self._fitting}"
             )
         if "loaded" in vars(self) and find_file(self.weights, "modules.json") is None:
             notes.append(

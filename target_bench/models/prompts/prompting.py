@@ -242,7 +242,7 @@ class Prompter:
         blocks: list[str] = []
         rows: list[int] = []
         for number, table in enumerate(tables, start=1):
-            block, shown = self._block(number, table, left)
+            block, shown = self._fit_table(number, table, left)
             rows.append(shown)
             if shown >= 0:
                 blocks.append(block)
@@ -252,7 +252,7 @@ class Prompter:
             blocks.append(f"[{missing} of {len(tables)} tables left out: no room]")
         return "\n\n".join(blocks), tuple(rows)
 
-    def _block(self, number: int, table: Table, room: int) -> tuple[str, int]:
+    def _fit_table(self, number: int, table: Table, room: int) -> tuple[str, int]:
         """Return a table in at most ``room`` characters, and how many rows of it; -1: nothing fits.
 
         No more rows are written than about twice those that fit, or the first few, however many
@@ -260,21 +260,21 @@ class Prompter:
         """
         n_rows = len(table.rows)
         high = min(_FIRST_ROWS, n_rows)
-        while high < n_rows and len(self._written(number, table, high)) <= room:
+        while high < n_rows and len(self._write_table(number, table, high)) <= room:
             high = min(2 * high, n_rows)
-        if high == n_rows and len(whole := self._written(number, table, n_rows)) <= room:
+        if high == n_rows and len(whole := self._write_table(number, table, n_rows)) <= room:
             return whole, n_rows
         some = range(min(high + 1, n_rows))
-        shown = bisect_right(some, room, key=lambda n: len(self._marked(number, table, n))) - 1
-        return ("" if shown < 0 else self._marked(number, table, shown)), shown
+        shown = bisect_right(some, room, key=lambda n: len(self._write_part(number, table, n))) - 1
+        return ("" if shown < 0 else self._write_part(number, table, shown)), shown
 
-    def _written(self, number: int, table: Table, n_rows: int) -> str:
+    def _write_table(self, number: int, table: Table, n_rows: int) -> str:
         kept = replace(table, rows=table.rows[:n_rows])
         return f"Table {number}:\n{self._serializer(kept)}"
 
-    def _marked(self, number: int, table: Table, n_rows: int) -> str:
+    def _write_part(self, number: int, table: Table, n_rows: int) -> str:
         left_out = f"{len(table.rows) - n_rows} of {len(table.rows)} rows left out"
-        return f"{self._written(number, table, n_rows)}\n[{left_out}]"
+        return f"{self._write_table(number, table, n_rows)}\n[{left_out}]"
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ class TablePrompter(Prompter):
 
 
 def may_repair(writer: PromptWriter, generator: object) -> bool:
-    """Return whether a generator may be asked a second time, with what was wrong at first."""
+    """Return whether a generator may be asked a second time, with the first error."""
     own = getattr(type(writer), "repaired", None) is not Prompter.repaired
     return own and bool(getattr(generator, "converses", False))
 
@@ -339,7 +339,7 @@ def may_repair(writer: PromptWriter, generator: object) -> bool:
 def writer_of(
     task: Task[Any], options: RunConfig, databases: Mapping[str, Path], follows_schema: bool
 ) -> PromptWriter:
-    """Make what writes the requests of a task: its own, or the standard one.
+    """Make the writer of a task's requests: its own, or the standard one.
 
     Args:
         task: the task.

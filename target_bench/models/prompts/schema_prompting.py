@@ -79,7 +79,7 @@ class SchemaPrompter(Prompter):
         """Return a request with the answer and SQLite's error, if the answer is not valid SQL."""
         if generation.error is not None or not prompted.request.tables:
             return None
-        problem = self._problem(prompted.request.tables[0].id.database_id, generation.text)
+        problem = self._find_problem(prompted.request.tables[0].id.database_id, generation.text)
         if problem is None:
             return None
         request = prompted.request
@@ -90,12 +90,12 @@ class SchemaPrompter(Prompter):
         )
         return replace(prompted, request=replace(request, messages=messages))
 
-    def _problem(self, database_id: str, text: str) -> str | None:
+    def _find_problem(self, database_id: str, text: str) -> str | None:
         from target_bench.sql.normalisation import LONGEST
         from target_bench.sql.workers import StoppedError
 
         try:
-            sql, _, named = _reader().ask("read", text, what="reading the answer")
+            sql, _, named = _get_reader().ask("read", text, what="reading the answer")
         except StoppedError as stopped:
             return str(stopped)
         if sql is None:
@@ -108,23 +108,23 @@ class SchemaPrompter(Prompter):
         if self.dialect == "duckdb":
             return None
         try:
-            problem: str | None = _reader().ask("compile", sql, str(file), what="compiling it")
+            problem: str | None = _get_reader().ask("compile", sql, str(file), what="compiling it")
         except StoppedError as stopped:
             return str(stopped)
         return problem
 
-    def _written(self, number: int, table: Table, n_rows: int) -> str:
+    def _write_table(self, number: int, table: Table, n_rows: int) -> str:
         if self.dialect == "duckdb":
-            table = self._in_duckdb(table)
+            table = self._convert_types(table)
         lines = [f"-- table {number}, database {table.id.database_id}", create_statement(table)]
         described = table.context.get("column_descriptions") or {}
         lines += [f"-- {column}: {text}" for column, text in described.items()]
         if n_rows:
             lines.append(f"-- {n_rows} rows: " + " | ".join(map(str, table.header)))
-            lines += ["-- " + _row(row) for row in table.rows[:n_rows]]
+            lines += ["-- " + _write_row(row) for row in table.rows[:n_rows]]
         return "\n".join(lines)
 
-    def _in_duckdb(self, table: Table) -> Table:
+    def _convert_types(self, table: Table) -> Table:
         """Return a table with the types that its columns have in the copy of its database."""
         file = self.databases.get(table.id.database_id)
         if file is None or database(file).engine == "duckdb":
@@ -137,14 +137,14 @@ class SchemaPrompter(Prompter):
 
 
 @cache
-def _reader() -> "Pool":
-    """Return what reads a model's text, which may hang whoever reads it."""
+def _get_reader() -> "Pool":
+    """Return the processes that read answers: a model's text may hang its reader."""
     from target_bench.sql.workers import Pool
 
     return Pool(1)
 
 
-def _row(row: Sequence[Any]) -> str:
+def _write_row(row: Sequence[Any]) -> str:
     cells = (" ".join(cell_text(cell).split()) for cell in row)
     return " | ".join(c if len(c) <= _LONGEST_CELL else f"{c[:_LONGEST_CELL]}..." for c in cells)
 

@@ -54,11 +54,11 @@ class RemoteGenerator(Generator):
 
     @abstractmethod
     def answer_key(self) -> Callable[[GenerationRequest], str] | None:
-        """Return what gives the key of a recorded answer, or None if nothing is recorded."""
+        """Return the function from a request to its key; None if nothing is recorded."""
 
     @abstractmethod
     def connected(self) -> AbstractContextManager[Ask]:
-        """Return what asks the model within a ``with`` block."""
+        """Return the function that asks the model within a ``with`` block."""
 
     def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
         """Return the requests whose answers are not recorded."""
@@ -85,7 +85,7 @@ class RemoteGenerator(Generator):
         with ExitStack() as stack:
             ask = stack.enter_context(self.connected())
             if key is None:
-                yield from in_threads(lambda r: self._answered(r, ask), requests, self.concurrency)
+                yield from in_threads(lambda r: self._ask_model(r, ask), requests, self.concurrency)
                 return
             cache = stack.enter_context(closing(AnswerCache(default_file())))
             cache.put({})  # a file that cannot be written is reported before anything is paid
@@ -99,13 +99,13 @@ class RemoteGenerator(Generator):
                     recorded = cache.get_reply(name)
                     if recorded is not None:
                         return self._generation(request, recorded, None)
-                    return self._answered(
+                    return self._ask_model(
                         request, ask, lambda answer: cache.put_reply(name, answer)
                     )
 
             yield from in_threads(answered, requests, self.concurrency)
 
-    def _answered(
+    def _ask_model(
         self, request: GenerationRequest, ask: Ask, keep: Callable[[ModelReply], object] = bool
     ) -> Generation:
         """Return the model's answer; any exception of the model makes it a failed one."""
@@ -114,7 +114,7 @@ class RemoteGenerator(Generator):
         except TargetBenchError:
             raise
         except Exception as error:
-            return self._failed(request, error)
+            return self._make_failure(request, error)
         end = answer.finish_reason
         answer = answer._replace(
             text=answer_without_secrets(answer.text),
@@ -123,7 +123,7 @@ class RemoteGenerator(Generator):
         keep(answer)
         return self._generation(request, answer, seconds)
 
-    def _failed(self, request: GenerationRequest, error: Exception) -> Generation:
+    def _make_failure(self, request: GenerationRequest, error: Exception) -> Generation:
         problem, trace = error_text(error), None
         if problem.startswith("raised: "):  # not what a server said: perhaps a user's own code
             problem += without_secrets(place(error))
@@ -155,7 +155,7 @@ class RemoteGenerator(Generator):
         )
 
     def cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:  # noqa: ARG002 (for those with prices)
-        """Return what an answer costs; None if that is not known."""
+        """Return the cost of an answer; None if it is not known."""
         return None
 
 
@@ -196,7 +196,7 @@ class WrappedModel(RemoteGenerator):
         return self._foreign.config()
 
     def answer_key(self) -> Callable[[GenerationRequest], str] | None:
-        """Return what gives the key of a recorded answer, or None if nothing is recorded."""
+        """Return the function from a request to its key; None if nothing is recorded."""
         if not self.cache:
             return None
         try:
@@ -211,7 +211,7 @@ class WrappedModel(RemoteGenerator):
         return key
 
     def connected(self) -> AbstractContextManager[Ask]:
-        """Return what asks the model."""
+        """Return the function that asks the model."""
 
         def timed(request: GenerationRequest) -> tuple[ModelReply, float]:
             start = time.perf_counter()
@@ -237,7 +237,7 @@ def with_text(text: object, reason: object, refusal: object, counts: Sequence[An
     Raises:
         Failure: there is no text.
     """
-    tokens = _count(counts[0]), _count(counts[1])
+    tokens = _read_count(counts[0]), _read_count(counts[1])
     if refusal:
         raise Failure("refusal", str(refusal), tokens=tokens)
     if reason == "content_filter":
@@ -252,7 +252,7 @@ def with_text(text: object, reason: object, refusal: object, counts: Sequence[An
     return ModelReply(replace_surrogates(text), end, *tokens)
 
 
-def _count(value: object) -> int | None:
+def _read_count(value: object) -> int | None:
     return value if type(value) is int and 0 <= value < 2**63 else None  # what SQLite can hold
 
 

@@ -100,7 +100,7 @@ class Counter:
         self._n_tables += len(shard.ends) - 1
         for field, lengths in enumerate(shard.lengths):
             self._n_tokens[field] += int(lengths.sum())
-            self._frequencies[field] = _padded(self._frequencies[field], n_terms)
+            self._frequencies[field] = _pad(self._frequencies[field], n_terms)
             for start in range(0, len(shard.terms), _AT_ONCE):
                 part = slice(start, start + _AT_ONCE)
                 terms = shard.terms[part][shard.counts[field][part] > 0]
@@ -108,24 +108,24 @@ class Counter:
         self._shards.append(shard)
 
     def statistics(self, n_terms: int) -> CorpusStatistics:
-        """End counting, and return what is known of all tables."""
+        """End counting, and return the statistics of all tables."""
         if len(self._growing.ends) > 1 or not self._n_tables:
             self._close(n_terms)
-        frequencies = [_padded(of_field, n_terms) for of_field in self._frequencies]
+        frequencies = [_pad(of_field, n_terms) for of_field in self._frequencies]
         averages = [n / max(1, self._n_tables) for n in self._n_tokens]
         return CorpusStatistics(self._n_tables, n_terms, averages, frequencies)
 
     def shards(self, n_terms: int) -> Iterator[TermCounts]:
         """Yield all shards; each is let go."""
         while self._shards:
-            yield _by_term(self._shards.pop(0), n_terms)
+            yield _sort_by_term(self._shards.pop(0), n_terms)
 
 
-def _padded(frequencies: Ints, n_terms: int) -> Ints:
+def _pad(frequencies: Ints, n_terms: int) -> Ints:
     return np.pad(frequencies, (0, n_terms - len(frequencies)))
 
 
-def _by_term(shard: TableCounts, n_terms: int) -> TermCounts:
+def _sort_by_term(shard: TableCounts, n_terms: int) -> TermCounts:
     from scipy.sparse import csr_matrix
 
     shape, counts = (len(shard.ends) - 1, n_terms), []
@@ -175,14 +175,14 @@ class _Growing:
             of_field = fields == field
             column = np.zeros(len(terms), dtype=np.int32)
             column[places[of_field]] = counts[of_field]
-            self._counts[field] = _extended(self._counts[field], column)
+            self._counts[field] = _extend(self._counts[field], column)
             self._lengths[field].frombytes(lengths[field::n_fields].astype(np.int32).tobytes())
         ends = len(self.terms) + np.cumsum(np.bincount(tables, minlength=n_tables))
         self.ends.frombytes(ends.astype(np.int32).tobytes())
         self.terms.frombytes(terms.astype(np.int32).tobytes())
 
 
-def _extended(numbers: "array[int]", more: Ints) -> "array[int]":
+def _extend(numbers: "array[int]", more: Ints) -> "array[int]":
     """Return the numbers and some more, in the narrowest type that holds all."""
     most = int(more.max(initial=0))
     code = "B" if most < 2**8 else "H" if most < 2**16 else "i"

@@ -52,7 +52,7 @@ class Formula:
         return len(self.field_weights)
 
     def weigher(self, corpus: CorpusStatistics) -> tuple["Weigher", Floats]:
-        """Return what weighs the terms of a corpus, and ``Postings.absent``."""
+        """Return the function that weighs the terms of a corpus, and ``Postings.absent``."""
         from bm25s import scoring
 
         idf_of_one = scoring._select_idf_scorer(self.method)
@@ -152,7 +152,7 @@ class Postings:
                 terms, lengths = array("i"), array("i")
         if lengths:
             counter.add(np.array(terms), np.array(lengths), len(vocabulary))
-        return cls._weighed(dict(vocabulary), counter, formula)
+        return cls._weigh(dict(vocabulary), counter, formula)
 
     @classmethod
     def of_texts(
@@ -176,12 +176,12 @@ class Postings:
         """
         vocabulary: dict[str, int] = {}
         counter = Counter(formula.n_fields)
-        for terms, lengths in _read(_pieces(tables), analyzer, vocabulary, workers):
+        for terms, lengths in _read_pieces(_split(tables), analyzer, vocabulary, workers):
             counter.add(terms, lengths, len(vocabulary))
-        return cls._weighed(vocabulary, counter, formula)
+        return cls._weigh(vocabulary, counter, formula)
 
     @classmethod
-    def _weighed(cls, vocabulary: dict[str, int], counter: Counter, formula: Formula) -> "Postings":
+    def _weigh(cls, vocabulary: dict[str, int], counter: Counter, formula: Formula) -> "Postings":
         corpus = counter.statistics(len(vocabulary))
         weigh, absent = formula.weigher(corpus)
         # A comprehension would hold the counts of a shard while the next one is put in order.
@@ -220,7 +220,7 @@ class Postings:
         return csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
 
 
-def _pieces(tables: Iterable[Sequence[str]]) -> Iterator[list[str]]:
+def _split(tables: Iterable[Sequence[str]]) -> Iterator[list[str]]:
     """Yield the texts of consecutive tables, a piece at a time."""
     texts: list[str] = []
     n_tables = n_characters = 0
@@ -235,7 +235,7 @@ def _pieces(tables: Iterable[Sequence[str]]) -> Iterator[list[str]]:
         yield texts
 
 
-def _read(
+def _read_pieces(
     pieces: Iterable[list[str]], analyzer: Analyzer, terms: dict[str, int], workers: int
 ) -> Iterator[Piece]:
     """Yield the tokens of each piece."""

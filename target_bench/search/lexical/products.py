@@ -48,14 +48,14 @@ def rank_product(
     """
     parts, start = [], 0
     for shard in shards:
-        find = _in_blocks if shard.shape[1] < WIDE else _one_by_one
+        find = _rank_blocks if shard.shape[1] < WIDE else _rank_one_by_one
         places, values = find(queries, shard, k, offsets)
         parts.append((np.where(places < 0, -1, places + start), values))
         start += shard.shape[1]
-    return Ranked(ids, *_merged(parts, k))
+    return Ranked(ids, *_merge(parts, k))
 
 
-def _merged(parts: Sequence[tuple[Places, Floats]], k: int) -> tuple[Places, Floats]:
+def _merge(parts: Sequence[tuple[Places, Floats]], k: int) -> tuple[Places, Floats]:
     """Merge the best of all shards, side by side in corpus order, so that ties keep it."""
     if len(parts) == 1:
         return parts[0]
@@ -65,7 +65,9 @@ def _merged(parts: Sequence[tuple[Places, Floats]], k: int) -> tuple[Places, Flo
     return np.take_along_axis(places, best, axis=1), best_values
 
 
-def _in_blocks(queries: Any, weights: Any, k: int, offsets: Floats | None) -> tuple[Places, Floats]:
+def _rank_blocks(
+    queries: Any, weights: Any, k: int, offsets: Floats | None
+) -> tuple[Places, Floats]:
     parts = [
         top_k_positive((queries[b] @ weights).toarray(), k, None if offsets is None else offsets[b])
         for b in split_into_blocks(queries.shape[0], weights.shape[1])
@@ -73,16 +75,16 @@ def _in_blocks(queries: Any, weights: Any, k: int, offsets: Floats | None) -> tu
     return stack_rankings(parts)
 
 
-def _one_by_one(
+def _rank_one_by_one(
     queries: Any, weights: Any, k: int, offsets: Floats | None
 ) -> tuple[Places, Floats]:
     n = queries.shape[0]
     size = max(1, -(-n // count_processors()))
     spans = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    return stack_rankings(in_threads(partial(_best_of_sums, queries, weights, k, offsets), spans))
+    return stack_rankings(in_threads(partial(_rank_span, queries, weights, k, offsets), spans))
 
 
-def _best_of_sums(
+def _rank_span(
     queries: Any, weights: Any, k: int, offsets: Floats | None, span: slice
 ) -> tuple[Places, Floats]:
     """Return the best of some of the queries."""
@@ -138,7 +140,7 @@ class Sums:
             (n,) places in ascending order, of all tables that may be; (n,) scores, all above 0.
         """
         self._score(i)
-        places = _candidates(self._scores, self._k, offset)
+        places = _find_candidates(self._scores, self._k, offset)
         return places, self._scores[places]
 
     def _score(self, i: int) -> None:
@@ -150,14 +152,14 @@ class Sums:
             self._add(n_tables, 1, starts, *self._weights, factor, self._scores)
 
 
-def _candidates(scores: Floats, k: int, offset: float) -> Places:
+def _find_candidates(scores: Floats, k: int, offset: float) -> Places:
     n_groups = len(scores) // _GROUP
     if n_groups <= k:
         return np.flatnonzero(scores > 0)
     n_grouped = n_groups * _GROUP
     grouped = scores[:n_grouped].reshape(_GROUP, n_groups)
     maxima = grouped.max(axis=0)
-    bound = _bound(maxima, k, offset)
+    bound = _find_bound(maxima, k, offset)
     groups = np.flatnonzero(maxima > bound)
     if len(groups) > n_groups // 4:  # many ties
         return np.flatnonzero(scores > bound)
@@ -166,7 +168,7 @@ def _candidates(scores: Floats, k: int, offset: float) -> Places:
     return np.concatenate([np.sort(rows * n_groups + groups[columns]), rest])
 
 
-def _bound(maxima: Floats, k: int, offset: float) -> float:
+def _find_bound(maxima: Floats, k: int, offset: float) -> float:
     """Return a score below all of the ``k`` best, and not below 0.
 
     ``k`` groups whose best is at least x hold ``k`` scores of at least x. Rounding may make ties of

@@ -69,42 +69,42 @@ class Texts:
 
     def phrases(self, text: str) -> list[str]:
         """Return the neighbouring stems, with the stop words and without them."""
-        return [*_pairs(self._every(text)), *_pairs(self._content(text))]
+        return [*_join_pairs(self._every(text)), *_join_pairs(self._content(text))]
 
     def cell(self, text: str) -> list[str]:
         """Return the cell as one term, if it is short."""
         stems = self._every(text)
-        return [_cell_term(stems)] if 0 < len(stems) <= _LONGEST_CELL else []
+        return [_join_cell(stems)] if 0 < len(stems) <= _LONGEST_CELL else []
 
     def cells_named(self, query: str) -> list[str]:
         """Return all that could be a cell in a query."""
         stems = self._every(query)
         spans = range(1, _LONGEST_CELL + 1)
         starts = range(len(stems))
-        return [_cell_term(stems[i : i + n]) for n in spans for i in starts if i + n <= len(stems)]
+        return [_join_cell(stems[i : i + n]) for n in spans for i in starts if i + n <= len(stems)]
 
 
-def _pairs(stems: Sequence[str]) -> list[str]:
+def _join_pairs(stems: Sequence[str]) -> list[str]:
     return [f"{first} {second}" for first, second in pairwise(stems)]
 
 
-def _cell_term(stems: Sequence[str]) -> str:
+def _join_cell(stems: Sequence[str]) -> str:
     return f"={' '.join(stems)}"
 
 
 def table_numbers(text: str) -> list[str]:
     """Return numbers without thousands separators and leading zeros; decimals also undotted."""
-    numbers = list(map(_plain, _NUMBER.findall(text)))
+    numbers = list(map(_normalise_number, _NUMBER.findall(text)))
     return [f"#{form}" for n in numbers for form in dict.fromkeys((n, n.replace(".", "")))]
 
 
 def query_numbers(text: str) -> list[str]:
     """Return the numbers as in a table, and those up to twelve that are spelled out."""
-    digits = [f"#{_plain(number)}" for number in _NUMBER.findall(text)]
+    digits = [f"#{_normalise_number(number)}" for number in _NUMBER.findall(text)]
     return digits + [_SPELLED[w] for w in re.findall("[a-z]+", text.lower()) if w in _SPELLED]
 
 
-def _plain(number: str) -> str:
+def _normalise_number(number: str) -> str:
     return number.replace(",", "").lstrip("0") or "0"
 
 
@@ -139,8 +139,8 @@ class Evidence:
         self._starts = starts
         shards = bm25[1].shards
         counts = sum((np.diff(shard.indptr) for shard in shards), np.zeros(1, dtype=np.int64))
-        self._weights = _rarity(found_in, len(starts))
-        self._word_weights = _rarity(counts, len(starts))
+        self._weights = _weigh_rarity(found_in, len(starts))
+        self._word_weights = _weigh_rarity(counts, len(starts))
 
     @property
     def n_rows(self) -> int:
@@ -174,7 +174,7 @@ class Evidence:
         for postings in self._bm25:
             terms = postings.queries(words)
             by_kind.append(np.hstack([(terms @ shard).toarray() for shard in postings.shards]))
-        weighted = self._weighted(queries, words)
+        weighted = self._weigh_terms(queries, words)
         by_kind += [(weighted @ matrix).toarray() for matrix in self._matrices]
         rows = (weighted @ self._rows).toarray()
         by_kind.append(np.maximum.reduceat(rows, self._starts, axis=1))
@@ -191,7 +191,7 @@ class Evidence:
         return masses
 
     def _words(self, query: str) -> Sequence[str]:
-        """Return the distinct stems, or where none is known, what ``known_or_alike`` says."""
+        """Return the distinct stems, or where none is known, those of ``known_or_alike``."""
         return known_or_alike(distinct(self._texts.words(query)), self._bm25[1].vocabulary)
 
     def _terms(self, query: str) -> list[str]:
@@ -200,7 +200,7 @@ class Evidence:
         words = [*texts.words(query), *query_numbers(query)]
         return [*words, *texts.phrases(query), *texts.cells_named(query)]
 
-    def _weighted(self, queries: Sequence[str], words: Sequence[Sequence[str]]) -> Any:
+    def _weigh_terms(self, queries: Sequence[str], words: Sequence[Sequence[str]]) -> Any:
         """Build the (queries, terms) CSR matrix of the weights of the queries' terms."""
         from scipy.sparse import csr_matrix
 
@@ -215,7 +215,7 @@ class Evidence:
         return csr_matrix((self._weights[indices], indices, np.array(ends)), shape=shape)
 
 
-def _rarity(found_in: NDArray[np.int64], n_tables: int) -> Floats:
+def _weigh_rarity(found_in: NDArray[np.int64], n_tables: int) -> Floats:
     weights: Floats = np.log1p((n_tables - found_in + 0.5) / (found_in + 0.5))
     return weights
 

@@ -118,7 +118,9 @@ def test_reading_a_hostile_answer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     prompter = _prompter()
     prompted = prompter.prompted(QUERY, _tables())
     with Pool(1, SQLLimits(seconds=1)) as pool:
-        monkeypatch.setattr("target_bench.models.prompts.schema_prompting._reader", lambda: pool)
+        monkeypatch.setattr(
+            "target_bench.models.prompts.schema_prompting._get_reader", lambda: pool
+        )
         again = prompter.repaired(prompted, Generation(QUERY.id, JOINS))
     assert again is not None
     assert "reading the answer was stopped after 1 s" in again.request.messages[-1].content
