@@ -125,7 +125,7 @@ def _agree(estimates: "Sequence[Estimate]", yes: bool) -> None:
         for estimate in estimates:
             announced(estimate)
     elif estimates and not agreed(*estimates):
-        raise ConfigError("nothing was sent: the requests were not agreed to")
+        raise ConfigError("nothing was sent: you did not confirm the requests")
 
 
 def _show(loaded: "Sweep", form: PrintedForm) -> None:

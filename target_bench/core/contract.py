@@ -446,7 +446,7 @@ def ask_if_paid(
         return
     estimated = estimate()
     if estimated is not None and not confirm(estimated):
-        raise ConfigError("nothing was sent: the requests were not agreed to")
+        raise ConfigError("nothing was sent: you did not confirm the requests")
 
 
 def make_failed_generation(query_id: str, error: BaseException) -> Generation:

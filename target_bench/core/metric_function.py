@@ -301,8 +301,9 @@ def check_metrics(metrics: Iterable[MetricLike], tasks: Mapping[str, Any]) -> No
             t.source == "retrieved" for t in tasks.values()
         )
         if tasks and not retrieved and not any(can_score(metric, t) for t in tasks.values()):
+            named = f"task{'s' * (len(tasks) > 1)} {', '.join(tasks)}"
             raise ConfigError(
-                f"metric {metric.name}: it scores {metric.spec.scores}, and none of "
-                f"{', '.join(tasks)} has such. A function of answers has a parameter answer, one "
-                "of rankings ranking"
+                f"metric {metric.spec.name} scores {metric.spec.scores}, which the {named} cannot "
+                "have. A function of answers has a parameter answer, one of rankings a parameter "
+                "ranking"
             )

@@ -126,7 +126,7 @@ class TableSearch:
 
     Raises:
         ConfigError: an unknown name or an invalid setting; something else than a corpus; or the
-            requests were not agreed to.
+            requests were not confirmed.
         DataError: files are missing or broken.
         PluginError: the retriever failed while indexing.
     """

@@ -109,7 +109,9 @@ def test_evaluate_takes_functions(tmp_path: Path) -> None:
         "random", "mini", task="qa", metrics=[short, lambda answer: 1.0], limit=5, out=tmp_path
     )
     assert results["random"]["short"].n == 5
-    with pytest.raises(ConfigError, match="short: it scores answers, and none of retrieval has"):
+    with pytest.raises(
+        ConfigError, match="short scores answers, which the task retrieval cannot have"
+    ):
         evaluate("random", "mini", metrics=[short], out=tmp_path)
 
 

@@ -304,6 +304,6 @@ def test_a_model_writes_after_one_question_about_costs(server: OpenAIServer) -> 
 
 
 def test_without_consent_nothing_is_sent(server: OpenAIServer) -> None:
-    with pytest.raises(ConfigError, match="not agreed to"):
+    with pytest.raises(ConfigError, match="you did not confirm"):
         ask(CITIES, 5, generator=_model(server), confirm=lambda _: False)
     assert not server.requests
