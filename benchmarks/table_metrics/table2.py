@@ -32,7 +32,7 @@ from target_bench.data.load import load
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import compare_tables
 from target_bench.tables.h_score import h_score_of_table
-from target_bench.tables.header_cell_scores import Grid, character_f
+from target_bench.tables.header_cell_scores import Grid, compute_chrf
 
 CORPORA = ("tabxbench", "mini", "written", "written-errors")
 FILE_ORDER = "file order"
@@ -139,10 +139,10 @@ METRICS: dict[str, Callable[[AnswerTable, AnswerTable], float]] = {
     "EM of cells": lambda reference, answer: cell_f1(
         reference.rows, answer.rows, lambda a, b: float(a == b)
     ),
-    "chrF of cells": lambda reference, answer: cell_f1(reference.rows, answer.rows, character_f),
+    "chrF of cells": lambda reference, answer: cell_f1(reference.rows, answer.rows, compute_chrf),
     "ROUGE-L of cells": lambda reference, answer: cell_f1(reference.rows, answer.rows, _rouge_l),
     "H content (official)": lambda reference, answer: (
-        h_score_of_table(answer.padded(), reference.padded()).content
+        h_score_of_table(answer.pad_rows(), reference.pad_rows()).content
     ),
     "tabxeval": lambda reference, answer: compare_tables(reference, answer).score(),
 }

@@ -53,10 +53,10 @@ def compare(
     """Read both tables, compare them, print the comparison."""
     from target_bench.data.formats.single_table import read_single_table
     from target_bench.tables.comparison import compare_tables
-    from target_bench.tables.comparison.rubric import weights_named
+    from target_bench.tables.comparison.rubric import parse_weights
     from target_bench.tables.comparison.show import page, text_tables
 
-    chosen = weights_named(weights)
+    chosen = parse_weights(weights)
     if html is not None:
         check_output(html, "--html", "comparison.html")
     sides = read_single_table(reference, table), read_single_table(prediction, table)
@@ -83,11 +83,11 @@ def _judged(
     from target_bench.core import registry
     from target_bench.core.credentials import masked_settings
     from target_bench.harness.consent import Estimate
-    from target_bench.models.comparison_judge import REQUESTS, compared_by_model
+    from target_bench.models.comparison_judge import REQUESTS, compare_by_model
 
     estimate = Estimate(masked_settings(generator), REQUESTS, None, None)
     ask_for_consent(registry.create("generator", generator), estimate, yes)
-    judged = compared_by_model(generator, {"tables": (reference, prediction)})["tables"]
+    judged = compare_by_model(generator, {"tables": (reference, prediction)})["tables"]
     for part in judged.unread:
         typer.echo(
             f"Warning: what the model said of the {part} is not of the form that was asked for; "

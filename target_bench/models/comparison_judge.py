@@ -82,7 +82,7 @@ class JudgedComparison(NamedTuple):
     unread: tuple[str, ...]
 
 
-def compared_by_model(
+def compare_by_model(
     generator: Any, pairs: Mapping[str, tuple[AnyTable, AnyTable]]
 ) -> dict[str, JudgedComparison]:
     """Ask a generator about the alignment of each pair, then about the texts that differ.

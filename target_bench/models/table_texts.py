@@ -20,14 +20,14 @@ from target_bench.tables.header_cell_scores import Part
 from target_bench.tables.table_metrics import (
     VERSION,
     AnswerTextMetric,
-    part_spec,
-    text_spec,
+    declare_part,
+    declare_text_metric,
 )
 
 Compared = Sequence[ComparedTables]
 
 _SPECS = {
-    name: text_spec(spec, (*spec.needs, f"--metric '{name}[tables]:model=MODEL'"))
+    name: declare_text_metric(spec, (*spec.needs, f"--metric '{name}[tables]:model=MODEL'"))
     for name, spec in (
         ("bertscore", bertscore.SPEC),
         ("bartscore", bartscore.SPEC),
@@ -58,7 +58,7 @@ _ENDING = ("[bertscore]", " (BERTScore)", "rescaled BERTScore of the most simila
 
 def _cell_spec(part: Part) -> MetricSpec:
     needs = ("the extra bertscore", "--metric 'cell_f1[bertscore]:model=MODEL'")
-    return part_spec(part, _ENDING, needs=needs)
+    return declare_part(part, _ENDING, needs=needs)
 
 
 class CellBERTScore:

@@ -81,7 +81,7 @@ class AnswerTable:
         """Whether rows differ in length."""
         return len(set(map(len, self.rows))) > 1
 
-    def padded(self) -> tuple[tuple[str, ...], ...]:
+    def pad_rows(self) -> tuple[tuple[str, ...], ...]:
         """Return the rows filled with empty cells to the length of the longest."""
         width = self.width
         return tuple(row + ("",) * (width - len(row)) for row in self.rows)
@@ -110,10 +110,10 @@ class ReadAnswer:
         return self.faults[0] if self.faults else None
 
 
-def read_answer(tables: Sequence[AnswerTable], faults: Sequence[Fault] = ()) -> ReadAnswer:
+def make_answer(tables: Sequence[AnswerTable], faults: Sequence[Fault] = ()) -> ReadAnswer:
     """Put tables and faults together: faults once and in order, ragged rows among them."""
     if any(len(table.rows) * table.width > MOST_CELLS for table in tables):
-        return failed("too_long")
+        return make_unreadable("too_long")
     met = set(faults)
     kept = tuple(table for table in tables if any(any(row) for row in table.rows))
     if any(table.is_ragged for table in kept):
@@ -125,12 +125,12 @@ def read_answer(tables: Sequence[AnswerTable], faults: Sequence[Fault] = ()) -> 
     return ReadAnswer(kept, tuple(fault for fault in FAULT_MEANINGS if fault in met))
 
 
-def failed(fault: Fault) -> ReadAnswer:
+def make_unreadable(fault: Fault) -> ReadAnswer:
     """Return an answer without a table."""
     return ReadAnswer((), (fault,))
 
 
-def unfenced(text: str) -> tuple[str, list[Fault]]:
+def strip_fences(text: str) -> tuple[str, list[Fault]]:
     """Return the text inside code fences, or all of it if there are none, and its faults."""
     marks = [match.span() for match in _FENCE.finditer(text)]
     if not marks:
@@ -147,33 +147,33 @@ def unfenced(text: str) -> tuple[str, list[Fault]]:
     return "\n".join(inside), faults
 
 
-def against(answer: ReadAnswer, reference: ReadAnswer) -> ReadAnswer:
+def excuse_faults(answer: ReadAnswer, reference: ReadAnswer) -> ReadAnswer:
     """Compare what was read with the reference: tables too few or too many; its faults are excused.
 
     A reference in HTML may be a list, and one with empty cells may be ragged: an answer of the same
     form is not at fault.
     """
     if answer.error is not None:
-        return failed(answer.error)
+        return make_unreadable(answer.error)
     faults: list[Fault] = [fault for fault in answer.faults if fault not in reference.faults]
     if len(answer.tables) < len(reference.tables):
         faults.append("missing_table")
     if len(answer.tables) > len(reference.tables):
         faults.append("extra_table")
-    return read_answer(answer.tables, faults)
+    return make_answer(answer.tables, faults)
 
 
-def matched(answer: ReadAnswer, reference: ReadAnswer) -> list[tuple[int | None, int | None]]:
+def match_tables(answer: ReadAnswer, reference: ReadAnswer) -> list[tuple[int | None, int | None]]:
     """Pair the tables of an answer with those of a reference: by name, then in their order.
 
     Returns:
         (place in the answer, place in the reference), in the order of the reference, then those of
         the answer that are left; None where a side has no table.
     """
-    left = {place: name_key(table.name) for place, table in enumerate(answer.tables)}
+    left = {place: normalize_name(table.name) for place, table in enumerate(answer.tables)}
     partner: dict[int, int | None] = {}
     for place, table in enumerate(reference.tables):
-        name = name_key(table.name)
+        name = normalize_name(table.name)
         same = next((i for i, other in left.items() if name and other == name), None)
         if same is not None:
             partner[place] = same
@@ -188,6 +188,6 @@ def matched(answer: ReadAnswer, reference: ReadAnswer) -> list[tuple[int | None,
     ]
 
 
-def name_key(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return the words of a name that identify a table: without case and the word ``table``."""
     return " ".join(word for word in _WORD.findall(name.casefold()) if word != "table")

@@ -32,7 +32,7 @@ _WAITING = re.compile(f"[{chr(_PRIVATE)}-{chr(_PRIVATE + 127)}]")
 
 
 @lru_cache(maxsize=2**16)
-def without_marks(text: str) -> str:
+def strip_marks(text: str) -> str:
     r"""Return the text of a cell of Markdown as it is shown.
 
     ``**5**``, ``*5*``, ``__5__``, ``~~5~~``, ``` `5` ```, ``<b>5</b>`` and ``[5](https://...)`` are
@@ -71,7 +71,7 @@ _SURELY_POINT = re.compile(
 )
 
 
-def with_decimal_points(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]] | None:
+def convert_decimal_commas(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]] | None:
     """Return rows in which numbers with decimal commas have points; None where there are none.
 
     A column decides: ``1,234`` alone may be a thousand, ``1,5`` is not. One in which some numbers

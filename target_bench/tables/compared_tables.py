@@ -13,11 +13,11 @@ from target_bench.tables.answer_tables import (
     ReadAnswer,
     TableFormat,
     UnreadableTableError,
-    against,
-    matched,
-    name_key,
+    excuse_faults,
+    match_tables,
+    normalize_name,
 )
-from target_bench.tables.cell_texts import with_decimal_points, without_marks
+from target_bench.tables.cell_texts import convert_decimal_commas, strip_marks
 from target_bench.tables.comparison import TableComparison, compare_tables
 from target_bench.tables.h_score import (
     HScore,
@@ -91,7 +91,7 @@ class ComparedTables:
         if self.text is None:
             return ReadAnswer((), ("empty",))
         read = read_tables(self.text, self.table_format)
-        return against(read, self.reference) if self.gold else read
+        return excuse_faults(read, self.reference) if self.gold else read
 
     @cached_property
     def h_score(self) -> HScore | None:
@@ -128,7 +128,7 @@ class ComparedTables:
         if similarity not in self._pairs:
             pairs: list[tuple[str, PairScores]] = []
             answer, reference = self._normalized
-            for i, j in matched(answer, reference):
+            for i, j in match_tables(answer, reference):
                 if j is not None:
                     gold = reference.tables[j]
                     given = rectangular(() if i is None else answer.tables[i].rows)
@@ -150,21 +150,21 @@ class ComparedTables:
         above the names of rows and beside those of columns is no name.
         """
         answer, reference = self._normalized
-        pairs = matched(answer, reference)
+        pairs = match_tables(answer, reference)
         return bool(pairs) and all(
             i is not None and j is not None and self._is_same(answer.tables[i], reference.tables[j])
             for i, j in pairs
         )
 
     def _is_same(self, given: AnswerTable, gold: AnswerTable) -> bool:
-        if name_key(given.name) != name_key(gold.name) or _size(given) != _size(gold):
+        if normalize_name(given.name) != normalize_name(gold.name) or _size(given) != _size(gold):
             return False
-        if given.padded() == gold.padded():
+        if given.pad_rows() == gold.pad_rows():
             return True
-        lines = [self._lines(table.padded()) for table in (given, gold)]
+        lines = [self._lines(table.pad_rows()) for table in (given, gold)]
         if lines[0] != lines[1]:
             return False  # scores of headers and cells are of sets, in which repeated ones are lost
-        scores = header_cell_scores(given.padded(), gold.padded(), "exact", self.headers)
+        scores = header_cell_scores(given.pad_rows(), gold.pad_rows(), "exact", self.headers)
         return scores is not None and all(score.f1 == 1 for score in scores.values())
 
     def _lines(self, rows: Sequence[Sequence[str]]) -> tuple[list[list[str]], list[list[str]]]:
@@ -182,7 +182,7 @@ class ComparedTables:
         """
         return [
             i is not None and self.answer.tables[i].is_ragged
-            for i, j in matched(self.answer, self.reference)
+            for i, j in match_tables(self.answer, self.reference)
             if j is not None
             and not is_empty(rectangular(self.reference.tables[j].rows), self.headers)
         ]
@@ -201,7 +201,7 @@ class ComparedTables:
         """Place of a table of the reference -> its comparison."""
         answer, reference = self._with_headers
         comparisons: dict[int, TableComparison] = {}
-        for i, j in matched(answer, reference):
+        for i, j in match_tables(answer, reference):
             for given in (_EMPTY if i is None else answer.tables[i], _EMPTY):
                 if j is not None and j not in comparisons:
                     with suppress(DataError):
@@ -218,10 +218,10 @@ class ComparedTables:
         )
 
     def _normalize(self, read: ReadAnswer, is_unmarked: bool) -> ReadAnswer:
-        tables = read.tables if is_unmarked else [_without_marks(table) for table in read.tables]
+        tables = read.tables if is_unmarked else [_strip_marks(table) for table in read.tables]
         if self.headers.column:  # rows of names and values are no columns
             tables = [
-                replace(table, rows=tuple(with_decimal_points(table.rows) or table.rows))
+                replace(table, rows=tuple(convert_decimal_commas(table.rows) or table.rows))
                 for table in tables
             ]
         return replace(read, tables=tuple(tables))
@@ -238,9 +238,9 @@ def _size(table: AnswerTable) -> tuple[int, int]:
     return len(table.rows), table.width
 
 
-def _without_marks(table: AnswerTable) -> AnswerTable:
-    rows = tuple(tuple(map(without_marks, row)) for row in table.rows)
-    return AnswerTable(without_marks(table.name), rows)
+def _strip_marks(table: AnswerTable) -> AnswerTable:
+    rows = tuple(tuple(map(strip_marks, row)) for row in table.rows)
+    return AnswerTable(strip_marks(table.name), rows)
 
 
 def _with_header(read: ReadAnswer) -> ReadAnswer:

@@ -16,11 +16,11 @@ from rapidfuzz.distance import Levenshtein
 from target_bench.tables.answer_tables import UnreadableTableError
 from target_bench.tables.markup import (
     HTML_PARSER,
-    all_nodes,
     is_group,
-    latex_nodes,
-    nodes_inside,
-    parsed_html,
+    list_children,
+    parse_html,
+    parse_latex,
+    walk_nodes,
 )
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def h_score_html(answer: str, gold: str, parser: str = HTML_PARSER) -> HScore:
     Raises:
         UnreadableTableError: the list of tags would be longer than ``MOST_TAGS``.
     """
-    right, left = parsed_html(gold, parser), parsed_html(answer, parser)
+    right, left = parse_html(gold, parser), parse_html(answer, parser)
     kind = next((name for name in _CELLS if right.find(name)), None)
     cells, gold_cells = _cell_texts(left, kind), _cell_texts(right, kind)
     sub = {
@@ -204,7 +204,7 @@ def _tags(text: str, parser: str) -> list[str]:
     Raises:
         UnreadableTableError: it is too long.
     """
-    soup = parsed_html(text, parser)
+    soup = parse_html(text, parser)
     around = {id(soup): 0}  # tag -> the known tags around it, itself included
     n_tags = 0
     for tag in soup.find_all(True):
@@ -252,8 +252,8 @@ def h_score_latex(answer: str, gold: str) -> HScore:
 @lru_cache(maxsize=2048)
 def _tabular(text: str) -> tuple[str, str, tuple[tuple[str, ...], ...]]:
     """Return alignment, caption and rows of the first ``tabular``."""
-    roots = latex_nodes(text)
-    environments = (node for node in all_nodes(roots) if getattr(node, "envname", None))
+    roots = parse_latex(text)
+    environments = (node for node in walk_nodes(roots) if getattr(node, "envname", None))
     tabular = next((node for node in environments if node.envname == "tabular"), None)
     if tabular is None:
         return "", _NO_CAPTION, ()
@@ -270,7 +270,7 @@ def _outside_groups(roots: Iterable[Any]) -> Iterator[Any]:
     for node in roots:
         if not is_group(node):
             yield node
-            yield from _outside_groups(nodes_inside(node))
+            yield from _outside_groups(list_children(node))
 
 
 def _latex_rows(content: Iterable[Any]) -> Iterator[list[str]]:
@@ -304,7 +304,7 @@ def _visited(roots: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
     """Yield every node twice: before and after what is inside it."""
     for node in roots:
         yield node, False
-        yield from _visited(nodes_inside(node))
+        yield from _visited(list_children(node))
         yield node, True
 
 
@@ -313,8 +313,8 @@ def _written(nodes: Iterable[Any]) -> Iterator[str]:
         if is_group(node):
             opening, closing = node.delimiters
             yield opening
-            yield from _written(nodes_inside(node))
+            yield from _written(list_children(node))
             yield closing
         else:
             yield str(getattr(node, "chars", "") or getattr(node, "specials_chars", ""))
-            yield from _written(nodes_inside(node))
+            yield from _written(list_children(node))

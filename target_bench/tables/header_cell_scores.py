@@ -75,7 +75,7 @@ def header_cell_scores(
         return dict.fromkeys(kinds, _NONE)
     soft = partial(_soft, similarity if callable(similarity) else _similar)
     compare = _exact if similarity == "exact" else soft
-    left, right = _taken_apart(answer, headers), _taken_apart(gold, headers)
+    left, right = _split_elements(answer, headers), _split_elements(gold, headers)
     return {
         kind: compare(left[kind], right[kind]) if left[kind] and right[kind] else _NONE
         for kind in kinds
@@ -111,7 +111,7 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line[1:-1].split("|")]
 
 
-def _taken_apart(table: Grid, headers: Headers) -> dict[Part, list[Element]]:
+def _split_elements(table: Grid, headers: Headers) -> dict[Part, list[Element]]:
     first_row, first_column = int(headers.column), int(headers.row)
     corner = headers.row and headers.column
     elements: dict[Part, list[Element]] = {
@@ -159,9 +159,9 @@ def _similar(gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:
     rows = {text: place for place, text in enumerate(dict.fromkeys(gold))}
     columns = {text: place for place, text in enumerate(dict.fromkeys(answer))}
     if len(rows) * len(columns) < _MANY_PAIRS:
-        similar = np.array([[character_f(column, row) for column in columns] for row in rows])
+        similar = np.array([[compute_chrf(column, row) for column in columns] for row in rows])
     else:
-        similar = character_f_of_all(list(columns), list(rows))
+        similar = compute_chrf_matrix(list(columns), list(rows))
     chosen: NDArray[np.float64] = similar[
         np.ix_([rows[text] for text in gold], [columns[text] for text in answer])
     ]
@@ -169,7 +169,7 @@ def _similar(gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=1 << 20)
-def character_f(answer: str, gold: str) -> float:
+def compute_chrf(answer: str, gold: str) -> float:
     """Return sentence chrF from 0 to 1: order 6, beta 2, white space left out; 0 for an empty text.
 
     Orders for which a text is too short do not count.
@@ -203,8 +203,8 @@ def _ngrams(text: str) -> tuple[tuple[Counter[str], int], ...]:
     return tuple((grams, grams.total()) for grams in counts)
 
 
-def character_f_of_all(answers: Sequence[str], golds: Sequence[str]) -> NDArray[np.float64]:
-    """Return (gold, answer) values of ``character_f`` for many texts: the same, but sooner."""
+def compute_chrf_matrix(answers: Sequence[str], golds: Sequence[str]) -> NDArray[np.float64]:
+    """Return (gold, answer) values of ``compute_chrf`` for many texts: the same, but sooner."""
     left, right = list(map(_ngrams, answers)), list(map(_ngrams, golds))
     precision, recall, orders = (np.zeros((len(golds), len(answers))) for _ in range(3))
     for order in range(_ORDER):

@@ -10,7 +10,6 @@ from itertools import dropwhile, zip_longest
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
-from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.tables.answer_tables import (
     DEEPEST,
@@ -19,16 +18,16 @@ from target_bench.tables.answer_tables import (
     Fault,
     ReadAnswer,
     UnreadableTableError,
-    failed,
-    read_answer,
-    unfenced,
+    make_answer,
+    make_unreadable,
+    strip_fences,
 )
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
 HTML_PARSER = "html.parser"
-"""The parser that BeautifulSoup uses, unless another one is asked for; signatures name it."""
+"""The parser that BeautifulSoup uses; signatures name it."""
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _NOT_PROSE = {*_HEADINGS, "table", "ul", "ol", "title", "style", "script", "tr", "td", "th"}
@@ -59,8 +58,8 @@ def read_html_tables(text: str, header_paths: bool = False) -> ReadAnswer:
     Raises:
         UnreadableTableError: tags are nested too deeply.
     """
-    inside, faults = unfenced(text)
-    soup = parsed_html(inside)
+    inside, faults = strip_fences(text)
+    soup = parse_html(inside)
     tables = [table for table in soup.find_all("table") if table.find_parent("table") is None]
     if any(table.find("table") for table in tables):
         faults.append("nested")
@@ -73,11 +72,11 @@ def read_html_tables(text: str, header_paths: bool = False) -> ReadAnswer:
         faults.append("no_table_tag")
         grids = [("", _html_grid(soup) or _items(soup))]
     if any(_size(grid) > MOST_CELLS for _, grid in grids):
-        return failed("too_long")
+        return make_unreadable("too_long")
     if not all(_is_filled(grid) for _, grid in grids) or _has_odd_span(soup):
         faults.append("ragged")
     rows = _html_rows_with_paths if header_paths else _html_rows
-    return read_answer([AnswerTable(name, rows(grid)) for name, grid in grids], faults)
+    return make_answer([AnswerTable(name, rows(grid)) for name, grid in grids], faults)
 
 
 def _html_has_prose(soup: "BeautifulSoup") -> bool:
@@ -211,28 +210,20 @@ def _html_rows(grid: Cells) -> Rows:
     return tuple(tuple(cell.text if cell else "" for cell in row) for row in places)
 
 
-_PARSERS = (HTML_PARSER, "lxml")
-
-
 @lru_cache(maxsize=256)
-def parsed_html(text: str, parser: str = HTML_PARSER) -> "BeautifulSoup":
+def parse_html(text: str, parser: str = HTML_PARSER) -> "BeautifulSoup":
     """Parse HTML, however broken it is.
 
     Raises:
         UnreadableTableError: tags are nested more than ``DEEPEST`` levels deep.
-        ConfigError: the parser is not one of html.parser and lxml, or is not installed.
     """
-    from bs4 import BeautifulSoup, FeatureNotFound
+    from bs4 import BeautifulSoup
     from bs4.exceptions import ParserRejectedMarkup
 
-    if parser not in _PARSERS:
-        raise ConfigError(f"html_parser={parser!r}: expected one of {', '.join(_PARSERS)}")
     try:
         with catch_warnings():
             simplefilter("ignore")  # text that looks like a file name or like XML is HTML here
             soup = BeautifulSoup(_without_open_ends(text), parser)
-    except FeatureNotFound as error:
-        raise MissingExtraError("lxml", "lxml", "html_parser=lxml") from error
     except (ParserRejectedMarkup, RecursionError) as error:
         raise UnreadableTableError("syntax", f"{parser} cannot parse it: {error}") from error
     _check_depth(soup)
@@ -321,8 +312,8 @@ def read_latex_tables(text: str, header_paths: bool = False) -> ReadAnswer:
     Raises:
         UnreadableTableError: it is nested too deeply, or cannot be parsed.
     """
-    inner, faults = unfenced(text)
-    roots = latex_nodes(_without_arguments(inner))
+    inner, faults = strip_fences(text)
+    roots = parse_latex(_without_arguments(inner))
     tabulars = list(_tabulars(roots, ""))
     if len(_BEGUN.findall(inner)) > len(_ENDED.findall(inner)):
         faults.append("truncated")
@@ -331,14 +322,14 @@ def read_latex_tables(text: str, header_paths: bool = False) -> ReadAnswer:
     faults += _faults_of(tabular for _, tabular in tabulars)
     grids = [(name, tuple(_latex_rows(_content(tabular)))) for name, tabular in tabulars]
     if any(_size(grid) > MOST_CELLS for _, grid in grids):
-        return failed("too_long")
+        return make_unreadable("too_long")
     tables = [AnswerTable(name, _latex_filled(grid)) for name, grid in grids]
     if header_paths:
         tables = [
             replace(table, rows=_join_header(table.rows, _latex_header_rows(grid, tabular)))
             for table, (_, grid), (_, tabular) in zip(tables, grids, tabulars, strict=True)
         ]
-    return read_answer(tables, faults)
+    return make_answer(tables, faults)
 
 
 def _latex_header_rows(grid: Cells, tabular: Any) -> int:
@@ -369,24 +360,24 @@ def _tabulars(roots: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:
     for node in roots:
         environment = getattr(node, "envname", None)
         if environment in _TABULARS:
-            yield _caption(nodes_inside(node)) or name, node
+            yield _caption(list_children(node)) or name, node
         else:
             is_float = environment in ("table", "table*")
             yield from _tabulars(
-                nodes_inside(node), _caption(nodes_inside(node)) if is_float else name
+                list_children(node), _caption(list_children(node)) if is_float else name
             )
 
 
 def _caption(nodes: Iterable[Any]) -> str:
     for node in nodes:
         if getattr(node, "macroname", None) == "caption":
-            return _latex_text([child for child in nodes_inside(node) if is_group(child)])
+            return _latex_text([child for child in list_children(node) if is_group(child)])
     return ""
 
 
 def _faults_of(tabulars: Iterable[Any]) -> Iterator[Fault]:
     for tabular in tabulars:
-        for node in all_nodes(_content(tabular)):
+        for node in walk_nodes(_content(tabular)):
             name = getattr(node, "macroname", None)
             if name is not None and name not in _KNOWN | _RULES:
                 yield "macros"
@@ -397,7 +388,7 @@ def _faults_of(tabulars: Iterable[Any]) -> Iterator[Fault]:
 def _latex_has_prose(roots: Iterable[Any]) -> bool:
     return any(
         getattr(node, "chars", "").strip() != ""
-        or (getattr(node, "envname", None) == "document" and _latex_has_prose(nodes_inside(node)))
+        or (getattr(node, "envname", None) == "document" and _latex_has_prose(list_children(node)))
         for node in roots
     )
 
@@ -435,14 +426,14 @@ def _latex_rows(nodes: Iterable[Any]) -> Iterator[tuple[GridCell, ...]]:
 def _latex_cell(nodes: list[Any]) -> GridCell:
     """Return a cell with its spans; the parser knows no arguments of the macros that span."""
     if len(nodes) == 1 and is_group(nodes[0]):
-        return _latex_cell(nodes_inside(nodes[0]))
+        return _latex_cell(list_children(nodes[0]))
     groups_at = [place for place, node in enumerate(nodes) if is_group(node)]
     for place, node in enumerate(nodes):
         macro = getattr(node, "macroname", None)
         if macro not in _SPANS:
             continue
         first = bisect(groups_at, place)
-        known = nodes_inside(node)
+        known = list_children(node)
         groups = [*known, *(nodes[at] for at in groups_at[first : first + 3])]
         if len(groups) >= 3:
             span, inner = _number(_latex_text(groups[:1])), _latex_cell([groups[2]])
@@ -498,7 +489,7 @@ logging.getLogger("pylatexenc").setLevel(logging.ERROR)
 
 
 @lru_cache(maxsize=256)
-def latex_nodes(text: str) -> tuple[Any, ...]:
+def parse_latex(text: str) -> tuple[Any, ...]:
     """Parse LaTeX with pylatexenc, however broken it is.
 
     Raises:
@@ -524,20 +515,20 @@ def _latex_depth(text: str) -> int:
     return deepest
 
 
-def nodes_inside(node: Any) -> list[Any]:
+def list_children(node: Any) -> list[Any]:
     """Return the nodes of a node: its arguments, then its content."""
     arguments = getattr(node, "nodeargd", None)
     inner = [*((arguments and arguments.argnlist) or ()), *(getattr(node, "nodelist", None) or ())]
     return [child for child in inner if child is not None]
 
 
-def all_nodes(roots: Iterable[Any]) -> Iterator[Any]:
+def walk_nodes(roots: Iterable[Any]) -> Iterator[Any]:
     """Yield nodes and all that is inside them, in the order of the text."""
     left = [*roots][::-1]
     while left:
         node = left.pop()
         yield node
-        left.extend(nodes_inside(node)[::-1])
+        left.extend(list_children(node)[::-1])
 
 
 def is_group(node: Any) -> bool:

@@ -18,11 +18,11 @@ from target_bench.tables.answer_tables import (
     ReadAnswer,
     TableFormat,
     UnreadableTableError,
-    failed,
-    read_answer,
-    unfenced,
+    make_answer,
+    make_unreadable,
+    strip_fences,
 )
-from target_bench.tables.cell_texts import without_marks
+from target_bench.tables.cell_texts import strip_marks
 
 # Plain text and Markdown: one line per row, cells divided by bars.
 
@@ -58,7 +58,7 @@ def read_pipe_tables(text: str) -> ReadAnswer:
     after a backslash is part of its cell. Marks of Markdown are read (``cell_texts``), but not in
     the format of Wu et al.'s files, which has ``<NEWLINE>`` and no escapes.
     """
-    shown = without_marks if has_markdown(text, "text") else _without_escaped_bars
+    shown = strip_marks if has_markdown(text, "text") else _without_escaped_bars
     tables: list[AnswerTable] = []
     faults: list[Fault] = []
     fences = 0
@@ -82,7 +82,7 @@ def read_pipe_tables(text: str) -> ReadAnswer:
         else:
             faults.append("prose")
     faults += _unclosed(text, fences)
-    return read_answer(tables, faults)
+    return make_answer(tables, faults)
 
 
 def _without_rules(lines: Sequence[str]) -> Iterator[str]:
@@ -164,16 +164,16 @@ def read_csv_tables(text: str) -> ReadAnswer:
     A line of one cell that ends in a colon, before a table, is its name. Cells are divided by
     commas, semicolons or tabs: by what gives most lines the same number of cells.
     """
-    inside, faults = unfenced(text.replace("<NEWLINE>", "\n"))
+    inside, faults = strip_fences(text.replace("<NEWLINE>", "\n"))
     if inside.count('"') % 2:
         faults.append("truncated")
     delimiters = [mark for mark in _DELIMITERS if mark == "," or mark in inside]
     try:
         records = max((_records(inside, delimiter) for delimiter in delimiters), key=_evenness)
     except csv.Error:
-        return failed("syntax")
+        return make_unreadable("syntax")
     tables = list(_csv_tables(records, faults))
-    return read_answer(tables, faults)
+    return make_answer(tables, faults)
 
 
 def _records(text: str, delimiter: str) -> list[list[str]]:
@@ -238,19 +238,19 @@ def read_json_tables(text: str) -> ReadAnswer:
     Raises:
         UnreadableTableError: records have too many different fields.
     """
-    inside, faults = unfenced(text)
+    inside, faults = strip_fences(text)
     if _depth(inside) > DEEPEST:
-        return failed("too_deep")
+        return make_unreadable("too_deep")
     documents = _documents(inside.strip(), faults)
     if not documents:
-        return failed("syntax" if inside.strip()[:1] in ("{", "[") else "no_table")
+        return make_unreadable("syntax" if inside.strip()[:1] in ("{", "[") else "no_table")
     if len(documents) > 1 and (_are_records(documents) or _are_rows(documents)):
         documents = [documents]
     tables = [table for document in documents for table in _json_tables(document, "", faults)]
     cells = [cell for _, rows in tables for row in rows for cell in row]
     faults += ["nested"] if any(isinstance(cell, list | Mapping) for cell in cells) else []
     faults += ["ragged"] if any(cell is _ABSENT for cell in cells) else []
-    return read_answer(
+    return make_answer(
         [AnswerTable(n, tuple(tuple(map(_json_cell, row)) for row in rows)) for n, rows in tables],
         faults,
     )

@@ -9,7 +9,7 @@ from target_bench.tables.answer_tables import (
     ReadAnswer,
     TableFormat,
     UnreadableTableError,
-    failed,
+    make_unreadable,
 )
 from target_bench.tables.markup import read_html_tables, read_latex_tables
 from target_bench.tables.plain_formats import read_csv_tables, read_json_tables, read_pipe_tables
@@ -37,9 +37,9 @@ def read_tables(text: str, table_format: TableFormat) -> ReadAnswer:
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate is not UTF-8
     answer = normalize("NFC", without_reasoning(text)).removeprefix("\ufeff")
     if not answer.strip():
-        return failed("empty")
+        return make_unreadable("empty")
     if len(answer) > LONGEST:
-        return failed("too_long")
+        return make_unreadable("too_long")
     return _read(answer, table_format)
 
 
@@ -48,4 +48,4 @@ def _read(text: str, table_format: TableFormat) -> ReadAnswer:
     try:
         return _READERS[table_format](text)
     except UnreadableTableError as error:
-        return failed(error.fault)
+        return make_unreadable(error.fault)

@@ -89,7 +89,7 @@ _SIMILARITIES: dict[Similarity, tuple[str, str, str]] = {
 """Similarity -> how metrics and labels end, and what it is called."""
 
 
-def part_spec(part: Part, ending: tuple[str, str, str], **fields: Any) -> MetricSpec:
+def declare_part(part: Part, ending: tuple[str, str, str], **fields: Any) -> MetricSpec:
     """Declare the F1 of a part of tables; ``ending`` is of a similarity."""
     (name, what), (suffix, in_label, how) = _PARTS[part], ending
     return MetricSpec(
@@ -106,7 +106,7 @@ def _headers_and_cells() -> Iterator[MetricDefinition]:
     """Yield F1 of cells and of both kinds of headers, exact and by chrF."""
     for similarity, ending in _SIMILARITIES.items():
         for part in _PARTS:
-            spec, leads = part_spec(part, ending), part == "cells"
+            spec, leads = declare_part(part, ending), part == "cells"
             yield _define(
                 spec.name,
                 spec.label,
@@ -220,7 +220,7 @@ class AnswerTextMetric(Metric[Compared]):
         return self._metric.weights(statistics)
 
 
-def text_spec(spec: MetricSpec, needs: tuple[str, ...] | None = None) -> MetricSpec:
+def declare_text_metric(spec: MetricSpec, needs: tuple[str, ...] | None = None) -> MetricSpec:
     """Return the declaration of ``rougeL[tables]`` from that of ``rougeL``.
 
     It never stands for a run: texts that are alike may hold different tables.
@@ -243,7 +243,7 @@ def text_spec(spec: MetricSpec, needs: tuple[str, ...] | None = None) -> MetricS
 
 
 def _of_texts(definition: MetricDefinition) -> MetricDefinition:
-    spec = text_spec(definition.spec)
+    spec = declare_text_metric(definition.spec)
 
     return MetricDefinition(spec, lambda: AnswerTextMetric(spec, definition.make("1", READING)))
 
@@ -312,7 +312,7 @@ DEFINITIONS = by_name(
 # What a report says of answers besides their scores.
 
 
-def findings(compared: Compared, judged: bool) -> dict[str, Any]:
+def collect_findings(compared: Compared, judged: bool) -> dict[str, Any]:
     """Return formats, faults and scores by table, as JSON.
 
     Where there is no reference, formats and faults alone.

@@ -13,7 +13,7 @@ _FILE_NAME = {"test": "test", "validation": "valid", "train": "train"}
 
 def as_table(table_id: str, table: AnswerTable, context: dict[str, str]) -> Table:
     """Make a table of a corpus from one that was read; its first row is the header."""
-    header, *rows = table.padded()
+    header, *rows = table.pad_rows()
     return Table(TableId("0", table_id), list(header), [list(row) for row in rows], context)
 
 

@@ -99,19 +99,19 @@ def references(texts: Sequence[str], padded: bool) -> list[str]:
         padded: whether missing ones of up to three are ``<null>``: see ``is_padded``.
     """
     missing = max(0, ANNOTATORS - len(texts)) if padded else 0
-    return [detokenised(one_line(text).lower()) for text in texts] + [NULL] * missing
+    return [detokenize(one_line(text).lower()) for text in texts] + [NULL] * missing
 
 
 def prediction(text: str) -> str:
     """Return a prediction as it is compared; an empty one is ``<null>``."""
-    return detokenised((one_line(text).strip() or NULL).lower())
+    return detokenize((one_line(text).strip() or NULL).lower())
 
 
 def values(line: str) -> list[str]:
     """Read the values of a line of a table, detokenised as the whole line."""
     if not line:
         return []
-    entries = (entry.split("|||") for entry in detokenised(line.lower()).split("\t"))
+    entries = (entry.split("|||") for entry in detokenize(line.lower()).split("\t"))
     return [parts[-1] if len(parts) < 3 else f"{parts[0]} {parts[2]}" for parts in entries]
 
 
@@ -173,7 +173,7 @@ _CJK = (
 )
 
 
-def detokenised(line: str) -> str:
+def detokenize(line: str) -> str:
     """Join the tokens of a line as a reader would write them.
 
     A line that is blank, or begins with ``<`` and ends with ``>``, stays as it is. Spaces alone

@@ -31,7 +31,7 @@ from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.header_cell_scores import Headers
 from target_bench.tables.reading import read_tables
-from target_bench.tables.table_metrics import VERSION, findings, table_metrics, validity
+from target_bench.tables.table_metrics import VERSION, collect_findings, table_metrics, validity
 
 Compared = Sequence[ComparedTables]
 
@@ -198,7 +198,7 @@ class TextToTable(JudgedTask[Compared]):
 
     def report(self, _dataset: Dataset, examples: Compared) -> dict[str, Any]:
         """Return faults; where there are references, scores by table too."""
-        return findings(examples, self._pair_judge is not None)
+        return collect_findings(examples, self._pair_judge is not None)
 
 
 def _summary(report: Mapping[str, Any]) -> list[SummaryBlock]:

@@ -9,7 +9,7 @@ import pytest
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.generators.openai import OpenAI
-from target_bench.models.comparison_judge import JudgedComparison, compared_by_model
+from target_bench.models.comparison_judge import JudgedComparison, compare_by_model
 from target_bench.models.judges import last_object
 from target_bench.models.table_judge import PairJudge, p_score, pair_replies, parse_reply, ratings
 from target_bench.tables.answer_tables import TableFormat
@@ -150,7 +150,7 @@ class Replies:
 
 def _judged(alignment: object, cells: object) -> tuple[JudgedComparison, Replies]:
     judge = Replies(alignment, cells)
-    return compared_by_model(judge, {"q": (REFERENCE, PREDICTION)})["q"], judge
+    return compare_by_model(judge, {"q": (REFERENCE, PREDICTION)})["q"], judge
 
 
 def test_alignment_and_texts_are_the_model_s_and_numbers_those_of_the_rules() -> None:
@@ -201,4 +201,4 @@ def test_cells_of_another_form_change_nothing_and_are_named(cells: object) -> No
 
 def test_what_is_not_a_generator_is_refused() -> None:
     with pytest.raises(ConfigError, match="is not a generator"):
-        compared_by_model(object(), {})
+        compare_by_model(object(), {})

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.tables.comparison.rubric import RubricWeights, Structure, penalty
+from target_bench.tables.comparison.rubric import RubricWeights, Structure, compute_penalty
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 from tests.real.published_tabxeval import (
     Frame,
@@ -102,5 +102,7 @@ def test_the_equation_of_the_paper(case: Case) -> None:
         **{name.lower(): weight for name, weight in (given["alpha"] | given["beta"]).items()},
         kinds={"numeric": given["omega_p"]},
     )
-    result = penalty(structure, {"numeric": sum(given["partial_relative_differences"])}, weights)
+    result = compute_penalty(
+        structure, {"numeric": sum(given["partial_relative_differences"])}, weights
+    )
     assert result.total == pytest.approx(case["expected"]["error_score"], abs=TOLERANCE)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from target_bench.models.table_judge import p_score, parse_reply
-from target_bench.tables.cell_texts import with_decimal_points
+from target_bench.tables.cell_texts import convert_decimal_commas
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.header_cell_scores import (
     Headers,
     Similarity,
-    character_f,
+    compute_chrf,
     header_cell_scores,
     is_empty,
     parse_paper_format,
@@ -150,7 +150,7 @@ def _as_read(text: str, headers: Headers) -> str:
     grid = parse_paper_format("\n".join(rows))
     if not any(cell for row in grid for cell in row):
         return ""
-    pointed = with_decimal_points(grid) if headers.column else None
+    pointed = convert_decimal_commas(grid) if headers.column else None
     rows = rows if pointed is None else [f"| {' | '.join(row)} |" for row in pointed]
     return " <NEWLINE> ".join(rows)
 
@@ -206,7 +206,7 @@ def test_table_by_name(case: Case) -> None:
 def test_character_f(case: Case) -> None:
     expected = case["expected"]
     theirs = expected["sacrebleu_2.6"] if isinstance(expected, dict) else expected
-    ours = character_f(case["input"]["prediction"], case["input"]["gold"])
+    ours = compute_chrf(case["input"]["prediction"], case["input"]["gold"])
     assert ours == pytest.approx(theirs, abs=TOLERANCE)
 
 

@@ -22,7 +22,7 @@ from target_bench.tables.descriptions import (
     description_metrics,
     parent,
 )
-from target_bench.tables.totto_text import TableEvidence, detokenised, evidence
+from target_bench.tables.totto_text import TableEvidence, detokenize, evidence
 from tests.builders import Recorder, only
 from tests.real.data import DATA
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
@@ -55,7 +55,7 @@ def _references(example: dict[str, Any]) -> tuple[str, ...]:
 @needs_golden
 @pytest.mark.parametrize("case", cases(FILE, "moses_detokenize_en"))
 def test_detokenised(case: Case) -> None:
-    assert detokenised(case["input"]["line"]) == case["expected"]["line"]
+    assert detokenize(case["input"]["line"]) == case["expected"]["line"]
 
 
 @needs_golden

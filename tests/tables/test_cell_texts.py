@@ -7,7 +7,7 @@ import pytest
 
 from target_bench.data.formats.single_table import read_single_table
 from target_bench.tables.answer_tables import FORMATS, TableFormat
-from target_bench.tables.cell_texts import with_decimal_points, without_marks
+from target_bench.tables.cell_texts import convert_decimal_commas, strip_marks
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.comparison import compare_tables
 from tests.tables.written import written
@@ -31,18 +31,18 @@ from tests.tables.written import written
     ],
 )
 def test_marks_of_markdown_are_no_text(written: str, shown: str) -> None:
-    assert without_marks(written) == shown
+    assert strip_marks(written) == shown
 
 
 @pytest.mark.parametrize("part", ["*a ", "**a", "`", "_a ", "[", "<b ", "&a", "\\", "~~a", "![a]("])
 def test_marks_without_an_end_take_linear_time(part: str) -> None:
     start = process_time()
-    without_marks(part * (100_000 // len(part)))
+    strip_marks(part * (100_000 // len(part)))
     assert process_time() - start < 5
 
 
 def test_decimal_commas_become_points_where_no_number_has_a_point() -> None:
-    rows = with_decimal_points([["1.234,5", "Ann, Bob", "1.234", "01.02.2020", "-0,5", "2,5 %"]])
+    rows = convert_decimal_commas([["1.234,5", "Ann, Bob", "1.234", "01.02.2020", "-0,5", "2,5 %"]])
     assert rows == [("1234.5", "Ann, Bob", "1234", "01.02.2020", "-0.5", "2.5 %")]
 
 
@@ -57,13 +57,13 @@ def test_decimal_commas_become_points_where_no_number_has_a_point() -> None:
     ],
 )
 def test_other_numbers_stay(column: list[str]) -> None:
-    assert with_decimal_points([[cell] for cell in column]) is None
+    assert convert_decimal_commas([[cell] for cell in column]) is None
 
 
 def test_a_column_decides() -> None:
     """One that may be read in two ways follows the others, unless one of them has points."""
-    assert with_decimal_points([["1,5", "2.5", "1,234"]]) == [("1.5", "2.5", "1,234")]
-    assert with_decimal_points([["1,5", "b", "1,234"]]) == [("1.5", "b", "1.234")]
+    assert convert_decimal_commas([["1,5", "2.5", "1,234"]]) == [("1.5", "2.5", "1,234")]
+    assert convert_decimal_commas([["1,5", "b", "1,234"]]) == [("1.5", "b", "1.234")]
 
 
 NUMBERS = {

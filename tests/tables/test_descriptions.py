@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from target_bench.core.grid import GridCell
 from target_bench.tables import totto_text
 from target_bench.tables.descriptions import JudgedDescriptions, description_metrics, parent
-from target_bench.tables.totto_text import TableEvidence, detokenised, evidence
+from target_bench.tables.totto_text import TableEvidence, detokenize, evidence
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "12", ","]), max_size=9)
 
@@ -40,7 +40,7 @@ LINES = st.text(alphabet="ab09.,-&;'\"|_ é語\u00a0()$<>\t", max_size=25)
 )
 def test_letters_and_digits_are_those_of_perl(line: str, expected: str) -> None:
     """As ``detokenizer.perl -q -l en`` (Perl 5.36) prints them."""
-    assert detokenised(line) == expected
+    assert detokenize(line) == expected
 
 
 @given(st.lists(st.tuples(LINES, st.booleans()), max_size=5), LINES)

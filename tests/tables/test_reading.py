@@ -18,7 +18,7 @@ from target_bench.tables.answer_tables import (
     MOST_CELLS,
     TableFormat,
     UnreadableTableError,
-    matched,
+    match_tables,
 )
 from target_bench.tables.h_score import h_score_html
 from target_bench.tables.markup import read_html_tables, read_latex_tables
@@ -69,7 +69,7 @@ def test_names_of_tables() -> None:
     assert [table.name for table in reference.tables] == ["Team", "Player"]
     answer = read_tables("## Player Table\n| | P |\n\n**Team**\n| | W |", "text")
     assert [table.name for table in answer.tables] == ["Player Table", "Team"]
-    assert matched(answer, reference) == [(1, 0), (0, 1)]
+    assert match_tables(answer, reference) == [(1, 0), (0, 1)]
     of_json = read_tables(
         '{"Team": [{"a": 1}], "Player": {"columns": ["b"], "rows": [[2]]}}', "json"
     )

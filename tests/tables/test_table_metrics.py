@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from target_bench.tables.answer_tables import TableFormat
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.h_score import difflib_ratio
-from target_bench.tables.header_cell_scores import character_f, character_f_of_all
+from target_bench.tables.header_cell_scores import compute_chrf, compute_chrf_matrix
 
 GOLD: dict[TableFormat, str] = {
     "text": "Team:\n| Team | Wins |\n|---|---|\n| Hawks | 46 |\n\n"
@@ -126,8 +126,8 @@ TEXTS = st.lists(st.text(alphabet="aab é1", max_size=9), min_size=1, max_size=6
 
 @given(answers=TEXTS, golds=TEXTS)
 def test_many_texts_at_once(answers: list[str], golds: list[str]) -> None:
-    scores = character_f_of_all(answers, golds)
-    assert scores.tolist() == [[character_f(answer, gold) for answer in answers] for gold in golds]
+    scores = compute_chrf_matrix(answers, golds)
+    assert scores.tolist() == [[compute_chrf(answer, gold) for answer in answers] for gold in golds]
 
 
 ITEMS = st.lists(st.sampled_from(["", "", "", "a", "b", "cc", "12"]), max_size=30)

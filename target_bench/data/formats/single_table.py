@@ -16,7 +16,7 @@ from target_bench.tables.answer_tables import (
     Fault,
     TableFormat,
 )
-from target_bench.tables.cell_texts import with_decimal_points
+from target_bench.tables.cell_texts import convert_decimal_commas
 from target_bench.tables.markup import read_html_tables, read_latex_tables
 from target_bench.tables.reading import read_tables
 
@@ -95,7 +95,7 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
             "of one file, --table of both"
         )
     chosen_table = tables[(number or 1) - 1]
-    if with_decimal_points(chosen_table.rows[1:]) is not None:
+    if convert_decimal_commas(chosen_table.rows[1:]) is not None:
         notes.append("numbers have decimal commas")
     return SingleTable(path.name, chosen_table, notes)
 

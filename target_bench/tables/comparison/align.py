@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from target_bench.tables.cell_texts import with_decimal_points, without_marks
+from target_bench.tables.cell_texts import convert_decimal_commas, strip_marks
 from target_bench.tables.comparison.differences import is_abbreviation
 from target_bench.tables.comparison.values import (
     Name,
@@ -61,8 +61,8 @@ class Grid:
     @cached_property
     def values(self) -> list[list[Value]]:
         """The cells of each column."""
-        unmarked = [tuple(map(without_marks, row)) for row in self.rows]
-        rows = with_decimal_points(unmarked) or unmarked
+        unmarked = [tuple(map(strip_marks, row)) for row in self.rows]
+        rows = convert_decimal_commas(unmarked) or unmarked
         columns = zip(*rows, strict=True) if rows else [()] * len(self.names)
         return [read_column(c, name.unit) for c, name in zip(columns, self.names, strict=True)]
 

@@ -9,7 +9,7 @@ from unicodedata import normalize
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Cell, Table
 from target_bench.tables.answer_tables import MOST_CELLS, AnswerTable
-from target_bench.tables.cell_texts import without_marks
+from target_bench.tables.cell_texts import strip_marks
 from target_bench.tables.comparison.align import Grid, Merged, Pairs, align, find_merged
 from target_bench.tables.comparison.differences import (
     CellDifference,
@@ -21,8 +21,8 @@ from target_bench.tables.comparison.rubric import (
     ColumnPair,
     IndexPair,
     Outcome,
-    TableComparison,
 )
+from target_bench.tables.comparison.show import TableComparison
 from target_bench.tables.comparison.values import (
     Unit,
     Value,
@@ -277,7 +277,7 @@ def _compare_merged(
     """Compare the cells of columns that were merged or split; None where nothing is lost."""
     apart, together = (reference, prediction) if merged.in_prediction else (prediction, reference)
     texts = " ".join(apart[part] for part in merged.parts), together[merged.whole]
-    parts, whole = map(without_marks, texts)
+    parts, whole = map(strip_marks, texts)
     if sorted(normalize_text(parts).split()) == sorted(normalize_text(whole).split()):
         return None
     first, second = (parts, whole) if merged.in_prediction else (whole, parts)

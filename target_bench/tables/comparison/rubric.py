@@ -4,15 +4,12 @@ The score is one less weighted shares of what is missing, extra and wrong: Panch
 section 2.3 and appendix B.
 """
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from target_bench.core.errors import ConfigError
-from target_bench.tables.comparison.align import Grid, Merged
 from target_bench.tables.comparison.differences import KINDS, CellDifference
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
@@ -109,119 +106,6 @@ class Structure:
         return self.missing_columns + self.extra_columns + self.matched_columns
 
 
-@dataclass(frozen=True)
-class TableComparison:
-    """Two tables compared; notebooks and ``print`` show what differs.
-
-    Attributes:
-        reference: the table as it should be.
-        prediction: the table as it is, turned if it was transposed.
-        transposed: whether rows and columns of the prediction were exchanged.
-        columns: the columns of both: those of the reference in their order, then extra ones.
-        rows: the rows of both, in the same order.
-        cells: the cells of matched rows and columns of which one is not empty.
-        merged: columns that were merged or split.
-    """
-
-    reference: Grid
-    prediction: Grid
-    transposed: bool
-    columns: tuple[ColumnPair, ...]
-    rows: tuple[IndexPair, ...]
-    cells: tuple[CellPair, ...]
-    merged: tuple[Merged, ...] = ()
-
-    def score(self, weights: "RubricWeights | None" = None) -> float:
-        """Return how good the prediction is: 1 less the penalty, and at least 0.
-
-        Args:
-            weights: of the terms; None for the default ones.
-        """
-        return self.penalty(weights).score
-
-    def penalty(self, weights: "RubricWeights | None" = None) -> "Penalty":
-        """Return the penalty, term by term; ``weights`` as in ``score``."""
-        return penalty(self.structure, self.partial_shares, weights or RubricWeights())
-
-    def paper_score(self, weights: "RubricWeights | None" = None) -> float:
-        """Return the score by the equation of the paper; ``weights`` as in ``score``.
-
-        Its shares are of the rows, columns and cells of the reference, not of both tables, and
-        names of columns, and columns that were merged or split, are in no term of their own.
-        """
-        own = replace(weights or RubricWeights(), renamed=0.0, merged=0.0)
-        shape = len(self.reference.rows), len(self.reference.header)
-        return penalty(self.structure, self.partial_shares, own, shape).score
-
-    @cached_property
-    def structure(self) -> Structure:
-        """The structure descriptor."""
-        counts = Counter(f"{pair.side}_rows" for pair in self.rows)
-        for column in self.columns:
-            side = "matched" if column.pair in self.merged_pairs else column.pair.side
-            counts[f"{side}_columns"] += 1
-            counts["renamed_columns"] += column.is_renamed
-        for cell in self.cells:
-            side = cell.outcome if cell.outcome in ("missing", "extra") else "matched"
-            counts[f"{side}_cells"] += 1
-        counts["merged_columns"] = sum(len(merged.parts) - 1 for merged in self.merged)
-        return Structure(**counts)
-
-    @cached_property
-    def merged_pairs(self) -> frozenset[IndexPair]:
-        """The pairs of columns that hold what was merged or split: none of them is missing."""
-        return frozenset(
-            column.pair
-            for merged in self.merged
-            for column in self.columns
-            if column.pair[merged.in_prediction] == merged.whole
-            or column.pair[not merged.in_prediction] in merged.parts
-        )
-
-    @cached_property
-    def partial_shares(self) -> Mapping[str, float]:
-        """Kind of difference -> the sum of the wrong shares of the cells with it."""
-        shares: dict[str, float] = {}
-        for cell in self.cells:
-            if cell.difference is not None:
-                kind = cell.difference.kind
-                shares[kind] = shares.get(kind, 0.0) + cell.difference.share
-        return shares
-
-    def to_json(self, weights: "RubricWeights | None" = None) -> dict[str, Any]:
-        """Return score, counts, and every difference, as JSON; ``weights`` as in ``score``."""
-        penalty = self.penalty(weights)
-        return {
-            "score": penalty.score,
-            "penalty": penalty.total,
-            "paper_score": self.paper_score(weights),
-            "terms": [term._asdict() | {"value": term.value} for term in penalty.terms],
-            "structure": asdict(self.structure),
-            "transposed": self.transposed,
-            "columns": [
-                column._asdict() | {"header": column.header and column.header._asdict()}
-                for column in self.columns
-            ],
-            "rows": list(self.rows),
-            "cells": [
-                cell._asdict() | {"difference": cell.difference and cell.difference._asdict()}
-                for cell in self.cells
-                if cell.outcome != "exact" or cell.difference
-            ],
-        }
-
-    def __str__(self) -> str:
-        from target_bench.core.text_tables import text
-        from target_bench.tables.comparison.show import text_tables
-
-        return text(text_tables(self))
-
-    def _repr_html_(self) -> str:
-        from target_bench.tables.comparison.show import fragment
-
-        return fragment(self)
-
-
 # The score.
 
 
@@ -268,7 +152,7 @@ class RubricWeights:
 _TERMS = tuple(field.name for field in fields(RubricWeights) if field.name != "kinds")
 
 
-def weights_named(text: str) -> RubricWeights:
+def parse_weights(text: str) -> RubricWeights:
     """Read weights as users write them; the others stay 1.
 
     Args:
@@ -332,7 +216,7 @@ class Penalty(NamedTuple):
         return max(0.0, 1.0 - self.total)
 
 
-def penalty(
+def compute_penalty(
     structure: Structure,
     shares: Mapping[str, float],
     weights: RubricWeights,

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal, NamedTuple
 
-from target_bench.tables.cell_texts import without_marks
+from target_bench.tables.cell_texts import strip_marks
 
 ValueType = Literal["empty", "number", "date", "time", "bool", "string"]
 
@@ -197,7 +197,7 @@ LONGEST_VALUE = 80
 @lru_cache(maxsize=2**17)
 def read_value(text: str) -> Value:
     """Read a cell."""
-    text = " ".join(without_marks(text).split())
+    text = " ".join(strip_marks(text).split())
     plain = text.casefold()
     if plain in _EMPTY and text not in _NAMES_LIKE_EMPTY:
         return Value("empty", text, "")
@@ -438,7 +438,7 @@ class Name(NamedTuple):
 @lru_cache(maxsize=2**13)
 def read_name(header: str) -> Name:
     """Read a header such as ``Distance (km)``, ``Cost [£ million]``, ``Height in m``."""
-    header = without_marks(header).strip()
+    header = strip_marks(header).strip()
     if len(header) > _LONGEST_NAME:
         return Name(header)
     for pattern in (_BRACKETS, _IN):
