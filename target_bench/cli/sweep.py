@@ -68,10 +68,6 @@ def sweep(
     cpus: Annotated[float | None, option("On Ray: cores per cell. Default: 1.")] = None,
     as_json: AsJson = False,
     printed_as: PrintedAs = "text",
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Print tracebacks of failed cells.")
-    ] = False,
     yes: Yes = False,
     offline: Offline = False,
 ) -> None:
@@ -79,11 +75,9 @@ def sweep(
     from target_bench.cli.sweep_progress import SweepView
     from target_bench.harness.sweeps import Sweep
 
-    if quiet and verbose:
-        raise ConfigError("--quiet and --verbose: choose one of them")
     runner = _executor(executor, {"workers": workers}, {"address": address, "cpus": cpus})
     form: PrintedForm = "json" if as_json else printed_as
-    view = SweepView(quiet)
+    view = SweepView()
     try:
         with results_alone():
             loaded = Sweep.load(file, out=out, observer=view)
@@ -99,7 +93,7 @@ def sweep(
         typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     _print(loaded, outcomes, form)
-    _tell_failures(outcomes, verbose or is_debugged())
+    _tell_failures(outcomes, is_debugged())
     exit_if_incomplete(view.warned)
 
 

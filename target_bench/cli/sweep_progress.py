@@ -23,15 +23,13 @@ class SweepView(Observer):
     elsewhere, as in a log, a line says that a cell begins.
 
     Args:
-        quiet: whether nothing is printed.
         console: where to; default: standard error.
     """
 
-    def __init__(self, quiet: bool = False, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None) -> None:
         self.n_cells = 0
-        self._quiet = quiet
         self._console = console or Console(file=sys.stderr, emoji=False)
-        self._draws = self._console.is_terminal and not quiet
+        self._draws = self._console.is_terminal
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(20),
@@ -109,8 +107,7 @@ class SweepView(Observer):
             self.progress.update(self._bar, description=" · ".join(filter(None, parts)) or "cells")
 
     def _print(self, line: str) -> None:
-        if not self._quiet:
-            self._console.print(_plain(line), markup=False, highlight=False, soft_wrap=True)
+        self._console.print(_plain(line), markup=False, highlight=False, soft_wrap=True)
 
     def _counts(self) -> str:
         n = self._totals

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.settings import written_settings
-from target_bench.runs.find import repeat_of
 from target_bench.runs.manifest import flat
 from target_bench.runs.result import Result
 
@@ -75,7 +74,6 @@ def settings(run: Result) -> dict[str, str]:
     chosen |= {"k": ranked[-1] if ranked else None, **(command.prompting or {})}
     if run.identity.has_answers and ranked:
         chosen["tables"] = chosen.get("tables") or ranked[-1]
-    chosen["repeat"] = repeat_of(run.folder)
     values |= {name: str(value) for name, value in chosen.items() if value is not None}
     for kind, plugin in plugins(run).items():
         values[kind] = plugin.target
@@ -83,7 +81,7 @@ def settings(run: Result) -> dict[str, str]:
     return values
 
 
-_DATA = ("corpus", "split", "distractors", "about", "limit", "task", "repeat")
+_DATA = ("corpus", "split", "distractors", "about", "limit", "task")
 """Settings that say what a run is of, and not how it answers."""
 
 
@@ -107,12 +105,12 @@ def method_of(run: Result) -> tuple[str, ...]:
 def system_of(run: Result) -> tuple[str, ...]:
     """Return what makes a system: plug-ins with their settings, also as objects, and options.
 
-    That is all that a run is told apart by but the repetition of a sweep, code and versions.
+    That is all that a run is told apart by but code and versions.
     """
     chosen = settings(run) | {
         path: str(value) for path, value in flat(run.identity.content) if "config." in path
     }
-    return tuple(f"{name}={value}" for name, value in sorted(chosen.items()) if name != "repeat")
+    return tuple(f"{name}={value}" for name, value in sorted(chosen.items()))
 
 
 def varying(runs: Sequence[Mapping[str, str]]) -> list[str]:

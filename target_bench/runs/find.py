@@ -17,21 +17,12 @@ _SHORTEST = 4  # characters of a name or hash that are needed to find a run by i
 def run_folders(root: Path) -> list[Path]:
     """Return every folder under ``root`` that is named as a run is, sorted by name; links are none.
 
-    The runs that a sweep repeated, in ``root/repeat-N``, come after the others.
-
     Raises:
         StoreError: there is no such folder.
     """
     if not root.is_dir():
         raise StoreError(f"{root}: there is no such folder of runs; name one with --out")
-    folders = [root, *filter(_is_folder, sorted(root.glob("repeat-*")))]
-    return [path for folder in folders for path in sorted(folder.iterdir()) if _is_run(path)]
-
-
-def repeat_of(folder: Path) -> int | None:
-    """Return which repetition of a sweep's cell a run folder is of; None for the first."""
-    match = re.fullmatch(r"repeat-(\d+)", folder.parent.name)
-    return int(match[1]) if match else None
+    return [path for path in sorted(root.iterdir()) if _is_run(path)]
 
 
 def is_store(name: str | Path) -> bool:
@@ -70,8 +61,7 @@ def find(name: str | Path, root: Path) -> Path:
         if folder.is_dir() and str(name) not in ("", ".", ".."):
             raise ConfigError(f"{folder} is not a run folder: it holds no manifest.json")
     beginning = _beginning(name, root)
-    # Repetitions of a cell have one name; the first stands for them.
-    by_name = {f.name: f for f in reversed(beginning or labelled(str(name), root))}
+    by_name = {f.name: f for f in beginning or labelled(str(name), root)}
     if len(by_name) == 1:
         return next(iter(by_name.values()))
     if by_name:
@@ -130,8 +120,4 @@ def _beginning(name: str | Path, root: Path) -> list[Path]:
 
 
 def _is_run(path: Path) -> bool:
-    return key_of(path) is not None and _is_folder(path)
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+    return key_of(path) is not None and path.is_dir() and not path.is_symlink()

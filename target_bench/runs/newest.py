@@ -13,7 +13,7 @@ from typing import Any
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import counted
 from target_bench.runs.differences import method_of, system_of
-from target_bench.runs.find import repeat_of, run_folders
+from target_bench.runs.find import run_folders
 from target_bench.runs.result import Result, data_options, option_text
 
 Shared = Mapping[str, Callable[[Result], Any]]
@@ -139,8 +139,6 @@ def _beside(
         other = next((name for name, part in shared.items() if part(run) != part(newest)), None)
         if other:
             left_out[_told_apart(run, newest, other)] += run.folder not in built_on
-        elif repeat_of(run.folder) != repeat_of(newest.folder):
-            left_out["repeated by a sweep"] += 1
         else:
             data = (run.task, run.identity.corpus_fingerprint, run.identity.queries_fingerprint)
             if systems.pop(system := (*system_of(run), *data), None):

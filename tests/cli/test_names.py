@@ -39,6 +39,6 @@ def test_names_in_files_and_sweeps(inside: Inside) -> None:
         f"corpora: mini\nlimit: 3\nretrievers: [{entry % '[0.9, 1.2]'}, lsa]\n",
         encoding="utf-8",
     )
-    cells = json.loads(inside("sweep", "s.yaml", "--json", "--quiet").out)["cells"]
+    cells = json.loads(inside("sweep", "s.yaml", "--json").out)["cells"]
     assert [cell.get("retriever_name") for cell in cells] == ["ours", "ours", None]
     assert read_run(cells[1]["folder"]).label == "ours"

@@ -42,7 +42,7 @@ def test_dry_run_and_run(inside: Inside, tmp_path: Path) -> None:
 
     cells = json.loads(inside.good("sweep", file, "--dry-run", "--json"))["cells"]
     assert [(cell["state"], cell["recorded"]) for cell in cells] == [("done", 9)] * 2
-    assert "2 cells: 2 reused" in inside("sweep", file, "--quiet").out
+    assert "2 cells: 2 reused" in inside("sweep", file).out
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_failures_are_reported_at_the_end(
     assert "Traceback" not in done.err
     if more == "12":
         assert "the same command runs what failed again." in done.err
-        assert "Traceback" in inside("sweep", file, "--verbose").err
+        assert "Traceback" in inside("sweep", file, "--debug").err
 
 
 def test_what_cannot_be(inside: Inside, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_paid_generators(inside: Inside, tmp_path: Path) -> None:
     assert "cost about 18.0000" in out
     assert "pass --yes to send them" in inside.bad(2, "sweep", file)
     assert not produced(tmp_path)
-    done = inside("sweep", file, "--yes", "--quiet")
+    done = inside("sweep", file, "--yes")
     assert (done.code, "36 requests" in done.err) == (0, True)
     assert set(produced(tmp_path).values()) == {1}
 
@@ -107,9 +107,9 @@ cp -r disk runs
 def test_full_disk(tmp_path: Path, pages: int) -> None:
     """A message, exit code 4, nothing lost; the same command goes on when there is room."""
     write(tmp_path, TWELVE)
-    assert ran(tmp_path, "--out", "whole", "--quiet")[0] == 0
+    assert ran(tmp_path, "--out", "whole")[0] == 0
     (tmp_path / "produced").unlink()
-    script = in_own_mounts(FILL_AND_MEND, str(pages * 4096), *sweep("--out", "disk", "--quiet"))
+    script = in_own_mounts(FILL_AND_MEND, str(pages * 4096), *sweep("--out", "disk"))
     assert finish(script, tmp_path)[0] == 0
     text = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*[12]")}
     assert int(text["code1"]) == 4, text["err1"]

@@ -16,19 +16,17 @@ def _run(folder: Path) -> Path:
     return folder
 
 
-def test_repeats_of_a_sweep_are_runs_too(tmp_path: Path) -> None:
+def test_links_and_folders_of_other_names_are_no_runs(tmp_path: Path) -> None:
     first = _run(tmp_path / NAME)
-    second = _run(tmp_path / "repeat-2" / NAME)
-    _run(tmp_path / "elsewhere" / NAME)
-    (tmp_path / "repeat-3").symlink_to(tmp_path / "elsewhere")
-    assert run_folders(tmp_path) == [first, second]
+    other = _run(tmp_path / "elsewhere" / NAME)
+    (tmp_path / NAME.replace("bm25", "lsa")).symlink_to(other)
+    assert run_folders(tmp_path) == [first]
     assert find("0123456789ab", tmp_path) == first
-    assert find(f"repeat-2/{NAME}", tmp_path) == second
+    assert find(f"elsewhere/{NAME}", tmp_path) == other
 
 
 def test_the_first_characters_are_enough(tmp_path: Path) -> None:
     first = _run(tmp_path / NAME)
-    _run(tmp_path / "repeat-2" / NAME)
     second = _run(tmp_path / "retrieval-mini-test-lsa-0123ffffffff")
     for name in ("01234", "retrieval-mini-test-b", NAME[:-1], tmp_path / NAME[:-3]):
         assert find(name, tmp_path) == first

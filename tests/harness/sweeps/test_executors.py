@@ -40,16 +40,16 @@ def test_workers_change_nothing(folder: Path) -> None:
 def test_killed_at_random_moments(folder: Path) -> None:
     """Equal scores to the byte, and no recorded answer made again."""
     write(folder, SIX.replace("0.004", "0.02"))
-    assert ran(folder, "--out", "whole", "--quiet")[0] == 0
+    assert ran(folder, "--out", "whole")[0] == 0
     (folder / "produced").unlink()
     moments = sorted(random.Random(20240229).sample(range(1, 6 * 12), 2))
     for moment in moments:
-        process = start(sweep("--quiet"), folder)
+        process = start(sweep(), folder)
         while sum(produced(folder).values()) < moment and process.poll() is None:
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    assert ran(folder, "--quiet")[0] == 0
+    assert ran(folder)[0] == 0
     assert contents(folder / "runs") == contents(folder / "whole")
     assert len(recorded(folder / "runs")) == 6 * 12
     assert 6 * 12 <= sum(produced(folder).values()) <= 6 * 12 + len(moments)
@@ -116,7 +116,7 @@ def test_interruption(folder: Path) -> None:
     assert not any(map(_lives, workers))
     kept = dict(produced(folder))
     write(folder, SIX.replace("0.004", "0.02"))
-    assert ran(folder, "--workers", "2", "--quiet")[0] == 0
+    assert ran(folder, "--workers", "2")[0] == 0
     again = produced(folder)
     assert len(again) == 36 * 2
     assert sum(again[answer] > n for answer, n in kept.items()) <= 2  # one a worker was being made
@@ -125,7 +125,7 @@ def test_interruption(folder: Path) -> None:
 def test_workers_end_with_the_sweep(folder: Path) -> None:
     """Also when it is killed alone."""
     write(folder, SIX.replace("0.004", "0.2"))
-    process = start_unforked(sweep("--workers", "2", "--quiet"), folder)
+    process = start_unforked(sweep("--workers", "2"), folder)
     deadline = time.monotonic() + 60
     while not produced(folder) and time.monotonic() < deadline:
         time.sleep(0.01)
