@@ -69,16 +69,16 @@ class TableId(NamedTuple):
         return self.table_id if self.database_id == NO_DATABASE else str(self)
 
 
-def own_copy(value: Any) -> Any:
+def copy_json(value: Any) -> Any:
     """Return lists and dicts at any depth as new ones, so that nobody else sees changes in them.
 
     Several times as fast as ``copy.deepcopy``, for values as JSON has them.
     """
     if isinstance(value, dict):
-        return {name: own_copy(item) for name, item in value.items()}
+        return {name: copy_json(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [own_copy(item) for item in value]
-    return tuple(map(own_copy, value)) if type(value) is tuple else value
+        return [copy_json(item) for item in value]
+    return tuple(map(copy_json, value)) if type(value) is tuple else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ class GenerationRequest:
 
     def __post_init__(self) -> None:
         # A schema is shared by all requests of a task: what one generator does to it is its own.
-        object.__setattr__(self, "answer_schema", own_copy(self.answer_schema))
+        object.__setattr__(self, "answer_schema", copy_json(self.answer_schema))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
-from target_bench.core.schema import Cell, Corpus, Table, TableId, own_copy
+from target_bench.core.schema import Cell, Corpus, Table, TableId, copy_json
 from target_bench.data.checks import check_tables
 from target_bench.data.databases.stored_tables import LazyRows
 
@@ -120,7 +120,7 @@ class MemoryCorpus(HashedCorpus):
         rows = table.rows  # of another kind, such as those in a database, they cannot be changed
         if isinstance(rows, list | tuple):
             rows = [*map(_copy_row, rows)] if isinstance(rows, list) else (*map(_copy_row, rows),)
-        return Table(table.id, _copy_row(table.header), rows, own_copy(table.context), table.grid)
+        return Table(table.id, _copy_row(table.header), rows, copy_json(table.context), table.grid)
 
     @cached_property
     def digests(self) -> Sequence[Digest]:

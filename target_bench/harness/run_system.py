@@ -23,7 +23,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.registry import is_own_code
 from target_bench.core.run_config import RunConfig
-from target_bench.core.schema import Dataset, Retrieval, own_copy
+from target_bench.core.schema import Dataset, Retrieval, copy_json
 from target_bench.core.task import Task, given_tables, has_reference
 from target_bench.core.task_names import make_task
 from target_bench.core.text_tables import first_of
@@ -230,7 +230,7 @@ def run_system(
     """
     dataset = loaded.dataset
     if not is_own_code(type(task)):  # it gets queries of its own, as the next task gets them too
-        own = tuple(replace(query, metadata=own_copy(query.metadata)) for query in dataset.queries)
+        own = tuple(replace(query, metadata=copy_json(query.metadata)) for query in dataset.queries)
         loaded = replace(loaded, dataset=replace(dataset, queries=own))
     with guard_plugin("task", task, f"a run on {dataset.info.name} {dataset.split}"):
         setup = set_up(

@@ -12,7 +12,7 @@ def ngrams(tokens: Sequence[str], n: int) -> Iterator[Ngram]:
     return zip(*(tokens[i:] for i in range(n)), strict=False)
 
 
-def shared(counts: Counter[Ngram], tokens: Sequence[str], n: int) -> Mapping[Ngram, int]:
+def count_shared(counts: Counter[Ngram], tokens: Sequence[str], n: int) -> Mapping[Ngram, int]:
     """Return n-gram -> how often it occurs in both of two texts.
 
     Args:
@@ -27,7 +27,7 @@ def shared(counts: Counter[Ngram], tokens: Sequence[str], n: int) -> Mapping[Ngr
     return {ngram: min(times, counts[ngram]) for ngram, times in Counter(common).items()}
 
 
-def matched(tokens: Sequence[str], references: Sequence[Sequence[str]], n: int) -> int:
+def count_matched(tokens: Sequence[str], references: Sequence[Sequence[str]], n: int) -> int:
     """Count the n-grams of a text that are matched as BLEU has it.
 
     Each counts at most as often as it occurs in the reference that has it most often.
@@ -39,5 +39,5 @@ def matched(tokens: Sequence[str], references: Sequence[Sequence[str]], n: int) 
         )
     counts, most = Counter(ngrams(tokens, n)), Counter[Ngram]()
     for reference in references:
-        most |= Counter(shared(counts, reference, n))
+        most |= Counter(count_shared(counts, reference, n))
     return most.total()

@@ -37,7 +37,7 @@ The grade is the table's gain in nDCG; without this entry all gold tables have t
 """
 
 
-def grades_of(query: Query) -> dict[TableId, float]:
+def read_grades(query: Query) -> dict[TableId, float]:
     """Return how relevant each gold table of a query is."""
     grades = query.metadata.get(GRADES)
     if grades is None:

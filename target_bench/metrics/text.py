@@ -28,7 +28,7 @@ from target_bench.core.metric import (
     by_name,
 )
 from target_bench.core.schema import Query
-from target_bench.metrics.ngrams import matched
+from target_bench.metrics.ngrams import count_matched
 
 VERSION = "text:4"
 """The version of these metrics and of BERTScore, for identities: raise it if values can change."""
@@ -63,10 +63,10 @@ class JudgedAnswers:
     @cached_property
     def n_references(self) -> str:
         """Number of references of a query, or ``var`` where that differs."""
-        return number_of_references(self.references)
+        return count_references(self.references)
 
 
-def number_of_references(references: Sequence[tuple[str, ...]]) -> str:
+def count_references(references: Sequence[tuple[str, ...]]) -> str:
     """Return how many references a query has, or ``var`` if it differs, as sacreBLEU writes it."""
     numbers = {len(accepted) for accepted in references}
     return str(numbers.pop()) if len(numbers) == 1 else "var"
@@ -151,7 +151,7 @@ def _bleu_counts(
 
     The length of the reference is the nearest one, the shorter of two as near.
     """
-    correct = [matched(tokens, references, n) for n in range(1, orders + 1)]
+    correct = [count_matched(tokens, references, n) for n in range(1, orders + 1)]
     length = len(tokens)
     nearest = min(map(len, references), key=lambda other: (abs(other - length), other))
     return [length, nearest, *correct, *(max(length - n, 0) for n in range(orders))]
@@ -207,7 +207,7 @@ def _score_best(compare: Callable[[str, str, str], float], examples: JudgedAnswe
     return np.array(best, dtype=np.float64)
 
 
-def rouge_l_f(text: str, reference: str, _form: str = "") -> float:
+def score_rouge_l(text: str, reference: str, _form: str = "") -> float:
     """Return ROUGE-L's F measure as rouge-score has it.
 
     Its own scorer imports nltk and is slow.
@@ -314,7 +314,7 @@ def token_f1(text: str, reference: str, form: str = "plain") -> float:
     return 2 * shared / (len(mine) + len(theirs))
 
 
-def forms_of(queries: Sequence[Query]) -> list[str]:
+def read_forms(queries: Sequence[Query]) -> list[str]:
     """Return the normal form of the answers to each query."""
     forms = [str(query.metadata.get(NORMAL_FORM, "plain")) for query in queries]
     for query, form in zip(queries, forms, strict=True):
@@ -381,7 +381,9 @@ def _make_bleu(
 
 def _make_rouge(n_references: str = "var", reading: str = "") -> MeanOverAnswers:  # noqa: ARG001 (of all)
     described = f"F measure, best reference|stemmer:none|rouge-score=={version('rouge-score')}"
-    return MeanOverAnswers(_SPECS["rougeL"], described, partial(_score_best, rouge_l_f), reading)
+    return MeanOverAnswers(
+        _SPECS["rougeL"], described, partial(_score_best, score_rouge_l), reading
+    )
 
 
 def _make_in_form(

@@ -23,7 +23,7 @@ from target_bench.core.files import DamageError, parse_json, unsealed
 from target_bench.core.identity import is_bound, is_no_context, reads_gold
 from target_bench.core.schema import Query
 from target_bench.core.user_code import described
-from target_bench.metrics.retrieval import GRADES, grades_of
+from target_bench.metrics.retrieval import GRADES, read_grades
 
 FORMAT: Literal[2] = 2
 """The version of the layout; a folder of another version is refused."""
@@ -318,7 +318,7 @@ def queries_fingerprint(queries: Sequence[Query]) -> str:
     written: dict[str, list[Any]] = {query.id: ["synthetic"] * query.synthetic for query in queries}
     for query in queries:
         if GRADES in query.metadata:
-            written[query.id].append(sorted(grades_of(query).items()))
+            written[query.id].append(sorted(read_grades(query).items()))
     entries = sorted((q.id, q.text, tuple(sorted(q.gold)), *written[q.id]) for q in queries)
     return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.schema import Dataset, Query, Retrieval, TableId
-from target_bench.metrics.retrieval import grades_of
+from target_bench.metrics.retrieval import read_grades
 from target_bench.runs.manifest import queries_fingerprint
 from target_bench.runs.record_log import RANKINGS, write_file
 from target_bench.runs.result import Result
@@ -107,7 +107,7 @@ def qrels_lines(queries: Iterable[Query], words: Mapping[TableId, str]) -> Itera
         DataError: a grade is no whole number, which trec_eval would cut off.
     """
     for query in queries:
-        for table_id, grade in grades_of(query).items():
+        for table_id, grade in read_grades(query).items():
             if not grade.is_integer():
                 raise DataError(
                     f"query {query.id!r}: the grade of {table_id} is {grade:g}, and TREC's "

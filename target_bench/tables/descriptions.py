@@ -22,7 +22,7 @@ from target_bench.core.metric import (
     RatioMetric,
     by_name,
 )
-from target_bench.metrics.ngrams import Ngram, ngrams, shared
+from target_bench.metrics.ngrams import Ngram, count_shared, ngrams
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 from target_bench.tables import totto_text
 from target_bench.tables.totto_text import (
@@ -278,7 +278,7 @@ def parent(
         in_reference = _entailed(accepted, known)
         for n in range(ORDERS):
             if common:  # of none of this order there is none of a higher one
-                common = shared(counts[n], accepted, n + 1)
+                common = count_shared(counts[n], accepted, n + 1)
             both = sum(common.values())
             both_known = sum(
                 times * sum(map(known.__contains__, ngram)) for ngram, times in common.items()

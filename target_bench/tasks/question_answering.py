@@ -12,8 +12,8 @@ from target_bench.metrics.scores import have_short_answers
 from target_bench.metrics.text import (
     MOST_CHARACTERS,
     VERSION,
-    forms_of,
-    number_of_references,
+    count_references,
+    read_forms,
     text_metrics,
 )
 from target_bench.models.answer_reading import AnswerReader, answer_alone
@@ -47,8 +47,8 @@ class QuestionAnswering(Task[JudgedValues]):
     ) -> list[Metric[JudgedValues]]:
         """Return every metric of generated text; denotation where all references are values."""
         metrics: list[Metric[JudgedValues]] = []
-        number = number_of_references([query.references for query in queries])
-        metrics += text_metrics(number, READING, set(forms_of(queries)))
+        number = count_references([query.references for query in queries])
+        metrics += text_metrics(number, READING, set(read_forms(queries)))
         if queries and all("values" in query.metadata for query in queries):
             known = {"canonical_values" in query.metadata for query in queries}
             metrics.append(
@@ -73,7 +73,7 @@ class QuestionAnswering(Task[JudgedValues]):
             self._reader.read_all(dataset, predictions),
             [query.references for query in queries],
             [_read_values(query) for query in queries],
-            forms=forms_of(queries),
+            forms=read_forms(queries),
         )
 
     def parsed(self, examples: JudgedValues) -> Sequence[str | None]:

@@ -12,10 +12,10 @@ from target_bench.metrics.retrieval import (
     VERSION,
     JudgedRankings,
     RetrievalMetric,
-    grades_of,
     judge,
     metrics_at,
     rank_databases,
+    read_grades,
 )
 
 
@@ -42,7 +42,7 @@ class TableRetrieval(Task[JudgedRankings]):
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
     ) -> list[RetrievalMetric]:
         """Return every retrieval metric at these cutoffs, with those about databases if any."""
-        return metrics_at(cutoffs, _have_databases(queries), self.sets, _are_graded(queries))
+        return metrics_at(cutoffs, _has_databases(queries), self.sets, _has_grades(queries))
 
     def settings(self) -> list[str]:
         """Return the version of the metrics' rules, which changes scores."""
@@ -56,7 +56,7 @@ class TableRetrieval(Task[JudgedRankings]):
         copies = None
         if any(first != i for i, first in enumerate(groups)):
             copies = dict(zip(dataset.corpus.ids, groups, strict=True))
-        grades = [grades_of(query) for query in queries] if _are_graded(queries) else None
+        grades = [read_grades(query) for query in queries] if _has_grades(queries) else None
         judged = judge(
             [retrieval.tables for retrieval in retrievals],
             [query.gold for query in queries],
@@ -64,7 +64,7 @@ class TableRetrieval(Task[JudgedRankings]):
             copies,  # type: ignore[arg-type]  # ids are hashable, groups too
             grades,
         )
-        if not _have_databases(queries):
+        if not _has_databases(queries):
             return judged
         databases = [
             [table.database_id for table in retrieval.tables[: predictions.depth]]
@@ -74,11 +74,11 @@ class TableRetrieval(Task[JudgedRankings]):
         return replace(judged, database_ranks=ranks)
 
 
-def _are_graded(queries: Sequence[Query]) -> bool:
+def _has_grades(queries: Sequence[Query]) -> bool:
     """Return whether gold tables of any query have grades."""
     return any(GRADES in query.metadata for query in queries)
 
 
-def _have_databases(queries: Sequence[Query]) -> bool:
+def _has_databases(queries: Sequence[Query]) -> bool:
     """Return whether every query is about a database; in a mixture of tasks some are about none."""
     return all(query.database_id != NO_DATABASE for query in queries)

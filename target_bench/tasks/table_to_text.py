@@ -26,7 +26,7 @@ from target_bench.data import highlights
 from target_bench.data.linearisation import are_places
 from target_bench.data.table_text import grid_rows
 from target_bench.metrics.text import VERSION as TEXT_VERSION
-from target_bench.metrics.text import number_of_references
+from target_bench.metrics.text import count_references
 from target_bench.models.answer_reading import AnswerReader, answer_alone
 from target_bench.models.judges import text_of
 from target_bench.models.prompts.prompting import CellPrompter, prompt_of
@@ -110,7 +110,7 @@ class TableToText(Task[JudgedSentences]):
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedSentences]]:
         """Return PARENT and ToTTo's BLEU."""
-        number = number_of_references(self._references(queries))
+        number = count_references(self._references(queries))
         metrics: list[Metric[JudgedSentences]] = [*description_metrics(number, READING)]
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore

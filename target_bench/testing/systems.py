@@ -55,7 +55,7 @@ class RetrieverContract(Contract):
         expect(not wrong, f"the tables for {wrong[:1]} are in another order than their scores")
         for k in (1, 3, 9, 1000):
             head = [Retrieval(r.query_id, r.tables[:k], r.scores[:k]) for r in self._rankings]
-            shorter = ranked(self._first, samples.ordinary(), k=k)
+            shorter = ask_retriever(self._first, samples.ordinary(), k=k)
             when = f"with top_k={k} than at the head of top_k=10: its ranking depends on how many "
             when += "tables are asked for, and a run asks it at each cutoff by itself"
             self._expect_same(shorter, head, when)
@@ -66,11 +66,11 @@ class RetrieverContract(Contract):
         Seed what is random, sort what comes from a set, and keep nothing of earlier queries.
         """
         sample = samples.ordinary()
-        expect_identity(self._make, lambda made: ranked(self._indexed(sample, made), sample))
-        fresh = ranked(self._indexed(sample), sample)
+        expect_identity(self._make, lambda made: ask_retriever(self._index(sample, made), sample))
+        fresh = ask_retriever(self._index(sample), sample)
         self._expect_same(fresh, self._rankings, "from another one that is made the same way")
-        ranked(self._first, sample, ("zebra", *QUERIES[:2]), k=1)
-        backwards = ranked(self._first, sample, QUERIES[::-1])[::-1]
+        ask_retriever(self._first, sample, ("zebra", *QUERIES[:2]), k=1)
+        backwards = ask_retriever(self._first, sample, QUERIES[::-1])[::-1]
         self._expect_same(backwards, self._rankings, "when asked again in another order")
 
     def batch(self) -> None:
@@ -79,8 +79,8 @@ class RetrieverContract(Contract):
             raise SkipTest("it has no retrieve_batch; the harness calls retrieve for each query")
         texts = (*QUERIES, "zebra", *TEXTS, *QUERIES[::-1])
         for k in (10, 3):
-            together = ranked(self._first, samples.ordinary(), texts, k, together=True)
-            alone = ranked(self._first, samples.ordinary(), texts, k)
+            together = ask_retriever(self._first, samples.ordinary(), texts, k, together=True)
+            alone = ask_retriever(self._first, samples.ordinary(), texts, k)
             self._expect_same(together, alone, "from retrieve_batch than from retrieve")
 
     def inputs(self) -> None:
@@ -88,10 +88,10 @@ class RetrieverContract(Contract):
 
         Key tables by the whole of table.id: some have the same content, title or table_id.
         """
-        ranked(self._first, samples.ordinary(), TEXTS)
+        ask_retriever(self._first, samples.ordinary(), TEXTS)
         sample = samples.odd()
         group_of = dict(zip(sample.corpus.ids, sample.corpus.groups, strict=True))
-        for ranking in ranked(self._indexed(sample), sample):
+        for ranking in ask_retriever(self._index(sample), sample):
             scores = ranking.scores or range(len(ranking.tables))
             pairs = zip(ranking.tables, scores, strict=True)
             cut = {group_of[table] for table, score in pairs if score == scores[-1]}
@@ -107,10 +107,10 @@ class RetrieverContract(Contract):
         Keep the index on self, and begin embed_corpus with an empty one.
         """
         sample, other = samples.ordinary(), samples.other()
-        retriever, expected = self._indexed(sample), ranked(self._indexed(other), other)
-        again = ranked(retriever, sample)
+        retriever, expected = self._index(sample), ask_retriever(self._index(other), other)
+        again = ask_retriever(retriever, sample)
         self._expect_same(again, self._rankings, "after another one indexed another corpus")
-        again = ranked(self._indexed(other, retriever), other)
+        again = ask_retriever(self._index(other, retriever), other)
         self._expect_same(again, expected, "after a second embed_corpus")
 
     def opaque_ids(self) -> None:
@@ -122,7 +122,7 @@ class RetrieverContract(Contract):
         ids = dict(zip(renamed.corpus.ids, samples.ordinary().corpus.ids, strict=True))
         rankings = [
             Retrieval(r.query_id, tuple(map(ids.__getitem__, r.tables)), r.scores)
-            for r in ranked(self._indexed(renamed), renamed)
+            for r in ask_retriever(self._index(renamed), renamed)
         ]
         self._expect_same(rankings, self._rankings, "when the ids hold words of queries")
 
@@ -139,13 +139,13 @@ class RetrieverContract(Contract):
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             index = Path(folder) / "index"
             try:
-                index_store.save_index(self._indexed(sample), sample.corpus, index)
+                index_store.save_index(self._index(sample), sample.corpus, index)
                 index_store.load_index(fresh, sample.corpus, index)
             except ConfigError as error:  # it does not promise to
                 raise SkipTest(str(error)) from error
-            self._expect_same(ranked(fresh, sample), self._rankings, "from a loaded index")
+            self._expect_same(ask_retriever(fresh, sample), self._rankings, "from a loaded index")
 
-    def _indexed(self, sample: Sample, retriever: Any = None) -> Any:
+    def _index(self, sample: Sample, retriever: Any = None) -> Any:
         """Return a fresh one, or the given one, that has indexed a sample."""
         retriever = retriever or self._make()
         sample.looked_for.clear()
@@ -157,12 +157,12 @@ class RetrieverContract(Contract):
     @cached_property
     def _first(self) -> Any:
         """One that has indexed the ordinary tables."""
-        return self._indexed(samples.ordinary())
+        return self._index(samples.ordinary())
 
     @cached_property
     def _rankings(self) -> list[Retrieval]:
-        """How it ranked the ordinary tables at first."""
-        return ranked(self._first, samples.ordinary())
+        """How it ask_retriever the ordinary tables at first."""
+        return ask_retriever(self._first, samples.ordinary())
 
     def _expect_same(
         self, rankings: Sequence[Retrieval], expected: Sequence[Retrieval], when: str
@@ -181,7 +181,7 @@ class RetrieverContract(Contract):
                 expect(same, f"{ranking.query_id!r:.60} got {got} {when}")
 
 
-def ranked(
+def ask_retriever(
     retriever: Any, sample: Sample, queries: Sequence[str] = (), k: int = 0, together: bool = False
 ) -> list[Retrieval]:
     """Return rankings as the harness reads them, each under its query; a fault is an error."""
@@ -211,14 +211,14 @@ class GeneratorContract(Contract):
         has_method = callable(getattr(generator, "generate", None))
         expect(has_method, f"{type(generator).__name__} has no method generate(request)")
         contract.check_generator(generator)
-        errors = [answer.error for answer in _answered(generator, requests)]
+        errors = [answer.error for answer in _ask_generator(generator, requests)]
         expect(None in errors, f"every request failed; the first {errors[0]}")
         expect(requests == samples.requests(), "it changes the tables or messages of its request")
-        expect_identity(self._make, lambda made: _answered(made, requests[:1]))
+        expect_identity(self._make, lambda made: _ask_generator(made, requests[:1]))
         if getattr(generator, "follows_schema", False):
             schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
             request = samples.request("schema", QUERIES[0], answer_schema=schema)
-            (answer,) = _answered(generator, [request])
+            (answer,) = _ask_generator(generator, [request])
             promise = f"the JSON that follows_schema promises: {answer.error or answer.text!r:.200}"
             with contract.plugin_errors("it", promise):
                 json.loads(answer.text)
@@ -229,7 +229,7 @@ class GeneratorContract(Contract):
         Return a Generation with its error set in place of an exception.
         """
         for together in (False, True):
-            _answered(self._make(), samples.odd_requests(), together)
+            _ask_generator(self._make(), samples.odd_requests(), together)
 
     def many(self) -> None:
         """`generate_many` gives each request one answer, that of `generate`, under its id."""
@@ -237,14 +237,14 @@ class GeneratorContract(Contract):
         if getattr(type(generator), "generate_many", base) is base:
             raise SkipTest("it has no generate_many of its own: it is asked one request at a time")
         modes = (True, False, False)
-        answers = [_answered(generator, samples.requests(), together) for together in modes]
+        answers = [_ask_generator(generator, samples.requests(), together) for together in modes]
         for together, alone, again in zip(*answers, strict=True):
             may_differ = alone.text != again.text or together.error or alone.error
             texts = f"generate_many gave {together.text!r:.80}, and generate {alone.text!r:.80}"
             expect(together.text == alone.text or may_differ, texts)
 
 
-def _answered(
+def _ask_generator(
     generator: Any, requests: Sequence[GenerationRequest], together: bool = False
 ) -> list[Generation]:
     """Return answers, in the order of requests, as the harness reads them; faults are errors."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
-from target_bench.metrics.ngrams import matched, ngrams, shared
+from target_bench.metrics.ngrams import count_matched, count_shared, ngrams
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 
 TOKENS = st.lists(st.sampled_from("abc"), max_size=8)
@@ -19,11 +19,11 @@ def test_counts_are_those_of_sacrebleu(tokens: list[str], references: list[list[
     expected = bleu._compute_segment_statistics(" ".join(tokens), known)
     judged = JudgedAnswers([" ".join(tokens)], [tuple(map(" ".join, references))])
     assert SacreBLEU().statistics(judged).tolist() == [expected]
-    assert [matched(tokens, references, n) for n in range(1, 5)] == expected[2:6]
+    assert [count_matched(tokens, references, n) for n in range(1, 5)] == expected[2:6]
 
 
 @given(TOKENS, TOKENS)
 def test_shared_is_the_intersection(first: list[str], second: list[str]) -> None:
     for n in range(1, 4):
         counts = Counter(ngrams(first, n))
-        assert Counter(shared(counts, second, n)) == counts & Counter(ngrams(second, n))
+        assert Counter(count_shared(counts, second, n)) == counts & Counter(ngrams(second, n))

@@ -17,7 +17,7 @@ from target_bench.metrics.text import (
     JudgedAnswers,
     exact_match,
     plain_form,
-    rouge_l_f,
+    score_rouge_l,
     token_f1,
 )
 
@@ -80,7 +80,7 @@ _TEXTS = st.lists(_TOKENS, max_size=9).map(" ".join) | st.text(max_size=20)
 @given(_TEXTS, _TEXTS)
 def test_rouge_is_that_of_its_library(text: str, reference: str) -> None:
     (score,) = RougeScorer(["rougeL"]).score(reference, text).values()
-    assert rouge_l_f(text, reference) == score.fmeasure
+    assert score_rouge_l(text, reference) == score.fmeasure
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.metric import Metric
-from target_bench.metrics.text import DEFINITIONS, JudgedAnswers, SacreBLEU, rouge_l_f
+from target_bench.metrics.text import DEFINITIONS, JudgedAnswers, SacreBLEU, score_rouge_l
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 
 pytestmark = needs_golden
@@ -47,7 +47,9 @@ def test_sentence(case: Case) -> None:
     assert _corpus_value(whole, examples) == pytest.approx(plain["score"], abs=TOLERANCE)
     _same_signature(whole, plain["signature"])
     f_measure = expected["rouge"]["rougeL"][-1]
-    assert rouge_l_f(case["input"]["hyp"], references[0]) == pytest.approx(f_measure, abs=TOLERANCE)
+    assert score_rouge_l(case["input"]["hyp"], references[0]) == pytest.approx(
+        f_measure, abs=TOLERANCE
+    )
     for name in METRICS.keys() & expected.keys():
         metric = SacreBLEU(str(len(references)), **METRICS[name])
         alone = metric.per_query(metric.statistics(examples))
