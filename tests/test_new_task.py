@@ -214,7 +214,9 @@ def test_the_command_line(files: Path, target_bench: Inside) -> None:
 def test_a_task_that_is_not_installed_is_not_packed(files: Path) -> None:
     result = _run(files, f"{files}/teller.py:Teller")
     (files / "card.yaml").write_text(CARD, encoding="utf-8")
-    with pytest.raises(ConfigError, match="others cannot load it by name"):
+    with pytest.raises(
+        ConfigError, match="'row_to_text' is not registered; offer it in an installed"
+    ):
         pack([result.folder], read_card(files / "card.yaml"), files / "a.tbs.zip")
 
 

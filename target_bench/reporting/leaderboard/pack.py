@@ -3,10 +3,10 @@
 import io
 import re
 import zipfile
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -17,18 +17,19 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.identity import reads_gold
 from target_bench.core.schema import Retrieval
-from target_bench.core.task_names import make_task
 from target_bench.reporting.leaderboard.card import Card, first_fault
 from target_bench.reporting.leaderboard.submission import (
-    LARGEST_ARCHIVE,
-    MOST_RUNS,
     SUFFIX,
     AnswerLine,
     RankingLine,
+    RefusedError,
     RunManifest,
+    check_zip,
+    read_lines,
+    read_runs,
 )
 from target_bench.runs.manifest import Manifest, read_manifest
-from target_bench.runs.record_log import ANSWERS, RANKINGS, Answered, LogFile
+from target_bench.runs.record_log import Answered
 from target_bench.runs.result import Result
 
 SETTINGS = {"sets", "timeout", "workers"}
@@ -50,56 +51,32 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
     """
     if not out.name.endswith(SUFFIX) or out.name == SUFFIX:
         raise ConfigError(f"-o {out}: the name of a submission ends in {SUFFIX}")
-    runs = {folder: read_manifest(folder) for folder in with_retrievals(folders)}
-    if not 1 <= len(runs) <= MOST_RUNS:
-        raise ConfigError(f"{len(runs)} runs: a submission holds 1 to {MOST_RUNS}")
     members = {"card.yaml": yaml.safe_dump(card.model_dump(mode="json"), allow_unicode=True)}
-    chosen: dict[tuple[Any, ...], Path] = {}
-    for folder, manifest in runs.items():
+    for folder in with_retrievals(folders):
+        manifest = read_manifest(folder)
         try:
             run = _publish_manifest(folder, manifest)
-            other = chosen.setdefault(run.data, folder)
-            if other != folder:
-                raise ConfigError(
-                    f"{other.name} and {folder.name} are of the same task and data: a submission "
-                    "has one setting of one system for each corpus. Choose it on another split "
-                    "than the submitted one, and say in the card which (chosen_on)"
-                )
-            if run.corpus not in card.trained_on:
-                raise ConfigError(
-                    f"the card says nothing about training on {run.corpus}; add it to trained_on "
-                    "as yes, no or unknown"
-                )
-            members[f"{folder.name}/manifest.json"] = run.model_dump_json(indent=1)
-            members[f"{folder.name}/{run.log}"] = _publish_log(folder, manifest, run)
         except ValidationError as error:
             raise ConfigError(f"{folder}: cannot be submitted: {first_fault(error)}") from error
-    write(out, members)
-    if (size := out.stat().st_size) > LARGEST_ARCHIVE:
-        out.unlink()
-        raise ConfigError(
-            f"{out}: would have {size:,} bytes, but at most {LARGEST_ARCHIVE:,} are read; "
-            "submit fewer runs at a time"
-        )
-    return out
-
-
-def write(out: Path, members: dict[str, str]) -> None:
-    """Write members as a zip, sorted and without their times.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
+        members[f"{folder.name}/manifest.json"] = run.model_dump_json(indent=1)
+        members[f"{folder.name}/{run.log.file}"] = _publish_log(folder, manifest, run)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(members):
             info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             archive.writestr(info, members[name].encode(), zipfile.ZIP_DEFLATED)
+    try:  # what is written can be read
+        archive = check_zip(buffer)
+        for name, run in read_runs(archive, card).items():
+            model: type[BaseModel] = RankingLine if run.generator is None else AnswerLine
+            deque(read_lines(archive, f"{name}/{run.log.file}", model), maxlen=0)
+    except RefusedError as error:
+        raise ConfigError(f"cannot be submitted: {error}") from None
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(out, buffer.getvalue())
     except OSError as error:
         raise StoreError(f"{out}: cannot be written: {error.strerror}") from error
+    return out
 
 
 def with_retrievals(folders: Sequence[Path]) -> list[Path]:
@@ -116,12 +93,13 @@ def with_retrievals(folders: Sequence[Path]) -> list[Path]:
 
 
 def corpora_of(folders: Sequence[Path]) -> list[str]:
-    """Return the registered names of the corpora that a card has to say something about.
+    """Return the names of the corpora that a card has to say something about."""
+    return sorted({_name_corpus(read_manifest(folder)) for folder in folders})
 
-    Raises:
-        ConfigError: a run is of a corpus without a registered name.
-    """
-    return sorted({_find_corpus(folder, read_manifest(folder)) for folder in folders})
+
+def _name_corpus(manifest: Manifest) -> str:
+    name = manifest.asked.corpus
+    return "(made in Python)" if name is None else registry.canonical("corpus", name)
 
 
 def _publish_manifest(folder: Path, manifest: Manifest) -> RunManifest:
@@ -130,22 +108,11 @@ def _publish_manifest(folder: Path, manifest: Manifest) -> RunManifest:
     if run.status != "finished":
         why = f" ({run.problem})" if run.status == "damaged" else ""
         raise StoreError(f"{folder}: is {run.status}{why}; run the same command again")
-    if identity.task not in registry.names("task"):
-        raise ConfigError(
-            f"{folder}: its task {identity.task!r} is not registered, so others cannot load it by "
-            "name. Offer it in an installed package, as an entry point of target_bench.tasks"
-        )
     settings = registry.parse("task", asked.task or identity.task).settings
     if odd := sorted(settings.keys() - SETTINGS):
         raise ConfigError(
             f"{folder}: was run with {odd[0]} of {identity.task}, and a board scores every run by "
             f"the task as it is; run it with --task {identity.task}"
-        )
-    judge = make_task(identity.task).judge
-    if judge is not None and judge.replays:
-        raise ConfigError(
-            f"{folder}: a model judges answers to {identity.task}, so that others cannot compute "
-            "its scores again"
         )
     for part, system in (("retriever", identity.retriever), ("generator", identity.generator)):
         if reads_gold(system or {}):
@@ -163,7 +130,7 @@ def _publish_manifest(folder: Path, manifest: Manifest) -> RunManifest:
     return RunManifest(
         task=identity.task,
         sets=bool(settings.get("sets")),
-        corpus=_find_corpus(folder, manifest),
+        corpus=_name_corpus(manifest),
         split=identity.split,
         about=asked.about,
         distractors=list(asked.distractors),
@@ -177,33 +144,17 @@ def _publish_manifest(folder: Path, manifest: Manifest) -> RunManifest:
     )
 
 
-def _find_corpus(folder: Path, manifest: Manifest) -> str:
-    names = [manifest.asked.corpus, *(s.partition(":")[0] for s in manifest.asked.distractors)]
-    known = registry.names("corpus")
-    for name in names:
-        if name is None or registry.canonical("corpus", name) not in known:
-            raise ConfigError(
-                f"{folder}: is of {'a corpus made in Python' if name is None else repr(name)}, "
-                "which others cannot load by name; a submission is about named corpora: "
-                f"{', '.join(known)}"
-            )
-    return registry.canonical("corpus", str(names[0]))
-
-
 def _publish_log(folder: Path, manifest: Manifest, run: RunManifest) -> str:
     """Return the lines of predictions, sorted by query, without times, scores and tracebacks."""
-    model: type[BaseModel] = RankingLine if run.generator is None else AnswerLine
-    log: LogFile[Any] = RANKINGS if run.generator is None else ANSWERS
     lines: dict[str, str] = {}
-    for name, value in log.read(folder, manifest.logs.get(log.file)).items():
+    for name, value in run.log.read(folder, manifest.logs.get(run.log.file)).items():
         if isinstance(value, Retrieval):
             value = replace(value, scores=(), error=_kind(value.error), traceback=None)
         else:
             error = _kind(value.generation.error)
             answer = replace(value.generation, error=error, traceback=None, seconds=None)
             value = Answered(replace(answer, cached=False), (), value.truncated)
-        lines[name] = log.line(value)
-        model.model_validate_json(lines[name])
+        lines[name] = run.log.line(value)
     if len(lines) != manifest.queries:
         raise StoreError(
             f"{folder}: holds {len(lines)} predictions, but its scores are of "

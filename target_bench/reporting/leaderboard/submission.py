@@ -12,14 +12,19 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import SEEK_END
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
+from target_bench.core import registry
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
+from target_bench.core.task import Task
+from target_bench.core.task_names import make_task
 from target_bench.reporting.leaderboard.card import Card, Strict, check_visible, first_fault
-from target_bench.runs.record_log import ANSWERS, RANKINGS
+from target_bench.runs.record_log import ANSWERS, RANKINGS, LogFile
 
 SUFFIX = ".tbs.zip"
 MEBI = 2**20
@@ -117,9 +122,13 @@ class RunManifest(Strict):
         return self.task, self.about, self.corpus, self.split, *self.distractors
 
     @property
-    def log(self) -> str:
+    def log(self) -> LogFile[Any]:
         """The file of its predictions."""
-        return (RANKINGS if self.generator is None else ANSWERS).file
+        return RANKINGS if self.generator is None else ANSWERS
+
+    def make_task(self) -> Task[Any]:
+        """Return the task by which it is scored: as it is, whatever a run was scored by."""
+        return make_task(f"{self.task}:sets=true" if self.sets else self.task)
 
 
 class RankingLine(Strict):
@@ -149,10 +158,9 @@ class AnswerLine(Strict):
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a plain zip of a few small files with known names; no other zip is read.
+    """Open a submission; errors as for ``check_zip``.
 
     Raises:
-        RefusedError: it is not what a submission is.
         DataError: there is no such file, it cannot be read, or is no zip file at all.
     """
     try:
@@ -162,30 +170,37 @@ def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     with file:
-        size = path.stat().st_size
         if file.read(2) != b"PK":
             raise DataError(f"{path}: is no zip file, so it is no submission; {REPACK}")
-        if size > LARGEST_ARCHIVE:
-            raise RefusedError(
-                f"the archive has {size:,} bytes, but at most {LARGEST_ARCHIVE:,} are read",
-                "submit fewer runs at a time",
-            )
-        # A directory of millions of files takes memory, so its size is looked at before it is read.
-        file.seek(max(0, size - 42))
-        *_, before, end = b"", file.read(max(0, min(size, 42) - 22)), file.read()
-        if end[:4] != b"PK\5\6" or end[20:] != b"\0\0":
-            raise RefusedError(
-                "the archive does not end as a zip does: cut off, or with more in it"
-            )
-        n, directory, start = struct.unpack("<HLL", end[10:20])
-        if n > MOST_FILES or directory > LARGEST_DIRECTORY:
-            raise RefusedError(f"the archive has {n:,} files, but at most {MOST_FILES} are read")
-        if before[:4] == b"PK\6\7" or start + directory != size - 22:
-            raise RefusedError("the archive is no plain zip: zip64, or with more in it")
-        with _refuse_damage("the archive"):
-            archive = zipfile.ZipFile(file)
-        _check_members(archive.infolist())
-        yield archive
+        yield check_zip(file)
+
+
+def check_zip(file: BinaryIO) -> zipfile.ZipFile:
+    """Return a plain zip of a few small files with known names; no other zip is read.
+
+    Raises:
+        RefusedError: it is another.
+    """
+    size = file.seek(0, SEEK_END)
+    if size > LARGEST_ARCHIVE:
+        raise RefusedError(
+            f"the archive has {size:,} bytes, but at most {LARGEST_ARCHIVE:,} are read",
+            "submit fewer runs at a time",
+        )
+    # A directory of millions of files takes memory, so its size is looked at before it is read.
+    file.seek(max(0, size - 42))
+    before, end = file.read(max(0, min(size, 42) - 22)), file.read()
+    if end[:4] != b"PK\5\6" or end[20:] != b"\0\0":
+        raise RefusedError("the archive does not end as a zip does: cut off, or with more in it")
+    n, directory, start = struct.unpack("<HLL", end[10:20])
+    if n > MOST_FILES or directory > LARGEST_DIRECTORY:
+        raise RefusedError(f"the archive has {n:,} files, but at most {MOST_FILES} are read")
+    if before[:4] == b"PK\6\7" or start + directory != size - 22:
+        raise RefusedError("the archive is no plain zip: zip64, or with more in it")
+    with _refuse_damage("the archive"):
+        archive = zipfile.ZipFile(file)
+    _check_members(archive.infolist())
+    return archive
 
 
 def _check_members(members: Sequence[zipfile.ZipInfo]) -> None:
@@ -231,21 +246,22 @@ def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
 
 
 def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, RunManifest]:
-    """Return run folder -> its manifest, after a look whether runs, card and members fit.
+    """Return run folder -> its manifest, after all checks that need no data.
 
     Raises:
-        RefusedError: they do not.
+        RefusedError: runs, card and members do not fit, or a run is none that others can score.
     """
     names = set(archive.namelist()) - {"card.yaml"}
     runs: dict[str, RunManifest] = {}
     chosen: dict[tuple[Any, ...], str] = {}
     for folder in sorted({name.partition("/")[0] for name in names}):
         member = f"{folder}/manifest.json"
-        content = read_member(archive, member, LARGEST_MANIFEST)
-        run = runs[folder] = _validate(RunManifest, content, member)
-        names -= {member, f"{folder}/{run.log}"}
-        if f"{folder}/{run.log}" not in archive.namelist():
-            raise RefusedError(f"{folder}/{run.log}: is missing")
+        run = _validate(RunManifest, read_member(archive, member, LARGEST_MANIFEST), member)
+        runs[folder] = run
+        names -= {member, log := f"{folder}/{run.log.file}"}
+        if log not in archive.namelist():
+            raise RefusedError(f"{log}: is missing")
+        _check_names(member, run)
         if (other := chosen.setdefault(run.data, folder)) != folder:
             raise RefusedError(
                 f"{member}: of the same task and data as {other}; a submission has one setting of "
@@ -261,7 +277,49 @@ def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, RunManifest]:
         raise RefusedError(f"{min(names)}: belongs to no run of its folder")
     if not 1 <= len(runs) <= MOST_RUNS:
         raise RefusedError(f"the archive holds {len(runs)} runs, but should hold 1 to {MOST_RUNS}")
+    shared = ("corpus", "split", "distractors", "corpus_fingerprint", "top_k")
+    for folder, run in runs.items():
+        ranked = runs.get(run.retrieval or folder)
+        if ranked is not run and (
+            ranked is None
+            or ranked.generator is not None
+            or ranked.about not in (None, run.task, run.about)
+            or any(getattr(run, name) != getattr(ranked, name) for name in shared)
+        ):
+            raise RefusedError(
+                f"{folder}/manifest.json: retrieval: {run.retrieval!a} is no run of rankings of "
+                "the same data and cutoffs"
+            )
     return runs
+
+
+def _check_names(member: str, run: RunManifest) -> None:
+    """See that task and corpora are registered here, and that the task is about such a run."""
+    if run.task not in registry.names("task"):
+        raise RefusedError(
+            f"{member}: task: {run.task!a} is not registered",
+            "offer it in an installed package, as an entry point of target_bench.tasks",
+        )
+    for name in (run.corpus, *(spec.partition(":")[0] for spec in run.distractors)):
+        if name not in registry.names("corpus"):
+            known = ", ".join(registry.names("corpus"))
+            raise RefusedError(
+                f"{member}: corpus {name[:60]!a} is not registered, so others cannot load it",
+                f"submit runs of {known}",
+            )
+    if run.sets and run.task != RANKING_TASK:
+        raise RefusedError(f"{member}: sets: only {RANKING_TASK} is scored as sets of tables")
+    task = run.make_task()
+    if (task.answer == "ranking") != (run.generator is None):
+        raise RefusedError(f"{member}: generator: {run.task} is about {task.answer}")
+    if (task.source == "retrieved") != (run.retriever is not None):
+        raise RefusedError(f"{member}: retriever: the tables of {run.task} are {task.source}")
+    if task.judge is not None and task.judge.replays:
+        raise RefusedError(
+            f"{member}: task: a model judges answers to {run.task}, so that others cannot compute "
+            "its scores again",
+            "submit runs of other tasks",
+        )
 
 
 def read_lines(archive: zipfile.ZipFile, name: str, model: type[ModelT]) -> Iterator[ModelT]:

@@ -10,9 +10,8 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.errors import BudgetError, ConfigError
+from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.metric import Score, blank_scores
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Retrieval, TableId
@@ -121,12 +120,6 @@ def verify(
             bases = {run.retrieval for run in runs.values()}
             for folder, run in runs.items():
                 observer.stage(f"{folder}: {run.task} on {run.corpus} {run.split}")
-                ranked = runs.get(run.retrieval) if run.retrieval else None
-                if run.retrieval and not _are_rankings_of(run, ranked):
-                    raise RefusedError(
-                        f"{folder}/manifest.json: retrieval: {run.retrieval!a} is no run of "
-                        "rankings of the same data and cutoffs"
-                    )
                 scorer = _Scorer(archive, folder, run, folder in bases, entry.notes)
                 entry.runs.append(scorer.score(Loader(data_dir, observer)))
     except BudgetError:
@@ -156,16 +149,6 @@ def _read_card(archive: ZipFile) -> Card:
         raise RefusedError(f"card.yaml: {fault}", "correct the card and pack again") from None
 
 
-def _are_rankings_of(run: RunManifest, ranked: RunManifest | None) -> bool:
-    shared = ("corpus", "split", "distractors", "corpus_fingerprint", "top_k")
-    return (
-        ranked is not None
-        and ranked.generator is None
-        and ranked.about in (None, run.task, run.about)
-        and all(getattr(run, name) == getattr(ranked, name) for name in shared)
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class _Scorer:
     """Scores one run of an archive."""
@@ -177,68 +160,58 @@ class _Scorer:
     notes: list[str]
 
     def score(self, loader: Loader) -> ScoredRun:
-        run, task = self.run, self._make_task()
+        run, task = self.run, self.run.make_task()
         dataset = self._load(loader)
-        ids = [query.id for query in dataset.queries]
         if not self.is_basis and not any(has_reference(task, query) for query in dataset.queries):
             raise self._refuse(f"no query of {run.corpus} {run.split} has a reference here")
         rankings = self._rankings(dataset, task)
+        answers = None if run.generator is None else self._answers(dataset)
+        try:
+            return self._score(task, dataset, rankings, answers)
+        except (ConfigError, DataError) as error:  # as of answers to queries of another task
+            raise self._refuse(f"cannot be scored: {error!s:.300}") from None
+
+    def _score(
+        self,
+        task: Task[Any],
+        dataset: Dataset,
+        rankings: Mapping[str, Retrieval],
+        answers: Mapping[str, Answered] | None,
+    ) -> ScoredRun:
         scores: dict[str, Score] = {}
         values: list[tuple[Any, Mapping[str, Floats]]] = []
         counts: Mapping[str, Any] = {}
-        if run.top_k:
-            ranking_task = task if task.answer == "ranking" else make_task(RANKING_TASK)
-            ranked = score_rankings(dataset, rankings, run.top_k, ranking_task)
+        if self.run.top_k:
+            ranking_task = task if answers is None else make_task(RANKING_TASK)
+            ranked = score_rankings(dataset, rankings, self.run.top_k, ranking_task)
             shown, per_query = ranked.scores, ranked.per_query
-            if run.generator is None:
+            if answers is None:
                 self._note_gold(dataset, rankings)
-            if (run.generator is not None or self.is_basis) and not any(
+            if (answers is not None or self.is_basis) and not any(
                 ranking.tables or ranking.error for ranking in rankings.values()
             ):  # as of no-context: answers are not built on these rankings
                 shown, per_query = blank_scores(shown, per_query)
             scores |= shown
             values.append((ranked.query_ids, per_query))
             counts = ranked.counts.to_json()
-        if run.generator is not None:
-            answers = self._answers(dataset)
-            judge = task.judge
-            judged = {} if judge is None else judge_answers(dataset, answers, task, rankings)
+        if answers is not None:
+            judged = {} if task.judge is None else judge_answers(dataset, answers, task, rankings)
             answered = score_answers(dataset, answers, task, judged, rankings)
             scores |= answered.scores
             values.append((answered.query_ids, answered.per_query))
             counts = answered.counts.to_json()
         counts = {name: n for name, n in counts.items() if n}
-        return ScoredRun(run, scores, ids, aligned(ids, values), counts, self.is_basis)
+        ids = [query.id for query in dataset.queries]
+        return ScoredRun(self.run, scores, ids, aligned(ids, values), counts, self.is_basis)
 
-    def _refuse(self, fault: str, remedy: str = "a board is of data that everybody has") -> Any:
+    def _refuse(self, fault: str) -> RefusedError:
+        remedy = "both sides need the published data"
         return RefusedError(f"{self.folder}/manifest.json: {fault}", remedy)
-
-    def _make_task(self) -> Task[Any]:
-        run = self.run
-        if run.task not in registry.names("task"):
-            raise self._refuse(
-                f"task: {run.task[:60]!a} is not registered here", "install its package here"
-            )
-        if run.sets and run.task != RANKING_TASK:
-            raise self._refuse(
-                f"sets: only {RANKING_TASK} is scored as sets of tables", "leave it out"
-            )
-        task = make_task(f"{run.task}:sets=true" if run.sets else run.task)
-        if (task.answer == "ranking") != (run.generator is None):
-            raise self._refuse(f"generator: {run.task} is about {task.answer}", "see the task")
-        if (task.source == "retrieved") != (run.retriever is not None):
-            raise self._refuse(f"retriever: tables of {run.task} are {task.source}", "see the task")
-        if task.judge is not None and task.judge.replays:
-            raise self._refuse(f"task: a model judges answers to {run.task}", "submit other tasks")
-        return task
 
     def _load(self, loader: Loader) -> Dataset:
         """Return the queries that a run is of, after a look whether they are the same here."""
         run = self.run
         check_time()
-        for name in (run.corpus, *(spec.partition(":")[0] for spec in run.distractors)):
-            if name not in registry.names("corpus"):
-                raise self._refuse(f"corpus {name[:60]!a} is not registered here")
         try:
             loaded = loader.load(run.corpus, run.split, tuple(run.distractors))
             dataset = loaded.of_task(run.about or RANKING_TASK).dataset
@@ -251,8 +224,7 @@ class _Scorer:
         ):
             if getattr(run, field_name) != ours:
                 raise self._refuse(
-                    f"{field_name}: the {what} of {run.corpus} {run.split} are others than here",
-                    "both sides need the published data",
+                    f"{field_name}: the {what} of {run.corpus} {run.split} are others than here"
                 )
         return dataset
 
@@ -265,6 +237,8 @@ class _Scorer:
         known = {query.id for query in dataset.queries}
         rankings: dict[str, Retrieval] = {}
         for line in read_lines(self.archive, name, RankingLine):
+            if self.run.retrieval is not None and line.query_id not in known:
+                continue  # rankings of more queries than were answered
             where = _check_query(name, line.query_id, known, rankings)
             depths = {self.run.top_k[-1]: line.tables} | {int(k): t for k, t in line.at.items()}
             ranked = {}

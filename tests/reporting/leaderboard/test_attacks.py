@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from target_bench import corpora
 from target_bench.core.errors import DataError
+from target_bench.data.selection import of_task
 from target_bench.reporting.leaderboard import submission as reading
 from target_bench.reporting.leaderboard.submission import MEBI, RefusedError
 from target_bench.reporting.leaderboard.verify import verify
+from target_bench.runs.manifest import answers_fingerprint
 from tests.builders import Recorder, without
 from tests.reporting.leaderboard.forging import (
     Files,
@@ -275,7 +277,7 @@ def test_predictions(at: Path, rankings: Files, name: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"corpus": "../mini"}, "card.yaml: trained_on"),
+        ({"corpus": "../mini"}, "corpus '../mini' is not registered"),
         ({"distractors": ["./folder:n=1"]}, "corpus './folder' is not registered"),
         ({"distractors": ["evil.py:Corpus:n=1"]}, "corpus 'evil.py' is not registered"),
         ({"distractors": ["gittables:n=-1"]}, MANIFEST),
@@ -299,6 +301,20 @@ def test_predictions(at: Path, rankings: Files, name: str) -> None:
 )  # fmt: skip
 def test_manifests(at: Path, rankings: Files, fields: Record, message: str) -> None:
     assert message in refused(packed(at, with_fields(rankings, MANIFEST, **fields)))
+
+
+def test_answers_to_queries_of_another_task(at: Path, everything: Files) -> None:
+    """With their right fingerprint: a build of many submissions does not end at this one."""
+    folder = find(everything, "generations.jsonl", "question").partition("/")[0]
+    name = f"{folder}/manifest.json"
+    others = of_task(MINI, "text_to_sql").queries
+    right = answers_fingerprint(others)
+    basis = json.loads(everything[name])["retrieval"]
+    files = with_fields(everything, name, about="text_to_sql", queries_fingerprint=right)
+    files[f"{folder}/generations.jsonl"] = b""
+    files[f"{basis}/retrieval.jsonl"] = b""
+    files = with_fields(files, f"{basis}/manifest.json", about="question_answering")
+    assert f"{name}: cannot be scored: " in refused(packed(at, files))
 
 
 CARD = {

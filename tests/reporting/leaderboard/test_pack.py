@@ -205,7 +205,10 @@ def test_runs_that_are_refused(tmp_path: Path, retrieval_run: Path) -> None:
             pack([folder], its_card or card(), tmp_path / name)
 
     mini = load("mini")
-    refuse(run(replace(mini, queries=mini.queries[:3])), "is of a corpus made in Python")
+    refuse(
+        run(replace(mini, queries=mini.queries[:3])),
+        r"corpus '\(made in Python\)' is not registered",
+    )
     refuse(run(limit=20), "with --limit, on a part of the queries")
     refuse(run(task="text_to_sql:rule=spider"), "was run with rule of text_to_sql")
     refuse(retrieval_run, "trained_on", card(corpus="other"))
