@@ -13,7 +13,7 @@ from target_bench.data.load import load
 from target_bench.data.selection import of_task
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only, same_scores
-from tests.harness.stages.answering import FAULTY, QUESTIONS, Own, answered
+from tests.harness.answering import FAULTY, QUESTIONS, Own, answered
 from tests.target import TARGET
 
 MINI = of_task(load("mini"), "retrieval")

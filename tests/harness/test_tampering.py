@@ -18,7 +18,7 @@ from target_bench.data.load import load
 from target_bench.data.tables import MemoryCorpus
 from target_bench.tasks.question_answering import QuestionAnswering
 from tests.builders import same_scores
-from tests.harness.stages.answering import Own
+from tests.harness.answering import Own
 from tests.target import TARGET
 
 MINI = load("mini")

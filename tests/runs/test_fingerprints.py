@@ -17,7 +17,7 @@ from target_bench.reporting.compare import compare
 from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 from target_bench.runs.result import Result
 from tests.builders import Recorder
-from tests.harness.stages.answering import Own
+from tests.harness.answering import Own
 from tests.target import TARGET
 
 GOLD = (TableId("d", "t1"), TableId("d", "t2"))

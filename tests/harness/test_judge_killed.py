@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from tests.harness.stages.judged import QUERIES, lines
+from tests.harness.judged import QUERIES, lines
 from tests.runs.processes import command, finish, start
 
 SECONDS = 120

@@ -17,7 +17,7 @@ from target_bench.retrievers.dense import Dense
 from target_bench.retrievers.hybrid import Hybrid
 from target_bench.runs.result import Result, Results
 from tests.builders import Counting, Recorder
-from tests.harness.stages.answering import QUESTIONS, Own
+from tests.harness.answering import QUESTIONS, Own
 from tests.target import TARGET
 
 SENT: list[str] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import rewrite, unfinish
-from tests.harness.stages.answering import QUESTIONS, Own, answered, ids
+from tests.harness.answering import QUESTIONS, Own, answered, ids
 from tests.runs.processes import command, finish, start
 
 pytestmark = pytest.mark.slow

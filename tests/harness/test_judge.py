@@ -17,7 +17,7 @@ from target_bench.harness.resume import ResumedRun
 from target_bench.runs.result import Result
 from target_bench.tasks.text_to_sql import TextToSQL
 from tests.builders import Recorder, json_lines, only, unfinish
-from tests.harness.stages.judged import SPREAD, N, judged, parts, refuse
+from tests.harness.judged import SPREAD, N, judged, parts, refuse
 from tests.target import TARGET
 
 

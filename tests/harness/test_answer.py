@@ -13,7 +13,7 @@ from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
 from target_bench.harness.consent import Estimate
 from tests.builders import messages_of, same_scores
-from tests.harness.stages.answering import (
+from tests.harness.answering import (
     FAULTY,
     NUMBER,
     QUESTIONS,

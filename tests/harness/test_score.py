@@ -17,7 +17,7 @@ from target_bench.harness.score import Scored
 from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result
 from tests.builders import Recorder, only
-from tests.harness.stages.judged import SPREAD
+from tests.harness.judged import SPREAD
 from tests.target import TARGET
 
 MINI = of_task(load("mini"), "retrieval")
