@@ -192,11 +192,12 @@ def load_hub_corpus(name: str, observer: Observer | None = None) -> CorpusLoader
     if repository.count("/") != 1 or not all(repository.split("/")):
         raise ConfigError(f"{name!r}: write hf:owner/name or hf:owner/name@revision")
     plain = repository.replace("/", "-").lower()
-    info = CorpusInfo(plain, data=Hub(repository, revision=revision or MAIN))
+    title = f"hf:{written}"
+    info = CorpusInfo(plain, title, data=Hub(repository, revision=revision or MAIN))
     split = info.splits[0]  # of files that are not known yet: all of them
     folder = download.find_download(info, split) or download.fetch(info, [split], observer).folder
     path = folder / PurePosixPath(repository).name
     named = detect.split_settings(f"{path}:{settings}") if settings else (path, {})
     plugin = detect.choose_loader(*named)
-    plugin.info = replace(plugin.info, name=plain, title=repository, source=info.source)
+    plugin.info = replace(plugin.info, name=plain, title=title, source=info.source, data=info.data)
     return plugin

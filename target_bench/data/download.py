@@ -135,7 +135,8 @@ def fetch(
         DataError: the server cannot be reached, or sends something else than it should.
         StoreError: the cache cannot be written.
     """
-    name, splits = info.name, tuple(splits or info.fetched_splits)
+    name = info.title if info.title.startswith("hf:") else info.name  # as a command names it
+    splits = tuple(splits or info.fetched_splits)
     if not splits:
         raise ConfigError(
             f"{name} cannot be fetched; `target-bench describe corpus {name}` says where its files "
@@ -191,7 +192,8 @@ def fetch(
 
 
 def _folder(info: CorpusInfo) -> Path:
-    pins = [source.pin for split in info.splits for source in info.sources(split)]
+    of_splits = (source.pin for split in info.splits for source in info.sources(split))
+    pins = list(dict.fromkeys(of_splits))  # those of a data set of the hub are of all splits
     pin = hashlib.sha256(repr(pins).encode()).hexdigest()[:8]
     return cache_root() / "downloads" / f"{info.name}-{pin}"
 

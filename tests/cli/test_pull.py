@@ -70,7 +70,7 @@ def test_an_interrupt_ends_with_its_own_code(
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(download, "_session", interrupted)
+    monkeypatch.setattr(download, "_make_session", interrupted)
     for line in (["data", "pull", "ottqa"], ["run", "ottqa", "--retriever", "bm25"]):
         done = command(*line)
         assert done.exit_code == 130

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from target_bench import Columns, CorpusInfo, CorpusLoader, DataError, Hub, evaluate
+from target_bench.cli.main import app
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import TableId
 from target_bench.data import download
@@ -198,11 +200,20 @@ def test_a_data_set_of_the_hub_in_a_known_layout(server: Server, tmp_path: Path)
     server.dead = True
     (result,) = evaluate("bm25", "hf:me/moons", top_k=1, out=tmp_path / "runs")
     assert result.scores["recall@1"].value == 1
+    for command, shown in {
+        "run hf:me/moons --retriever bm25 --top-k 1": "1.000",
+        "search hf:me/moons Mars": "moons",
+        "describe corpus hf:me/moons": "https://huggingface.co/datasets/me/moons",
+        "data pull hf:me/moons": "all verified",
+    }.items():
+        server.dead = command.startswith("data") is False
+        done = CliRunner().invoke(app, command.split())
+        assert (done.exit_code, shown in done.output) == (0, True), (done.output, done.exception)
     assert len(load("mini", distractors=["hf:me/moons:n=1"]).corpus) == 140
     assert load("hf:me/moons:header_rows=0").corpus["0", "moons"].rows[0] == ["planet", "moons"]
     (path,) = (tmp_path / "cache" / "downloads").rglob("moons.csv")
     path.write_text("planet,moons\nMars,3\n")
-    with pytest.raises(DataError, match=r"not what was fetched.*data pull me-moons"):
+    with pytest.raises(DataError, match=r"not what was fetched.*data pull hf:me/moons"):
         load("hf:me/moons")
     (record,) = (tmp_path / "cache" / "downloads").glob("me-moons-*/source.json")
     assert "f" * 40 in json.dumps(json.loads(record.read_bytes())["commits"])
