@@ -123,9 +123,9 @@ def parse(kind: Kind, text: str) -> Spec:
 
 def divided(kind: Kind, text: str) -> tuple[str, str]:
     """Return what ``parse`` reads as the name or place of the class, and its settings unread."""
-    drive = text[:2] if _DRIVE.match(text) else ""
-    name, _, rest = text.removeprefix(drive).partition(":")
-    name = drive + name
+    prefix = text[:2] if _DRIVE.match(text) else "hf:" if text.startswith("hf:") else ""
+    name, _, rest = text.removeprefix(prefix).partition(":")
+    name = prefix + name
     if rest and _find(kind, name) is None:
         match = _FILE.fullmatch(text) or _MODULE.fullmatch(text)
         if match:
