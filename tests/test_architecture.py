@@ -65,7 +65,6 @@ def test_contracts_are_the_two_of_the_document() -> None:
 
 PRINTED_BY = {
     "target_bench.reporting.rows": "target_bench.reporting.layouts",
-    "target_bench.tables.comparison.rubric": "target_bench.tables.comparison.show",
 }
 """Modules of a value that prints itself -> its layout, imported where it is printed alone."""
 
