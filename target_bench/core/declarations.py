@@ -24,8 +24,9 @@ MAIN = "main"
 class Hub:
     """Files of a data set on the Hugging Face hub, verified by the hashes that the hub states.
 
-    >>> Hub("owner/name", revision="0" * 40, files="{split}.jsonl").split("test").patterns
-    ('test.jsonl',)
+    Examples:
+        >>> Hub("owner/name", revision="0" * 40, files="{split}.jsonl").split("test").patterns
+        ('test.jsonl',)
 
     Args:
         repository: ``owner/name``.
@@ -113,8 +114,9 @@ def _fill_in(patterns: tuple[str, ...], split: str, names: Mapping[str, str]) ->
 class Columns:
     """In which field of a record each part of tables and queries is; dots lead into objects.
 
-    >>> Columns(query="question", table_id="table.name", table="table.rows").table_id
-    'table.name'
+    Examples:
+        >>> Columns(query="question", table_id="table.name", table="table.rows").table_id
+        'table.name'
 
     A record is a row of Parquet, a line of JSON lines, an entry of a JSON list or a row of CSV. The
     table of several records is one table, and is the same in all of them.

@@ -337,6 +337,15 @@ def texts(record: Any, name: str, place: str) -> list[str]:
 class CorpusLoader(ABC):
     """A corpus plug-in: what it declares, and how its release files are read.
 
+    Examples:
+        >>> from target_bench import CorpusInfo, Table, TableId
+        >>> class Moons(CorpusLoader):
+        ...     info = CorpusInfo("moons", licence="CC0")
+        ...     tables_alone = True
+        ...
+        ...     def tables(self, release, split):
+        ...         yield Table(TableId("0", "moons"), ["planet", "moons"], [["Mars", "2"]])
+
     Tables and queries are read apart: distractors need the tables alone, and a corpus that does
     not fit in memory is read as a stream.
 
