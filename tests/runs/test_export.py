@@ -27,8 +27,11 @@ class Odd(Counting):
         if n % 11 == 0:
             raise RuntimeError("no")
         ids = self.embedded[-1].ids
-        chosen = [ids[(n * 31 + i * 7) % len(ids)] for i in range(n % 11)][:top_k]
+        places = [(n * 31 + i * 7) % len(ids) for i in range(n % 11)]
         score = {0: 0.0, 1: 1e300, 2: -1e300, 3: 1e-7}.get(n % 5)
+        if score is not None:
+            places.sort()  # the order of ties, so that no ranking depends on top_k
+        chosen = [ids[place] for place in places][:top_k]
         return [
             (table_id, score if score is not None else -i / 3) for i, table_id in enumerate(chosen)
         ]
