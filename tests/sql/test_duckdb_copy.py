@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError, StoreError
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
-from tests.sql.databases import database
+from tests.sql.written import CONCERTS, sqlite_file
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _copied(tmp_path: Path, script: str) -> Copy:
-    return duckdb_copy(database(tmp_path / "some.sqlite", script))
+    return duckdb_copy(sqlite_file(tmp_path / "some.sqlite", script))
 
 
 def _rows(copy: Copy, sql: str) -> list[Any]:
@@ -89,12 +89,12 @@ def test_views(tmp_path: Path) -> None:
 
 
 def test_copied_once_and_again_when_changed(tmp_path: Path) -> None:
-    path = database(tmp_path / "db.sqlite")
+    path = sqlite_file(tmp_path / "db.sqlite", CONCERTS)
     first = duckdb_copy(path)
     made = first.path.stat().st_mtime_ns
     assert duckdb_copy(path) == first
     assert first.path.stat().st_mtime_ns == made
-    database(path, "INSERT INTO singer(name) VALUES ('Ed');")
+    sqlite_file(path, "INSERT INTO singer(name) VALUES ('Ed');")
     second = duckdb_copy(path)
     assert second.path != first.path
     assert _rows(second, "SELECT count(*) FROM singer") == [(5,)]
@@ -116,7 +116,7 @@ def _in_process(path: str) -> int:
 
 
 def test_two_processes(tmp_path: Path) -> None:
-    path = database(tmp_path / "db.sqlite")
+    path = sqlite_file(tmp_path / "db.sqlite", CONCERTS)
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert pool.map(_in_process, [str(path)] * 4) == [4] * 4
 
@@ -128,7 +128,7 @@ def test_broken_locked_missing(tmp_path: Path) -> None:
     broken.write_bytes(b"not a database at all" * 500)
     with pytest.raises(DataError, match="cannot be read as SQLite"):
         duckdb_copy(broken)
-    locked = database(tmp_path / "locked.sqlite")
+    locked = sqlite_file(tmp_path / "locked.sqlite", CONCERTS)
     with closing(sqlite3.connect(locked, isolation_level=None)) as writer:
         writer.execute("BEGIN EXCLUSIVE")
         with pytest.raises(DataError, match="Close the program that writes it"):
@@ -139,7 +139,7 @@ def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "file"))
     with pytest.raises(StoreError, match="TARGET_BENCH_CACHE"):
-        duckdb_copy(database(tmp_path / "db.sqlite"))
+        duckdb_copy(sqlite_file(tmp_path / "db.sqlite", CONCERTS))
 
 
 _CELLS = st.one_of(
@@ -172,7 +172,7 @@ def test_any_cells(tmp_path: Path, cells: list[Any]) -> None:
 
 
 def test_a_view_of_a_table_that_is_gone_is_left_out(tmp_path: Path) -> None:
-    path = database(
+    path = sqlite_file(
         tmp_path / "some.sqlite",
         "CREATE TABLE t(a INT); INSERT INTO t VALUES (1); CREATE TABLE u(x INT);"
         " CREATE VIEW v AS SELECT x FROM u; PRAGMA legacy_alter_table = ON; DROP TABLE u;",

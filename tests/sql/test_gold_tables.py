@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from target_bench.sql.gold_tables import gold_tables
-from tests.sql.databases import database
+from tests.sql.written import CONCERTS, sqlite_file
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return database(tmp_path_factory.mktemp("gold") / "concerts.sqlite")
+    return sqlite_file(tmp_path_factory.mktemp("gold") / "concerts.sqlite", CONCERTS)
 
 
 @pytest.mark.parametrize(

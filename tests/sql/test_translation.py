@@ -18,7 +18,7 @@ from target_bench.sql import translation
 from target_bench.sql.duckdb_copy import Copy, duckdb_copy
 from target_bench.sql.names import Names, parse_query
 from target_bench.sql.translation import to_duckdb
-from tests.sql.databases import database
+from tests.sql.written import sqlite_file
 
 ODD = """
 CREATE TABLE t(i INTEGER, r REAL, s TEXT, n TEXT, d TEXT, z INTEGER, b BLOB, u TEXT);
@@ -38,7 +38,7 @@ Engines = tuple[sqlite3.Connection, duckdb.DuckDBPyConnection, Copy]
 
 @pytest.fixture(scope="module")
 def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
-    path = database(tmp_path_factory.mktemp("odd") / "odd.sqlite", ODD)
+    path = sqlite_file(tmp_path_factory.mktemp("odd") / "odd.sqlite", ODD)
     copy = duckdb_copy(path)
     source = sqlite3.connect(path)
     with duckdb.connect(copy.path, read_only=True) as target:

@@ -15,6 +15,16 @@ CREATE TABLE "order list" ("select" INTEGER, "a ""b""" TEXT);
 INSERT INTO "order list" VALUES (7, 'x');
 '''
 
+CONCERTS = """
+CREATE TABLE singer(singer_id INTEGER PRIMARY KEY, name TEXT, age INT, country TEXT, fee REAL);
+INSERT INTO singer VALUES (1, 'Ann', 52, 'France', 10.5), (2, 'Bo', 32, 'France', 3),
+  (3, 'Cy', 29, 'Peru', NULL), (4, 'Di', 41, NULL, 7.25);
+CREATE TABLE "the concert"(concert_id INT, "stage name" TEXT, singer_id TEXT, held TEXT);
+INSERT INTO "the concert" VALUES (1, 'Main', '1', '2014-02-28'), (2, 'Main', '2', '2015-01-01'),
+  (3, 'Side', '2', 'unknown');
+CREATE VIEW french AS SELECT name, age FROM singer WHERE country = 'France';
+"""
+
 
 def sqlite_file(path: Path, script: str = PEOPLE) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
