@@ -271,9 +271,14 @@ def corpus_name(run: Result) -> str:
 
 
 def _is_one_set(runs: Sequence[Result]) -> bool:
-    """Return whether all runs were asked the same queries over the same tables."""
+    """Return whether all runs were asked the same queries over the same tables.
+
+    Corpora of equal content are two all the same where one system ran on both.
+    """
     identities = [run.identity for run in runs]
-    return len({(i.split, i.corpus_fingerprint, i.queries_fingerprint) for i in identities}) == 1
+    same = len({(i.split, i.corpus_fingerprint, i.queries_fingerprint) for i in identities}) == 1
+    one_corpus = len({corpus_name(run) for run in runs}) == 1
+    return same and (one_corpus or len({run.label for run in runs}) == len(runs))
 
 
 def _group_by_corpus(runs: Sequence[Result]) -> dict[str, list[Result]]:

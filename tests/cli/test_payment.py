@@ -38,7 +38,7 @@ def test_paid_requests_without_a_terminal(
     for part in ("dear.py:Dear: 144 requests", "tokens; cost about 18.00", "--yes"):
         assert part in message
     assert not (tmp_path / "sent").exists()
-    assert "on 144 questions" in inside.telling("cost about 18.00", *dear, "--yes")
+    assert "144 questions" in inside.telling("cost about 18.00", *dear, "--yes")
     assert (tmp_path / "sent").read_text() == "x" * 144
     assert "reused" in inside.good(*dear), "nothing is left to ask about"
 
