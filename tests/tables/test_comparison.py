@@ -93,6 +93,7 @@ Washington, D.C. == Washington DC  0.3 == 0.30000000000000004
 +5 of 7 == 5 of 7  Intel® == Intel  ½ of it == 1/2 of it  2-0 == 2–0  1998* == 1998†
 pre- and post-test == Pre and Post Test  12/31/1999 == 31 December 1999
 31.12.99 == 31 December 1999  2001/2/13 == 13 Feb 2001  NA == -  no == false
+1.5M == 1.5m
 10 bps == 0.1%  25 basis points == 0.25 percent  1.2T == 1.2 trillion  $3 trn == $3,000bn
 """
 
@@ -143,6 +144,7 @@ OTHER = """
 AA- == AA  ▲2.5% == ▼2.5%  ▲2.5% == 2.5%  3 ↑ == 3 ↓  x > y == x < y  a=b == a≠b  a + b == a b
 ♥ 7 == ♠ 7  ★★★ == ★★  🇫🇷 Paul == 🇩🇪 Paul  5-6 == 5.6  10-3-1 == 3-10-1  1.2.3 == 2.1.3
 6-4-2 == 4-6-2  Na == -  Nan == NaN  2 h 55 min == 2 h 50 min  5 ft 10 in == 5 ft 1 in
+5% == ~5
 10 bps == 10%  1.2T == 1.2bn  1.2 T == 1.2 tonnes  10:30 EST == 10:30 PST  10:30-11:30 == 10:30
 """
 

@@ -245,6 +245,10 @@ def _compare_all_cells(
             elif any(empty):
                 yield cell._replace(outcome="extra" if empty[0] else "missing")
                 continue
+            elif first.text.casefold() == second.text.casefold() and (
+                reference.names[i].unit == prediction.names[j].unit
+            ):
+                apart = None  # 1.5m is 1.5M
             else:
                 apart = compare_cells(first, second, mean(first.unit), identify, words)
             outcome: Outcome = "partial" if apart and apart.share > 0 else "exact"

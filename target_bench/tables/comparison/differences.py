@@ -143,12 +143,11 @@ def _compare_numbers(reference: Value, prediction: Value, mean: float) -> CellDi
             number = (prediction.in_base_unit - unit.offset) / unit.factor
         number /= unit.scale
         is_equal = isclose(reference.number, number, rel_tol=_ROUNDING, abs_tol=1e-12)
-    is_left_out = (unit == NO_UNIT) != (other == NO_UNIT)
+    found, is_left_out = _FORMAT, (unit == NO_UNIT) != (other == NO_UNIT)
     if is_left_out and PERCENT in (unit.kind, other.kind):
         shares = (c.number * (0.01 if c.unit.kind else 1) for c in (reference, prediction))
         if is_equal or isclose(*shares, rel_tol=1e-9):
-            return CellDifference("unit", 0.0, 0.0, str(unit))
-    found = _FORMAT
+            is_equal, found = True, CellDifference("unit", 0.0, 0.0, str(unit))
     if not is_equal:
         gap = float(number - reference.number)
         size = mean or abs(reference.number)

@@ -369,13 +369,13 @@ _DAY_OR_MONTH = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]\d")
 def align_date_orders(first: Values, second: Values) -> tuple[Values, Values]:
     """Return two paired columns, each with its dates in one order: that in which most are equal."""
     options = [
-        [_order_dates(cells, True), _order_dates(cells, False)]
+        [_order_dates(cells, day_first) for day_first in (False, True)]
         if any(len(cell.readings) > 1 for cell in cells)
         else [cells]
         for cells in (first, second)
     ]
     # of equals the first counts: one order in both columns before two that fit as well
-    pairs = sorted(product(*map(enumerate, options)), key=lambda p: (p[0][0] != p[1][0], -p[0][0]))
+    pairs = sorted(product(*map(enumerate, options)), key=lambda pair: pair[0][0] != pair[1][0])
     choices = [(left, right) for (_, left), (_, right) in pairs]
     return max(choices, key=lambda pair: sum(map(share_reading, *pair)))
 
