@@ -24,6 +24,7 @@ from target_bench.reporting.leaderboard.submission import (
     RankingLine,
     RefusedError,
     RunManifest,
+    check_registered,
     check_zip,
     read_lines,
     read_runs,
@@ -55,9 +56,13 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
     for folder in with_retrievals(folders):
         manifest = read_manifest(folder)
         try:
+            asked, task = manifest.asked, manifest.identity.task
+            check_registered(str(folder), task, _name_corpus(manifest), *asked.distractors)
             run = _publish_manifest(folder, manifest)
         except ValidationError as error:
             raise ConfigError(f"{folder}: cannot be submitted: {first_fault(error)}") from error
+        except RefusedError as error:
+            raise ConfigError(f"cannot be submitted: {error}") from None
         members[f"{folder.name}/manifest.json"] = run.model_dump_json(indent=1)
         members[f"{folder.name}/{run.log.file}"] = _publish_log(folder, manifest, run)
     buffer = io.BytesIO()

@@ -293,20 +293,25 @@ def read_runs(archive: zipfile.ZipFile, card: Card) -> dict[str, RunManifest]:
     return runs
 
 
-def _check_names(member: str, run: RunManifest) -> None:
-    """See that task and corpora are registered here, and that the task is about such a run."""
-    if run.task not in registry.names("task"):
+def check_registered(where: str, task: str, *corpora: str) -> None:
+    """Refuse a task, corpus or set of distractors that others cannot load by its name."""
+    if task not in registry.names("task"):
         raise RefusedError(
-            f"{member}: task: {run.task!a} is not registered",
+            f"{where}: task: {task!a} is not registered",
             "offer it in an installed package, as an entry point of target_bench.tasks",
         )
-    for name in (run.corpus, *(spec.partition(":")[0] for spec in run.distractors)):
+    for name in (spec.partition(":")[0] for spec in corpora):
         if name not in registry.names("corpus"):
             known = ", ".join(registry.names("corpus"))
             raise RefusedError(
-                f"{member}: corpus {name[:60]!a} is not registered, so others cannot load it",
+                f"{where}: corpus {name[:60]!a} is not registered, so others cannot load it",
                 f"submit runs of {known}",
             )
+
+
+def _check_names(member: str, run: RunManifest) -> None:
+    """See that task and corpora are registered here, and that the task is about such a run."""
+    check_registered(member, run.task, run.corpus, *run.distractors)
     if run.sets and run.task != RANKING_TASK:
         raise RefusedError(f"{member}: sets: only {RANKING_TASK} is scored as sets of tables")
     task = run.make_task()
