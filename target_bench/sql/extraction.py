@@ -290,7 +290,9 @@ class _Reader:
 
     def _read_quoted(self, text: str, begin: int) -> str | None:
         """Return the statement that stands in quotes or is marked from a place on."""
-        whole, before = text[begin:], text[max(0, begin - 3) : begin]
+        whole, before = text[begin:], text[:begin]
+        if before.rstrip(" \t").endswith("`"):  # Markdown allows blanks inside of backquotes
+            before = before.rstrip(" \t")
         for mark, closing in _QUOTES:
             ends = re.finditer(re.escape(closing), whole) if before.endswith(mark) else ()
             for end in [match.start() for match in ends][:-6:-1]:
@@ -488,10 +490,20 @@ def _find_places(text: str, end: int) -> list[int]:
 
 def _is_code(word: str, before: str, text: str) -> bool:
     """Return whether a text that is no SQL is meant as it, rather than the words of a sentence."""
+    text = _cut_at_next(text)
     if word.isupper() or re.search(r"[(*=]", text):
         return True
     alone = before.rstrip(" \t")[-1:] in ("", "\n", ":", ">")
     return alone and re.search(r"\bfrom\b", text, re.I) is not None and not _PROSE.match(text)
+
+
+def _cut_at_next(text: str) -> str:
+    """Return a text up to the line on which another statement begins."""
+    for start in islice(_START.finditer(text, 1), _TRIES):
+        before = text[: start.start()]
+        if before.rstrip(" \t>*`\"'[")[-1:] in ("\n", ":") and not _is_inside(before):
+            return before
+    return text
 
 
 def _take(text: str) -> Extracted | None:

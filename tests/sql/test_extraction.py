@@ -167,6 +167,9 @@ WRAPPED = (
     *("{}<|end_of_sql|>", "{}[/INST]", "{} [/INST] SELECT 1", "{}<end_of_turn>x", "{}[EOS]"),
     *("{}<|endofsql|>", "{}\n<|user|>\nhi", "<|assistant|>\n{}<|end|>", "{}</s></s>"),
     *(r"\(\boxed{{{}}}\)", r"\boxed{{\text{{{}}}}}.", r"\boxed{{\texttt{{{}}}}} is it"),
+    *("We need to select the sum.\n{}", "First we select the sizes:\n\n{}", "` {} `"),
+    *("Select the sizes, then count them:\n{}", "With this I select all.\n> {}", "`` {} ``"),
+    *("I select all of them.\n`{}`", 'I select all of them.\n"{}"\nThat is all.'),
     *("~~~sql\n{}\n~~~", "Question: select the genres.\nSQLQuery: {}"),
     *("{}", "```sql\n{}\n```", "```{}```", "`{}`", "The query is `{}`.", "<sql>{}</sql>", "**{}**"),
     *("<answer>\n{}\n</answer>", "<SQL>{}</SQL>", "<answer>The query: {}</answer>", "{}<|im_end|>"),
@@ -253,6 +256,8 @@ BROKEN = (
     "Select a\nFrom t\nOrder  a",
     "Select a\nFrom t\nOrder  a Note that it is fine",
     "Select a From t Select a From t",
+    "select count(*) from t\nunion\nselect a from x,",
+    "select a from t where b in (\nselect a from x",
     "SELECT a FROM t\n\n-- the second part\nWHERE b = = 1",
 )
 
