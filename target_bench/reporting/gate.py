@@ -187,7 +187,8 @@ class Gate:
             [str(c.rule), *([c.row.subset] if subset else []), *c.numbers, c.verdict]
             for c in self.checks
         ]
-        return TextTable(columns, rows, note=" ".join([*self.notes, *self.power]))
+        notes = [f"Note: {note.rstrip('.')}." for note in self.notes]
+        return TextTable(columns, rows, note=" ".join([*self.power, *notes]))
 
     def markdown(self) -> str:
         """Return the table for a pull request."""
@@ -295,6 +296,8 @@ def gate(
             rules = [_usual_rule(metric, comparison.specs[metric])]
             comparison = compare([base, checked], [metric], base, slices, by=by, out=out)
         easy = list(_describe_easy(rules, read_run(base), read_run(checked)))
+    # a baseline that was unpacked is called as the user named it
+    notes = tuple(note.replace(str(base), str(baseline)) for note in notes)
     if easy:  # they say more than the remark that the metric cannot choose
         remarks = comparison.remarks
     said = (*(remark.rstrip(".") for remark in remarks), *easy)

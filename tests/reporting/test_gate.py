@@ -79,6 +79,9 @@ def test_a_run_is_no_worse_than_itself(runs: Runs, baseline: Path) -> None:
         (check,) = outcome.checks
         assert (check.verdict, check.difference.value) == ("passed", 0.0)
         assert outcome.run == runs.bm25
+        (note,) = outcome.notes
+        assert f"of bm25 ({base}), " in note, "the baseline as it was named, not its copy"
+        assert f" Note: {note}." in f" {outcome.table().note}"
 
 
 def test_queries_that_are_too_few_to_fail(runs: Runs, tmp_path: Path) -> None:
