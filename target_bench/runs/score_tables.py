@@ -59,7 +59,8 @@ def group_tables(results: Sequence["Result"], every: bool = False) -> list[TextT
     metrics = shown_metrics(results)
     tables = [_table(results, metrics, title_of(results))]
     families: dict[str, list[str]] = {}
-    for name in dict.fromkeys(name for result in results for name in result.all_scores):
+    scored = [(name, score) for result in results for name, score in result.all_scores.items()]
+    for name in dict.fromkeys(name for name, score in scored if score.n):
         family, k = split(name)
         families.setdefault(family if k else "", []).append(name)
     for names in families.values() if every else ():
@@ -80,8 +81,9 @@ def shown_metrics(results: Sequence["Result"]) -> list[str]:
     """Return the metrics worth a column.
 
     About answers: the deepest recall and the first two of the main figures. About rankings: recall
-    at the smallest and the largest cutoff, and the metrics of sets, which are there where they were
-    asked for. The user's own metrics stand after them.
+    at the smallest and the largest cutoff, that of databases at the smallest (TARGET's rule), and
+    the metrics of sets, which are there where they were asked for. The user's own metrics stand
+    after them.
     """
     retrieved = any(r.retriever is not None and not r.identity.is_no_context for r in results)
     scores = [result.all_scores for result in results]
@@ -103,7 +105,7 @@ def metrics_worth_a_column(
         ranked = ranking_metrics(built_in) or table_metrics(built_in)
         recalls = [name for name in ranked if name.startswith("recall@")]
         of_databases = [name for name in names if name.startswith("recall[db]@")]
-        ends = [*recalls[:1], *recalls[1:][-1:], *of_databases[-1:]]
+        ends = [*recalls[:1], *recalls[1:][-1:], *of_databases[:1]]
         main = [*(ends or ranked[:_IN_A_TABLE]), *(name for name in names if name in _OF_SETS)]
     return [*main, *(name for name in own if name not in main)]
 

@@ -1,0 +1,36 @@
+"""Which metrics a table of scores has a column of."""
+
+from pathlib import Path
+
+import pytest
+
+from target_bench.core.metric import Score
+from target_bench.runs.score_tables import group_tables, metrics_worth_a_column
+from tests.target import TARGET
+
+RANKED = ["recall@1", "recall@5", "recall@10", "mrr"]
+DATABASES = ["recall[db]@1", "recall[db]@5", "recall[db]@10"]
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (RANKED, ["recall@1", "recall@10"]),
+        ([*RANKED, *DATABASES], ["recall@1", "recall@10", "recall[db]@1"]),
+        (["recall@10", "recall[db]@10"], ["recall@10", "recall[db]@10"]),
+    ],
+)
+def test_columns_of_rankings(names: list[str], shown: list[str]) -> None:
+    scores = {name: Score(0.5, 0.4, 0.6, 10, "") for name in names}
+    assert metrics_worth_a_column([scores], answered=False, retrieved=True) == shown
+
+
+def test_all_metrics_are_those_over_some_query(tmp_path: Path) -> None:
+    """Without retrieval, nothing is said of the rankings."""
+    mini = TARGET(("question_answering", "mini"), out=tmp_path)
+    (result,) = mini.run("no-context", limit=5)
+    assert "recall@1" in result.all_scores
+    tables = group_tables([result], every=True)
+    shown = [column.label for table in tables for column in table.columns]
+    assert "exact_match" in shown
+    assert not any("recall" in str(name) for name in shown)
