@@ -34,6 +34,7 @@ NO_QUOTE = "none"
 _SURE = 0.9
 _ENOUGH_FOR_DELIMITER = 65536
 _ENOUGH_ROWS = 1000
+_FIRST_ROWS = 5
 
 _MIXED = "UTF-8 with bytes of cp1252"
 _NO_BYTE_OF_UTF8 = re.compile("[\udc80-\udcff]")
@@ -53,6 +54,10 @@ _UNQUOTED = (
 _PREAMBLE = (
     "CSV files have lines before their header, which were left out of the table (preamble=0 says "
     "that there are none)"
+)
+_BLANK_LINE = (
+    "CSV files have a blank line among their first rows, and were read from the first one "
+    "(preamble=N leaves out the N lines above the header)"
 )
 
 
@@ -190,6 +195,8 @@ def read_csv(
         before = _find_preamble(lines[:_ENOUGH_ROWS])
         if before:
             release.remark(_PREAMBLE, f"{path}: {before}")
+        elif number := _find_blank_line(lines[:_ENOUGH_ROWS]):
+            release.remark(_BLANK_LINE, f"{path}, line {number}")
     header_rows = 1 if chosen.header_rows is None else chosen.header_rows
     words = [
         word
@@ -410,11 +417,25 @@ def _count_rows(path: Path, text: str, dialect: Mapping[str, Any]) -> int:
 
 def _find_preamble(lines: Sequence[Line]) -> int:
     """Return the line on which the preamble ends, 0 without any."""
-    filled = [line for line in lines if any(cell.strip() for cell in line.cells)]
-    divided = [i for i in range(1, len(filled)) if filled[i].before > filled[i - 1].number]
+    filled, divided = _find_divided(lines)
     n = count_preamble([line.cells for line in filled], divided)
     start = lines.index(filled[n]) if n else 0
     return _find_text_lines(lines[start:]) or (filled[n].before if n else 0)
+
+
+def _find_blank_line(lines: Sequence[Line]) -> int:
+    """Return the first blank line of a table's first rows, 0 without any or if most are divided."""
+    filled, divided = _find_divided(lines)
+    width = _find_most_frequent([len(line.cells) for line in lines]) if lines else 0
+    if width < 2 or not divided or divided[0] > _FIRST_ROWS or 2 * len(divided) >= len(filled):
+        return 0
+    return filled[divided[0] - 1].number + 1
+
+
+def _find_divided(lines: Sequence[Line]) -> tuple[list[Line], list[int]]:
+    """Return the lines with text, and the places of those that have a blank one above them."""
+    filled = [line for line in lines if any(cell.strip() for cell in line.cells)]
+    return filled, [i for i in range(1, len(filled)) if filled[i].before > filled[i - 1].number]
 
 
 def _find_text_lines(lines: Sequence[Line]) -> int:

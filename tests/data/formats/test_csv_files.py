@@ -228,6 +228,25 @@ def test_lines_of_several_cells_before_the_header(
 
 
 @pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Source,World Bank\n\nUpdated,2024\n\nCountry,2019\nA,1\nB,2\nC,3\n", 2),
+        ("a,b\n1,2\n\nc,d\n3,4\n", 3),
+        ("a,b\n1,2\n,\nc,d\n3,4\n", 3),
+        ("a,b\n\n1,2\n\n3,4\n", None),  # a blank one below each line
+        ("a\n\n1\n2\n3\n", None),
+        ("a,b\n1,2\n3,4\n\n", None),
+        (f"{KEYS}\n{SALES}", None),  # the lines above the header are left out
+    ],
+)
+def test_a_blank_line_among_the_first_rows(tmp_path: Path, text: str, line: int | None) -> None:
+    """Whether what is above it is no part of the table cannot be told, so it is said."""
+    _, _, notes = _read(tmp_path, text)
+    places = [note.partition(", line ")[2] for note in notes if "preamble=N leaves out" in note]
+    assert places == ([] if line is None else [f"{line})"])
+
+
+@pytest.mark.parametrize(
     ("name", "text", "rows", "setting"),
     [
         ("t.csv", 'id, name, note\n1, "Smith, J", x\n2, "Doe, A", y\n', "1|Smith, J|x", "blanks"),
