@@ -180,7 +180,12 @@ def _describe_failures(result: Result) -> Iterator[str]:
     if differing := result.report.get("outcomes", {}).get("translation_differs"):
         yield (
             f"{result.label}: {counted(differing, 'prediction')} gave other rows in DuckDB than in "
-            "SQLite (translation_differs), and scored by SQLite's."
+            "SQLite (translation_differs), scored by SQLite's."
+        )
+    if left_out := result.report.get("not_runnable", {}).get("engines"):
+        yield (
+            f"{result.label}: {counted(left_out, 'question')} left out, as the gold is not the "
+            "same in DuckDB as in SQLite."
         )
 
 

@@ -29,6 +29,7 @@ from target_bench.core.task import (
     Task,
     View,
 )
+from target_bench.core.text_tables import counted
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
 from target_bench.models.answer_reading import seconds_left
@@ -289,7 +290,7 @@ _DETAIL: tuple[str, ...] = (
     "result",
     "gold_result",
 )
-DIFFER = "give other rows in DuckDB than in SQLite, and are scored by SQLite's"
+DIFFER = "gave other rows in DuckDB than in SQLite, scored by SQLite's"
 _LEFT_OUT = {
     "missing": "not runnable (their databases are missing)",
     "unusable": "not runnable (their databases cannot be read)",
@@ -316,7 +317,7 @@ def _count_judged(report: Mapping[str, Any]) -> SummaryBlock:
     reasons = [f"{n} {_LEFT_OUT[why]}" for why, n in left_out.items()]
     counts = f"{report['judged']} of {report['judged'] + sum(left_out.values())} queries"
     if differing := report["outcomes"].get("translation_differs"):
-        reasons.append(f"{differing} predictions {DIFFER}")
+        reasons.append(f"{counted(differing, 'prediction')} {DIFFER}")
     return SummaryBlock(f"judged in {report['engine']}", text="; ".join([counts, *reasons]))
 
 

@@ -117,3 +117,22 @@ def test_one_damaged_database_costs_its_queries_alone(
     if damage in ("truncated", "garbage"):
         assert result["report"]["not_runnable"] == {"unusable": 1}
         assert "The 1 queries on zoo are not run" in " ".join(done.err.split())
+
+
+def test_what_the_engines_do_not_agree_on_is_said(inside: Inside, tmp_path: Path) -> None:
+    """On the first screen and in the summary: gold that is left out, predictions that differ."""
+    answers = {query.id: query.answer for query in QUERIES}
+    answers[QUERIES[0].id] = "SELECT date('2020-01-01', '+1 year')"
+    left_out = sum("julianday" in str(query.answer) for query in QUERIES)
+    score = (*SCORE, _written(tmp_path, answers), "--task", "text-to-sql:engine=duckdb")
+    shown = " ".join(inside.good(*score).split())
+    assert (
+        "1 prediction gave other rows in DuckDB than in SQLite (translation_differs), scored by "
+        "SQLite's." in shown
+    )
+    assert (
+        f"{left_out} question{'s' * (left_out != 1)} left out, as the gold is not the same in "
+        "DuckDB as in SQLite." in shown
+    )
+    summary = " ".join(inside.good(*score, "--verbose").split())
+    assert "; 1 prediction gave other rows in DuckDB than in SQLite, scored by SQLite's" in summary
