@@ -52,13 +52,11 @@ class JudgedStatements(JudgedSQL):
 
     Attributes:
         judged: what became of each answer.
-        asked_engine: ``sqlite`` or ``duckdb``, as it was asked for.
         unretrieved: outcome -> of how many queries a gold table had not been retrieved; empty
             where nothing was retrieved.
     """
 
     judged: Sequence[JudgedAnswer] = ()
-    asked_engine: str = "sqlite"
     unretrieved: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
@@ -253,7 +251,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
             and not set(query.gold) <= set(predictions.rankings[query.id].tables)
         )
         queries = [answer.query for answer in judged]
-        return JudgedStatements(queries, judged, self.engine, dict(unretrieved.most_common()))
+        return JudgedStatements(queries, judged, dict(unretrieved.most_common()))
 
     def parse_query(self, examples: JudgedStatements) -> list[str | None]:
         """Return the SQL in each answer; None if there is none or a limit stopped its parsing."""

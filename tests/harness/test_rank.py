@@ -185,6 +185,24 @@ def test_an_interrupted_run_asks_each_query_at_each_cutoff(tmp_path: Path, at: i
     assert _run(tmp_path, RarelyFirstK(), top_k=[1, 5, 10]).rankings == whole.rankings
 
 
+@pytest.mark.parametrize("n_added", [1, 60])
+def test_a_log_torn_while_cutoffs_are_added_is_gone_on_with(tmp_path: Path, n_added: int) -> None:
+    whole = _run(tmp_path / "whole", RarelyFirstK(), top_k=[1, 5, 10])
+    with pytest.raises(KeyboardInterrupt):
+        _run(tmp_path, RarelyFirstK(700), top_k=[1, 5, 10])
+    (log,) = tmp_path.glob("*/retrieval.jsonl")
+    lines = log.read_bytes().splitlines(keepends=True)
+    end = [i for i, line in enumerate(lines) if b'"at"' in line][n_added]
+    assert b'"at"' not in lines[0]  # the first queries were ranked before one depended on k
+    log.write_bytes(b"".join(lines[:end]) + lines[end][:-9])
+    assert _run(tmp_path, RarelyFirstK(), top_k=[1, 5, 10]).rankings == whole.rankings
+
+
+def test_a_bound_has_no_times_of_its_own(tmp_path: Path) -> None:
+    assert _run(tmp_path, "oracle").manifest.seconds.keys() == {"load", "score"}
+    assert {"embed_corpus", "retrieve"} <= _run(tmp_path, "bm25").manifest.seconds.keys()
+
+
 def test_other_cutoffs_are_no_part_of_the_time_of_a_query(tmp_path: Path) -> None:
     retriever = RarelyFirstK()
     result = _run(tmp_path, retriever, top_k=[1, 5, 10])

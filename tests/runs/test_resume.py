@@ -131,6 +131,7 @@ def test_killed_after_the_last_query(tmp_path: Path) -> None:
     assert (retriever.embedded, retriever.queries) == ([], [])
     assert scores(tmp_path) == expected
     assert again.times.timed_queries == 0
+    assert again.manifest.seconds.keys() == {"load", "score"}
 
 
 def test_goes_on_by_query_id(tmp_path: Path) -> None:
