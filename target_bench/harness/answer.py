@@ -100,7 +100,8 @@ def answer(
         requests = (prompted.request for prompted in prompts(todo))
         ask_if_paid(plugin, confirm, lambda: estimate_generator(plugin, label, requests, repairs))
         observer.stage(f"{label}: generate", total=len(todo))
-        n, any_cached, start, watch = 0, False, time.perf_counter(), cache_use.CacheWatch()
+        n, n_asked, any_cached = 0, 0, False
+        start, watch = time.perf_counter(), cache_use.CacheWatch()
         any_done = any(record.generation.error is None for record in records.values())
         try:
             with process_restored():
@@ -111,7 +112,9 @@ def answer(
                     observer.answered(answered.generation)
                     observer.advance(1)
                     any_done = any_done or answered.generation.error is None
-                    if not any_done and n == MOST_FAILURES:
+                    # a query without tables is no failure of the generator, which is not asked
+                    n_asked += rankings[answered.generation.query_id].error is None
+                    if not any_done and n_asked == MOST_FAILURES:
                         raise _fault(label, answered.generation)
         finally:
             if any_cached:

@@ -109,6 +109,14 @@ def test_failures_are_asked_again(tmp_path: Path) -> None:
     assert len(lines(tmp_path)) == 147
 
 
+def test_failures_that_stay_end_no_run_that_has_answers(tmp_path: Path) -> None:
+    FAULTY.update(ids(QUESTIONS[-12:]))
+    result = answered(tmp_path, Own())
+    again = Own()
+    assert answered(tmp_path, again).errors == result.errors
+    assert [request.query_id for request in again.asked] == ids(QUESTIONS[-12:])
+
+
 def test_ten_failures_before_any_success_end_a_run(tmp_path: Path) -> None:
     """What is recorded is asked again by the same command."""
     FAULTY.update(ids(QUESTIONS))
@@ -147,16 +155,17 @@ class Shaky:
         return list(self._ids[:top_k])
 
 
-def test_failed_retrieval_is_a_failed_answer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("n", [2, 12])
+def test_failed_retrieval_is_a_failed_answer(tmp_path: Path, n: int) -> None:
     """Nobody is asked about it; when the tables are found at last, it is."""
-    bad = [QUESTIONS[3], QUESTION]
+    bad = [QUESTIONS[3], *QUESTIONS[NUMBER : NUMBER + n - 1]]
     UNFOUND.update(query.text for query in bad)
     own = Own()
     result = answered(tmp_path, own, Shaky())
-    assert len(own.asked) == 142
+    assert len(own.asked) == 144 - n
     message = "retrieval: raised RuntimeError: the index is gone"
     assert messages_of(result) == {query.id: message for query in bad}
-    assert (counts(result)[2], result.counts.failed) == (2, 2)
+    assert (counts(result)[2], result.counts.failed) == (n, n)
     again = Own()
     assert answered(tmp_path, again, Shaky()).errors == result.errors
     assert again.asked == []
