@@ -11,6 +11,7 @@ from target_bench import compare, evaluate, load
 from target_bench.core.metric import to_mean_statistics
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.stats import (
+    holm,
     interval,
     interval_by_cluster,
     interval_of_difference,
@@ -116,7 +117,7 @@ def test_runs_over_databases_say_both(tmp_path: Path) -> None:
     dataset = load("mini")
     queries = tuple(q for q in dataset.queries if q.metadata.get("task") == "text_to_sql")
     asked = replace(dataset, queries=queries)
-    runs = evaluate(["bm25", "random"], asked, task="retrieval", top_k=[1], out=tmp_path)
+    runs = evaluate(["bm25", "random", "tfidf"], asked, task="retrieval", top_k=[1], out=tmp_path)
     best = runs[0]
     n = len({query.database_id for query in queries})
     by_database = best.to_json()["by_database"]
@@ -125,12 +126,15 @@ def test_runs_over_databases_say_both(tmp_path: Path) -> None:
     assert by_database["intervals"]["recall@1"] == {"low": low, "high": high}
     assert low <= best["recall@1"].low <= best["recall@1"].high <= high
     compared = compare(list(runs), ["recall@1"])
-    base, other = compared.rows
+    base, other, third = compared.rows
     assert (base.low_by_database, base.high_by_database) == (low, high)
     differs = other.difference
     assert differs is not None
     assert (differs.low_by_database or 0) <= differs.low
     assert 2 ** (1 - n) <= (differs.p_by_database or 0) <= 1
+    both = [row.difference for row in (other, third) if row.difference]
+    p = [difference.p_by_database or 0 for difference in both]
+    assert [difference.p_by_database_corrected for difference in both] == holm(p) != p
     assert "for questions about other databases, too" in str(compared)
     plain = evaluate(["bm25", "random"], "mini", top_k=[1], out=tmp_path / "plain", limit=20)
     assert "by_database" not in plain[0].to_json()

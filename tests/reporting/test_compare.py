@@ -54,6 +54,19 @@ def test_a_mean_is_compared_by_its_per_query_values(runs: Runs) -> None:
     assert comparison.n_tests == 2
 
 
+def test_an_interval_of_another_version_is_computed_again(own_runs: Runs) -> None:
+    stored = read_run(own_runs.tfidf).scores["recall@1"]
+
+    def change(scores: Record) -> None:
+        score = scores["scores"]["recall@1"]
+        score["signature"] = score["signature"].replace("interval:wilson", "interval:other")
+        score["low"] = 0.001
+
+    rewrite(own_runs.tfidf / "scores.json", change)
+    score = compare([own_runs.bm25, own_runs.tfidf], ["recall@1"], resamples=50).rows[1].score
+    assert (score.value, score.low) == (stored.value, stored.low)
+
+
 @pytest.mark.parametrize(
     ("baseline", "run", "metric"),
     [
