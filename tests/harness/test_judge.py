@@ -16,7 +16,7 @@ from target_bench.harness.judge import judge_answers
 from target_bench.harness.resume import ResumedRun
 from target_bench.runs.result import Result
 from target_bench.tasks.text_to_sql import TextToSQL
-from tests.builders import Recorder, json_lines, only, unfinish
+from tests.builders import Recorder, json_lines, only, rewrite, unfinish
 from tests.harness.judged import SPREAD, N, judged, parts, refuse
 from tests.target import TARGET
 
@@ -52,6 +52,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     before = parts(whole.folder)
     for kept, torn in ((0, b""), (3, b'{"query_id": "'), (3, b"\xc3"), (N, b""), (N, b"\xc3")):
         _cut(whole.folder, kept)
+        rewrite(whole.folder / "manifest.json", lambda m: m["seconds"].update(judge=100.0))
         with (whole.folder / "judgements.jsonl").open("ab") as file:
             file.write(torn)
         observer = Recorder()
@@ -59,6 +60,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
         assert observer.steps == N - kept
         assert ("extractive: judge" in observer.stages) is (kept < N)
         assert again.reused is (kept == N)
+        assert (again.manifest.seconds["judge"] > 100) is (kept < N), "times add up"
         assert observer.warnings == []
         if kept < N or not torn:
             assert parts(whole.folder) == before

@@ -181,6 +181,7 @@ def test_every_argument_that_changes_a_result_makes_another_run(tmp_path: Path) 
         {"generator": "extractive:tables=1"},
         {"generator": "gold"},
         {"table_format": "json"},
+        {"tables": 1},
         {"task": "fact_verification"},
         {"task": "retrieval"},
         {"task": "retrieval", "top_k": [1, 10]},
