@@ -8,8 +8,8 @@ import pytest
 
 from target_bench.core.run_config import RunConfig
 from target_bench.core.task_names import make_task, task_text
-from target_bench.data.load import Loader
-from target_bench.harness.run_system import set_up
+from target_bench.data.load import Loaded, Loader, load
+from target_bench.harness.run_system import Setup, set_up
 from target_bench.harness.systems import make_retriever
 from target_bench.runs.manifest import run_key
 from tests.builders import Recorder
@@ -67,3 +67,14 @@ def test_what_becomes_of_near_copies_is_part_of_the_identity(tmp_path: Path) -> 
     assert _retrieval_key(mine, str(more), "mini:n=1,near_copies=out") != _retrieval_key(
         mine, f"{more}:near_copies=out", "mini:n=1"
     )
+
+
+def test_the_words_of_a_command_hold_no_credential() -> None:
+    task_text = "text-to-table:judged_by='openai:api_key=ownKeyAbc98765,model=m'"
+    loaded = Loaded(
+        load("mini"), 0.0, {"corpus": "https://me:Pa55w0rd@h.example/x", "distractors": ()}
+    )
+    task = make_task("retrieval")
+    command = Setup(RunConfig(), task, loaded, None, task_text=task_text).command()
+    assert command.corpus == "https://***@h.example/x"
+    assert command.task == "text-to-table:judged_by='openai:api_key=***,model=m'"
