@@ -215,27 +215,23 @@ a network. Runs on other queries or tables get a file of their own.
 def report(
     runs: RunNames,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file.")] = Path("report.html"),
-    depth: Annotated[int, typer.Option(help="Tables of each ranking that are shown.", min=1)] = 10,
-    rows: Annotated[int, typer.Option(help="Rows of each table that are shown.", min=1)] = 50,
-    cell: Annotated[int, typer.Option(help="Characters of a cell that are shown.", min=1)] = 300,
     by: By = None,
     data_dir: DataDir = None,
     offline: Offline = False,
 ) -> None:
     """Open the runs, load their data, write the file."""
     from target_bench.core.text_tables import counted
-    from target_bench.reporting.report import Limits, write_report
+    from target_bench.reporting.report import write_report
     from target_bench.reporting.report.report_runs import group_by_data
     from target_bench.runs.newest import REPORTED
 
     check_output(out, "-o", "report.html")
     sets = group_by_data(_named(runs, REPORTED))
-    limits = Limits(depth, rows, cell)
     if len(sets) > 1:
         typer.echo(f"The runs are on {len(sets)} sets of queries or tables: a report of each.")
     for name, folders in sets.items():
         path = out if len(sets) == 1 else out.with_name(f"{out.stem}-{name}{out.suffix}")
         with TerminalObserver() as observer:
-            write_report(folders, path, data_dir, limits=limits, by=by or (), observer=observer)
+            write_report(folders, path, data_dir, by=by or (), observer=observer)
         n = f", {counted(len(folders), 'run')}" if len(sets) > 1 else ""
         typer.echo(f"{path}: {path.stat().st_size / 1e6:,.1f} MB{n}")

@@ -70,10 +70,6 @@ def build(
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the site.")] = Path(
         "site"
     ),
-    submit_to: Annotated[
-        str | None,
-        option("Address that submissions are sent to, which the pages name.", metavar="URL"),
-    ] = None,
     data_dir: DataDir = None,
     offline: Offline = False,
     minutes: Minutes = 60.0,
@@ -82,7 +78,7 @@ def build(
     from target_bench.reporting.leaderboard.site import build_site
 
     with TerminalObserver() as observer, results_alone():
-        entries, rejected = build_site(submissions, out, submit_to, data_dir, observer, minutes)
+        entries, rejected = build_site(submissions, out, data_dir, observer, minutes)
     for path, error in rejected.items():
         say(f"{path.name}: rejected: {error}")
     more = f", {len(rejected):,} rejected and not shown" if rejected else ""

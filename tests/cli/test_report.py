@@ -15,11 +15,11 @@ def test_a_report_of_each_set_of_queries(inside: Inside, tmp_path: Path) -> None
     assert "there is no folder out; make it first" in missing
     assert not Path("out").exists()
     Path("out").mkdir()
-    command = ("report", "-o", "out/r.html", "--rows", "3", runs.bm25, runs.tfidf)
+    command = ("report", "-o", "out/r.html", runs.bm25, runs.tfidf)
     assert inside.good(*command).startswith("out/r.html: 0.")
     text = Path("out/r.html").read_text(encoding="utf-8")
     assert "2 runs" in text
-    assert "first 3 rows" in text
+    assert "first 50 rows" in text
     Path("out/r.html").unlink()
     inside.good("run", "mini", "--task", "retrieval", "--split", "validation", "--json")
     validation = next(Path("runs").glob("*validation-bm25*"))

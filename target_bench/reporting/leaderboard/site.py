@@ -16,7 +16,6 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import atomic_write
 from target_bench.core.observer import Observer
 from target_bench.reporting.leaderboard.board import LEVEL, corpus_title, make_boards
-from target_bench.reporting.leaderboard.card import check_address
 from target_bench.reporting.leaderboard.submission import SUFFIX, RefusedError
 from target_bench.reporting.leaderboard.verify import Entry, verify
 from target_bench.reporting.web import environment, page_parts, shown, today
@@ -34,7 +33,6 @@ _EMPTY: dict[str, Any] = {
 def build_site(
     submissions: Path,
     out: Path,
-    submit_to: str | None = None,
     data_dir: Path | None = None,
     observer: Observer | None = None,
     minutes: float = 60.0,
@@ -44,7 +42,6 @@ def build_site(
     Args:
         submissions: the folder of ``*.tbs.zip``, in sub-folders perhaps.
         out: the folder of the site: new, empty, or an earlier site.
-        submit_to: the address that submissions are sent to, which the pages name.
         data_dir: as for ``evaluate``.
         observer: gets progress and warnings.
         minutes: how long each submission may take.
@@ -53,15 +50,11 @@ def build_site(
         The entries that are shown, and why the others are not.
 
     Raises:
-        ConfigError: ``out`` is no site, or ``submit_to`` is not an address.
+        ConfigError: ``out`` is no site.
         DataError: there is no submission, two have one name, or the data are not here.
         StoreError: the site cannot be written.
     """
     _find_old_pages(out)  # before the hours that verifying may take
-    try:
-        submit_to = submit_to and check_address(submit_to)
-    except ValueError as error:
-        raise ConfigError(f"--submit-to {submit_to!r:.200}: {error}") from None
     entries: list[Entry] = []
     rejected: dict[Path, RefusedError] = {}
     for path in find_submissions(submissions):
@@ -69,7 +62,7 @@ def build_site(
             entries.append(verify(path, data_dir, observer, minutes))
         except RefusedError as error:
             rejected[path] = error
-    write_site(entries, out, submit_to, len(rejected))
+    write_site(entries, out, len(rejected))
     return entries, rejected
 
 
@@ -93,9 +86,7 @@ def find_submissions(folder: Path) -> list[Path]:
     return list(paths.values())
 
 
-def write_site(
-    entries: Sequence[Entry], out: Path, submit_to: str | None = None, rejected: int = 0
-) -> list[str]:
+def write_site(entries: Sequence[Entry], out: Path, rejected: int = 0) -> list[str]:
     """Write the pages of verified entries; return their names, ``index.html`` first.
 
     Raises:
@@ -110,7 +101,6 @@ def write_site(
         "site": f"{boards[0]['title'] if len(boards) == 1 else 'target-bench'} leaderboard",
         "tasks": [(name, board["title"]) for name, board in pages.items()],
         "rejected": rejected,
-        "submit_to": submit_to,
     }
     files = {}
     for name, board in pages.items():

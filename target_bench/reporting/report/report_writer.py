@@ -1,7 +1,7 @@
 """Writing a report: figures, and a stream of blocks with the queries and their tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,8 @@ MOST_QUERIES = 2_000
 _SCRIPTS = ("data.js", "filters.js", "list.js", "marks.js", "tables.js", "detail.js", "report.js")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What is shown of rankings and tables.
-
-    Attributes:
-        depth: tables of each ranking.
-        rows: the first rows of a table.
-        cell: characters of a cell.
-    """
-
-    depth: int = 10
-    rows: int = 50
-    cell: int = 300
+DEPTH, ROWS, CELL = 10, 50, 300
+"""What is shown: tables of a ranking, rows of a table, characters of a cell."""
 
 
 def write_report(
@@ -43,7 +32,6 @@ def write_report(
     out: Path,
     data_dir: str | Path | None = None,
     *,
-    limits: Limits | None = None,
     by: Sequence[str] = (),
     observer: Observer | None = None,
 ) -> Path:
@@ -56,7 +44,6 @@ def write_report(
         folders: run folders, of rankings or of answers.
         out: the file.
         data_dir: as for ``evaluate``.
-        limits: how much goes into it.
         by: the properties of queries, as ``difficulty``, that scores are drawn by; default: the
             first ones that put queries together.
         observer: gets progress and warnings.
@@ -69,14 +56,14 @@ def write_report(
         DataError: the data are missing, or not what they were.
         StoreError: a folder holds no finished run, or the file cannot be written.
     """
-    observer, limits = observer or Observer(), limits or Limits()
-    runs, loaded = open_runs(folders, data_dir, observer, limits.depth)
+    observer = observer or Observer()
+    runs, loaded = open_runs(folders, data_dir, observer, DEPTH)
     if len(runs) > charts.SERIES:  # the chart shows the first ones
         runs = [runs[place] for place in order_runs(runs)]
     for name in by:
         by_name(by_property(loaded.dataset.queries), name)
     observer.stage("report: read rankings")
-    context = _context(runs, loaded.dataset, limits, by, observer)
+    context = _context(runs, loaded.dataset, by, observer)
     pieces = environment(_FOLDER).get_template("report.html.j2").generate(context)
     write_file(out, (piece.encode() for piece in pieces), "-o")
     return out
@@ -85,7 +72,6 @@ def write_report(
 def _context(
     runs: Sequence[ReportRun],
     dataset: Dataset,
-    limits: Limits,
     by: Sequence[str],
     observer: Observer,
 ) -> dict[str, Any]:
@@ -110,14 +96,14 @@ def _context(
         "runs": runs,
         "series": charts.series,
         "colours": charts.SERIES,
-        "limits": limits,
+        "limits": {"depth": DEPTH, "rows": ROWS, "cell": CELL},
         **shown,
         "cutoffs": cutoffs,
         "curves": curves,
         "recall_chart": charts.recall_chart(labels, drawn, cutoffs) if any(drawn) else None,
         "synthetic": SYNTHETIC if any(query.synthetic for query in dataset.queries) else "",
         "listed": min(len(dataset.queries), MOST_QUERIES),
-        "blocks": _blocks(*_listed(runs, dataset), limits, shown, observer),
+        "blocks": _blocks(*_listed(runs, dataset), shown, observer),
     }
 
 
@@ -147,7 +133,6 @@ def _listed(runs: Sequence[ReportRun], dataset: Dataset) -> tuple[list[ReportRun
 def _blocks(
     runs: Sequence[ReportRun],
     dataset: Dataset,
-    limits: Limits,
     shown: Mapping[str, Any],
     observer: Observer,
 ) -> Iterator[queries.Block]:
@@ -183,4 +168,4 @@ def _blocks(
     observer.stage("report: write queries")
     yield from queries.query_blocks(runs, dataset, tables)
     observer.stage("report: write tables")
-    yield from queries.table_blocks(tables, dataset.corpus, limits.rows, limits.cell)
+    yield from queries.table_blocks(tables, dataset.corpus, ROWS, CELL)

@@ -33,7 +33,7 @@ HOSTILE = [text for text in written.HOSTILE if "\ud800" not in text]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("leaderboard")
-    write_site(board(), folder / "site", "https://example.org/to", rejected=1)
+    write_site(board(), folder / "site", rejected=1)
     return folder / "site"
 
 
@@ -46,7 +46,6 @@ def test_a_page_and_its_json_for_each_task(site: Path) -> None:
     text = (site / "index.html").read_text("utf-8")
     assert "1 rejected entry is not shown" in text
     assert "target-bench run --task retrieval --corpus alpha --corpus beta" in text
-    assert "https://example.org/to" in text
 
 
 def test_the_same_entries_are_the_same_bytes(
@@ -120,7 +119,7 @@ def test_the_command(inside: Inside) -> None:
     assert "no such folder" in inside.bad(2, "leaderboard", "build", "nothing")
     Path("submissions").mkdir()
     words = ("leaderboard", "build", "submissions", "-o", "other")
-    assert "--submit-to" in inside.bad(2, *words, "--submit-to", "javascript:x")
+    assert "holds no *.tbs.zip" in inside.bad(2, *words)
     assert not Path("other").exists()
 
 

@@ -12,7 +12,7 @@ from target_bench import read_run
 from target_bench.core.text_tables import score_text
 from target_bench.data.load import load
 from target_bench.data.selection import of_task
-from target_bench.reporting.report import Limits, write_report
+from target_bench.reporting.report import report_writer, write_report
 from target_bench.reporting.report.report_runs import open_runs
 from target_bench.reporting.report.summary import choose_main_metrics, score_slices
 from tests.builders import Record, Recorder, only, rewrite
@@ -70,9 +70,12 @@ def test_charts_show_as_many_runs_as_there_are_colours(tmp_path: Path) -> None:
     assert blocks(path)["overview"]["runs"][-1]["label"] == "random"
 
 
-def test_what_is_cut_is_counted(mini_runs: list[Path], tmp_path: Path) -> None:
-    limits = Limits(depth=3, rows=2, cell=4)
-    stored = blocks(write_report(mini_runs[:1], tmp_path / "r.html", limits=limits))
+def test_what_is_cut_is_counted(
+    mini_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, limit in {"DEPTH": 3, "ROWS": 2, "CELL": 4}.items():
+        monkeypatch.setattr(report_writer, name, limit)
+    stored = blocks(write_report(mini_runs[:1], tmp_path / "r.html"))
     shown = [query["runs"][0] for query in listed(stored, "queries")]
     assert all(len(run["tables"]) <= 3 for run in shown)
     assert any(run["n"] == 10 for run in shown)
