@@ -14,6 +14,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import parse_json
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Generation, GenerationRequest, Query
+from target_bench.core.text_tables import counted
 from target_bench.core.unicode_text import compose
 
 _SQL_FIELDS = ("SQL", "sql", "query")
@@ -128,7 +129,7 @@ class Replay(Generator):
             return self._from_object(release, path, text)
         self.in_corpus_order = self.order is None
         lines = text.removesuffix("\n").split("\n")
-        return self._in_order(path, "lines", _as_bird([line.removesuffix("\r") for line in lines]))
+        return self._in_order(path, "line", _as_bird([line.removesuffix("\r") for line in lines]))
 
     def _from_object(self, release: Release, path: Path, text: str) -> dict[str, str]:
         """Read one JSON object, or one a line."""
@@ -154,7 +155,7 @@ class Replay(Generator):
         positions = [str(position) for position in range(len(texts))]
         if missing := set(positions) - texts.keys():
             raise DataError(f"{path}: no answer at position {min(missing, key=int)!r}")
-        return self._in_order(path, "answers", [texts[position] for position in positions])
+        return self._in_order(path, "answer", [texts[position] for position in positions])
 
     def _read_records(self, records: Iterable[tuple[str, Any]]) -> dict[str, str]:
         """Query id -> answer, of (place, object)."""
@@ -214,7 +215,8 @@ class Replay(Generator):
         if len(answers) != len(ids):
             hint = "; name their order with --order (order=FILE), a JSON list of query ids"
             expected = f"queries{hint}" if self.order is None else f"query ids in {self.order}"
-            raise DataError(f"{path}: {len(answers)} {what} for {len(ids)} {expected}")
+            found = counted(len(answers), what)
+            raise DataError(f"{path}: {found} for {len(ids)} {expected}")
         pairs = zip(ids, answers, strict=True)
         return {query_id: answer for query_id, answer in pairs if answer is not None}
 

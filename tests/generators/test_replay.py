@@ -139,9 +139,10 @@ def test_bird_needs_every_position(tmp_path: Path) -> None:
         ('{"a": "x", "b": {"c": "y"}}', [", b: an answer should be text"]),
         ('{"text": "x", "id_": "a"}\n{"text": "y"}', ["line 1: no field query_id or", "text, id_"]),
         ('[{"id": "a", "txt": "x"}]', ["record 1: no field text or prediction", "id, txt"]),
+        ("x\n", ["1 line for 3 queries", "--order"]),
         ("x\ny\n", ["2 lines for 3 queries", "--order"]),
         ("x\ny\nz\n\n", ["4 lines for 3 queries"]),
-        (_bird({"a": "x"}), ["1 answers for 3 queries", "--order"]),
+        (_bird({"a": "x"}), ["1 answer for 3 queries", "--order"]),
     ],
 )
 def test_broken_file(tmp_path: Path, content: str, parts: list[str]) -> None:

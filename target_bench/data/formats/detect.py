@@ -69,7 +69,8 @@ def _choose_class(path: Path) -> Callable[[Path], CorpusLoader]:
         return TableFolder
     raise DataError(
         f"{path}: no layout that is known. A folder holds one of\n"
-        "  tables/*.csv (or .tsv, .parquet, .jsonl, .xlsx, .xls, .ods) and queries.jsonl or .csv;\n"
+        "  tables, *.csv (or .tsv, .parquet, .jsonl, .xlsx, .xls, .ods), in it or in tables/,\n"
+        "  and, to measure, their questions in queries.csv or queries.jsonl;\n"
         "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes,\n"
         "  or its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
         "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does;\n"

@@ -223,7 +223,13 @@ def test_folder_in_no_layout(tmp_path: Path, fill: list[str]) -> None:
     _write_files(tmp_path, *fill)
     with pytest.raises(DataError) as caught:
         corpora.load(tmp_path)
-    for part in (str(tmp_path), "tables/*.csv", "corpus/<split>.parquet", "qrels/<split>.tsv"):
+    for part in (
+        str(tmp_path),
+        "tables, *.csv (",
+        " in it or in tables/",
+        "corpus/<split>.parquet",
+        "qrels/<split>.tsv",
+    ):
         assert part in str(caught.value)
 
 
