@@ -137,7 +137,8 @@ def _ask(
                     apart = True
                     earlier = [query for query in dataset.queries if query.id in records]
                     before = [records[query.id] for query in earlier]
-                    yield _add_cutoffs(plugin, dataset, top_k, earlier, before)
+                    if earlier:
+                        yield _add_cutoffs(plugin, dataset, top_k, earlier, before)
             if apart:
                 rankings = _add_cutoffs(plugin, dataset, top_k, batch, rankings)
             n_asked += len(rankings)

@@ -1,6 +1,7 @@
 """The identities of runs stay, whatever is installed: else stored runs would be made again."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from target_bench.core.run_config import RunConfig
 from target_bench.core.task_names import make_task, task_text
 from target_bench.data.load import Loaded, Loader, load
+from target_bench.data.selection import of_task
 from target_bench.harness.run_system import Setup, set_up
 from target_bench.harness.systems import make_retriever
 from target_bench.runs.manifest import run_key
@@ -78,3 +80,14 @@ def test_the_words_of_a_command_hold_no_credential() -> None:
     command = Setup(RunConfig(), task, loaded, None, task_text=task_text).command()
     assert command.corpus == "https://***@h.example/x"
     assert command.task == "text-to-table:judged_by='openai:api_key=***,model=m'"
+
+
+@pytest.mark.parametrize(("tables", "limited"), [(None, {}), (2, {}), (1, {"tables": 1})])
+def test_fewer_given_tables_are_another_run(tables: int | None, limited: dict[str, int]) -> None:
+    dataset, task = load("mini"), make_task("table_to_text")
+    gold = tuple(dataset.corpus.ids)[:2]
+    queries = tuple(replace(query, gold=gold) for query in of_task(dataset, task).queries)
+    loaded = Loaded(replace(dataset, queries=queries), 0.0)
+    config = RunConfig(tables=tables)
+    identity = set_up(config, task, loaded, None, "gold", observer=Recorder()).identity()
+    assert identity["given"] == {"source": "given"} | limited

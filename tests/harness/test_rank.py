@@ -3,7 +3,7 @@
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +155,24 @@ class Chance(Fragile):
 
 class Paid(FirstK):
     paid = True
+
+
+class BatchedFirstK(FirstK):
+    """Counts the queries of each batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> list[Any]:
+        self.sizes.append(len(queries))
+        return [self.retrieve(query, top_k) for query in queries]
+
+
+def test_no_batch_is_empty(tmp_path: Path) -> None:
+    retriever = BatchedFirstK()
+    _run(tmp_path, retriever, top_k=[1, 5, 10])
+    assert min(retriever.sizes) > 0
 
 
 @pytest.mark.parametrize(
