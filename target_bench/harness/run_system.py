@@ -7,7 +7,7 @@
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -353,10 +353,17 @@ def _write_scores(
     if any(query.synthetic for query in queries):
         columns[f"{slicing.SLICE_PREFIX}synthetic"] = [query.synthetic for query in queries]
     code = code_of(scored.scores)
-    before: Mapping[str, str] = {}
+    changed: list[str] = []
     with suppress(StoreError):  # there are none, or they are damaged and written again
-        before = read_scores(run.folder).code
-    changed = [name for name in before if code.get(name, before[name]) != before[name]]
+        stored = read_scores(run.folder)
+        changed = [n for n, known in stored.code.items() if code.get(n, known) != known]
+        # A metric of the user's own has its code in its signature, or "unique:" without a hash.
+        changed += [
+            name
+            for name, score in scored.scores.items()
+            if score.spec and name in stored.scores and "|unique:" not in score.signature
+            if score.signature != stored.scores[name].signature
+        ]
     if changed:
         metrics = f"metric{'s' * (len(changed) > 1)} {first_of(changed, 3)}"
         observer.warning(f"{run.folder.name}: scores computed again: the code of {metrics} changed")

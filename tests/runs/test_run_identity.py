@@ -220,6 +220,26 @@ def test_an_edited_metric_scores_again_and_is_never_shown_as_reused(
     assert "recall" in json.loads((changed.folder / "scores.json").read_text("utf-8"))["code"]
 
 
+def test_an_edited_metric_of_ones_own_scores_again_and_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+
+    def run(value: str) -> tuple[Result, Recorder]:
+        file.write_text(f"def found(ranking, gold):\n    return {value}\n", encoding="utf-8")
+        observer = Recorder()
+        target = TARGET(("retrieval", "mini"), out=tmp_path / "runs", observer=observer)
+        return only(target.run("bm25", limit=20, metrics=f"{file}:found")), observer
+
+    first, _ = run("0.25")
+    again, observer = run("0.25")
+    assert (first.reused, again.reused) == (False, True)
+    assert not any("computed again" in warning for warning in observer.warnings)
+    changed, observer = run("0.75")
+    assert not changed.reused
+    assert changed.folder == first.folder
+    assert changed.scores["found"].value == 0.75
+    assert [w for w in observer.warnings if "the code of metric found changed" in w]
+
+
 def test_reading_a_run_says_that_a_metric_was_edited_since(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
