@@ -97,7 +97,8 @@ class RunConfig(BaseModel):
         ConfigError: an unknown option, with near misses, or an invalid value.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
+    # Built when first made: ``--help`` needs the fields alone.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     corpora: Annotated[
         Texts,
