@@ -17,7 +17,7 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_existing_virtualenvs = True
 
 FAST = ("tests/core", "tests/metrics", "tests/tables", "tests/cli/test_transcripts.py")
-"""Quick tests of what most changes touch; without data, network and optional packages."""
+"""Quick tests of the rooms that change most; they need no data, network or extra."""
 
 
 @nox.session

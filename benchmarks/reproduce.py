@@ -194,7 +194,7 @@ def _counts(outcomes: Sequence[Outcome]) -> str:
 
 
 def page() -> str:
-    """Return the page of the docs, from what is recorded: nothing is run."""
+    """Return the page of the docs from the recorded figures; nothing is run."""
     outcomes = [_recorded(entry, figure) for entry in entries() for figure in entry["figures"]]
     lines = [_INTRODUCTION.format(_counts(outcomes))]
     for paper in dict.fromkeys(entry["paper"] for entry in entries()):

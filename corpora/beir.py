@@ -109,7 +109,7 @@ _OF_SEVERAL = (
 
 
 def _preference(split: str) -> tuple[int, str]:
-    """Sort what is held out before what is learned from."""
+    """Sort the test split before the training split."""
     order = {name: i for i, name in enumerate(("test", "validation", "", "train"))}
     return order.get(split, order[""]), split
 

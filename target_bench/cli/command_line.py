@@ -111,7 +111,7 @@ def config_option(name: str) -> Any:
 
 
 def _typer_type(field: "FieldInfo") -> Any:
-    """Return what typer reads a field from: a list of texts where it may be repeated."""
+    """Return the type of an option: a list of texts where it may be repeated."""
     return list[str] | None if isinstance(field.default, tuple) else field.annotation
 
 

@@ -98,10 +98,10 @@ def submit(
 ) -> None:
     """Read the card, pack and say what was packed."""
     from target_bench.reporting.leaderboard.card import read_card
-    from target_bench.reporting.leaderboard.pack import corpora_of, pack, with_retrievals
+    from target_bench.reporting.leaderboard.pack import add_retrievals, corpora_of, pack
     from target_bench.runs.find import find
 
-    folders = with_retrievals([find(run, RUNS) for run in runs])
+    folders = add_retrievals([find(run, RUNS) for run in runs])
     if card is None:
         corpora = ", ".join(f"{name}: no" for name in corpora_of(folders))
         raise ConfigError(

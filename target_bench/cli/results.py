@@ -29,13 +29,13 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
         group_tables,
         same_questions,
         slice_tables,
-        title_of,
+        write_title,
     )
 
     groups = same_questions(results)
     for group in groups:
         if len(groups) > 1:
-            say_heading(title_of(group))
+            say_heading(write_title(group))
         for sentence in describe_run(group):
             say_wrapped(sentence)
         say("")
@@ -64,12 +64,12 @@ def _print_by_corpus(results: "Sequence[Result]") -> None:
     from target_bench.reporting.compare import compare_results, leading_metric
 
     for task in dict.fromkeys(result.task for result in results):
-        of_task = [result for result in results if result.task == task and result.scores]
-        n_on_corpus = Counter(result.corpus for result in of_task)
+        of_run = [result for result in results if result.task == task and result.scores]
+        n_on_corpus = Counter(result.corpus for result in of_run)
         if len(n_on_corpus) < 2 or max(n_on_corpus.values()) < 2:
             continue
-        lead, _ = leading_metric(of_task)
-        table = replace(compare_results(of_task, [lead], of_task[0]), notes=())
+        lead, _ = leading_metric(of_run)
+        table = replace(compare_results(of_run, [lead], of_run[0]), notes=())
         say_as_it_is(layouts.text(table, terminal_width(), has_colours()))
         say("")
 

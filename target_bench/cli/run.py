@@ -173,7 +173,7 @@ def _unfit(name: str, tasks: Sequence[str], options: RunConfig) -> dict[str, str
     from target_bench.core.task import has_reference
     from target_bench.core.task_names import make_task
     from target_bench.data.load import load
-    from target_bench.data.selection import of_task
+    from target_bench.data.selection import select_task
     from target_bench.harness.score import scorable
     from target_bench.metrics.scores import have_short_answers
 
@@ -182,7 +182,7 @@ def _unfit(name: str, tasks: Sequence[str], options: RunConfig) -> dict[str, str
     for task in tasks:
         made = make_task(task)
         try:
-            answered = scorable(made, of_task(dataset, made)).queries
+            answered = scorable(made, select_task(dataset, made)).queries
         except (ConfigError, DataError) as error:
             reasons[task] = str(error)
             continue

@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 @contextmanager
 def plugin_errors(name: str, during: str, advice: str = "") -> Iterator[None]:
-    """Turn what a plug-in raises into a PluginError; errors of this package pass."""
+    """Raise errors of a plug-in as ``PluginError``; those of this package pass."""
     try:
         yield
     except (*PASSED_ON, TargetBenchError):
@@ -79,7 +79,7 @@ def plugin_error(error: BaseException, name: str, during: str, advice: str = "")
 
 
 def iterate_guarded(items: Iterable[T], name: str, during: str, advice: str = "") -> Iterator[T]:
-    """Iterate over what a plug-in yields, with ``plugin_errors`` around its code alone."""
+    """Iterate over the items of a plug-in, with ``plugin_errors`` around its code alone."""
     with plugin_errors(name, during, advice):
         left = iter(items)
     while True:

@@ -16,12 +16,30 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
+from typing import Self
 
 MAIN = "main"
 
 
+class _Files:
+    """Files of a repository, chosen by patterns; the base of ``Hub`` and ``GitHub``."""
+
+    files: str | tuple[str, ...]
+    split_names: Mapping[str, str]
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns of the files, one or several."""
+        return (self.files,) if isinstance(self.files, str) else self.files
+
+    def split(self, name: str) -> Self:
+        """Return the files of one split."""
+        files = _fill_in(self.patterns, name, self.split_names)
+        return replace(self, files=files)  # type: ignore[type-var]  # its subclasses are dataclasses
+
+
 @dataclass(frozen=True)
-class Hub:
+class Hub(_Files):
     """Files of a data set on the Hugging Face hub, verified by the hashes that the hub states.
 
     Examples:
@@ -42,11 +60,6 @@ class Hub:
     split_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def patterns(self) -> tuple[str, ...]:
-        """The patterns of the files, one or several."""
-        return (self.files,) if isinstance(self.files, str) else self.files
-
-    @property
     def address(self) -> str:
         """Where a person finds it."""
         return f"https://huggingface.co/datasets/{self.repository}"
@@ -56,17 +69,13 @@ class Hub:
         """What names a version of the files; another one is another download."""
         return self.repository, self.revision, *self.patterns
 
-    def split(self, name: str) -> "Hub":
-        """Return the files of one split."""
-        return replace(self, files=_fill_in(self.patterns, name, self.split_names))
-
-    def place(self, path: str) -> str:
+    def locate(self, path: str) -> str:
         """Return where a file of the repository lies in the folder of a download."""
         return f"{PurePosixPath(self.repository).name}/{path}"
 
 
 @dataclass(frozen=True)
-class GitHub:
+class GitHub(_Files):
     """Files of a repository on GitHub at a commit, each pinned in ``data/pins/<name>.txt``.
 
     A line of that file is SHA-256 (or git blob id), size in bytes (``-`` where it is not known) and
@@ -79,11 +88,6 @@ class GitHub:
     split_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def patterns(self) -> tuple[str, ...]:
-        """The patterns of the files, one or several."""
-        return (self.files,) if isinstance(self.files, str) else self.files
-
-    @property
     def address(self) -> str:
         """Where a person finds it."""
         return f"https://github.com/{self.repository}"
@@ -93,11 +97,7 @@ class GitHub:
         """What names a version of the files; another one is another download."""
         return self.repository, self.commit, *self.patterns
 
-    def split(self, name: str) -> "GitHub":
-        """Return the files of one split."""
-        return replace(self, files=_fill_in(self.patterns, name, self.split_names))
-
-    def place(self, path: str) -> str:
+    def locate(self, path: str) -> str:
         """Return where a file of the repository lies in the folder of a download."""
         return path
 

@@ -384,7 +384,7 @@ class CorpusLoader(ABC):
         Raises:
             DataError: a file is missing or broken; the message names file, record and field.
         """
-        release.require(*(s.place(p) for s in self.info.sources(split) for p in s.patterns))
+        release.require(*(s.locate(p) for s in self.info.sources(split) for p in s.patterns))
         return ()
 
     def queries(

@@ -238,7 +238,7 @@ class RunConfig(BaseModel):
         except ValidationError as error:
             raise ConfigError(_describe_errors(error)) from None
 
-    def with_options(self, **options: Any) -> "RunConfig":
+    def replace_options(self, **options: Any) -> "RunConfig":
         """Return a copy with other values of these options."""
         return RunConfig(**{**dict(self), **options})
 

@@ -114,7 +114,7 @@ def _match_files(release: Release, info: CorpusInfo, split: str) -> list[Path]:
     for source in info.sources(split):
         for pattern in source.patterns:
             flat = PurePosixPath(pattern).name
-            places = dict.fromkeys((source.place(pattern), pattern, flat))
+            places = dict.fromkeys((source.locate(pattern), pattern, flat))
             named = (f"{place}{suffix}" for place in places for suffix in ("", ".gz", ".zip"))
             paths += next(filter(None, map(release.matching, named)), [])
     return paths

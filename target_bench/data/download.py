@@ -248,7 +248,7 @@ def _list_pinned(source: GitHub) -> list[_File]:
         _File(
             source.repository,
             source.commit,
-            source.place(path),
+            source.locate(path),
             f"{root}/{quote(path)}",
             None if size == "-" else int(size),
             pinned,
@@ -288,7 +288,7 @@ def _list_hub(source: Hub, revision: str) -> list[_File]:
             raise DataError(f"{address}: the hub lists {name!r} of {size} bytes")
         pinned = item.lfs.sha256 if item.lfs else str(item.blob_id)
         url = f"{address}/resolve/{commit}/{quote(name)}"
-        files.append(_File(source.repository, commit, source.place(name), url, size, pinned, True))
+        files.append(_File(source.repository, commit, source.locate(name), url, size, pinned, True))
     if not files:
         raise DataError(f"{address}: has no {' or '.join(source.patterns)} at commit {commit}")
     return files

@@ -27,7 +27,7 @@ from target_bench.data.selection import (
     sample_queries,
     task_name,
 )
-from target_bench.data.selection import of_task as of_task
+from target_bench.data.selection import select_task as select_task
 
 CorpusLike = str | Path | Dataset
 """A corpus by name, by path, or loaded already."""
@@ -153,13 +153,13 @@ class Loaded:
         dataset = replace(self.dataset, queries=sample_queries(self.dataset.queries, n))
         return replace(self, dataset=dataset, words={**self.words, "limit": n})
 
-    def of_task(self, task: AnyTask) -> "Loaded":
-        """Return the data with the queries about a task only, as ``of_task`` selects them.
+    def select_task(self, task: AnyTask) -> "Loaded":
+        """Return the data with the queries about a task only, as ``select_task`` selects them.
 
         Raises:
             ConfigError: no query is about it.
         """
-        dataset = of_task(self.dataset, task)
+        dataset = select_task(self.dataset, task)
         if is_ranking(task):
             return replace(self, dataset=dataset)
         name = dataset.queries[0].metadata.get("task", task_name(task))

@@ -42,7 +42,7 @@ def sample_queries(queries: Sequence[Query], n: int) -> tuple[Query, ...]:
     return tuple(queries[i] for i in sorted(chosen))
 
 
-def of_task(dataset: Dataset, task: AnyTask) -> Dataset:
+def select_task(dataset: Dataset, task: AnyTask) -> Dataset:
     """Return the dataset with the queries that are about a task only.
 
     A query says in its metadata what it is about; one that says nothing is about every task. A task

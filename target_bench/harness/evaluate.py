@@ -170,7 +170,7 @@ def load_queries(text: str, corpus: CorpusLike, config: RunConfig, loader: Loade
             "no query. docs/data.md shows how queries are written, and target-bench ask writes "
             "some; target-bench search needs none."
         )
-    return loaded.of_task(task_class(text)).limited(config.limit)
+    return loaded.select_task(task_class(text)).limited(config.limit)
 
 
 def check_properties(names: Sequence[str], datasets: Iterable[Dataset]) -> None:

@@ -107,7 +107,7 @@ class ResumedRun:
             name=self._run.asked.generator_name,
         )
         result = run_system(
-            config.with_options(tables=identity.prompt_tables),
+            config.replace_options(tables=identity.prompt_tables),
             made,
             loaded,
             retriever,
@@ -144,7 +144,7 @@ class ResumedRun:
             identity.split,
             command.distractors,
         )
-        loaded = loaded.of_task(command.about or RANKING_TASK)
+        loaded = loaded.select_task(command.about or RANKING_TASK)
         loaded = loaded.limited(command.limit)
         corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
         self._check_same("tables", identity.corpus_fingerprint, corpus_now)
@@ -165,7 +165,7 @@ class ResumedRun:
             out=self._out,
             metrics=(*metrics, *self._made_again(before, metrics)),
         )
-        loaded = self.load().of_task(task)
+        loaded = self.load().select_task(task)
         if task.source != "retrieved":
             return options, loaded, None
         rankings = self._rankings
@@ -181,7 +181,7 @@ class ResumedRun:
 
         name = rankings.asked.retriever_name
         retriever = use_rankings(label, rankings.identity.retriever, rank, name)
-        return options.with_options(top_k=rankings.identity.top_k), loaded, retriever
+        return options.replace_options(top_k=rankings.identity.top_k), loaded, retriever
 
     def _made_again(self, texts: Sequence[str], now: Sequence[MetricLike]) -> list[str]:
         """Return the metrics of before that can still be made, but for those that are given now."""

@@ -165,7 +165,7 @@ class Setup:
             name: masked_settings(value) if isinstance(value, str) else value
             for name, value in words.items()
         }
-        options = self.config.with_options(metrics=self.metrics()).run_json()
+        options = self.config.replace_options(metrics=self.metrics()).run_json()
         return Command.model_validate({**recorded, "options": options})
 
 

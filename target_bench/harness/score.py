@@ -35,7 +35,7 @@ from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retr
 from target_bench.core.settings import read_cutoffs
 from target_bench.core.task import Outputs, Predictions, Task, has_reference
 from target_bench.core.task_names import make_task
-from target_bench.data.selection import of_task
+from target_bench.data.selection import select_task
 from target_bench.metrics import stats
 from target_bench.metrics.scores import check_names, in_order, is_built_in, spec_of
 from target_bench.models.answer_reading import check_time
@@ -180,7 +180,7 @@ def score_answers(
     """
     scored_task = answer_task(task)
     check_known("answer", answers, dataset)
-    dataset = of_task(dataset, scored_task)
+    dataset = select_task(dataset, scored_task)
     given = all_answers(dataset, answers)
     scored = scorable(scored_task, dataset)
     if not scored.queries:

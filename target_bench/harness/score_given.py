@@ -89,7 +89,7 @@ def score_given(
     with report_progress(observer):
         for text, corpus in pairs:
             task = make_task(text)
-            everything = load_queries(text, corpus, options.with_options(limit=None), loader)
+            everything = load_queries(text, corpus, options.replace_options(limit=None), loader)
             loaded = everything.limited(options.limit)
             answers = None
             if task.answer == "ranking":

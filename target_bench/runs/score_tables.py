@@ -57,7 +57,7 @@ def same_questions(results: Iterable["Result"]) -> list[list["Result"]]:
 def group_tables(results: Sequence["Result"], every: bool = False) -> list[TextTable]:
     """Return the scores of one group of ``same_questions``, under a title."""
     metrics = shown_metrics(results)
-    tables = [_table(results, metrics, title_of(results))]
+    tables = [_table(results, metrics, write_title(results))]
     families: dict[str, list[str]] = {}
     scored = [(name, score) for result in results for name, score in result.all_scores.items()]
     for name in dict.fromkeys(name for name, score in scored if score.n):
@@ -70,7 +70,7 @@ def group_tables(results: Sequence["Result"], every: bool = False) -> list[TextT
     return tables
 
 
-def title_of(results: Sequence["Result"]) -> str:
+def write_title(results: Sequence["Result"]) -> str:
     """Return corpus, task and number of queries of results that share them."""
     first = results[0]
     corpus = " + ".join([f"{first.corpus} {first.split}", *first.data["distractors"]])

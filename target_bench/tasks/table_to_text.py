@@ -29,7 +29,7 @@ from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import count_references
 from target_bench.models.answer_reading import AnswerReader, answer_alone
 from target_bench.models.judges import text_of
-from target_bench.models.prompts.prompting import CellPrompter, prompt_of
+from target_bench.models.prompts.prompting import CellPrompter, load_prompt
 from target_bench.tables import totto_text
 from target_bench.tables.descriptions import (
     OF,
@@ -97,7 +97,7 @@ class TableToText(Task[JudgedSentences]):
         self, options: RunConfig, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> CellPrompter:
         """Make what names the highlighted cells."""
-        prompt = prompt_of(self, options)
+        prompt = load_prompt(self, options)
         return CellPrompter(
             self.name,
             prompt,

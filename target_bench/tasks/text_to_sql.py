@@ -33,7 +33,7 @@ from target_bench.core.text_tables import counted
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
 from target_bench.models.answer_reading import seconds_left
-from target_bench.models.prompts.prompting import prompt_of
+from target_bench.models.prompts.prompting import load_prompt
 from target_bench.models.prompts.schema_prompting import (
     ANSWER_SCHEMA,
     DUCKDB_PROMPT,
@@ -167,7 +167,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         self, options: RunConfig, databases: Mapping[str, Path], _follows_schema: bool
     ) -> SchemaPrompter:
         """Make what shows schemas; JSON is asked for in words, so any generator can give it."""
-        prompt = prompt_of(self, options)
+        prompt = load_prompt(self, options)
         return SchemaPrompter(
             self.name,
             prompt,

@@ -25,7 +25,7 @@ from target_bench.core.task import (
     has_reference,
 )
 from target_bench.models.judges import JudgedTask, failures, text_of
-from target_bench.models.prompts.prompting import TablePrompter, prompt_of
+from target_bench.models.prompts.prompting import TablePrompter, load_prompt
 from target_bench.models.table_judge import PairJudge, p_score, pair_replies, parse_reply
 from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.compared_tables import ComparedTables
@@ -116,7 +116,7 @@ class TextToTable(JudgedTask[Compared]):
         self, options: RunConfig, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> TablePrompter:
         """Make what writes the instruction of each query into its request."""
-        prompt = prompt_of(self, options)
+        prompt = load_prompt(self, options)
         return TablePrompter(
             self.name,
             prompt,

@@ -220,17 +220,17 @@ def test_the_words_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_queries_of_a_task() -> None:
     loaded = Loaded(MINI, 0.0)
     ranked = tuple(query for query in MINI.queries if query.metadata.get("ranked", True))
-    assert loaded.of_task("retrieval").dataset.queries == ranked
+    assert loaded.select_task("retrieval").dataset.queries == ranked
     assert len(ranked) == 280, "not those whose metadata say that they are not ranked"
-    questions = loaded.of_task("question_answering").dataset.queries
-    statements = loaded.of_task("fact_verification").dataset.queries
+    questions = loaded.select_task("question_answering").dataset.queries
+    statements = loaded.select_task("fact_verification").dataset.queries
     assert (len(questions), len(statements)) == (144, 79)
     assert {q.metadata["task"] for q in questions} == {"question_answering"}
-    few = loaded.of_task("fact_verification").limited(5).dataset.queries
+    few = loaded.select_task("fact_verification").limited(5).dataset.queries
     assert len(few) == 5
     assert {query.id for query in few} <= {query.id for query in statements}
     with pytest.raises(ConfigError, match="no query of mini test is about the task table_reading"):
-        loaded.of_task("table_reading")
+        loaded.select_task("table_reading")
 
 
 def test_rows_of_a_plug_in_get_one_length(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from target_bench.core.run_config import RunConfig
 from target_bench.core.task_names import make_task, task_text
 from target_bench.data.load import Loaded, Loader, load
-from target_bench.data.selection import of_task
+from target_bench.data.selection import select_task
 from target_bench.harness.run_system import Setup, set_up
 from target_bench.harness.systems import make_retriever
 from target_bench.runs.manifest import run_key
@@ -29,7 +29,7 @@ KEYS = {
 def _identity(text: str) -> dict[str, Any]:
     """Without the versions of rules."""
     observer, task = Recorder(), make_task(text)
-    loaded = Loader(None, observer).load("mini", None, ()).of_task(task.name)
+    loaded = Loader(None, observer).load("mini", None, ()).select_task(task.name)
     oracle, config = make_retriever("oracle", observer), RunConfig(top_k=(1, 10))
     setup = set_up(
         config, task, loaded, oracle, "gold", task_text=task_text(text), observer=observer
@@ -50,7 +50,7 @@ def test_identities_stay(text: str) -> None:
 
 def _retrieval_key(corpus: Path, *distractors: str) -> str:
     observer = Recorder()
-    loaded = Loader(None, observer).load(str(corpus), None, distractors).of_task("retrieval")
+    loaded = Loader(None, observer).load(str(corpus), None, distractors).select_task("retrieval")
     oracle, task = make_retriever("oracle", observer), make_task("retrieval")
     setup = set_up(RunConfig(top_k=(1,)), task, loaded, oracle, observer=observer)
     return run_key(setup.identity())
@@ -86,7 +86,7 @@ def test_the_words_of_a_command_hold_no_credential() -> None:
 def test_fewer_given_tables_are_another_run(tables: int | None, limited: dict[str, int]) -> None:
     dataset, task = load("mini"), make_task("table_to_text")
     gold = tuple(dataset.corpus.ids)[:2]
-    queries = tuple(replace(query, gold=gold) for query in of_task(dataset, task).queries)
+    queries = tuple(replace(query, gold=gold) for query in select_task(dataset, task).queries)
     loaded = Loaded(replace(dataset, queries=queries), 0.0)
     config = RunConfig(tables=tables)
     identity = set_up(config, task, loaded, None, "gold", observer=Recorder()).identity()

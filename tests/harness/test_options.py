@@ -140,7 +140,7 @@ def test_reading_twice_changes_nothing(
     top_k: list[int], limit: int | None, distractors: list[str]
 ) -> None:
     first = RunConfig(top_k=tuple(top_k), limit=limit, distractors=tuple(distractors))
-    assert first.with_options() == first
+    assert first.replace_options() == first
     assert list(first.top_k) == sorted(set(top_k))
     assert RunConfig(**first.run_json()) == first
 

@@ -12,14 +12,14 @@ import pytest
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, TableId
 from target_bench.data.load import load
-from target_bench.data.selection import of_task
+from target_bench.data.selection import select_task
 from target_bench.harness.run_notes import add_notes
 from target_bench.runs.result import Result, read_run
 from target_bench.runs.store import Run
 from tests.builders import ASKED, Recorder, messages_of, run_identity
 from tests.target import TARGET
 
-QUERIES = of_task(load("mini"), "retrieval").queries
+QUERIES = select_task(load("mini"), "retrieval").queries
 NUMBER = 69
 """The place of the 70th query."""
 

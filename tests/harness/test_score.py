@@ -12,7 +12,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Retrieval, TableId
 from target_bench.core.task_names import make_task
 from target_bench.data.load import load
-from target_bench.data.selection import of_task
+from target_bench.data.selection import select_task
 from target_bench.harness.score import Scored
 from target_bench.runs.record_log import ANSWERS, RANKINGS
 from target_bench.runs.result import Result
@@ -20,7 +20,7 @@ from tests.builders import Recorder, only
 from tests.harness.judged import SPREAD
 from tests.target import TARGET
 
-MINI = of_task(load("mini"), "retrieval")
+MINI = select_task(load("mini"), "retrieval")
 SQL = replace(MINI, queries=tuple(SPREAD))
 
 

@@ -10,7 +10,7 @@ import pytest
 from target_bench import judge_answers, score_answers
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.data.load import load
-from target_bench.data.selection import of_task
+from target_bench.data.selection import select_task
 from target_bench.metrics.text import JudgedAnswers
 from target_bench.models.bartscore import BARTScore
 from target_bench.models.table_texts import CellBERTScore, bleurt_of_texts
@@ -156,7 +156,7 @@ def test_bleurt_reads_answers_as_they_are_written(tmp_path: Path) -> None:
 
 
 def test_a_model_makes_a_metric_of_the_task(bart: str, named_minilm: str) -> None:
-    dataset = of_task(load("mini"), "text_to_table")
+    dataset = select_task(load("mini"), "text_to_table")
     dataset = replace(dataset, queries=dataset.queries[:2])
     answers = {query.id: str(query.answer) for query in dataset.queries}
     task = TextToTable()

@@ -14,7 +14,7 @@ import pytest
 
 from target_bench.core.schema import Dataset, TableId
 from target_bench.data.load import load
-from target_bench.data.selection import of_task, sample_queries
+from target_bench.data.selection import sample_queries, select_task
 from target_bench.runs.result import Result
 from tests.builders import Counting, Record, Recorder, only, rewrite, same_scores, unfinish
 from tests.runs.processes import (
@@ -174,7 +174,9 @@ def test_torn_last_line(tmp_path: Path, torn: bytes) -> None:
     unfinish(whole.folder)
     retriever = Failing()
     again = _run(tmp_path, retriever, limit=20)
-    assert retriever.queries == [sample_queries(of_task(MINI, "retrieval").queries, 20)[19].text]
+    assert retriever.queries == [
+        sample_queries(select_task(MINI, "retrieval").queries, 20)[19].text
+    ]
     assert path.read_bytes().splitlines(keepends=True) == lines
     same_scores(again, whole)
 

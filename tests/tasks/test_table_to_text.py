@@ -14,7 +14,7 @@ from target_bench.core.schema import GenerationRequest
 from target_bench.corpora import load
 from target_bench.data.highlights import highlighted
 from target_bench.data.load import Loaded
-from target_bench.data.selection import of_task
+from target_bench.data.selection import select_task
 from target_bench.data.table_text import grid_rows
 from target_bench.generators.extractive import Extractive
 from target_bench.harness.score import score_answers
@@ -27,7 +27,7 @@ from tests.corpora.test_totto import RECORD
 from tests.reporting.report.written import blocks, listed
 from tests.target import TARGET
 
-MINI = of_task(load("mini"), "table_to_text")
+MINI = select_task(load("mini"), "table_to_text")
 
 
 def _writer(task: TableToText, options: RunConfig, *more: Any) -> Any:
@@ -50,7 +50,7 @@ def _written(folder: Path, *changes: dict[str, Any], split: str = "totto_dev_dat
 
 
 def test_no_retriever_is_asked() -> None:
-    ranked = Loaded(load("mini"), 0.0).of_task("retrieval").dataset.queries
+    ranked = Loaded(load("mini"), 0.0).select_task("retrieval").dataset.queries
     assert not {query.id for query in MINI.queries} & {query.id for query in ranked}
 
 

@@ -353,7 +353,7 @@ def writer_of(
     if task.prompt.writer is not None:
         return task.prompt.writer(options, databases, follows_schema)
     structured = options.structured and follows_schema
-    prompt = prompt_of(task, options)
+    prompt = load_prompt(task, options)
     return Prompter(
         task.name,
         prompt,
@@ -365,7 +365,7 @@ def writer_of(
     )
 
 
-def prompt_of(task: Task[Any], options: RunConfig) -> Prompt:
+def load_prompt(task: Task[Any], options: RunConfig) -> Prompt:
     """Read the templates of a task, or those that the user chose in their place.
 
     Raises:

@@ -53,7 +53,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
     if not out.name.endswith(SUFFIX) or out.name == SUFFIX:
         raise ConfigError(f"-o {out}: the name of a submission ends in {SUFFIX}")
     members = {"card.yaml": yaml.safe_dump(card.model_dump(mode="json"), allow_unicode=True)}
-    for folder in with_retrievals(folders):
+    for folder in add_retrievals(folders):
         manifest = read_manifest(folder)
         try:
             asked, task = manifest.asked, manifest.identity.task
@@ -84,7 +84,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path) -> Path:
     return out
 
 
-def with_retrievals(folders: Sequence[Path]) -> list[Path]:
+def add_retrievals(folders: Sequence[Path]) -> list[Path]:
     """Return run folders, and those of the rankings that their answers are built on, by name.
 
     Raises:

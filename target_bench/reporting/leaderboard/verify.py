@@ -214,7 +214,7 @@ class _Scorer:
         check_time()
         try:
             loaded = loader.load(run.corpus, run.split, tuple(run.distractors))
-            dataset = loaded.of_task(run.about or RANKING_TASK).dataset
+            dataset = loaded.select_task(run.about or RANKING_TASK).dataset
         except ConfigError as error:
             raise self._refuse(ascii(str(error))[1:-1][:300]) from None
         fingerprint = queries_fingerprint if run.generator is None else answers_fingerprint

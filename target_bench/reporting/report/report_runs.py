@@ -180,7 +180,7 @@ def _open_run(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportR
         values |= aligned(ids, [(stored.query_ids, stored.per_query)]) if stored.scores else {}
     if stored.answer_counts is not None:
         _check_complete(stored.folder / ANSWERS.file, ids, stored.answers)
-        queries = loaded.of_task(task).dataset.queries
+        queries = loaded.select_task(task).dataset.queries
         if answers_fingerprint(queries) != stored.identity.queries_fingerprint:
             raise StoreError(
                 f"{stored.folder}: the queries or their reference answers are not what they were, "

@@ -162,13 +162,13 @@ def list_differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -
     """Compare the runs of each task with the best of them, but for the bounds (as ``oracle``)."""
     compared = []
     for task in dict.fromkeys(run.run.task for run in runs):
-        of_task = {run: m for run, m in zip(runs, metrics, strict=True) if run.run.task == task}
+        of_run = {run: m for run, m in zip(runs, metrics, strict=True) if run.run.task == task}
         systems = [
-            r for r, m in of_task.items() if not r.run.identity.is_bound and m and _values([r], m)
+            r for r, m in of_run.items() if not r.run.identity.is_bound and m and _values([r], m)
         ]
-        named = {of_task[run] for run in systems}
+        named = {of_run[run] for run in systems}
         if len(systems) > 1 and len(named) == 1 and (metric := named.pop()):
-            bounds = [run for run in of_task if run.run.identity.reads_gold]
+            bounds = [run for run in of_run if run.run.identity.reads_gold]
             compared.append(_compare_systems(systems, bounds, metric))
     return compared
 

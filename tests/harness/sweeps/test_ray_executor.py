@@ -104,7 +104,7 @@ def test_results_are_those_of_the_local_executor(
     heard, local = Heard(), Heard()
     outcomes = on_ray(cells, heard)
     out = {"out": tmp_path / "local"}
-    beside = [replace(c, config=c.config.with_options(**out)) for c in cells]
+    beside = [replace(c, config=c.config.replace_options(**out)) for c in cells]
     expected = list(Local().run(beside, local))
     states = ["done", "done", "done", "failed", "done"]
     assert [outcome.state for outcome in outcomes] == states

@@ -34,7 +34,7 @@ def find(files: Files, end: str, start: str = "") -> str:
     return name
 
 
-def zipped(members: Sequence[tuple[str | zipfile.ZipInfo, bytes]]) -> bytes:
+def zip_members(members: Sequence[tuple[str | zipfile.ZipInfo, bytes]]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members:
@@ -43,11 +43,11 @@ def zipped(members: Sequence[tuple[str | zipfile.ZipInfo, bytes]]) -> bytes:
 
 
 def packed(path: Path, files: Files) -> Path:
-    path.write_bytes(zipped(list(files.items())))
+    path.write_bytes(zip_members(list(files.items())))
     return path
 
 
-def with_fields(files: Files, name: str, **fields: Any) -> Files:
+def set_fields(files: Files, name: str, **fields: Any) -> Files:
     """The files with other fields of a JSON document."""
     return {**files, name: json.dumps(json.loads(files[name]) | fields).encode()}
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from target_bench import corpora
 from target_bench.core.errors import DataError
-from target_bench.data.selection import of_task
+from target_bench.data.selection import select_task
 from target_bench.reporting.leaderboard import submission as reading
 from target_bench.reporting.leaderboard.submission import MEBI, RefusedError
 from target_bench.reporting.leaderboard.verify import verify
@@ -26,9 +26,9 @@ from tests.reporting.leaderboard.forging import (
     find,
     packed,
     refused,
-    with_fields,
+    set_fields,
     with_lines,
-    zipped,
+    zip_members,
 )
 
 RANKINGS, MANIFEST = "run/retrieval.jsonl", "run/manifest.json"
@@ -51,13 +51,13 @@ GOLD = {query.id: [list(table) for table in query.gold] for query in MINI.querie
     ids=lambda name: ascii(name[:30]),
 )  # fmt: skip
 def test_names_of_members(at: Path, name: str) -> None:
-    message = refused(at, zipped([(name, b"x")]))
+    message = refused(at, zip_members([(name, b"x")]))
     assert message.startswith(f"member {name[:80]!a}: a submission has card.yaml")
 
 
 def _with_header(value: int, **offsets: int) -> bytes:
     """A zip with another byte in its local header, in its directory, or in both."""
-    content = bytearray(zipped([("card.yaml", b"{}")]))
+    content = bytearray(zip_members([("card.yaml", b"{}")]))
     for name, offset in offsets.items():
         content[content.index({"local": b"PK\3\4", "directory": b"PK\1\2"}[name]) + offset] = value
     return bytes(content)
@@ -67,7 +67,7 @@ def _link() -> bytes:
     info = zipfile.ZipInfo("card.yaml")
     info.create_system = 3
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
-    return zipped([(info, b"/etc/passwd")])
+    return zip_members([(info, b"/etc/passwd")])
 
 
 def _end(*fields: int) -> bytes:
@@ -75,31 +75,31 @@ def _end(*fields: int) -> bytes:
 
 
 def _more_members_than_counted() -> bytes:
-    content = zipped([(f"run-{i}/manifest.json", b"{}") for i in range(202)])
+    content = zip_members([(f"run-{i}/manifest.json", b"{}") for i in range(202)])
     *_, size, start, _ = struct.unpack("<4s4HLLH", content[-22:])
     return content[:-22] + _end(0, 0, 1, 1, size, start)
 
 
 def _zip64(*, locator: bool) -> bytes:
-    content = zipped([("card.yaml", b"{}")])
+    content = zip_members([("card.yaml", b"{}")])
     if locator:
         return content[:-22] + struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1) + content[-22:]
     return content[:-22] + _end(0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF)
 
 
 def _nested_bomb() -> bytes:
-    bomb = zipped([("bomb", bytes(50 * MEBI))])
-    return zipped([(f"{i}.zip", bomb) for i in range(20)])
+    bomb = zip_members([("bomb", bytes(50 * MEBI))])
+    return zip_members([(f"{i}.zip", bomb) for i in range(20)])
 
 
 def _twice() -> bytes:
-    content = zipped([("card.yaml", b"{}"), ("carD.yaml", b"[]")])
+    content = zip_members([("card.yaml", b"{}"), ("carD.yaml", b"[]")])
     return content.replace(b"carD", b"card")
 
 
 ARCHIVES: dict[str, tuple[Callable[[], bytes], str]] = {
     "a name that ends at NUL": (
-        lambda: zipped([("card.yaml-evil", b"{}")]).replace(b"card.yaml-evil", b"card.yaml\0evil"),
+        lambda: zip_members([("card.yaml-evil", b"{}")]).replace(b"yaml-evil", b"yaml\0evil"),
         "a submission has card.yaml",
     ),
     "nested bomb": (_nested_bomb, "a submission has card.yaml"),
@@ -117,8 +117,8 @@ ARCHIVES: dict[str, tuple[Callable[[], bytes], str]] = {
     "zip64": (lambda: _zip64(locator=True), "zip64"),
     "counts of zip64": (lambda: _zip64(locator=False), "has 65,535 files"),
     "no end": (lambda: b"PK", "does not end as a zip"),
-    "no card": (lambda: zipped([(MANIFEST, b"{}")]), "card.yaml: is missing"),
-    "a large card": (lambda: zipped([("card.yaml", bytes(MEBI))]), "card.yaml: has 1,048,576"),
+    "no card": (lambda: zip_members([(MANIFEST, b"{}")]), "card.yaml: is missing"),
+    "a large card": (lambda: zip_members([("card.yaml", bytes(MEBI))]), "card.yaml: has 1,048,576"),
 }  # fmt: skip
 
 
@@ -142,7 +142,7 @@ def test_cut_off_lengthened_and_too_large(
 
 def test_a_bomb_that_lies_about_its_size(at: Path, rankings: Files) -> None:
     """What is declared is read, and no more: the rest does not fit the checksum."""
-    whole = zipped(list(rankings.items()))
+    whole = zip_members(list(rankings.items()))
     content = whole.replace(struct.pack("<L", len(rankings[RANKINGS])), struct.pack("<L", 10))
     assert content != whole
     refused(at, content)
@@ -300,20 +300,20 @@ def test_predictions(at: Path, rankings: Files, name: str) -> None:
     ids=lambda value: ascii(value)[:50],
 )  # fmt: skip
 def test_manifests(at: Path, rankings: Files, fields: Record, message: str) -> None:
-    assert message in refused(packed(at, with_fields(rankings, MANIFEST, **fields)))
+    assert message in refused(packed(at, set_fields(rankings, MANIFEST, **fields)))
 
 
 def test_answers_to_queries_of_another_task(at: Path, everything: Files) -> None:
     """With their right fingerprint: a build of many submissions does not end at this one."""
     folder = find(everything, "generations.jsonl", "question").partition("/")[0]
     name = f"{folder}/manifest.json"
-    others = of_task(MINI, "text_to_sql").queries
+    others = select_task(MINI, "text_to_sql").queries
     right = answers_fingerprint(others)
     basis = json.loads(everything[name])["retrieval"]
-    files = with_fields(everything, name, about="text_to_sql", queries_fingerprint=right)
+    files = set_fields(everything, name, about="text_to_sql", queries_fingerprint=right)
     files[f"{folder}/generations.jsonl"] = b""
     files[f"{basis}/retrieval.jsonl"] = b""
-    files = with_fields(files, f"{basis}/manifest.json", about="question_answering")
+    files = set_fields(files, f"{basis}/manifest.json", about="question_answering")
     assert f"{name}: cannot be scored: " in refused(packed(at, files))
 
 
