@@ -158,7 +158,8 @@ def extract(text: str) -> Extracted:
 
     1. a fence: of several the last one that holds a query, for models try and then correct
        themselves; and code in backquotes;
-    2. what stands in a tag: ``<sql>...</sql>``, ``[SQL]...[/SQL]``, ``\boxed{...}``;
+    2. what stands in a tag: ``<sql>...</sql>``, ``[SQL]...[/SQL]``, ``\boxed{...}``; and lines that
+       Markdown quotes (``> SELECT ...``);
     3. a text in JSON: what ``sql`` names as it stands, else the first text that is SQL, inside
        other objects and lists too; trailing commas, line breaks and unescaped quotes are read;
     4. the text: all of it, or what follows a label or a sentence, without the sentences behind it.
@@ -217,7 +218,7 @@ class _Reader:
                 self.named_sql = self.named_sql or _take(content)
         if no_query:
             return no_query
-        for content in _list_tagged(text):
+        for content in (*_list_tagged(text), *_list_block_quotes(text)):
             found = self.read(content, depth + 1)
             if found:
                 return found
@@ -411,6 +412,19 @@ def _list_tagged(text: str) -> Iterator[str]:
         contents += [text[tag.end() : end] for end in dict.fromkeys(ends) if end >= 0]
     for content in reversed(contents):
         yield unescape(content) if re.search(r"&(?:lt|gt|amp|quot|#39);", content) else content
+
+
+_BLOCK_QUOTE = re.compile(r"(?:\A|\n[ \t]*\n|:[ \t]*\n)((?: {0,3}>[^\n]*(?:\n|\Z))+)")
+"""Lines that begin with ``>``; within a statement that sign stands in no paragraph of its own."""
+
+
+def _list_block_quotes(text: str) -> Iterator[str]:
+    """Yield the lines that Markdown quotes, without its marks, where they begin as a query does."""
+    for match in _BLOCK_QUOTE.finditer(text):
+        lines = [line.lstrip().removeprefix(">") for line in match[1].splitlines()]
+        content = "\n".join(lines).strip()
+        if _START.match(content):
+            yield content
 
 
 def _find_brace(text: str, start: int) -> int:

@@ -153,6 +153,7 @@ def test_not_a_query_is_not_trimmed_to_one(sql: str) -> None:
 
 
 WRAPPED = (
+    *("> {}", "Here it is:\n> {}\n\nIt counts.", "Here it is.\n\n> {}\n>\n> That is all."),
     *("{}. This counts all.", "{}. It counts 3.5 of them.\nThat is all."),
     *("{} Explanation: it counts", "{} Note that it counts all", "{} (assuming that it is a name)"),
     *("{}\nOn second thought, fine", "{}\n(assuming it is a name)", "{}; (assuming it is a name)"),
