@@ -175,7 +175,7 @@ def test_a_run_without_a_retriever(files: Path) -> None:
     assert "row-to-text" in result.folder.name
     assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["asked"]
     stored = read_run(result.folder)
-    assert (stored.status, stored.asked.task) == ("finished", _task(files))
+    assert (stored.status, stored.command.task) == ("finished", _task(files))
     assert (stored.n_queries, list(stored.query_ids)) == (3, ["a", "b"])
     assert read_run(result.folder).problem is None
     assert _run(files, f"{files}/teller.py:Teller").reused

@@ -90,8 +90,8 @@ def records_of(results: "Sequence[Result]") -> list[dict[str, Any]]:
 def notes_on(result: "Result") -> Iterator[str]:
     """Yield what is to know about the rankings and answers of a run, beside their scores."""
     counts, answers = result.counts, result.answer_counts
-    if result.asked.limit:
-        yield f"--limit {result.asked.limit} asks a fixed sample, spread over the databases"
+    if result.command.limit:
+        yield f"--limit {result.command.limit} asks a fixed sample, spread over the databases"
     if answers is None:
         none = f" ({counts.empty} with none)" if counts.empty else ""
         short = 0 if result.identity.is_bound else counts.short

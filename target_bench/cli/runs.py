@@ -202,14 +202,14 @@ def export(
     from target_bench.runs.trec import export as export_trec
 
     stored = read_run(find(run, RUNS))
-    name = corpus or stored.asked.corpus
+    name = corpus or stored.command.corpus
     if name is None:
         raise ConfigError(
             f"{stored.folder} is of a corpus that was made in Python; name it with --corpus"
         )
     if is_path(name) and not detect.split_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
-    dataset = load(name, stored.split, stored.asked.distractors, data_dir=data_dir)
+    dataset = load(name, stored.split, stored.command.distractors, data_dir=data_dir)
     folder = out or stored.folder
     for path in export_trec(stored, dataset, folder):
         typer.echo(path)

@@ -44,7 +44,7 @@ class ResumedRun:
         observer: Observer | None = None,
     ) -> None:
         self._run = run
-        self._rankings = read_run(run.retrieval.folder)
+        self._rankings = read_run(run.rankings_run.folder)
         self._out = run.folder.resolve().parent
         self._data_dir = data_dir
         self._observer = observer or Observer()
@@ -52,7 +52,7 @@ class ResumedRun:
     @property
     def task_text(self) -> str:
         """Its task with the settings that the run was asked for with."""
-        return self._run.asked.task or self._run.task
+        return self._run.command.task or self._run.task
 
     def score(
         self,
@@ -88,7 +88,7 @@ class ResumedRun:
                 made,
                 loaded,
                 retriever,
-                task_text=self._run.asked.task,
+                task_text=self._run.command.task,
                 observer=self._observer,
             )
             return Results([rank_queries(setup, self._observer)[0]])
@@ -100,11 +100,11 @@ class ResumedRun:
         now = answers_fingerprint(loaded.dataset.queries)
         self._check_same("queries or reference answers", identity.queries_fingerprint, now)
         generator = System(
-            self._run.asked.generator or "",
+            self._run.command.generator or "",
             identity.generator or {},
             records=answer,
             prompt=identity.prompt,
-            name=self._run.asked.generator_name,
+            name=self._run.command.generator_name,
         )
         result = run_system(
             config.replace_options(tables=identity.prompt_tables),
@@ -133,7 +133,7 @@ class ResumedRun:
             ConfigError: the corpus was made in Python.
             DataError: it is missing, broken, or another one than it was.
         """
-        command, identity = self._run.asked, self._rankings.identity
+        command, identity = self._run.command, self._rankings.identity
         if command.corpus is None:
             raise ConfigError(
                 f"{self._run.folder} is of a corpus that was made in Python; run it again from "
@@ -159,7 +159,7 @@ class ResumedRun:
 
         Metrics that the run was asked for with are asked for again.
         """
-        asked = [run.asked.options or {} for run in (self._run, self._rankings)]
+        asked = [run.command.options or {} for run in (self._run, self._rankings)]
         before = [text for options in asked for text in options.get("metrics") or ()]
         options = RunConfig(
             out=self._out,
@@ -169,7 +169,7 @@ class ResumedRun:
         if task.source != "retrieved":
             return options, loaded, None
         rankings = self._rankings
-        label, stored = rankings.asked.retriever, rankings.rankings
+        label, stored = rankings.command.retriever, rankings.rankings
         if label is None:
             raise ConfigError(
                 f"{rankings.folder} has no rankings, which answers of this task are built on; "
@@ -179,7 +179,7 @@ class ResumedRun:
         def rank(query: Query) -> Retrieval:
             return _stored(rankings, stored, query, "ranking")
 
-        name = rankings.asked.retriever_name
+        name = rankings.command.retriever_name
         retriever = use_rankings(label, rankings.identity.retriever, rank, name)
         return options.replace_options(top_k=rankings.identity.top_k), loaded, retriever
 
@@ -201,7 +201,7 @@ class ResumedRun:
     def _check_same(self, what: str, then: str, now: str) -> None:
         if then != now:
             raise DataError(
-                f"{self._run.folder}: the {what} of {self._run.asked.corpus} are not what they "
+                f"{self._run.folder}: the {what} of {self._run.command.corpus} are not what they "
                 f"were (fingerprint {then[:12]} then, {now[:12]} now), so what is stored does not "
                 "belong to them. Name the data of the run with --data-dir, or run again."
             )

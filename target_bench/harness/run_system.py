@@ -264,7 +264,7 @@ def rank_queries(
         for warning in ranking_notes(retriever.label, scored.counts, rankings.values()):
             observer.warning(warning)
     reused = reused and not changed
-    return Result(run.folder, asked=command, queries=dataset.queries, reused=reused), rankings
+    return Result(run.folder, command=command, queries=dataset.queries, reused=reused), rankings
 
 
 def answer_queries(setup: Setup, observer: Observer, confirm: Confirm | None = None) -> Result:
@@ -306,7 +306,7 @@ def answer_queries(setup: Setup, observer: Observer, confirm: Confirm | None = N
                 parts["report"] = scored.report
             changed = _write_scores(run, setup, scored, observer, **parts)
     reused = reused and not changed
-    return Result(run.folder, asked=command, queries=dataset.queries, reused=reused)
+    return Result(run.folder, command=command, queries=dataset.queries, reused=reused)
 
 
 @contextmanager

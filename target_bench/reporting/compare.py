@@ -267,7 +267,7 @@ def check_comparable(runs: Sequence[Result]) -> None:
 
 def corpus_name(run: Result) -> str:
     """Return corpus and split of a run, with its distractors."""
-    return " + ".join([f"{run.corpus} {run.split}", *run.asked.distractors])
+    return " + ".join([f"{run.corpus} {run.split}", *run.command.distractors])
 
 
 def _is_one_set(runs: Sequence[Result]) -> bool:
@@ -285,7 +285,7 @@ def _group_by_corpus(runs: Sequence[Result]) -> dict[str, list[Result]]:
     """Group runs by corpus, split, distractors, and the part of the queries that was asked."""
     groups: dict[str, list[Result]] = {}
     for run in runs:
-        chosen = {"about": run.asked.about, "limit": run.asked.limit}
+        chosen = {"about": run.command.about, "limit": run.command.limit}
         more = [f"{name} {value}" for name, value in chosen.items() if value is not None]
         groups.setdefault(", ".join([corpus_name(run), *more]), []).append(run)
     return groups

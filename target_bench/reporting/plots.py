@@ -74,7 +74,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     name, spec = _metric(runs, metric or runs[0].headline)
     lines: dict[str, dict[int, Result]] = {}
     for run in runs:
-        n = sum(distractor.n for distractor in run.retrieval.manifest.distractors)
+        n = sum(distractor.n for distractor in run.rankings_run.manifest.distractors)
         if n in lines.setdefault(run.label, {}):
             raise ConfigError(f"two runs of {run.label} have equally many distractors; name one")
         lines[run.label][n] = run
@@ -146,7 +146,7 @@ def read(folders: Sequence[Path], path: Path) -> list[Result]:
     check_same_data(runs, ("task", "queries_fingerprint"), advice)
     over: dict[tuple[str, ...], list[Result]] = {}
     for run in runs:
-        over.setdefault(run.asked.distractors, []).append(run)
+        over.setdefault(run.command.distractors, []).append(run)
     for group in over.values():
         check_same_data(group, ["corpus_fingerprint"], advice)
     return runs
@@ -162,7 +162,7 @@ def recall_at_every_k(
     """
     path = run.folder / "retrieval.jsonl"
     if not path.exists():
-        rankings = run.asked.retrieval_run
+        rankings = run.command.retrieval_run
         named = f"; name the retrieval run {rankings}"
         raise ConfigError(
             f"{run.folder.name} holds no rankings"

@@ -56,10 +56,10 @@ def _document(run: Result) -> dict[str, Any]:
         if (run.folder / name).exists():
             files[name] = base64.b64encode((run.folder / name).read_bytes()).decode()
     document = {"target_bench_baseline": FORMAT, "run": run.folder.name, "files": files}
-    if run.retrieval is not run:
-        manifest = run.retrieval.folder / "manifest.json"
+    if run.rankings_run is not run:
+        manifest = run.rankings_run.folder / "manifest.json"
         text = manifest.read_text(encoding="utf-8")
-        document["rankings"] = {"run": run.retrieval.folder.name, "manifest.json": text}
+        document["rankings"] = {"run": run.rankings_run.folder.name, "manifest.json": text}
     return document
 
 

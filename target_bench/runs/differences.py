@@ -40,7 +40,7 @@ class Plugin(NamedTuple):
 
 def plugins(run: Result) -> dict[str, Plugin]:
     """Return retriever, generator and task of a run, as far as it has them."""
-    command = run.asked
+    command = run.command
     names = {"retriever": command.retriever_name, "generator": command.generator_name}
     texts = {kind: getattr(command, kind) for kind in PLUGINS}
     texts["task"] = texts["task"] or run.task
@@ -66,11 +66,11 @@ def settings(run: Result) -> dict[str, str]:
     Those of plug-ins are called ``retriever.k1`` and so on; ``retriever`` itself is what it is
     called. A setting that was left at its default is not there.
     """
-    command = run.asked
+    command = run.command
     values = {"corpus": run.corpus, "split": run.split}
     values["distractors"] = " + ".join(command.distractors) or "none"
     chosen = {"about": command.about, "limit": command.limit}
-    ranked = run.retrieval.identity.top_k
+    ranked = run.rankings_run.identity.top_k
     chosen |= {"k": ranked[-1] if ranked else None, **(command.prompting or {})}
     if run.identity.has_answers and ranked:
         chosen["tables"] = chosen.get("tables") or ranked[-1]

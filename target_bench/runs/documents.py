@@ -35,7 +35,7 @@ def _line(run: Result) -> dict[str, Any]:
             "task": run.task,
             "corpus": run.corpus,
             "split": run.split,
-            "about": run.asked.about,
+            "about": run.command.about,
             "label": run.label,
             "queries": run.manifest.queries,
             "started": run.manifest.started or "",

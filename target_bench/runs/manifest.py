@@ -41,7 +41,9 @@ Number = Annotated[float, Field(strict=True)]
 class Entries(BaseModel):
     """A JSON object with known entries, and others that are kept."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="allow", hide_input_in_errors=True, populate_by_name=True
+    )
 
 
 class Identity(Entries):

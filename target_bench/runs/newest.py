@@ -27,7 +27,7 @@ COMPARED: Shared = {
 }
 """In a comparison."""
 
-REPORTED: Shared = {"tables": lambda run: run.retrieval.identity.corpus_fingerprint}
+REPORTED: Shared = {"tables": lambda run: run.rankings_run.identity.corpus_fingerprint}
 """In reports, one of each set of queries with the rankings and answers of all tasks."""
 
 BASELINE_OF_FOLDER = "bm25 if it is there, else the oldest"
@@ -60,7 +60,7 @@ def newest_runs(
         raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
     known: set[tuple[Any, ...]] = set()
     # Rankings that were made for answers to some of the questions are asked for last.
-    for newest in sorted(scored, key=lambda run: (run.asked.is_basis, -_began(run))):
+    for newest in sorted(scored, key=lambda run: (run.command.is_basis, -_began(run))):
         if (values := tuple(part(newest) for part in shared.values())) in known:
             continue
         known.add(values)
@@ -111,13 +111,13 @@ def newest_runs_of_corpora(root: Path) -> tuple[list[Path], str | None]:
 
 def _options(run: Result) -> tuple[Any, ...]:
     """Return what runs of one comparison share beside their corpus."""
-    asked = run.asked
+    asked = run.command
     return run.task, asked.about is None, asked.limit, asked.distractors, run.identity.top_k
 
 
 def _is_readable(run: Result) -> bool:
     try:
-        return bool(run.retrieval.manifest and run.all_scores is not None)
+        return bool(run.rankings_run.manifest and run.all_scores is not None)
     except StoreError:
         return False
 
@@ -132,7 +132,7 @@ def _beside(
     newest: Result, scored: Sequence[Result], shared: Shared
 ) -> tuple[list[Result], Counter[str]]:
     """Return the newest run of each system, by their beginning, and how many others there are."""
-    built_on = {run.retrieval.folder for run in scored if run.retrieval is not run}
+    built_on = {run.rankings_run.folder for run in scored if run.rankings_run is not run}
     systems: dict[tuple[str, ...], Result] = {}
     left_out: Counter[str] = Counter()
     for run in scored:
@@ -158,7 +158,7 @@ def _merit_as_baseline(run: Result) -> tuple[bool, bool, float]:
     """Return a key: the smallest is that of the baseline."""
     return (
         run.identity.is_bound,
-        run.asked.retriever != "bm25" or run.asked.names[0] != "bm25",
+        run.command.retriever != "bm25" or run.command.names[0] != "bm25",
         _began(run),
     )
 

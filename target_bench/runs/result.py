@@ -100,7 +100,7 @@ class Result:
 
     Args:
         folder: the run folder.
-        asked: the words of a later command that used this run again; default: those of the
+        command: the words of a later command that used this run again; default: those of the
             manifest.
         queries: the queries, for their texts in ``Results.to_arrow``.
         reused: whether nothing had to be retrieved or answered.
@@ -111,14 +111,14 @@ class Result:
         self,
         folder: str | Path,
         *,
-        asked: Command | None = None,
+        command: Command | None = None,
         queries: Sequence[Query] = (),
         reused: bool = True,
         by: Sequence[str] = (),
     ) -> None:
         self.folder = Path(folder)
         self.queries, self.reused = queries, reused
-        self._asked, self._by = asked, tuple(by)
+        self._command, self._by = command, tuple(by)
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric, also of the rankings that answers are built on.
@@ -170,9 +170,9 @@ class Result:
         return self.manifest.identity
 
     @property
-    def asked(self) -> Command:
+    def command(self) -> Command:
         """The words of the command."""
-        return self._asked or self.manifest.asked
+        return self._command or self.manifest.asked
 
     @property
     def task(self) -> str:
@@ -192,27 +192,27 @@ class Result:
     @property
     def retriever(self) -> str | None:
         """The retriever as it was asked for; None for a task that retrieves nothing."""
-        return self.asked.retriever
+        return self.command.retriever
 
     @property
     def generator(self) -> str | None:
         """The generator as it was asked for, or None."""
-        return self.asked.generator
+        return self.command.generator
 
     @property
     def label(self) -> str:
         """What ranked, and what answered if anything did: ``bm25 + extractive``."""
-        return self.asked.label
+        return self.command.label
 
     @property
     def data(self) -> dict[str, Any]:
         """Fingerprints of ``corpus`` and ``queries``, SHA-256 of ``files``, ``distractors``."""
-        mixed_in = [mixed.spec for mixed in self.retrieval.manifest.distractors]
+        mixed_in = [mixed.spec for mixed in self.rankings_run.manifest.distractors]
         return {
             "corpus": self.identity.corpus_fingerprint,
             "queries": self.identity.queries_fingerprint,
             "files": dict(self.manifest.files),
-            "distractors": mixed_in or list(self.asked.distractors),
+            "distractors": mixed_in or list(self.command.distractors),
         }
 
     # Scores
@@ -234,9 +234,9 @@ class Result:
     @cached_property
     def all_scores(self) -> Mapping[str, Score]:
         """Metric name -> score, those of the rankings that answers are built on included."""
-        if self.retrieval is self:
+        if self.rankings_run is self:
             return self.scores
-        rankings = self.retrieval.scores
+        rankings = self.rankings_run.scores
         if self.identity.is_no_context:  # its rankings are empty: no score says anything
             rankings = blank_scores(rankings, {})[0]
         return {**rankings, **self.scores}
@@ -379,7 +379,7 @@ class Result:
             StoreError: what is stored does not give the score.
         """
         if metric not in self.scores or metric not in self.per_query:
-            rankings = self.asked.retrieval_run
+            rankings = self.command.retrieval_run
             elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
             raise ConfigError(self._no_metric(metric, self.scores) + elsewhere)
         score, statistics = self.scores[metric], self.statistics[metric]
@@ -450,21 +450,21 @@ class Result:
 
     def sliced(self, by: Sequence[str]) -> "Result":
         """Return the same result with scores for each value of these properties (``by``)."""
-        command, queries, reused = self._asked, self.queries, self.reused
-        return Result(self.folder, asked=command, queries=queries, reused=reused, by=by)
+        command, queries, reused = self._command, self.queries, self.reused
+        return Result(self.folder, command=command, queries=queries, reused=reused, by=by)
 
     # Rankings, answers and judgements
 
     @cached_property
-    def retrieval(self) -> "Result":
+    def rankings_run(self) -> "Result":
         """The result of the rankings: itself, or of the run that its answers are built on."""
-        name = self.asked.retrieval_run
+        name = self.command.retrieval_run
         return self if name is None else Result(self.folder.parent / name)
 
     @cached_property
     def rankings(self) -> Mapping[str, Retrieval]:
         """Query id -> what was retrieved, by the run that answers are built on."""
-        return self.retrieval._logged(RANKINGS)
+        return self.rankings_run._logged(RANKINGS)
 
     @cached_property
     def answers(self) -> Mapping[str, Answered]:
@@ -512,9 +512,9 @@ class Result:
         of its first time.
         """
         own = cold(self.manifest)
-        if self.retrieval is self:
+        if self.rankings_run is self:
             return own
-        ranked = cold(self.retrieval.manifest)
+        ranked = cold(self.rankings_run.manifest)
         return replace(
             ranked,
             seconds={**ranked.seconds, **own.seconds},
@@ -544,7 +544,7 @@ class Result:
         if not (self.folder / "manifest.json").exists():
             return None
         try:
-            key, rankings = self.identity.key, self.asked.retrieval_run
+            key, rankings = self.identity.key, self.command.retrieval_run
             if key != key_of(self.folder):
                 return (
                     f"manifest.json: its identity has the hash {key}, but the folder is named "
@@ -576,7 +576,7 @@ class Result:
             "task": self.task,
             "retriever": self.retriever,
             "generator": self.generator,
-            "names": list(self.asked.names),
+            "names": list(self.command.names),
             "n_queries": self.counts.asked,
             "counts": self.counts.to_json(),
             "answers": self.answer_counts.to_json() if self.answer_counts else None,
@@ -645,7 +645,7 @@ class Results(Sequence[Result]):
         return Results([*self, *(result for result in other if result.folder not in folders)])
 
     def _named(self, name: str) -> Result:
-        called = [run for run in self if name == run.label or name in run.asked.names[:1]]
+        called = [run for run in self if name == run.label or name in run.command.names[:1]]
         if len(called) == 1:
             return called[0]
         places = [
@@ -706,7 +706,7 @@ class Results(Sequence[Result]):
         tables = [schema.empty_table()]
         for result in self._results:
             rows = pyarrow.table(_columns(result), schema)
-            for part in dict.fromkeys((result.retrieval, result)):
+            for part in dict.fromkeys((result.rankings_run, result)):
                 place = {query_id: i for i, query_id in enumerate(part.query_ids)}
                 order = [place.get(query_id, -1) for query_id in rows["query_id"].to_pylist()]
                 if part is not result and result.identity.is_no_context:
@@ -820,7 +820,7 @@ def _columns(result: Result) -> dict[str, list[Any]]:
     queries = {query.id: query for query in result.queries}
     ids = result.query_ids
     if queries:  # in the order of the dataset; of answers those without a reference too
-        scored = {*ids, *result.retrieval.query_ids} if result.retriever else {*ids}
+        scored = {*ids, *result.rankings_run.query_ids} if result.retriever else {*ids}
         ids = [
             query_id for query_id in queries if result.identity.has_answers or query_id in scored
         ]
@@ -873,7 +873,7 @@ def _data_apart(run: Result, other: Result) -> str:
 
 def data_options(run: Result) -> dict[str, Any]:
     """Return option -> value of what a run is of."""
-    options = run.asked
+    options = run.command
     return {
         "task": run.task,
         "corpus": run.corpus,

@@ -128,12 +128,12 @@ def _table(
     same = {result.generator for result in results}
     if first.retriever and first.generator and len(same) == 1:  # named in the title
         columns.pop()
-        title = title and f"{title}, answered by {first.asked.names[-1]}"
+        title = title and f"{title}, answered by {first.command.names[-1]}"
     stage = "generate" if first.generator else "retrieve"
     measured = timed and any(result.times.latency for result in results)
     rows = [
         [
-            *result.asked.names[: len(columns)],
+            *result.command.names[: len(columns)],
             *(score_cell(name, result.all_scores.get(name)) for name in metrics),
             *([result.times.cell(stage)] if timed else []),
             *([_latency_cell(result.times.latency)] if measured else []),
@@ -221,7 +221,7 @@ def describe_answers(result: "Result") -> Sequence[SummaryBlock]:
         return ()
     from target_bench.core.task_names import make_task
 
-    return make_task(result.asked.task or result.task).view.summary(result.report)
+    return make_task(result.command.task or result.task).view.summary(result.report)
 
 
 def describe_failures(result: "Result") -> Iterator[str]:

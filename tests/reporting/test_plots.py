@@ -72,7 +72,7 @@ def test_names_are_distinguished_and_fit() -> None:
 def test_times_from_a_cache_are_not_drawn(own_runs: Runs, tmp_path: Path) -> None:
     """Neither point nor place on the front; the names stand below the picture."""
     other = read_run(own_runs.other)
-    for folder in (own_runs.tfidf, own_runs.root / str(other.asked.retrieval_run)):
+    for folder in (own_runs.tfidf, own_runs.root / str(other.command.retrieval_run)):
         rewrite(
             folder / "manifest.json",
             lambda manifest: manifest["from_caches"].update(retrieve=["embedding cache"]),

@@ -52,7 +52,7 @@ def test_a_run_of_rankings(runs: Runs) -> None:
     assert (run.task, run.corpus, run.split, run.label) == ("retrieval", "mini", "test", "bm25")
     assert (run.status, run.error, run.problem) == ("finished", None, None)
     assert (run.headline, run.n_queries, run.n_failed) == ("recall@10", 280, 0)
-    assert (run.counts.answered, run.answer_counts, run.retrieval) == (280, None, run)
+    assert (run.counts.answered, run.answer_counts, run.rankings_run) == (280, None, run)
     assert (len(run.rankings), run.answers, run.judgements) == (280, {}, {})
     assert run.query_ids == sorted(run.rankings)
     assert set(run.per_query) == set(run.statistics) == set(run.scores)
@@ -67,8 +67,8 @@ def test_a_run_of_rankings(runs: Runs) -> None:
 def test_a_run_of_answers(runs: Runs) -> None:
     run = read_run(str(runs.answers))
     assert run.label == "bm25 + extractive"
-    assert run.retrieval.folder.parent == runs.root
-    assert run.retrieval.identity.retriever == run.identity.retriever
+    assert run.rankings_run.folder.parent == runs.root
+    assert run.rankings_run.identity.retriever == run.identity.retriever
     assert set(run.rankings) == set(run.answers) == set(run.query_ids)
     assert run.answer_counts is not None
     assert run.answer_counts.asked == run.n_queries == 144

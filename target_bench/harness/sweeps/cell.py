@@ -250,7 +250,7 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
         code = error.exit_code if isinstance(error, TargetBenchError) else 1
         return failed(cell, message, time.perf_counter() - start, code, traceback.format_exc())
     # without the queries, so that it is small
-    result = Result(result.folder, asked=result.asked, reused=result.reused)
+    result = Result(result.folder, command=result.command, reused=result.reused)
     return CellOutcome(cell, time.perf_counter() - start, result)
 
 

@@ -78,7 +78,7 @@ class ReportRun:
     @property
     def is_given(self) -> bool:
         """Whether nothing was retrieved."""
-        return self.run.retrieval.asked.retriever is None
+        return self.run.rankings_run.command.retriever is None
 
     @property
     def is_ranked(self) -> bool:
@@ -88,7 +88,7 @@ class ReportRun:
     @property
     def cutoffs(self) -> tuple[int, ...]:
         """The cutoffs of its rankings, ascending; none without a retriever."""
-        return self.run.retrieval.identity.top_k
+        return self.run.rankings_run.identity.top_k
 
     @cached_property
     def remarks(self) -> Mapping[str, Sequence[str]]:
@@ -120,7 +120,7 @@ def open_runs(
         raise ConfigError("name at least one run folder")
     stored = [read_run(folder) for folder in dict.fromkeys(map(Path.resolve, folders))]
     check_same_data(
-        [run.retrieval for run in stored],
+        [run.rankings_run for run in stored],
         _SAME,
         "All runs of one report are on the same queries over the same tables; --limit and "
         "--database make other queries. Write a report of each.",
@@ -138,10 +138,14 @@ def group_by_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
     """Return the runs of each set of queries over the same tables, in the order they are named."""
     sets: dict[tuple[str, ...], tuple[str, list[Path]]] = {}
     for run in _drop_basis([read_run(folder) for folder in folders]):
-        rankings = run.retrieval
+        rankings = run.rankings_run
         data = tuple(str(getattr(rankings.identity, part)) for part in _SAME)
         # Rankings may have been made for another task that asks the same queries: the first names.
-        words = (Path(rankings.corpus).name[-_LONGEST_NAME:], rankings.split, rankings.asked.about)
+        words = (
+            Path(rankings.corpus).name[-_LONGEST_NAME:],
+            rankings.split,
+            rankings.command.about,
+        )
         name = " ".join([*filter(None, words), f"{rankings.manifest.queries} queries"])
         name = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")
         sets.setdefault(data, (name, []))[1].append(run.folder)
@@ -157,15 +161,15 @@ _LONGEST_NAME = 40  # characters of the name of a corpus
 
 def _drop_basis(runs: Sequence[Result]) -> list[Result]:
     """Leave out the rankings that answers of another of these runs are built on."""
-    shown_with = {run.retrieval.folder for run in runs if run.retrieval is not run}
+    shown_with = {run.rankings_run.folder for run in runs if run.rankings_run is not run}
     return [run for run in runs if run.folder not in shown_with]
 
 
 def _open_run(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportRun:
-    rankings, dataset = stored.retrieval, loaded.dataset
+    rankings, dataset = stored.rankings_run, loaded.dataset
     ids = [query.id for query in dataset.queries]
-    task = make_task(stored.asked.task or stored.task)
-    if rankings.asked.retriever is None:
+    task = make_task(stored.command.task or stored.task)
+    if rankings.command.retriever is None:
         tables = {
             query.id: keep_tables(query.gold, given_tables(task, query), depth=depth)
             for query in dataset.queries

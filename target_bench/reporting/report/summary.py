@@ -205,7 +205,7 @@ def _describe_other_databases(runs: Sequence[ReportRun], mains: Sequence[str | N
     if metric is None or not run.databases:
         return ""
     # A metric of rankings may belong to the run that answers are built on.
-    scored = run if metric in {*run.scores} else run.retrieval
+    scored = run if metric in {*run.scores} else run.rankings_run
     return describe_other_databases(scored, metric, runs[place].label) or ""
 
 
@@ -261,7 +261,7 @@ def _score_parts(
     unknown = [nan] * len(kept)
     if metric is None or not _values([run], metric):
         return unknown
-    result = run.run if metric in {*run.run.scores} else run.run.retrieval
+    result = run.run if metric in {*run.run.scores} else run.run.rankings_run
     try:
         measured = result.measured(metric)
     except MissingPluginError:
@@ -286,7 +286,7 @@ _OF_ANSWERS = {
 
 def count_queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     """Lay out how many queries were asked, failed and so on, and how long that took."""
-    counts, answers = [run.run.retrieval.counts for run in runs], [run.answers for run in runs]
+    counts, answers = [run.run.rankings_run.counts for run in runs], [run.answers for run in runs]
     numbers: dict[str, Sequence[float | None]] = {"asked": [each.asked for each in counts]}
     if any(run.is_ranked for run in runs):
         for part, name in _OF_RANKINGS.items():
