@@ -1,13 +1,14 @@
 """SQLite and DuckDB files, one or a folder of them, with queries from a JSON-lines file beside."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import dead_link
 from target_bench.core.release import CorpusLoader, Release
-from target_bench.core.schema import Query, Table, TableId
+from target_bench.core.schema import Corpus, Query, Table, TableId
 from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import (
     LazyRows,
@@ -16,7 +17,7 @@ from target_bench.data.databases.stored_tables import (
     stored_tables,
     view_names,
 )
-from target_bench.data.formats import records
+from target_bench.data.formats import query_log, records
 from target_bench.sql.gold_tables import gold_tables
 
 _VIEWS = (
@@ -37,27 +38,41 @@ class Databases(CorpusLoader):
 
     Args:
         path: the database file, opened read-only, or the folder.
-        queries: the queries; default: ``queries.jsonl`` in the folder, and before it
-            ``<name>.queries.jsonl`` beside one file. Answers in SQL make them questions of the task
-            text-to-SQL.
+        queries: the queries; default: ``queries.jsonl`` or ``.csv`` in the folder, and before it
+            ``<name>.queries.jsonl`` or ``.csv`` beside one file. Answers in SQL make them questions
+            of the task text-to-SQL.
+        settings: ``split`` and ``seed`` divide the queries, as in ``split=time:.8``.
 
     Raises:
+        ConfigError: a setting is unknown or invalid.
         DataError: there is no such file, or two have the same name but for the suffix.
     """
 
     cached = False
 
-    def __init__(self, path: Path, queries: Path | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        queries: Path | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
         if not path.exists():
             raise DataError(f"{path}: there is no such file")
         self.path = path
         self.embedded = path.parent if path.is_file() else path
         self._queries = queries
+        left = dict(settings or {})
+        self._log = query_log.LogReader.take_settings(left)
+        for name in left:
+            raise ConfigError(
+                f"{path}: the setting {name} is for a folder with one file per table, and this is "
+                "none"
+            )
         self._files = {compose(path.stem): path} if path.is_file() else _list_databases(path)
         release = Release(self.embedded, str(path))
         file = self._find_queries_file(release)
-        self.tables_alone = file is None
-        splits = records.list_splits(release, file) if file else ()
+        splits = records.list_splits(release, file, self._log.prepare) if file else ()
+        self.tables_alone = not splits
         self.info = records.describe_path(path, splits, with_database=True)
 
     @classmethod
@@ -76,8 +91,13 @@ class Databases(CorpusLoader):
         file = self._find_queries_file(release)
         if file is None:
             return ()
-        records.note_other_splits(release, file, split)
-        return records.read_queries(release, file, split, only, self._find_gold)
+        return self._log.read_queries(release, file, split, only, self._find_gold)
+
+    def answerable(
+        self, queries: Sequence[Query], tables: Corpus
+    ) -> tuple[Sequence[Query], Sequence[str]]:
+        """Find the gold tables of the queries of a log; those without any are left out."""
+        return query_log.resolve_gold(queries, tables)
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the files, by their names."""
@@ -85,8 +105,9 @@ class Databases(CorpusLoader):
 
     def _find_queries_file(self, release: Release) -> Path | None:
         if self._queries is None:
-            own = release.find(f"{self.path.stem}.queries.jsonl") if self.path.is_file() else None
-            return own or release.find("queries.jsonl")
+            is_file = self.path.is_file()
+            names = [f"{self.path.stem}.{file}" for file in records.FILES] if is_file else []
+            return next(filter(None, map(release.find, (*names, *records.FILES))), None)
         if not self._queries.is_file():
             raise DataError(f"{self._queries}: there is no such file")
         return self._queries

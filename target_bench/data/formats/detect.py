@@ -31,15 +31,15 @@ def choose_loader(path: Path, settings: Mapping[str, Any] | None = None) -> Corp
 
     Args:
         path: where the data is.
-        settings: those of ``TableFolder``, for a folder with files of tables.
+        settings: those of ``TableFolder``, or of ``Databases``.
 
     Raises:
         ConfigError: a setting is unknown or invalid, or the layout has none.
         DataError: there is nothing, or nothing in a known layout.
     """
     loader = _choose_class(path)
-    if loader is TableFolder:
-        return TableFolder(path, settings=settings)
+    if loader in (TableFolder, Databases):
+        return loader(path, settings=settings)
     for name in settings or {}:
         raise ConfigError(
             f"{path}: the setting {name} is for a folder with one file per table, and this is none"

@@ -11,7 +11,7 @@ from target_bench.core.schema import LEFT_OUT, Corpus, CorpusInfo, Query, Table,
 from target_bench.core.text_tables import first_of
 from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import is_database
-from target_bench.data.formats import records
+from target_bench.data.formats import query_log, records
 from target_bench.data.formats.csv_files import FileSettings, FileTable
 from target_bench.data.formats.database_files import SUFFIXES, read_database
 from target_bench.data.formats.records import read_identifier
@@ -36,7 +36,8 @@ class TableFolder(CorpusLoader):
     Args:
         folder: the folder.
         info: the corpus it is known to be; default: one named after the folder.
-        settings: what is known of all files, by the names of ``FileSettings``.
+        settings: what is known of all files, by the names of ``FileSettings``; ``split`` and
+            ``seed`` divide the questions, as in ``split=time:.8``.
 
     Raises:
         ConfigError: a setting is unknown or invalid.
@@ -51,10 +52,11 @@ class TableFolder(CorpusLoader):
         self.embedded = folder
         release = Release(folder, str(folder))
         queries = next(filter(None, map(release.find, records.FILES)), None)
-        self.tables_alone = queries is None
-        splits = records.list_splits(release, queries) if queries else []
-        self.info = info or records.describe_path(folder, splits)
         self._settings = dict(settings or {})
+        self._log = query_log.LogReader.take_settings(self._settings)
+        splits = records.list_splits(release, queries, self._log.prepare) if queries else []
+        self.tables_alone = not splits
+        self.info = info or records.describe_path(folder, splits)
         FileSettings.of(self._settings, str(folder))
         files, _, _ = _survey_folder(release)
         self.cached = not any(map(is_database, files.values()))  # rows of databases stay there
@@ -145,13 +147,13 @@ class TableFolder(CorpusLoader):
             )
         if not paths:
             return ()
-        records.note_other_splits(release, paths[0], split)
-        return records.read_queries(release, paths[0], split)
+        return self._log.read_queries(release, paths[0], split)
 
     def answerable(
         self, queries: Sequence[Query], tables: Corpus
     ) -> tuple[Sequence[Query], Sequence[str]]:
         """Leave out the queries about tables whose file cannot be read, with a note."""
+        queries, notes = query_log.resolve_gold(queries, tables)
         files, _, _ = _survey_folder(Release(self.embedded or Path(), ""))
         missing = {
             gold
@@ -159,7 +161,7 @@ class TableFolder(CorpusLoader):
             if any(name in files for name in _list_file_names(gold.table_id))
         }
         if not missing:
-            return queries, []
+            return queries, notes
         kept = [query for query in queries if missing.isdisjoint(query.gold)]
         if not kept:
             raise DataError(
@@ -175,7 +177,7 @@ class TableFolder(CorpusLoader):
             f"queries left out, because the files of their tables cannot be read: {len(named)} "
             f"of {len(queries)}{''.join(named)}"
         )
-        return kept, [note]
+        return kept, [*notes, note]
 
 
 def _build_table(table_id: str, table: FileTable, place: str, record: Mapping[str, Any]) -> Table:

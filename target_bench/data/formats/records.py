@@ -226,37 +226,44 @@ FILES = ("queries.jsonl", "queries.csv")
 """The files that may hold the queries of a folder."""
 
 
+Prepare = Callable[[Iterable[tuple[str, Any]]], Iterable[tuple[str, Any]]]
+"""What is done to (place, record) of all rows before they are read, as to those of a log."""
+
+
 def read_queries(
     release: Release,
     path: Path,
     split: str,
     database_id: str = "0",
     gold_of: GoldOf | None = None,
+    prepare: Prepare = iter,
 ) -> Iterator[Query]:
     """Yield the queries of a file of JSON lines or CSV that belong to a split (default: test)."""
-    for place, record in _read_records(release, path):
+    for place, record in prepare(read_records(release, path)):
         if read_split(record, place) == split:
             yield read_query(record, place, database_id, gold_of)
 
 
-def note_other_splits(release: Release, path: Path, split: str) -> None:
+def note_other_splits(release: Release, path: Path, split: str, prepare: Prepare = iter) -> None:
     """Note how many queries of a file belong to other splits than this one."""
-    n_queries = Counter(read_split(record, place) for place, record in _read_records(release, path))
+    entries = prepare(read_records(release, path))
+    n_queries = Counter(read_split(record, place) for place, record in entries)
     counts = ", ".join(f"{n:,} of {name}" for name, n in n_queries.items() if name != split)
     if counts:
         release.notes.append(f"queries of other splits, which are not asked: {counts}")
 
 
-def list_splits(release: Release, path: Path) -> list[str]:
+def list_splits(release: Release, path: Path, prepare: Prepare = iter) -> list[str]:
     """Return the splits that the queries of a file name."""
-    return list(dict.fromkeys(read_split(r, place) for place, r in _read_records(release, path)))
+    entries = prepare(read_records(release, path))
+    return list(dict.fromkeys(read_split(record, place) for place, record in entries))
 
 
 def _is_csv(path: Path) -> bool:
     return path.name.removesuffix(".gz").endswith(".csv")
 
 
-def _read_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
+def read_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
     """Yield (place, record); in CSV without a column ``query_id``, the row's number is the id."""
     if not _is_csv(path):
         yield from release.json_lines(path)
@@ -299,6 +306,20 @@ def read_csv_records(
         yield place, record
 
 
+SQL_FIELDS = ("sql", "query_text", "sql_text", "statement_text", "statement")
+"""Fields of a log that hold SQL: by hand, of Snowflake, Oracle, Databricks, and others."""
+
+
+def find_sql_field(names: Iterable[Any]) -> str | None:
+    """Return the field that holds SQL, if there is one.
+
+    Beside ``question``, the field ``query`` is SQL, as in Spider.
+    """
+    known = {str(name).lower(): str(name) for name in names}
+    fields = [*SQL_FIELDS, *(["query"] if "question" in known else [])]
+    return next((known[name] for name in fields if name in known), None)
+
+
 _GOLD_TABLE = re.compile(r"(gold[ _-]?)?tables?([ _-]?(ids?|names?))?|gold", re.IGNORECASE)
 
 
@@ -306,6 +327,8 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
     repeated = sorted({name for name in header if name and header.count(name) > 1})
     if repeated:
         raise DataError(f"{path}: the column {repeated[0]!r} occurs twice. Rename or remove one.")
+    if find_sql_field(header) is not None:
+        return
     if "query" not in header:
         raise DataError(
             f"{path}: no column 'query'; its columns are {', '.join(header)}. Rename the one that "
