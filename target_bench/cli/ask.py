@@ -65,7 +65,7 @@ def ask(
     from target_bench.cli.output import agreed, announced
     from target_bench.data.load import load
     from target_bench.data.own_data import (
-        check_new,
+        check_new_folder,
         find_question_file,
         write_folder,
         write_questions,
@@ -76,7 +76,7 @@ def ask(
     if out is None:
         path = find_question_file(corpus, add)
     else:
-        check_new(out)
+        check_new_folder(out)
     with TerminalObserver() as observer:
         dataset = load(corpus, split, data_dir=data_dir)
         written = questions.ask(

@@ -11,7 +11,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table
 from target_bench.data.databases.release_folder import DatabaseFolder, target_copies
-from target_bench.data.databases.schemas import Schema, build_tables, find_gold, schemas
+from target_bench.data.databases.schemas import Schema, build_tables, find_gold, read_schemas
 
 _DESCRIPTIONS = "database_description.json"
 _QUESTIONS = {"validation": "dev.json", "mini_dev": "mini_dev_sqlite.json"}
@@ -96,7 +96,7 @@ def _databases(release: Release) -> DatabaseFolder:
 def _schemas(release: Release, split: str) -> list[Schema]:
     """Return the schemas of the databases that the split asks about, in the order of their file."""
     path = release.require("dev_tables.json")
-    known = schemas(release, path)
+    known = read_schemas(release, path)
     names = {field(r, "db_id", str, place): place for place, r in _questions(release, split)}
     for name, place in names.items():
         if name not in known:

@@ -8,7 +8,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table
 from target_bench.data.databases.release_folder import DatabaseFolder, target_copies
-from target_bench.data.databases.schemas import Schema, build_tables, find_gold, schemas
+from target_bench.data.databases.schemas import Schema, build_tables, find_gold, read_schemas
 
 _QUESTIONS = {
     "validation": ("dev.json",),
@@ -72,7 +72,7 @@ class Spider(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the questions of the split."""
         databases = _databases(release, split)
-        known = schemas(release, release.require(_SCHEMAS[split]))
+        known = read_schemas(release, release.require(_SCHEMAS[split]))
         for index, (place, record) in enumerate(_questions(release, split)):
             sql = field(record, "query", str, place)
             name = field(record, "db_id", str, place)
@@ -110,7 +110,7 @@ def _databases(release: Release, split: str) -> DatabaseFolder:
 def _schemas(release: Release, split: str) -> list[Schema]:
     """Return the schemas of the split's databases, in the order of their file."""
     path = release.require(_SCHEMAS[split])
-    known = schemas(release, path)
+    known = read_schemas(release, path)
     names = _database_ids(release, split)
     if names is None:
         if split != "train":

@@ -13,7 +13,7 @@ from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table, Ta
 from target_bench.core.text_tables import counted
 from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import LazyRows
-from target_bench.data.formats.cells import PLAIN
+from target_bench.data.formats.cells import PLAIN_TYPES
 
 Grid = tuple[Sequence[str], Sequence[Sequence[Cell]]]
 """Header and rows."""
@@ -87,7 +87,7 @@ def _find_fault(table: Table) -> str:
             return f", row {number}: {len(row)} cells under {width} columns"
         if isinstance(row, str | bytes):
             return f", row {number}: expected a list of cells, found {row!r:.80}"
-        if PLAIN.issuperset(map(type, row)):
+        if PLAIN_TYPES.issuperset(map(type, row)):
             continue
         values: Sequence[Any] = row
         for cell in values:

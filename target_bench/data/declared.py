@@ -13,7 +13,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import NO_DATABASE, CorpusInfo, Query, Table, TableId
 from target_bench.data.formats import records
-from target_bench.data.formats.cells import cells
+from target_bench.data.formats.cells import convert_cells
 from target_bench.data.formats.record_files import read_records
 
 
@@ -149,7 +149,7 @@ def _read_cells(record: Any, name: str, place: str) -> list[Any]:
     if not isinstance(value, list):
         raise _explain_type(place, name, "a list", value)
     try:
-        return list(cells(value))
+        return list(convert_cells(value))
     except TypeError as error:
         raise DataError(f"{place}: field {name!r}: {error}") from error
 
@@ -164,7 +164,7 @@ def _read_rows(record: Any, name: str, place: str, at_least: int = 0) -> list[li
         try:
             if not isinstance(row, list):
                 raise TypeError(f"it is {type(row).__name__}")
-            rows.append(list(cells(row)))
+            rows.append(list(convert_cells(row)))
         except TypeError as error:
             raise DataError(
                 f"{place}: {name} row {number} is not a list of cells: {row!r:.80} ({error})"

@@ -23,11 +23,11 @@ from target_bench.core.schema import (
 )
 from target_bench.core.unicode_text import compose
 from target_bench.data.folders import folder_of
-from target_bench.data.formats import detect, records, spreadsheets
-from target_bench.data.formats.cells import drop_index, read_arrow_grid, read_arrow_values
+from target_bench.data.formats import detect, records
 from target_bench.data.formats.database_files import Databases
+from target_bench.data.formats.kinds import PARTS, find_suffix
 from target_bench.data.formats.own_folder import TableFolder
-from target_bench.data.formats.table_files import find_suffix
+from target_bench.data.formats.record_files import drop_index, read_arrow_grid, read_arrow_values
 from target_bench.data.load import loader, split_of
 from target_bench.data.reading import make_dataset, read
 from target_bench.data.table_text import with_languages
@@ -73,20 +73,20 @@ def from_dataframe(
                 f"context of the table {table_id!r} should be a mapping, as {{'title': ...}}, but "
                 f"is {entries!r:.80}"
             )
-    made = []
+    converted = []
     for table_id, frame in tables.items():
         place = f"table {table_id!r}"
         header, rows = read_arrow_grid(_convert_to_arrow(frame, place), place)
         known = {"title": str(table_id), **context.get(table_id, {})}
         entries = {name: records.convert_value(value, name, place) for name, value in known.items()}
-        made.append(Table(TableId("0", str(table_id)), header, rows, entries))
+        converted.append(Table(TableId("0", str(table_id)), header, rows, entries))
     read_queries = [
         records.read_query(record, f"query {number}")
         for number, record in enumerate([] if queries is None else _read_query_records(queries), 1)
         if records.read_split(record, f"query {number}", default=split) == split
     ]
     return make_dataset(
-        info, split, with_languages(made), read_queries, tables_alone=queries is None
+        info, split, with_languages(converted), read_queries, tables_alone=queries is None
     )
 
 
@@ -155,18 +155,22 @@ def from_database(
     return read(plugin, folder_of(plugin, None), split_of(plugin, split))
 
 
-def file_of(dataset: Dataset, table_id: TableId) -> str | None:
+def find_table_file(dataset: Dataset, table_id: TableId) -> str | None:
     """Return the file of a table of a user's folder, with its sheet; None for other tables."""
     if not dataset.info.any_task:
         return None
     for name in dataset.files:
-        stem = compose(name.removesuffix(find_suffix(name) or "").removeprefix("tables/"))
+        suffix = find_suffix(name) or ""
+        stem = compose(name.removesuffix(suffix).removeprefix("tables/"))
         if stem == table_id.table_id:
             return name
-        if table_id.table_id.startswith(f"{stem}/") and name.endswith(spreadsheets.SUFFIXES):
-            return f"{name}, sheet {table_id.table_id.removeprefix(f'{stem}/')}"
+        part = PARTS.get(suffix.lower())
+        if part and table_id.table_id.startswith(f"{stem}/"):
+            return f"{name}, {part} {table_id.table_id.removeprefix(f'{stem}/')}"
     return None
 
+
+# Questions that are written beside the tables
 
 _QUESTIONS = "queries.jsonl"
 
@@ -179,9 +183,7 @@ def find_question_file(corpus: str, add: bool) -> Path:
         add: whether questions may be there already.
 
     Raises:
-        ConfigError: there is no such corpus, it has no such file, or there are questions and
-            ``add`` is false.
-        DataError: there is nothing in a known layout.
+        ConfigError: it has no such file, or there are questions and ``add`` is false.
     """
     plugin = loader(corpus)
     if isinstance(plugin, TableFolder) and plugin.embedded:
@@ -205,31 +207,25 @@ def find_question_file(corpus: str, add: bool) -> Path:
 
 
 def write_questions(queries: Sequence[Query], path: Path) -> int:
-    """Add questions to a file, which is made if it is missing; those that it has are left out.
+    """Add questions to a file of JSON lines, which may be missing, and return how many are new.
 
-    Args:
-        queries: the questions; ids that the file has already get another number.
-        path: a file of JSON lines in the form of ``queries.jsonl``.
-
-    Returns:
-        How many were added.
+    Those whose text it has are left out; ids that it has get another number.
 
     Raises:
-        DataError: what is there cannot be read.
+        DataError: the file cannot be read.
         StoreError: it cannot be written.
     """
     release = Release(path.parent, str(path.parent))
     earlier = [record for _, record in release.json_lines(path)] if path.exists() else []
-    known = {record.get("query") for record in earlier if isinstance(record, dict)}
+    texts = {record.get("query") for record in earlier if isinstance(record, dict)}
     taken = {str(record.get("query_id")) for record in earlier if isinstance(record, dict)}
-    new = [query for query in queries if query.text not in known]
+    new = [query for query in queries if query.text not in texts]
     free = (name for n in count(1) if (name := f"synthetic-{n:04d}") not in taken)
     before = path.read_bytes() if path.exists() else b""
     if before and not before.endswith(b"\n"):
         before += b"\n"
-    _write(
-        path, [before, *_encode_lines(record_of(replace(query, id=next(free))) for query in new)]
-    )
+    lines = _encode_lines(_encode_query(replace(query, id=next(free))) for query in new)
+    _write(path, [before, *lines])
     return len(new)
 
 
@@ -240,13 +236,13 @@ def write_folder(queries: Sequence[Query], corpus: Corpus, folder: Path) -> None
         ConfigError: the folder holds something.
         StoreError: it cannot be written.
     """
-    check_new(folder)
+    check_new_folder(folder)
     _write(folder / "corpus.jsonl", _encode_lines(map(_encode_table, corpus)))
-    _write(folder / _QUESTIONS, _encode_lines(map(record_of, queries)))
+    _write(folder / _QUESTIONS, _encode_lines(map(_encode_query, queries)))
 
 
-def check_new(folder: Path) -> None:
-    """See that a folder is empty or not there.
+def check_new_folder(folder: Path) -> None:
+    """Check that a folder is empty or not there.
 
     Raises:
         ConfigError: it holds something, or is a file.
@@ -255,12 +251,7 @@ def check_new(folder: Path) -> None:
         raise ConfigError(f"-o {folder}: is there already; name a new folder")
 
 
-def record_of(query: Query) -> dict[str, Any]:
-    """Return a question as a line of ``queries.jsonl``.
-
-    Raises:
-        DataError: its gold tables are of several databases, for which there is no form.
-    """
+def _encode_query(query: Query) -> dict[str, Any]:
     databases = {table.database_id for table in query.gold} or {query.database_id}
     if len(databases) > 1:
         raise DataError(
@@ -292,9 +283,9 @@ def _encode_table(table: Table) -> dict[str, Any]:
     }
 
 
-def _encode_lines(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    for record in records:
-        yield f"{json.dumps(record, ensure_ascii=False)}\n".encode("utf-8", "backslashreplace")
+def _encode_lines(lines: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    for line in lines:
+        yield f"{json.dumps(line, ensure_ascii=False)}\n".encode("utf-8", "backslashreplace")
 
 
 def _write(path: Path, content: Iterable[bytes]) -> None:

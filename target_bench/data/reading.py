@@ -24,7 +24,7 @@ from target_bench.data.checks import (
     complete_table,
     note_peculiarities,
 )
-from target_bench.data.databases.stored_tables import sound_tables
+from target_bench.data.databases.stored_tables import read_stored_tables
 from target_bench.data.folders import folder_of_code
 from target_bench.data.languages import TOLD_APART, WORDS_OF, language_name
 from target_bench.data.table_text import languages_in, recognised_in, with_languages
@@ -259,7 +259,7 @@ def _note_databases(dataset: Dataset, there: Mapping[str, Path]) -> list[str]:
         )
     for name, file in there.items():
         try:
-            sound_tables(file)
+            read_stored_tables(file, first_rows=True)
         except DataError as error:
             if n_queries[name]:
                 notes.append(f"{error} The {n_queries[name]} queries on {name} are not run")

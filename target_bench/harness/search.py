@@ -18,7 +18,7 @@ from target_bench.core.settings import named, whole_number
 from target_bench.core.unicode_text import compose
 from target_bench.data.languages import Language
 from target_bench.data.load import load
-from target_bench.data.own_data import file_of
+from target_bench.data.own_data import find_table_file
 from target_bench.data.table_text import WORDS, Analyzer, cell_text
 from target_bench.harness.consent import Confirm, Estimate
 from target_bench.models.original_classes import adapted, created
@@ -200,7 +200,9 @@ class TableSearch:
         """Load the tables and make the retriever."""
         if isinstance(corpus, str | Path):
             corpus = load(corpus, split, data_dir=data_dir)
-        self._file_of = partial(file_of, corpus) if isinstance(corpus, Dataset) else _no_file
+        self._file_of = (
+            partial(find_table_file, corpus) if isinstance(corpus, Dataset) else _no_file
+        )
         self.notes: Sequence[str] = corpus.notes if isinstance(corpus, Dataset) else ()
         self.corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
         if not isinstance(self.corpus, Corpus):

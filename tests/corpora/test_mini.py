@@ -15,7 +15,7 @@ import yaml
 import target_bench.corpora.mini
 from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.schema import Query
-from target_bench.data.databases.stored_tables import DATABASES
+from target_bench.data.databases.built_files import DATABASES
 from target_bench.data.load import load
 from target_bench.data.selection import select_task
 from target_bench.sql.gold_tables import gold_tables

@@ -16,7 +16,7 @@ from target_bench import ConfigError, Query, corpora
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
 from target_bench.data.own_data import (
-    check_new,
+    check_new_folder,
     find_question_file,
     from_dataframe,
     write_folder,
@@ -193,7 +193,7 @@ def test_a_new_folder(folder: Path, tmp_path: Path) -> None:
     assert read.queries == (QUESTION,)
     assert read.corpus.fingerprint == dataset.corpus.fingerprint
     with pytest.raises(ConfigError, match="name a new folder"):
-        check_new(tmp_path / "new")
+        check_new_folder(tmp_path / "new")
 
 
 @pytest.mark.parametrize(

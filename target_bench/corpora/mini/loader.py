@@ -7,7 +7,8 @@ from pathlib import Path
 
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.databases.stored_tables import LazyRows, built, stored_tables
+from target_bench.data.databases.built_files import build_sqlite
+from target_bench.data.databases.stored_tables import LazyRows, read_stored_tables
 from target_bench.data.formats.records import read_queries
 
 
@@ -50,9 +51,9 @@ class Mini(CorpusLoader):
             header, *rows = csv.reader(text.splitlines())
             yield Table(TableId("0", name), header, rows, context)
         for name, script in _scripts(release).items():
-            path = built(name, script)
+            path = build_sqlite(name, script)
             version = hashlib.sha256(script.encode()).hexdigest()
-            for table in stored_tables(path):
+            for table in read_stored_tables(path):
                 yield Table(
                     TableId(name, table.name),
                     table.header,
@@ -71,7 +72,7 @@ class Mini(CorpusLoader):
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the three databases."""
-        return {name: built(name, script) for name, script in _scripts(release).items()}
+        return {name: build_sqlite(name, script) for name, script in _scripts(release).items()}
 
 
 _QUERIES = (

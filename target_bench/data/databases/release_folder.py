@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 from target_bench.core.declarations import MAIN, Hub
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
-from target_bench.data.databases.stored_tables import made
+from target_bench.data.databases.built_files import build_file
 
 _PLAIN = re.compile(r"[^/\\\0:]+")
 
@@ -39,12 +39,7 @@ class DatabaseFolder:
         self._archives = archives
 
     def find(self, name: str) -> DatabaseFile | None:
-        """Return the database of this id, or None if it is not here.
-
-        Raises:
-            DataError: the id is not a plain name, or an archive is damaged.
-            StoreError: there is no room to unpack it.
-        """
+        """Return the database of this id, unpacked if need be, or None if it is not here."""
         if not _PLAIN.fullmatch(name) or name in (".", ".."):
             raise DataError(f"{self._release.folder}: database id {name!r} is not a plain name")
         for folder in self._folders:
@@ -60,11 +55,7 @@ class DatabaseFolder:
         return self._unpack(name, version, partial(_open_member, archive, member))
 
     def descriptions(self, name: str) -> Iterator[tuple[str, str, bytes]]:
-        """Yield (place, table, content) of the CSV files in ``<db>/database_description/``.
-
-        Raises:
-            DataError: a file cannot be read.
-        """
+        """Yield (place, table, content) of the CSV files in ``<db>/database_description/``."""
         seen = set()
         for folder in self._folders:
             for path in self._release.matching(f"{folder}/{name}/database_description/*.csv"):
@@ -83,7 +74,7 @@ class DatabaseFolder:
             with content() as packed, new.open("wb") as file:
                 shutil.copyfileobj(packed, file)
 
-        return DatabaseFile(made(name, version, write), version)
+        return DatabaseFile(build_file(name, version, write), version)
 
     def _hash(self, path: Path) -> str:
         self._release.note(path)
@@ -129,9 +120,6 @@ def target_copies(
 ) -> tuple[Hub, Hub]:
     """Return where TARGET's copies of the databases and questions of a split lie on the hub.
 
-    They are fetched database by database: their JSON files hold the same rows once more (1.93 GB
-    for BIRD) and are left out.
-
     Args:
         corpus: the corpus.
         split: its split.
@@ -139,6 +127,7 @@ def target_copies(
         queries: that of the questions.
     """
     name = f"target-benchmark/{corpus}"
+    # database by database: its JSON files hold the same rows once more, 1.93 GB for BIRD
     return (
         Hub(f"{name}-corpus-{split}", f"{split}_database/*/*.sqlite", tables),
         Hub(f"{name}-queries-{split}", f"{corpus}-queries-{split}.json", queries),

@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Table, TableId
+from target_bench.data.databases.built_files import build_sqlite
 from target_bench.data.databases.release_folder import DatabaseFile
-from target_bench.data.databases.stored_tables import LazyRows, StoredTable, built, sound_tables
+from target_bench.data.databases.stored_tables import LazyRows, StoredTable, read_stored_tables
 from target_bench.sql.databases import quoted
 
-_SQL_TYPES = {"number": "NUMERIC", "time": "TEXT", "others": "", "boolean": "BOOLEAN"}
-"""Spider's types that are not types of SQL."""
-
-_OWN = "sqlite_"
-"""How the names of SQLite's own tables begin; no one else can create those."""
+_SQL_TYPES = {"number": "NUMERIC", "time": "TEXT", "others": "", "boolean": "BOOLEAN"}  # Spider's
+_RESERVED = "sqlite_"  # how the names of SQLite's own tables begin
 
 
 class DeclaredTable(NamedTuple):
@@ -41,12 +39,8 @@ class Schema:
         return ";\n".join(table.stored.schema for table in self.tables) + ";\n"
 
 
-def schemas(release: Release, path: Path) -> dict[str, Schema]:
-    """Return the schemas of a ``tables.json`` by database id, in the order of the file.
-
-    Raises:
-        DataError: a record is broken; the message names file, database and field.
-    """
+def read_schemas(release: Release, path: Path) -> dict[str, Schema]:
+    """Return the schemas of a ``tables.json`` by database id, in the order of the file."""
     by_id: dict[str, Schema] = {}
     for place, record in release.json_list(path, "schema"):
         name = field(record, "db_id", str, place)
@@ -76,7 +70,7 @@ def _read_tables(record: Mapping[str, Any], place: str) -> Iterator[DeclaredTabl
         keys = sorted({i for key in primary for i in (key if isinstance(key, list) else [key])})
         links = [(*columns[i], str(names[columns[j][0]]), columns[j][1]) for i, j in foreign]
         for number, (name, title) in enumerate(zip(map(str, names), titles, strict=True)):
-            if name.lower().startswith(_OWN):
+            if name.lower().startswith(_RESERVED):
                 continue
             here = [i for i, (owner, _) in enumerate(columns) if owner == number]
             header = tuple(columns[i][1] for i in here)
@@ -132,13 +126,9 @@ def build_tables(
 ) -> Iterator[Table]:
     """Yield the tables of a database, in the order and spelling of its schema.
 
-    Header, types, statement and rows come from the database file; where that is missing, cannot be
-    read, or has no such table, from the schema, and there are no rows. Keys are those that either
-    names.
-
-    The context has ``title`` (the table's name as people say it), ``columns`` and ``column_types``
-    (aligned with the header), ``primary_key``, ``foreign_keys``, ``schema`` (the CREATE TABLE
-    statement) and, where there are descriptions, ``column_descriptions`` (column -> text).
+    Header, types, statement and rows come from the database file; where that has no such table,
+    from the schema, and there are no rows. The context says in ``title`` and ``columns`` what
+    people call the table and its columns.
     """
     stored = _list_stored(file)
     for declared, title, called in schema.tables:
@@ -150,7 +140,7 @@ def build_tables(
         context = {
             "title": title,
             "columns": [called.get(name.lower(), name) for name in header],
-            **declared.context,
+            **declared.context,  # keys are those that either names
             **(there.context if there else {}),
             **({"column_descriptions": described} if described else {}),
         }
@@ -160,9 +150,10 @@ def build_tables(
 def _list_stored(file: DatabaseFile | None) -> dict[str, StoredTable]:
     """Return the tables of a database file by lower-case name; of one that cannot be read, none."""
     try:
-        return {t.name.lower(): t for t in sound_tables(file.path)} if file else {}
+        tables = read_stored_tables(file.path, first_rows=True) if file else []
     except DataError:  # reading the corpus reports it, and its queries are not run
         return {}
+    return {table.name.lower(): table for table in tables}
 
 
 def find_gold(
@@ -170,16 +161,14 @@ def find_gold(
 ) -> tuple[TableId, ...]:
     """Return the tables that gold SQL needs, in the order and spelling of the schema.
 
-    SQLite compiles the SQL on a database that has the schema and no rows, so the gold tables are
-    the same whichever databases are here; only what that refuses is compiled on the file itself.
-
     Raises:
         DataError: SQLite refuses the SQL, or it reads no table.
     """
     from target_bench.sql.gold_tables import gold_tables
 
     try:
-        names = gold_tables(sql, built(f"{schema.id}-schema", schema.script))
+        # on a database without rows, so that gold is the same whichever databases are here
+        names = gold_tables(sql, build_sqlite(f"{schema.id}-schema", schema.script))
     except (ValueError, DataError) as error:
         if file is None:
             raise DataError(f"{place}: SQLite cannot compile the gold SQL: {error}") from error

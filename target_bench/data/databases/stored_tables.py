@@ -1,71 +1,41 @@
-"""Database files: the tables that they declare, their rows, and files that are made in the cache.
+"""The tables that a database file declares, and their rows, read when they are asked for.
 
-Rows are read when they are asked for and never all at once. Nothing is kept open: each reading
-opens the file and closes it, so rows can be pickled, sent to another process and held by the
-thousand.
-
-A file that is built from SQL text or unpacked lies in a folder named by what it was made from and
-by its SHA-256. The folder is made beside its place and renamed when whole, so half a file is never
-opened; a file is checked once per process before it is used.
+Nothing is kept open: each reading opens the file and closes it, so rows can be pickled, sent to
+another process and held by the thousand.
 """
 
-import atexit
-import hashlib
-import shutil
-import sqlite3
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache as once
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import cache_root, digest, sha256_of
+from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell
 from target_bench.core.unicode_text import compose
-from target_bench.data.formats.cells import cells
+from target_bench.data.formats.cells import convert_cells
 
 if TYPE_CHECKING:
     from target_bench.sql.databases import Declared
 
-DATABASES = "databases"
-"""The folder of database files that were built or unpacked (``unpacked``)."""
-
-FORMAT = 3
-"""The version of the layout; of another version none is used."""
-
 BATCH = 1000
 """How many rows are read at a time."""
 
-_NO_ROOM = ("SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_IOERR_WRITE")
 Row = Sequence[Cell]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """A table as its database declares it.
+    """A table as its database declares it."""
 
-    Attributes:
-        name: its name; of a DuckDB table outside the schema ``main``, ``schema.name``.
-        source: the name as SQL writes it.
-        header: the names of its columns.
-        types: their declared types, empty where none is declared.
-        primary_key: the columns of the primary key, in its order.
-        foreign_keys: (column, ``table.column`` it refers to) pairs; the table alone where no
-            column is declared.
-        schema: the CREATE TABLE statement.
-    """
-
-    name: str
-    source: str
+    name: str  # of a DuckDB table outside the schema main, schema.name
+    source: str  # the name as SQL writes it
     header: tuple[str, ...]
-    types: tuple[str, ...]
+    types: tuple[str, ...]  # empty text where none is declared
     primary_key: tuple[str, ...]
-    foreign_keys: tuple[tuple[str, str], ...]
-    schema: str
+    foreign_keys: tuple[tuple[str, str], ...]  # (column, table.column it refers to)
+    schema: str  # the CREATE TABLE statement
 
     @property
     def context(self) -> dict[str, Any]:
@@ -79,12 +49,18 @@ class StoredTable:
         return {name: value for name, value in entries.items() if value}
 
 
-def is_duckdb(path: Path) -> bool:
-    """Return whether a file is a DuckDB database, by its first bytes.
+def is_database(path: Path) -> bool:
+    """Return whether a file begins as databases of SQLite or DuckDB do."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError:
+        return False
+    return start == b"SQLite format 3\0" or start[8:12] == b"DUCK"
 
-    Raises:
-        DataError: it cannot be read.
-    """
+
+def is_duckdb(path: Path) -> bool:
+    """Return whether a file is a DuckDB database, by its first bytes."""
     try:
         with path.open("rb") as file:
             return file.read(12)[8:] == b"DUCK"
@@ -93,19 +69,16 @@ def is_duckdb(path: Path) -> bool:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Any]:
-    """Open a database file, for reading alone.
-
-    Bytes of text that are not UTF-8 come as backslash, x and two digits. No file is left beside the
-    database.
+def open_database(path: Path) -> Iterator[Any]:
+    """Open a database file for reading; no file is left beside it.
 
     Raises:
         DataError: it cannot be opened, or what is done inside fails; the message names the file.
     """
     if not is_duckdb(path):
-        from target_bench.sql.databases import opened as opened_sqlite
+        from target_bench.sql.databases import opened as open_sqlite
 
-        with opened_sqlite(path) as sqlite:
+        with open_sqlite(path) as sqlite:
             yield sqlite
         return
     import duckdb
@@ -117,47 +90,39 @@ def opened(path: Path) -> Iterator[Any]:
         raise DataError(f"{path}: cannot be read as DuckDB: {error}") from error
 
 
-def stored_tables(path: Path) -> list[StoredTable]:
+def read_stored_tables(path: Path, first_rows: bool = False) -> list[StoredTable]:
     """Return the base tables of a database file, in the order of their names.
 
+    Args:
+        path: the file.
+        first_rows: read a first row of each, so that a damaged one raises.
+
     Raises:
-        DataError: it cannot be read.
+        DataError: it, or one of its tables, cannot be read.
     """
     from target_bench.sql.databases import declared_tables
 
-    with opened(path) as database:
-        declared = _duckdb_tables if is_duckdb(path) else declared_tables
-        return [StoredTable(*table) for table in declared(database)]
+    with open_database(path) as database:
+        declared = _read_duckdb_tables if is_duckdb(path) else declared_tables
+        tables = [StoredTable(*table) for table in declared(database)]
+        for table in tables if first_rows else ():
+            database.execute(f"SELECT * FROM {table.source} LIMIT 1").fetchone()  # noqa: S608 (quoted)
+        return tables
 
 
-def view_names(path: Path) -> list[str]:
-    """Return the names of the views of a database file, which are no base tables.
-
-    Raises:
-        DataError: it cannot be read.
-    """
+def read_view_names(path: Path) -> list[str]:
+    """Return the names of the views of a database file, which are no base tables."""
     query = (
         "SELECT view_name FROM duckdb_views() WHERE NOT internal AND "
         "database_name = current_database() ORDER BY 1"
         if is_duckdb(path)
         else "SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name"
     )
-    with opened(path) as database:
+    with open_database(path) as database:
         return [str(name) for (name,) in database.execute(query).fetchall()]
 
 
-def is_database(path: Path) -> bool:
-    """Return whether a file begins as databases of SQLite or DuckDB do."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(16)
-    except OSError:
-        return False
-    return start == b"SQLite format 3\0" or start[8:12] == b"DUCK"
-
-
-def _duckdb_tables(database: Any) -> Iterator["Declared"]:
-    """Yield the base tables of a database of DuckDB, in the order of their names."""
+def _read_duckdb_tables(database: Any) -> Iterator["Declared"]:
     from target_bench.sql.databases import quoted
 
     declared = database.execute(
@@ -191,25 +156,12 @@ def _duckdb_tables(database: Any) -> Iterator["Declared"]:
         )
 
 
-def sound_tables(path: Path) -> list[StoredTable]:
-    """Return the base tables after reading a first row of each; a damaged one raises.
-
-    Raises:
-        DataError: it, or one of its tables, cannot be read.
-    """
-    tables = stored_tables(path)
-    with opened(path) as database:
-        for table in tables:
-            database.execute(f"SELECT * FROM {table.source} LIMIT 1").fetchone()  # noqa: S608 (quoted)
-    return tables
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class LazyRows(Sequence[Row]):
     """The rows of one table of a SQLite or DuckDB file, in storage order.
 
-    They are read when they are asked for: a slice is a list of those rows alone. Like a list, they
-    are equal to any sequence of equal rows.
+    A slice is a list of those rows alone. Like a list, they are equal to any sequence of equal
+    rows.
 
     Args:
         path: the database file.
@@ -229,7 +181,7 @@ class LazyRows(Sequence[Row]):
 
     @property
     def content(self) -> list[Any]:
-        """Representation of the rows where their content is hashed: from the first to the last."""
+        """What stands for the rows where their content is hashed: from the first to the last."""
         return [self.version, self.source, 0, None]
 
     def __str__(self) -> str:
@@ -238,7 +190,7 @@ class LazyRows(Sequence[Row]):
 
     @cached_property
     def _length(self) -> int:
-        with opened(self.path) as database:
+        with open_database(self.path) as database:
             (n,) = database.execute(f"SELECT count(*) FROM {self.source}").fetchone()  # noqa: S608 (quoted)
         return int(n)
 
@@ -246,8 +198,7 @@ class LazyRows(Sequence[Row]):
         return self._length
 
     def __bool__(self) -> bool:
-        """Return whether there is a row; cheaper than counting them."""
-        return bool(self[:1])
+        return bool(self[:1])  # cheaper than counting them
 
     def __iter__(self) -> Iterator[Row]:
         return self._read("")
@@ -258,29 +209,33 @@ class LazyRows(Sequence[Row]):
     def __getitem__(self, index: slice) -> Sequence[Row]: ...
     def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
         if not isinstance(index, slice):
-            place = index if index >= 0 else index + len(self)
-            if place < 0:
-                raise IndexError(f"row {index} of {len(self)}")
-            first, ahead = vars(self).get("_ahead", (0, ()))
-            if not first <= place < first + len(ahead):  # the next rows are asked for next
-                first, ahead = place, self[place : place + BATCH]
-                vars(self)["_ahead"] = first, ahead
-            if not ahead:
-                raise IndexError(f"row {index} of {len(self)}")
-            return list(ahead[place - first])
+            return list(self._read_row(index))
         start, stop, step = index.start or 0, index.stop, index.step or 1
-        if start < 0 or stop is None or stop < 0 or step != 1:  # its end is not known otherwise
+        if start < 0 or stop is None or stop < 0 or step != 1:  # needs the number of rows
             start, stop, step = index.indices(len(self))
         if step != 1:
             return list(self)[index]
         return list(self._read(f" LIMIT {max(0, stop - start)} OFFSET {start}"))
 
+    def _read_row(self, index: int) -> Row:
+        place = index if index >= 0 else index + len(self)
+        if place < 0:
+            raise IndexError(f"row {index} of {len(self)}")
+        first, ahead = vars(self).get("_ahead", (0, ()))
+        if not first <= place < first + len(ahead):  # the next rows are asked for next
+            first, ahead = place, self[place : place + BATCH]
+            vars(self)["_ahead"] = first, ahead
+        if not ahead:
+            raise IndexError(f"row {index} of {len(self)}")
+        row: Row = ahead[place - first]
+        return row
+
     def _read(self, window: str) -> Iterator[Row]:
-        with opened(self.path) as database:
+        with open_database(self.path) as database:
             cursor = database.execute(f"SELECT * FROM {self.source}{window}")  # noqa: S608 (names are quoted)
             while batch := cursor.fetchmany(BATCH):
                 try:
-                    yield from [compose(list(cells(row))) for row in batch]
+                    yield from [compose(list(convert_cells(row))) for row in batch]
                 except TypeError as error:
                     raise DataError(f"{self.path}, table {self.source}: {error}") from error
 
@@ -293,101 +248,3 @@ class LazyRows(Sequence[Row]):
         )
 
     __hash__ = None  # type: ignore[assignment]  # as a list has none
-
-
-def built(name: str, script: str) -> Path:
-    """Return the SQLite file that a script of SQL makes.
-
-    Args:
-        name: the file's name without suffix.
-        script: statements that create and fill its tables.
-
-    Raises:
-        DataError: SQLite refuses the script.
-        StoreError: there is no room for the file.
-    """
-
-    def write(path: Path) -> None:
-        try:
-            write_sqlite(path, script)
-        except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorname", "") in _NO_ROOM:
-                raise OSError(str(error)) from error
-            raise DataError(f"database {name}: its SQL text is faulty: {error}") from error
-
-    return made(name, hashlib.sha256(script.encode()).hexdigest(), write)
-
-
-def write_sqlite(path: Path, script: str) -> None:
-    """Make a SQLite file with a script of SQL.
-
-    Raises:
-        sqlite3.Error: SQLite refuses the script, or cannot write the file.
-    """
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(f"BEGIN;\n{script}\nCOMMIT;")
-
-
-def made(name: str, version: str, write: Callable[[Path], None]) -> Path:
-    """Return the file of this name and version; ``write`` makes it if it is not there yet.
-
-    A file that is not what was written is made again. Where the cache cannot be written, it is made
-    in a temporary folder that goes with the process.
-
-    Args:
-        name: the file's name without suffix.
-        version: what its content follows from.
-        write: makes the file.
-
-    Raises:
-        StoreError: there is no room for it anywhere.
-    """
-    key = hashlib.sha256(f"{FORMAT}\0{name}\0{version}".encode()).hexdigest()[:16]
-    try:
-        return _make_in(cache_root() / DATABASES, key, f"{name}.sqlite", write)
-    except OSError:
-        pass
-    try:
-        return _make_in(_make_temporary_folder(), key, f"{name}.sqlite", write)
-    except OSError as error:
-        raise StoreError(
-            f"database {name} fits neither into the cache {cache_root()} nor into the temporary "
-            f"folder: {error.strerror or error}. Make room, or name other folders with "
-            "$TARGET_BENCH_CACHE and $TMPDIR."
-        ) from error
-
-
-def _make_in(root: Path, key: str, name: str, write: Callable[[Path], None]) -> Path:
-    """Return the file in a folder; one that is missing is made beside its place and moved there."""
-    for file in sorted(root.glob(f"{key}-*/*.sqlite")):
-        if _is_whole(file):
-            return file
-    root.mkdir(parents=True, exist_ok=True)
-    new = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
-    try:
-        write(new / name)
-        home = root / f"{key}-{sha256_of(new / name)[:16]}"
-        if home.exists() and not _is_whole(home / name):
-            shutil.rmtree(home)
-        with suppress(OSError):  # another process was faster
-            new.rename(home)
-        if not _is_whole(home / name):
-            raise OSError(f"{home} cannot be written")
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-    return home / name
-
-
-def _is_whole(file: Path) -> bool:
-    """Return whether a file has the SHA-256 that its folder's name says; read once a process."""
-    try:
-        return digest(file)[:16] == file.parent.name[-16:]
-    except OSError:  # another process removed it
-        return False
-
-
-@once
-def _make_temporary_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="target-bench-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder

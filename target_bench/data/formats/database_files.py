@@ -12,12 +12,14 @@ from target_bench.core.schema import Corpus, Query, Table, TableId
 from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import (
     LazyRows,
+    StoredTable,
     is_duckdb,
-    opened,
-    stored_tables,
-    view_names,
+    open_database,
+    read_stored_tables,
+    read_view_names,
 )
 from target_bench.data.formats import query_log, records
+from target_bench.data.formats.file_tables import FileSettings, FileTable
 from target_bench.sql.gold_tables import gold_tables
 
 _VIEWS = (
@@ -27,11 +29,7 @@ SUFFIXES = (".sqlite", ".sqlite3", ".db", ".duckdb")
 
 
 class Databases(CorpusLoader):
-    """The base tables of a database, or of all in a folder: cells with their own types.
-
-    A table's id is the database's file name without suffix and the table's name; its title is the
-    table's name, and its context holds primary and foreign keys, the types of the columns and the
-    CREATE TABLE statement. Rows stay in the file, in storage order, until they are asked for.
+    """The base tables of a database, or of all in a folder; rows stay in the files.
 
     A query names the database it is about in ``database_id``; where there is one, it need not.
     Where it names no gold tables, they are those that its answer, SQL, reads.
@@ -39,8 +37,7 @@ class Databases(CorpusLoader):
     Args:
         path: the database file, opened read-only, or the folder.
         queries: the queries; default: ``queries.jsonl`` or ``.csv`` in the folder, and before it
-            ``<name>.queries.jsonl`` or ``.csv`` beside one file. Answers in SQL make them questions
-            of the task text-to-SQL.
+            ``<name>.queries.jsonl`` or ``.csv`` beside one file.
         settings: ``split`` and ``seed`` divide the queries, as in ``split=time:.8``.
 
     Raises:
@@ -83,7 +80,10 @@ class Databases(CorpusLoader):
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield every base table, database after database, in the order of their names."""
         for path in self._files.values():
-            yield from read_database(release, path)
+            for table, rows in _read_base_tables(release, path):
+                table_id = TableId(compose(path.stem), table.name)
+                context = {"title": table.name} | table.context
+                yield Table(table_id, table.header, rows, context)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the file of queries, if there is one."""
@@ -113,11 +113,7 @@ class Databases(CorpusLoader):
         return self._queries
 
     def _find_gold(self, sql: str, database_id: str, place: str) -> list[TableId]:
-        """Return the ids of the tables that a statement reads.
-
-        Raises:
-            DataError: there is no such database, or the tables cannot be read from the SQL.
-        """
+        """Return the ids of the tables that a statement reads."""
         advice = "Name the gold tables of the query in the field 'table_id'."
         file = self._files.get(database_id)
         if file is None:
@@ -149,12 +145,16 @@ def _list_databases(folder: Path) -> dict[str, Path]:
     return files
 
 
-def read_database(release: Release, path: Path) -> Iterator[Table]:
-    """Yield the base tables of a database; views are named in a note.
+def read_database(release: Release, path: Path, _: FileSettings) -> list[FileTable]:
+    """Read the base tables of a database as tables of a folder."""
+    return [
+        FileTable(table.header, rows, table.name, context=table.context)
+        for table, rows in _read_base_tables(release, path)
+    ]
 
-    Raises:
-        DataError: it cannot be read.
-    """
+
+def _read_base_tables(release: Release, path: Path) -> Iterator[tuple[StoredTable, LazyRows]]:
+    """Yield the base tables of a database; views are named in a note."""
     release.note(path)
     place = release.relative(path)
     hashes = [release.hashes[place]]
@@ -163,36 +163,28 @@ def read_database(release: Release, path: Path) -> Iterator[Table]:
         release.note(wal)
         hashes.append(release.hashes[release.relative(wal)])
     version = hashlib.sha256("".join(hashes).encode()).hexdigest()
-    for name in view_names(path):
+    for name in read_view_names(path):
         release.remark(_VIEWS, str(path), name)
-    for table in stored_tables(path):
-        yield Table(
-            TableId(compose(path.stem), table.name),
-            table.header,
-            LazyRows(path, table.source, version),
-            {"title": table.name} | table.context,
-        )
+    for table in read_stored_tables(path):
+        yield table, LazyRows(path, table.source, version)
 
 
 def find_tables_read(sql: str, path: Path) -> list[str]:
-    """Return the names of the base tables that a query reads, as ``stored_tables`` has them.
-
-    Views are resolved to the tables under them.
+    """Return the names of the base tables that a query reads; views are resolved.
 
     Raises:
         ValueError: it does not compile there (in DuckDB: cannot be parsed, or names another table).
-        DataError: the file cannot be read.
     """
     if not is_duckdb(path):
         return list(gold_tables(sql, path))
     import duckdb
 
-    with opened(path) as database:
+    with open_database(path) as database:
         try:
             names = database.get_table_names(sql, qualified=True)
         except duckdb.Error as error:
             raise ValueError(str(error)) from error
-    tables = {table.name.lower(): table.name for table in stored_tables(path)}
+    tables = {table.name.lower(): table.name for table in read_stored_tables(path)}
     used = set()
     for name in names:
         plain = name.partition(" AS ")[0].replace('"', "").lower()

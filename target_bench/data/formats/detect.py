@@ -8,8 +8,8 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.data.formats.database_files import SUFFIXES, Databases
+from target_bench.data.formats.kinds import find_suffix
 from target_bench.data.formats.own_folder import TableFolder
-from target_bench.data.formats.table_files import find_suffix
 from target_bench.data.formats.target_layout import TargetDatabases, TargetLayout
 
 
@@ -29,10 +29,6 @@ def split_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
 def choose_loader(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoader:
     """Return the loader of a folder or of a database file.
 
-    Args:
-        path: where the data is.
-        settings: those of ``TableFolder``, or of ``Databases``.
-
     Raises:
         ConfigError: a setting is unknown or invalid, or the layout has none.
         DataError: there is nothing, or nothing in a known layout.
@@ -51,12 +47,12 @@ def _choose_class(path: Path) -> Callable[[Path], CorpusLoader]:
     if path.is_file() and path.suffix.lower() in SUFFIXES:
         return Databases
     if path.is_file():
-        what = f"expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
+        advice = f"expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
         if find_suffix(path.name):
             folder = str(path.parent)  # as it is named on the command line, with a separator
             folder = folder if "/" in folder else f"./{folder}".removesuffix("/.")
-            what = f"a single file of tables; name its folder, {folder}"
-        raise DataError(f"{path}: {what}")
+            advice = f"a single file of tables; name its folder, {folder}"
+        raise DataError(f"{path}: {advice}")
     if not path.is_dir():
         raise DataError(f"{path}: there is no such folder or database file")
     if (path / "qrels").is_dir() and Release(path, "").find("corpus.jsonl"):

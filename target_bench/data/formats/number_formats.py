@@ -42,10 +42,7 @@ _PLACEHOLDER = re.compile(r"[0#?@]|[A-Za-z]")
 
 
 def format_number(value: str, code: str) -> str | None:
-    """Format a number as a format code of Excel shows it.
-
-    None where the code is of another kind than percentage, padded digits, duration or words.
-    """
+    """Format a number by a code of Excel for percentages, padded digits, durations or words."""
     try:
         number = _EXCEL_DIGITS.create_decimal(value)
     except InvalidOperation:
@@ -125,6 +122,11 @@ def _fill_mask(digits: str, mask: str, zeros: int) -> str:
     return shown[:first] + extra + shown[first:]
 
 
+def parse_column(letters: str) -> int:
+    """Return the number of a column such as ``AB``, from 1."""
+    return reduce(lambda number, letter: 26 * number + ord(letter) - ord("@"), letters, 0)
+
+
 def _is_shown(code: str) -> bool:
     """Return whether a code formats any number here, which spares the others a look."""
     return bool(_CONDITION.search(code)) or any(format_number(n, code) for n in _PROBES)
@@ -192,8 +194,7 @@ def _format_xlsx(sheet: str, codes: Mapping[str, str]) -> Iterator[tuple[tuple[i
             continue
         text = format_number(value, code)
         if text is not None:
-            column = reduce(lambda n, letter: 26 * n + ord(letter) - ord("@"), reference[1], 0)
-            yield (int(reference[2]) - 1, column - 1), text
+            yield (int(reference[2]) - 1, parse_column(reference[1]) - 1), text
 
 
 # .xls: records of a type, a length and data, in a file with a table of its sectors
@@ -317,13 +318,7 @@ _ISO_DURATION = re.compile(r"PT(\d+)H(\d+)M(\d+)(?:[.,]\d+)?S")
 
 
 def show_ods_number(kind: str, value: str, lines: Sequence[str]) -> str | None:
-    """Return the text of a cell of OpenDocument, where its number is shown otherwise.
-
-    Args:
-        kind: its ``office:value-type``.
-        value: the number, or the time.
-        lines: its paragraphs.
-    """
+    """Return the text of a cell of OpenDocument, where its number is shown otherwise."""
     text = " ".join(lines).strip()
     if kind == "time":
         iso = _ISO_DURATION.fullmatch(value)

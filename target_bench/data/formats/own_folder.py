@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
@@ -12,26 +12,27 @@ from target_bench.core.text_tables import first_of
 from target_bench.core.unicode_text import compose
 from target_bench.data.databases.stored_tables import is_database
 from target_bench.data.formats import query_log, records
-from target_bench.data.formats.csv_files import FileSettings, FileTable
-from target_bench.data.formats.database_files import SUFFIXES, read_database
-from target_bench.data.formats.records import read_identifier
-from target_bench.data.formats.table_files import find_suffix, read_file
+from target_bench.data.formats.database_files import SUFFIXES as DATABASES
+from target_bench.data.formats.file_tables import FileTable, parse_file_settings
+from target_bench.data.formats.kinds import find_suffix, read_file
 
 _RECORDS = "tables.jsonl"
 _BESIDE_DATABASES = tuple(f".{file}" for file in records.FILES)
-_OF_THE_FILE = ("table_id", "grid", "read")
+_NO_CONTEXT = ("table_id", "grid", "read")  # fields of tables.jsonl
 _MOST_NAMED = 3  # files of a kind, in a note
+
+_Record = tuple[str, Mapping[str, Any]]  # where it is, and what it says
 
 
 class TableFolder(CorpusLoader):
     """``tables/`` (or the folder itself) with files of tables, and folders of them.
 
-    A file is CSV, TSV, Parquet, JSON lines, a workbook or a database. A table's id is the path of
-    its file under ``tables/`` without suffix, followed by the name of the sheet if a workbook has
-    several, or of the table in a database.
-    Its title is that path. Optional ``tables.jsonl`` adds one line per table: ``table_id``,
-    ``title``, ``section_title``, any other context, and in ``read`` settings of its file that
-    replace those below. The tables it names come first, in its order.
+    A table's id is the path of its file under ``tables/`` without suffix, followed by the name of
+    the sheet if a workbook has several, or of the table in a database. Its title is that path.
+
+    Optional ``tables.jsonl`` adds one line per table: ``table_id``, ``title``, ``section_title``,
+    any other context, and in ``read`` settings of its file that replace those below. The tables it
+    names come first, in its order.
 
     Args:
         folder: the folder.
@@ -57,21 +58,22 @@ class TableFolder(CorpusLoader):
         splits = records.list_splits(release, queries, self._log.prepare) if queries else []
         self.tables_alone = not splits
         self.info = info or records.describe_path(folder, splits)
-        FileSettings.of(self._settings, str(folder))
-        files, _, _ = _survey_folder(release)
-        self.cached = not any(map(is_database, files.values()))  # rows of databases stay there
+        parse_file_settings(self._settings, str(folder))
+        files = _survey_folder(release).files.values()
+        self.cached = not any(map(is_database, files))  # rows of databases stay there
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
         """Return whether a folder has this layout: tables in it or in ``tables/``."""
         release = Release(folder, "")
         files = release.matching("tables/**/*", dead=True) or release.matching("*", dead=True)
-        return any(find_suffix(path.name) and not _is_about(path.name) for path in files)
+        names = (path.name for path in files if path.suffix.lower() not in DATABASES)
+        return any(find_suffix(name) and not _is_about(name) for name in names)
 
     @classmethod
     def is_below(cls, folder: Path) -> bool:
         """Return whether there are tables in folders of a folder."""
-        return bool(_survey_folder(Release(folder, ""))[0])
+        return bool(_survey_folder(Release(folder, "")).files)
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield the tables, the same ones for every split; a note names files without any.
@@ -80,47 +82,39 @@ class TableFolder(CorpusLoader):
             DataError: no file can be read, or ``tables.jsonl`` names one that is not here; the
                 message names all faults.
         """
-        files, bad, unread = _survey_folder(release)
-        records_of = dict(_read_table_records(release))
-        unused = set(records_of)
+        files, faults, unread = _survey_folder(release)
+        known = dict(_read_table_records(release))
+        unused = set(known)
         places: dict[str, str] = {}
-        listed = (name for table_id in records_of for name in _list_file_names(table_id))
+        listed = (name for table_id in known for name in _list_file_names(table_id))
         for name in dict.fromkeys([*(n for n in listed if n in files), *sorted(files)]):
             try:
-                place, record = records_of.get(name, ("", {}))
-                own = field(record, "read", dict, place) if "read" in record else {}
-                settings = FileSettings.of(self._settings | own, f"{place}, field 'read'")
-                tables = (
-                    _read_database_tables(release, files[name])
-                    if files[name].suffix.lower() in SUFFIXES
-                    else read_file(release, files[name], settings)
-                )
+                tables = self._read_file(release, files[name], known.get(name, ("", {})))
             except DataError as error:
-                bad.append(str(error))
+                faults.append(str(error))
                 unused = {table_id for table_id in unused if name not in _list_file_names(table_id)}
                 continue
             unused.discard(name)
             for table in tables:
-                several = len(tables) > 1 or table.context
-                table_id = f"{name}/{table.sheet}" if several else name
+                has_part = len(tables) > 1 or table.context
+                table_id = f"{name}/{table.sheet}" if has_part else name
                 unused.discard(table_id)
                 place = f"{files[name]}{f', sheet {table.sheet!r}' if table.sheet else ''}"
-                if table_id not in places:
-                    places[table_id] = place
-                    yield _build_table(table_id, table, *records_of.get(table_id, ("", {})))
-                else:
+                if table_id in places:
                     first = places[table_id]
-                    bad.append(f"{place}: {first} has the same id, {table_id!r}. Rename one.")
-        for table_id, (place, _) in records_of.items():
-            if table_id in unused:
-                bad.append(f"{place}: table_id {table_id!r} has no file in tables/")
-                raise DataError("\n".join(bad))
-        lines = "\n  ".join(bad)
-        if bad and not places:
-            what = lines if len(bad) == 1 else f"{len(bad)} files cannot be read:\n  {lines}"
-            raise DataError(what)
-        if bad:
-            release.notes.append(f"{LEFT_OUT} {len(bad):,}\n  {lines}")
+                    faults.append(f"{place}: {first} has the same id, {table_id!r}. Rename one.")
+                else:
+                    places[table_id] = place
+                    yield _build_table(table_id, table, known.get(table_id, ("", {})))
+        for table_id in (table_id for table_id in known if table_id in unused):
+            faults.append(f"{known[table_id][0]}: table_id {table_id!r} has no file in tables/")
+            raise DataError("\n".join(faults))
+        listed_faults = "\n  ".join(faults)
+        if faults and not places:
+            several = f"{len(faults)} files cannot be read:\n  {listed_faults}"
+            raise DataError(listed_faults if len(faults) == 1 else several)
+        if faults:
+            release.notes.append(f"{LEFT_OUT} {len(faults):,}\n  {listed_faults}")
         for kind, names in unread.items():
             named = first_of(names, _MOST_NAMED)
             release.notes.append(f"{kind} are not read: {len(names):,} ({named})")
@@ -130,7 +124,7 @@ class TableFolder(CorpusLoader):
 
         Kinds are suffixes; files in a hidden folder count as that folder.
         """
-        return _survey_folder(Release(self.embedded or Path(), ""))[2]
+        return _survey_folder(Release(self.embedded or Path(), "")).unread
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the split; none if there is no file of queries.
@@ -154,24 +148,24 @@ class TableFolder(CorpusLoader):
     ) -> tuple[Sequence[Query], Sequence[str]]:
         """Leave out the queries about tables whose file cannot be read, with a note."""
         queries, notes = query_log.resolve_gold(queries, tables)
-        files, _, _ = _survey_folder(Release(self.embedded or Path(), ""))
-        missing = {
+        files = _survey_folder(Release(self.embedded or Path(), "")).files
+        unread = {
             gold
             for gold in {gold for query in queries for gold in query.gold} - tables.positions.keys()
             if any(name in files for name in _list_file_names(gold.table_id))
         }
-        if not missing:
+        kept = [query for query in queries if unread.isdisjoint(query.gold)]
+        if len(kept) == len(queries):
             return queries, notes
-        kept = [query for query in queries if missing.isdisjoint(query.gold)]
         if not kept:
             raise DataError(
                 f"{self.embedded}: all {len(queries)} queries ask about tables whose files cannot "
                 "be read. Repair them; target-bench describe corpus names them."
             )
         named = [
-            f"\n  {query.id}: {', '.join(i.table_id for i in query.gold if i in missing)}"
+            f"\n  {query.id}: {', '.join(i.table_id for i in query.gold if i in unread)}"
             for query in queries
-            if not missing.isdisjoint(query.gold)
+            if not unread.isdisjoint(query.gold)
         ]
         note = (
             f"queries left out, because the files of their tables cannot be read: {len(named)} "
@@ -179,26 +173,21 @@ class TableFolder(CorpusLoader):
         )
         return kept, [*notes, note]
 
+    def _read_file(self, release: Release, path: Path, known: _Record) -> Sequence[FileTable]:
+        place, record = known
+        settings = field(record, "read", dict, place) if "read" in record else {}
+        checked = parse_file_settings(self._settings | settings, f"{place}, field 'read'")
+        return read_file(release, path, checked)
 
-def _build_table(table_id: str, table: FileTable, place: str, record: Mapping[str, Any]) -> Table:
-    context = {"title": " / ".join(table_id.split("/")), **table.context}
+
+def _build_table(table_id: str, table: FileTable, known: _Record) -> Table:
+    place, record = known
+    context = {**table.context, "title": " / ".join(table_id.split("/"))}
     if table.preamble:
         context["preamble"] = table.preamble
-    context |= {name: value for name, value in record.items() if name not in _OF_THE_FILE}
+    context |= {name: value for name, value in record.items() if name not in _NO_CONTEXT}
     grid = records.read_cell_grid(record, place) if "grid" in record else table.grid
     return Table(TableId("0", table_id), table.header, table.rows, context, grid)
-
-
-def _read_database_tables(release: Release, path: Path) -> list[FileTable]:
-    return [
-        FileTable(
-            table.header,
-            table.rows,
-            table.id.table_id,
-            context={k: v for k, v in table.context.items() if k != "title"},
-        )
-        for table in read_database(release, path)
-    ]
 
 
 def _list_file_names(table_id: str) -> tuple[str, str]:
@@ -206,35 +195,38 @@ def _list_file_names(table_id: str) -> tuple[str, str]:
     return table_id, table_id.rpartition("/")[0]
 
 
-def _read_table_records(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
-    """Yield (table id, (place, record)) of ``tables.jsonl``."""
+def _read_table_records(release: Release) -> Iterator[tuple[str, _Record]]:
+    """Yield (table id, record) of ``tables.jsonl``."""
     path = release.find(_RECORDS)
     seen = set()
     for place, record in release.json_lines(path) if path else ():
-        table_id = read_identifier(field(record, "table_id", object, place), "table_id", place)
+        value = field(record, "table_id", object, place)
+        table_id = records.read_identifier(value, "table_id", place)
         if table_id in seen:
             raise DataError(f"{place}: table_id {table_id!r} occurs twice")
         seen.add(table_id)
         yield table_id, (place, record)
 
 
-def _survey_folder(release: Release) -> tuple[dict[str, Path], list[str], dict[str, list[str]]]:
-    """Return what lies in a folder: every file is that of a table, a fault, or is not read.
+class _Survey(NamedTuple):
+    """What lies in a folder: every file is that of a table, a fault, or is not read."""
 
-    Returns:
-        Path without suffix -> file of tables; faults, of two files that have the same name but for
-        the suffix; and kind -> paths of the files that are not read.
-    """
+    files: dict[str, Path]  # by path without suffix
+    faults: list[str]  # of two files that have the same name but for the suffix
+    unread: dict[str, list[str]]  # kind -> paths
+
+
+def _survey_folder(release: Release) -> _Survey:
     inside = release.matching("tables/**/*", dead=True)
     base = release.folder / "tables" if inside else release.folder
     files: dict[str, Path] = {}
-    bad: list[str] = []
+    faults: list[str] = []
     unread: defaultdict[str, set[str]] = defaultdict(set)
     for path in inside or release.matching("**/*", dead=True):
         name, shown = path.relative_to(base).as_posix(), release.relative(path)
         suffix = find_suffix(name)
-        if suffix is None and path.suffix.lower() in SUFFIXES and is_database(path):
-            suffix = path.suffix
+        if path.suffix.lower() in DATABASES and not is_database(path):  # as Thumbs.db of Windows
+            suffix = None
         table_id = compose(name.removesuffix(suffix or ""))
         if hidden := _find_hidden(shown):
             unread["hidden files and folders"].add(hidden)
@@ -245,7 +237,7 @@ def _survey_folder(release: Release) -> tuple[dict[str, Path], list[str], dict[s
         elif path.is_file() and not path.stat().st_size:
             unread["empty files"].add(shown)
         elif table_id in files:
-            bad.append(
+            faults.append(
                 f"{path}: {files[table_id].name} has the same id, {table_id!r}, without "
                 "their suffixes. Rename or remove one of them."
             )
@@ -255,10 +247,10 @@ def _survey_folder(release: Release) -> tuple[dict[str, Path], list[str], dict[s
         if path.is_symlink() and path.is_dir() and not _find_hidden(path.name):
             unread["links to folders"].add(release.relative(path))
     for path in release.folder.iterdir() if inside else ():
-        of_runs = any((*path.glob("manifest.json"), *path.glob("*/manifest.json")))
-        if path != base and not (_find_hidden(path.name) or _is_about(path.name) or of_runs):
+        is_of_runs = any((*path.glob("manifest.json"), *path.glob("*/manifest.json")))
+        if path != base and not (_find_hidden(path.name) or _is_about(path.name) or is_of_runs):
             unread["files and folders beside tables/"].add(path.name)
-    return files, bad, {kind: sorted(unread[kind]) for kind in sorted(unread)}
+    return _Survey(files, faults, {kind: sorted(unread[kind]) for kind in sorted(unread)})
 
 
 def _is_about(name: str) -> bool:
@@ -274,10 +266,7 @@ def _is_of_run(path: Path, base: Path) -> bool:
 
 
 def _find_hidden(name: str) -> str:
-    """Return the path of what is hidden, or the lock of a workbook that is open in Excel; or "".
-
-    Of a file in a hidden folder, that is the folder's.
-    """
+    """Return the path of what is hidden, or the lock of a workbook that is open in Excel; or ""."""
     parts = name.split("/")
     first = next((i for i, part in enumerate(parts) if part.startswith((".", "~$"))), None)
     return "" if first is None else "/".join(parts[: first + 1])

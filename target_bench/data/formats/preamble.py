@@ -18,19 +18,15 @@ _COMMENT_WITH_KEY = re.compile(r"#+\s*[^,;\t]*\w:(\s|$)")
 
 
 def count_preamble(rows: Sequence[Sequence[str]], after_blank: Collection[int] = ()) -> int:
-    """Return how many leading rows with several cells, or comments, stand above the header.
-
-    The header is the first row that reaches as far as most rows do. What is above it is no part of
-    the table if the header names its columns, and if a blank row divides at least two rows from it
-    or a column has a name above nothing but numbers or dates. Leading rows that begin with ``#``
-    are comments under the same evidence, or where one has the form ``# key: value``.
+    """Count the leading rows with several cells, or comments, that stand above the header.
 
     Args:
         rows: the first rows of a file or sheet, without blank ones.
         after_blank: the numbers of rows, from 0, that have a blank one above them.
     """
-    ends = [_end(row) for row in rows]
+    ends = [_find_end(row) for row in rows]
     comments = next((i for i, row in enumerate(rows) if not "".join(row[:1]).startswith("#")), 0)
+    # a single row that begins with # may be the header itself
     if comments and not (
         comments > 1
         or _COMMENT_WITH_KEY.match(",".join(rows[0]))
@@ -41,26 +37,15 @@ def count_preamble(rows: Sequence[Sequence[str]], after_blank: Collection[int] =
     most = Counter(end for end in below if end).most_common(1)
     if not most or most[0][0] < 2:
         return comments
-    reach = most[0][0]
-    start = next(i for i, end in enumerate(below) if end >= reach) + comments
+    # the header is the first row that reaches as far as most rows do
+    start = next(i for i, end in enumerate(below) if end >= most[0][0]) + comments
     if start == comments or start - comments > _MOST_LINES or len(rows) < start + 2:
         return comments
     header, body = rows[start], rows[start + 1 :]
     is_divided = start in after_blank and start - comments > 1
-    if _is_header(header) and (is_divided or names_values(header, body)):
-        return start
-    return comments
-
-
-def _end(row: Sequence[str]) -> int:
-    """Return the number of cells up to the last one that is not empty."""
-    return next((i for i in range(len(row), 0, -1) if row[i - 1].strip()), 0)
-
-
-def _is_header(row: Sequence[str]) -> bool:
-    names = [cell.strip() for cell in row[: _end(row)]]
-    values = [name for name in names if any(kind.fullmatch(name) for kind in VALUES)]
-    return len(set(names)) == len(names) and all(map(_YEAR.fullmatch, values))
+    # without a blank row or a name above numbers, shorter rows on top may be data
+    is_found = _is_header(header) and (is_divided or names_values(header, body))
+    return start if is_found else comments
 
 
 def names_values(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
@@ -71,3 +56,14 @@ def names_values(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
         if is_name and column and any(all(map(kind.fullmatch, column)) for kind in VALUES):
             return True
     return False
+
+
+def _find_end(row: Sequence[str]) -> int:
+    """Return the number of cells up to the last one that is not empty."""
+    return next((i for i in range(len(row), 0, -1) if row[i - 1].strip()), 0)
+
+
+def _is_header(row: Sequence[str]) -> bool:
+    names = [cell.strip() for cell in row[: _find_end(row)]]
+    values = [name for name in names if any(kind.fullmatch(name) for kind in VALUES)]
+    return len(set(names)) == len(names) and all(map(_YEAR.fullmatch, values))

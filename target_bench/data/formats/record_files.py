@@ -1,15 +1,21 @@
 """Files of records: Parquet, JSON lines, and JSON as a list or as an object of lists."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import parse_json
 from target_bench.core.release import Release
-from target_bench.data.formats.cells import read_parquet_records
+from target_bench.core.schema import Cell
+from target_bench.data.formats.cells import convert_cells
+from target_bench.data.formats.file_tables import FileSettings, FileTable
 
 _LARGEST_JSON = 500_000_000  # bytes; such a file is parsed whole
+_RECORDS_AT_A_TIME = 128
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def read_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
@@ -20,11 +26,107 @@ def read_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
     """
     name = path.name.lower().removesuffix(".gz").removesuffix(".zip")
     if name.endswith(".parquet"):
-        yield from read_parquet_records(release, path)
+        yield from _read_parquet_records(release, path)
     elif name.endswith(".json") and not _is_lines(release, path):
         yield from _read_document(release, path)
     else:
         yield from release.json_lines(path)
+
+
+def read_json_lines(release: Release, path: Path, _: FileSettings) -> list[FileTable]:
+    """Read the table whose rows are the objects of a file, one a line."""
+    lines = list(release.json_lines(path))
+    for place, record in lines:
+        if not isinstance(record, dict):
+            raise DataError(f"{place}: expected one object per row, found {type(record).__name__}")
+    header = list(dict.fromkeys(name for _, record in lines for name in record))
+    if not header:
+        raise DataError(f"{path}: no row names any column")
+    rows = []
+    for place, record in lines:
+        try:
+            rows.append(convert_cells([record.get(name) for name in header]))
+        except TypeError as error:
+            raise DataError(f"{place}: {error}") from error
+    return [FileTable(header, rows)]
+
+
+def read_parquet(release: Release, path: Path, _: FileSettings) -> list[FileTable]:
+    """Read the table of a Parquet file."""
+    with _open_parquet(release, path) as file:
+        return [FileTable(*read_arrow_grid(file.read(), str(path)))]
+
+
+def read_arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]:
+    """Return header and rows of an Arrow table, without the nameless index of a pandas frame.
+
+    Raises:
+        DataError: a value has no form as a cell; the message names place and column.
+    """
+    table = drop_index(table)
+    for field in table.schema:
+        if "pandas.period" in f"{field.type} {field.metadata}":
+            raise DataError(
+                f"{place}, column {field.name!r}: holds periods of pandas, of which Arrow keeps a "
+                "bare number. Cast it to text."
+            )
+    header: list[str] = table.column_names
+    columns = [
+        read_arrow_values(column, f"{place}, column {name!r}")
+        for name, column in zip(header, table.columns, strict=True)
+    ]
+    rows: list[Sequence[Cell]] = []
+    for number, row in enumerate(zip(*columns, strict=True), start=1):
+        try:
+            rows.append(list(convert_cells(row)))
+        except TypeError as error:
+            raise DataError(f"{place}, row {number}: {error}") from error
+    return header, rows
+
+
+def drop_index(table: Any) -> Any:
+    """Drop the columns of an Arrow table in which pandas keeps a nameless index."""
+    names = enumerate(table.column_names)
+    return table.select([i for i, name in names if not _PANDAS_INDEX.fullmatch(name)])
+
+
+def read_arrow_values(values: Any, place: str) -> list[Any]:
+    """Return the values of an Arrow column or batch as Python has them."""
+    try:
+        listed: list[Any] = values.to_pylist()
+    except (ValueError, OverflowError, TypeError, NotImplementedError) as error:
+        # such as a date after the year 9999
+        raise DataError(f"{place}: a value cannot be read: {error}. Cast it to text.") from error
+    return listed
+
+
+def _read_parquet_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
+    number = 0
+    with _open_parquet(release, path) as file:
+        names = file.schema_arrow.names
+        for name in names:
+            if names.count(name) > 1:
+                raise DataError(f"{path}: there are {names.count(name)} columns named {name!r}")
+        for batch in file.iter_batches(batch_size=_RECORDS_AT_A_TIME):
+            place = f"{path}, records {number + 1} to {number + batch.num_rows}"
+            for record in read_arrow_values(batch, place):
+                number += 1
+                yield f"{path}, record {number}", record
+
+
+@contextmanager
+def _open_parquet(release: Release, path: Path) -> Iterator[Any]:
+    import pyarrow
+    from pyarrow import parquet
+
+    release.note(path)
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield file
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(
+            f"{path}: cannot be read as Parquet: {error}. Write or download it again."
+        ) from error
 
 
 def _is_lines(release: Release, path: Path) -> bool:

@@ -13,23 +13,30 @@ from target_bench.core.grid import CellGrid
 from target_bench.core.release import Release, field
 from target_bench.core.schema import SPLIT_ALIASES, Cell, CorpusInfo, Query, TableId
 from target_bench.core.unicode_text import compose
-from target_bench.data.formats.cells import PLAIN, cells, plain
+from target_bench.data.formats.cells import PLAIN_TYPES, convert_cells, convert_to_json
 from target_bench.data.formats.csv_files import read_csv
 
 DEFAULT_SPLIT = "test"
+FILES = ("queries.jsonl", "queries.csv")
+"""The files that may hold the queries of a folder."""
 
+SQL_FIELDS = ("sql", "query_text", "sql_text", "statement_text", "statement")
+"""Fields of a log that hold SQL: by hand, of Snowflake, Oracle, Databricks, and others."""
 
-def list_served_tasks(with_databases: bool) -> tuple[str, ...]:
-    """List the known tasks that data of one's own can serve, by their short names.
+GoldOf = Callable[[str, str, str], Sequence[TableId]]
+"""(SQL, database id, place) -> the tables that the SQL reads."""
 
-    Args:
-        with_databases: whether the tables lie in databases, which SQL can be run on.
-    """
-    classes = [registry.resolve("task", name) for name in registry.names("task")]
-    return tuple(cls.name for cls in classes if with_databases or cls.answer != "sql")
-
+Prepare = Callable[[Iterable[tuple[str, Any]]], Iterable[tuple[str, Any]]]
+"""What is done to (place, record) of all rows before they are read, as to those of a log."""
 
 _PREFERENCE = ("test", "validation", "train")
+_FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
+_NO = {"false", "f", "no", "n", "0", "none"}
+_QUOTE = "Quote the cells that hold the separator."
+_GOLD_TABLE = re.compile(r"(gold[ _-]?)?tables?([ _-]?(ids?|names?))?|gold", re.IGNORECASE)
+
+
+# What a corpus of a user's own declares
 
 
 def describe_path(
@@ -44,13 +51,12 @@ def describe_path(
         with_database: whether the tables lie in a database, which SQL can be run on.
     """
     path = path.resolve()
-    words = path.name if path.is_dir() else path.stem
-    name = re.sub(r"[\W_]+", "-", words.lower()).strip("-") or "data"
-    named = (
-        *sorted(splits, key=_rank_split),
-        *sorted(others, key=_rank_split),
-    ) or (DEFAULT_SPLIT,)
-    return describe_own_data(name, path.name, str(path), named, with_database)
+    stem = path.name if path.is_dir() else path.stem
+    name = re.sub(r"[\W_]+", "-", stem.lower()).strip("-") or "data"
+    in_order = (*sorted(splits, key=_rank_split), *sorted(others, key=_rank_split))
+    return describe_own_data(
+        name, path.name, str(path), in_order or (DEFAULT_SPLIT,), with_database
+    )
 
 
 def describe_own_data(
@@ -61,102 +67,10 @@ def describe_own_data(
     return CorpusInfo(name, title, tasks, splits, yours, yours, source, any_task=True)
 
 
-def _rank_split(split: str) -> tuple[int, str]:
-    if split == "train":  # after any split that is held out
-        return len(_PREFERENCE), split
-    return _PREFERENCE.index(split) if split in _PREFERENCE else 2, split
-
-
-def read_grid(value: Any, place: str) -> list[Sequence[Cell]]:
-    """Return the field ``table``: rows of cells, the header first.
-
-    Raises:
-        DataError: it is of another form, or a cell is.
-    """
-    if not isinstance(value, list) or not value or not all(isinstance(row, list) for row in value):
-        raise DataError(
-            f"{place}: field 'table' should be a list of rows, the header first, but is "
-            f"{type(value).__name__}: {value!r:.80}"
-        )
-    try:
-        return [cells(row) for row in value]
-    except TypeError as error:
-        raise DataError(f"{place}: field 'table': {error}") from error
-
-
-def read_cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
-    """Return the field ``grid``: rows of ``[text, row_span, column_span, is_header]``, or None.
-
-    Raises:
-        DataError: it is of another form.
-    """
-    value = record.get("grid")
-    try:
-        return None if value is None else CellGrid.from_json(value)
-    except ValueError as error:
-        raise DataError(f"{place}: field 'grid': {error}") from error
-
-
-def name_columns(names: Sequence[Any]) -> list[str]:
-    """Return the cells of a header row as column names: numbers as text, null as no name."""
-    return [
-        ""
-        if name is None
-        else name.decode("utf-8", "backslashreplace")
-        if isinstance(name, bytes)
-        else str(name)
-        for name in names
-    ]
-
-
-_FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
-_NO = {"false", "f", "no", "n", "0", "none"}
-
-
-GoldOf = Callable[[str, str, str], Sequence[TableId]]
-"""(SQL, database id, place) -> the tables that the SQL reads."""
-
-
-def read_query(
-    record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None
-) -> Query:
-    """Return a query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
-
-    ``table_id`` is a gold table or a list of them (empty if none is known), ``database_id``
-    (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
-    there is becomes metadata. ``synthetic`` is false where a text says so
-    (``no``, ``0``). With ``gold_of``, ``table_id`` may be left out where the answer is SQL.
-
-    Raises:
-        DataError: a field is missing or of another type; the message names it and the place.
-    """
-    query_id = read_identifier(field(record, "query_id", object, place), "query_id", place)
-    text = field(record, "query", str, place)
-    where = read_database_id(record, place, database_id)
-    references = read_answer(convert_value(record.get("answer"), "answer", place), place)
-    metadata = {
-        name: convert_value(value, name, place)
-        for name, value in record.items()
-        if name not in _FIELDS and value is not None
-    }
-    if str(metadata.get("synthetic", "")).strip().lower() in _NO:
-        metadata["synthetic"] = False
-    gold: Sequence[TableId]
-    if gold_of is not None and record.get("table_id") is None and references:
-        sql = references if isinstance(references, str) else references[0]
-        gold = gold_of(sql, where, place)
-    else:
-        named = convert_value(field(record, "table_id", object, place), "table_id", place)
-        names = named if isinstance(named, list) else [] if named is None else [named]
-        gold = [TableId(where, read_identifier(name, "table_id", place)) for name in names]
-    return Query(query_id, text, tuple(gold), references, where, metadata)
-
-
-def read_split(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
-    """Return the split of a record, or the default where the field is missing or null."""
-    if isinstance(record, dict) and record.get("split") is None:
-        return default
-    return normalize_split(field(record, "split", str, place))
+def list_served_tasks(with_databases: bool) -> tuple[str, ...]:
+    """List the known tasks that data of one's own can serve; those on SQL need databases."""
+    classes = [registry.resolve("task", name) for name in registry.names("task")]
+    return tuple(cls.name for cls in classes if with_databases or cls.answer != "sql")
 
 
 def normalize_split(name: str) -> str:
@@ -169,18 +83,96 @@ def normalize_split(name: str) -> str:
     return split if split in _PREFERENCE else name
 
 
+def _rank_split(split: str) -> tuple[int, str]:
+    if split == "train":  # after any split that is held out
+        return len(_PREFERENCE), split
+    return _PREFERENCE.index(split) if split in _PREFERENCE else 2, split
+
+
+# Fields
+
+
+def read_grid(value: Any, place: str) -> list[Sequence[Cell]]:
+    """Read the field ``table``: rows of cells, the header first."""
+    if not isinstance(value, list) or not value or not all(isinstance(row, list) for row in value):
+        raise DataError(
+            f"{place}: field 'table' should be a list of rows, the header first, but is "
+            f"{type(value).__name__}: {value!r:.80}"
+        )
+    try:
+        return [convert_cells(row) for row in value]
+    except TypeError as error:
+        raise DataError(f"{place}: field 'table': {error}") from error
+
+
+def read_cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
+    """Read the field ``grid``: rows of ``[text, row_span, column_span, is_header]``, or None."""
+    value = record.get("grid")
+    try:
+        return None if value is None else CellGrid.from_json(value)
+    except ValueError as error:
+        raise DataError(f"{place}: field 'grid': {error}") from error
+
+
+def name_columns(cells: Sequence[Any]) -> list[str]:
+    """Return the cells of a header row as column names: numbers as text, null as no name."""
+    return ["" if cell is None else _name_column(cell) for cell in cells]
+
+
+def _name_column(cell: Any) -> str:
+    return cell.decode("utf-8", "backslashreplace") if isinstance(cell, bytes) else str(cell)
+
+
+def read_query(
+    record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None
+) -> Query:
+    """Read a query from ``query_id``, ``query``, ``table_id`` and perhaps the other fields.
+
+    Args:
+        record: the fields. What is none of ``queries.jsonl`` becomes metadata.
+        place: where it is, for messages.
+        database_id: the database of the tables where the field is missing.
+        gold_of: finds the tables that SQL reads: ``table_id`` may then be missing.
+
+    Raises:
+        DataError: a field is missing or of another type; the message names it and the place.
+    """
+    query_id = read_identifier(field(record, "query_id", object, place), "query_id", place)
+    text = field(record, "query", str, place)
+    database_id = read_database_id(record, place, database_id)
+    answer = read_answer(convert_value(record.get("answer"), "answer", place), place)
+    metadata = {
+        name: convert_value(value, name, place)
+        for name, value in record.items()
+        if name not in _FIELDS and value is not None
+    }
+    if str(metadata.get("synthetic", "")).strip().lower() in _NO:
+        metadata["synthetic"] = False
+    gold: Sequence[TableId]
+    if gold_of is not None and record.get("table_id") is None and answer:
+        gold = gold_of(answer if isinstance(answer, str) else answer[0], database_id, place)
+    else:
+        value = convert_value(field(record, "table_id", object, place), "table_id", place)
+        names = value if isinstance(value, list) else [] if value is None else [value]
+        gold = [TableId(database_id, read_identifier(name, "table_id", place)) for name in names]
+    return Query(query_id, text, tuple(gold), answer, database_id, metadata)
+
+
+def read_split(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
+    """Read the split of a record, or the default where the field is missing or null."""
+    if isinstance(record, dict) and record.get("split") is None:
+        return default
+    return normalize_split(field(record, "split", str, place))
+
+
 def read_database_id(record: Mapping[str, Any], place: str, default: str = "0") -> str:
-    """Return the field ``database_id``, or the default where it is missing or null."""
+    """Read the field ``database_id``, or the default where it is missing or null."""
     value = record.get("database_id")
     return default if value is None else read_identifier(value, "database_id", place)
 
 
 def read_identifier(value: Any, name: str, place: str) -> str:
-    """Return an id as text.
-
-    Raises:
-        DataError: it is neither text nor a whole number.
-    """
+    """Read an id: text, or a whole number."""
     value = convert_value(value, name, place)
     if isinstance(value, str):
         return str(compose(value))
@@ -192,24 +184,8 @@ def read_identifier(value: Any, name: str, place: str) -> str:
     )
 
 
-def convert_value(value: Any, name: str, place: str) -> Any:
-    """Return a value as JSON can hold it.
-
-    Raises:
-        DataError: it is of a type that has no such form.
-    """
-    try:
-        return value if _is_plain(value) else plain(value)
-    except TypeError as error:
-        raise DataError(f"{place}: field {name!r}: {error}") from error
-
-
-def _is_plain(value: Any) -> bool:
-    return type(value) in PLAIN or (type(value) is list and all(map(_is_plain, value)))
-
-
 def read_answer(value: Any, place: str) -> str | tuple[str, ...]:
-    """Return an answer: a text, or several accepted ones."""
+    """Read an answer: a text, or several accepted ones."""
     values = value if isinstance(value, list) else [] if value is None else [value]
     for each in values:
         if not isinstance(each, str | int | float):
@@ -222,12 +198,19 @@ def read_answer(value: Any, place: str) -> str | tuple[str, ...]:
     return str(values[0]) if values else ""
 
 
-FILES = ("queries.jsonl", "queries.csv")
-"""The files that may hold the queries of a folder."""
+def convert_value(value: Any, name: str, place: str) -> Any:
+    """Convert the value of a field to what JSON can hold."""
+    try:
+        return value if _is_plain(value) else convert_to_json(value)
+    except TypeError as error:
+        raise DataError(f"{place}: field {name!r}: {error}") from error
 
 
-Prepare = Callable[[Iterable[tuple[str, Any]]], Iterable[tuple[str, Any]]]
-"""What is done to (place, record) of all rows before they are read, as to those of a log."""
+def _is_plain(value: Any) -> bool:
+    return type(value) in PLAIN_TYPES or (type(value) is list and all(map(_is_plain, value)))
+
+
+# Files of queries
 
 
 def read_queries(
@@ -259,21 +242,14 @@ def list_splits(release: Release, path: Path, prepare: Prepare = iter) -> list[s
     return list(dict.fromkeys(read_split(record, place) for place, record in entries))
 
 
-def _is_csv(path: Path) -> bool:
-    return path.name.removesuffix(".gz").endswith(".csv")
-
-
 def read_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
     """Yield (place, record); in CSV without a column ``query_id``, the row's number is the id."""
-    if not _is_csv(path):
+    if not path.name.removesuffix(".gz").endswith(".csv"):
         yield from release.json_lines(path)
         return
     rows = read_csv_records(release, path, ("table_id", "answer"), _check_header)
     for number, (place, record) in enumerate(rows, start=1):
         yield place, {"query_id": str(number), "table_id": None, **record}
-
-
-_QUOTE = "Quote the cells that hold the separator."
 
 
 def read_csv_records(
@@ -293,21 +269,18 @@ def read_csv_records(
     Raises:
         DataError: a cell is in no column, or is not a list; the message names row and field.
     """
-    (header, rows), _ = read_csv(release, path)
+    (table,) = read_csv(release, path)
+    header = table.header
     check(path, header)
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(table.rows, start=1):
         place = f"{path}, row {number}"
         record: dict[str, Any] = {n: c for n, c in zip(header, row, strict=True) if c != ""}
         if "" in header[1:] and "" in record:
             raise DataError(f"{place}: {record['']!r:.80} is in no column. {_QUOTE}")
         for name in lists:
             if name in header:
-                record[name] = _list_or_text(record.get(name), name, place)
+                record[name] = _read_list(record.get(name), name, place)
         yield place, record
-
-
-SQL_FIELDS = ("sql", "query_text", "sql_text", "statement_text", "statement")
-"""Fields of a log that hold SQL: by hand, of Snowflake, Oracle, Databricks, and others."""
 
 
 def find_sql_field(names: Iterable[Any]) -> str | None:
@@ -318,9 +291,6 @@ def find_sql_field(names: Iterable[Any]) -> str | None:
     known = {str(name).lower(): str(name) for name in names}
     fields = [*SQL_FIELDS, *(["query"] if "question" in known else [])]
     return next((known[name] for name in fields if name in known), None)
-
-
-_GOLD_TABLE = re.compile(r"(gold[ _-]?)?tables?([ _-]?(ids?|names?))?|gold", re.IGNORECASE)
 
 
 def _check_header(path: Path, header: Sequence[str]) -> None:
@@ -342,7 +312,7 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
         )
 
 
-def _list_or_text(value: str | None, name: str, place: str) -> Any:
+def _read_list(value: str | None, name: str, place: str) -> Any:
     if value is None or not value.startswith("["):
         return value
     try:

@@ -7,15 +7,9 @@ from typing import NamedTuple
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
-from target_bench.data.formats import spreadsheets
-from target_bench.data.formats.csv_files import FileSettings, FileTable
-from target_bench.data.formats.table_files import TABLE_SUFFIXES, find_suffix, read_file
-from target_bench.tables.answer_tables import (
-    FAULT_MEANINGS,
-    AnswerTable,
-    Fault,
-    TableFormat,
-)
+from target_bench.data.formats.file_tables import FileSettings, FileTable
+from target_bench.data.formats.kinds import READERS, find_suffix, read_file
+from target_bench.tables.answer_tables import FAULT_MEANINGS, AnswerTable, Fault, TableFormat
 from target_bench.tables.cell_texts import convert_decimal_commas
 from target_bench.tables.markup import read_html_tables, read_latex_tables
 from target_bench.tables.reading import read_tables
@@ -29,9 +23,7 @@ _TEXTS: dict[str, TableFormat] = {
     ".json": "json",
 }
 _CALLED = {"text": "Markdown", "html": "HTML", "latex": "LaTeX", "json": "JSON"}
-_HARMLESS: frozenset[Fault] = frozenset({"fenced", "prose", "no_table_tag"})
-"""What a file may have that an answer should not."""
-
+_HARMLESS: frozenset[Fault] = frozenset({"fenced", "prose", "no_table_tag"})  # in a file
 _NUMBERED = re.compile(r"(?P<path>.+):(?P<number>\d+)")
 _MOST_LISTED = 20
 
@@ -39,8 +31,7 @@ _MOST_LISTED = 20
 class SingleTable(NamedTuple):
     """A table of a file, and notes on what was assumed of the file, and what is wrong with it.
 
-    The name is the file's, with the table's number where it was named with it. The first row is the
-    header; several header rows are paths with dots.
+    The first row is the header; several header rows are paths with dots.
     """
 
     name: str
@@ -49,12 +40,11 @@ class SingleTable(NamedTuple):
 
 
 def read_single_table(path: Path, number: int | None = None) -> SingleTable:
-    """Read the table of a file; its first row is the header.
+    """Read the table of a file.
 
     Args:
-        path: a CSV, TSV, Parquet or JSON-lines file (CSV, TSV and JSON lines also as ``.gz``), or
-            a workbook (``.xlsx``, ``.xls``, ``.ods``), in which each sheet is a table, or a text
-            with a table: Markdown, HTML, LaTeX or JSON; ``FILE:2`` is its second table.
+        path: a file of tables, or a text with a table: Markdown, HTML, LaTeX or JSON; ``FILE:2`` is
+            its second table.
         number: which table of a file with several, from 1; ``FILE:2`` goes before it.
 
     Raises:
@@ -68,8 +58,10 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
         table = read_single_table(chosen, int(numbered["number"]))
         return table._replace(name=f"{chosen.name}:{numbered['number']}")
     if not path.is_file():
-        what = "is a folder; name a file with a table" if path.is_dir() else "there is no such file"
-        raise DataError(f"{path}: {what}")
+        fault = (
+            "is a folder; name a file with a table" if path.is_dir() else "there is no such file"
+        )
+        raise DataError(f"{path}: {fault}")
     if find_suffix(path.name):
         release = Release(path.parent, str(path.parent))
         tables = list(map(_convert_table, read_file(release, path, FileSettings())))
@@ -77,8 +69,7 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
     elif path.suffix.lower() in _TEXTS:
         tables, notes = _read_text_tables(path, _TEXTS[path.suffix.lower()])
     else:
-        known = ", ".join((*TABLE_SUFFIXES, *spreadsheets.SUFFIXES, *_TEXTS))
-        raise DataError(f"{path}: its suffix is not one of {known}")
+        raise DataError(f"{path}: its suffix is not one of {', '.join((*READERS, *_TEXTS))}")
     if number is None and len(tables) > 1:
         listed = "\n".join(
             f"  {i}: {f'{table.name}, ' if table.name else ''}{len(table.rows) - 1} rows of "
@@ -101,7 +92,6 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
 
 
 def _convert_table(table: FileTable) -> AnswerTable:
-    """Return a table as text; header rows with merged cells become paths with dots."""
     has_levels = table.grid is not None and table.grid.header_rows > 1
     header = table.grid.header_paths() if table.grid and has_levels else table.header
     rows = [["" if cell is None else str(cell) for cell in row] for row in table.rows]

@@ -10,7 +10,6 @@ import re
 import zipfile
 from collections.abc import Iterator
 from datetime import datetime, time, timedelta
-from functools import reduce
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,11 +18,13 @@ from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
-from target_bench.data.formats.cells import cells
-from target_bench.data.formats.csv_files import FileTable, is_text
+from target_bench.data.formats.cells import convert_cells
+from target_bench.data.formats.csv_files import is_text
+from target_bench.data.formats.file_tables import FileSettings, FileTable
 from target_bench.data.formats.number_formats import (
     Shown,
     format_clock,
+    parse_column,
     read_xls_numbers,
     read_xlsx_numbers,
     show_ods_number,
@@ -72,8 +73,8 @@ class Span(NamedTuple):
     rows: int
     columns: int
 
-    def places(self) -> Iterator[tuple[int, int]]:
-        """Yield the rows and columns of all places that it covers."""
+    def covers(self) -> Iterator[tuple[int, int]]:
+        """Yield row and column of every place that it covers."""
         rows = range(self.row, self.row + self.rows)
         return product(rows, range(self.column, self.column + self.columns))
 
@@ -87,7 +88,7 @@ class Sheet(NamedTuple):
     above: int  # how many rows of the file are above the first one here
 
     def cut(self, top: int, left: int, bottom: int, right: int) -> "Sheet":
-        """Return the part between rows and columns; merged cells end where it does."""
+        """Cut out what is between rows and columns; merged cells end where it does."""
         rows = [
             [row[j] if j < len(row) else None for j in range(left, right)]
             for row in self.rows[top:bottom]
@@ -107,24 +108,9 @@ class Sheet(NamedTuple):
 
 
 def read_workbook(
-    release: Release, path: Path, preamble: int | None = None, header_rows: int | None = None
+    release: Release, path: Path, settings: FileSettings | None = None
 ) -> list[FileTable]:
-    """Return the sheets of a workbook that are not empty, in their order.
-
-    Rows and columns that are empty at the edges are left out. The preamble is made of the leading
-    rows with nothing but their first cell, in a sheet of at least three columns or where that cell
-    is as wide as the sheet, and of those that ``preamble.count_preamble`` finds. The header is the
-    next row; and the row below it, if a merged cell of the header reaches into it (and not to the
-    end of the sheet, and it holds no number but years and those under a wide merged cell), or
-    divides into its texts: it then has cells under such merged cells alone, or a column under them
-    holds only numbers below.
-
-    Args:
-        release: reads the file, and keeps notes of what was found in it.
-        path: the file.
-        preamble: how many rows of every sheet stand before the header, counted from its first row,
-            empty ones included; default: found.
-        header_rows: how many rows the header of every sheet has; default: found.
+    """Read the sheets of a workbook that are not empty, in their order.
 
     Raises:
         DataError: the file is broken, or no sheet holds a header and fits the settings.
@@ -143,7 +129,11 @@ def read_workbook(
         raise DataError(f"{path}: not a workbook that can be read ({error}). {advice}") from error
     if not sheets:
         raise DataError(f"{path}: every sheet is empty")
-    return [_build_table(release, path, sheet, preamble, header_rows) for sheet in sheets]
+    settings = settings or FileSettings()
+    return [_build_table(release, path, sheet, settings) for sheet in sheets]
+
+
+# Sheets as the file has them
 
 
 def _read_sheets(release: Release, path: Path, content: bytes) -> Iterator[Sheet]:
@@ -191,7 +181,7 @@ def _convert_value(value: Any) -> Cell:
         value = value.date()
     if isinstance(value, timedelta):
         value = format_clock(value)
-    return None if value == "" else cells([value])[0]
+    return None if value == "" else convert_cells([value])[0]
 
 
 def _look_into_archive(
@@ -199,7 +189,7 @@ def _look_into_archive(
 ) -> tuple[list[list[Span]], Shown]:
     """Return merged cells and shown numbers of an OpenDocument workbook, which calamine leaves out.
 
-    What would not fit into memory is refused: calamine ends the process there.
+    Refuses what would not fit into memory: calamine ends the process there.
     """
     size = sum(part.file_size for part in parts.infolist())
     if size > _MOST_BYTES:
@@ -210,7 +200,10 @@ def _look_into_archive(
     for name in parts.namelist():
         if name.startswith("xl/worksheets/") and name.endswith(".xml"):
             sheet = parts.read(name)
-            places = {(int(row), _to_number(column)) for column, row in _XLSX_CELL.findall(sheet)}
+            places = {
+                (int(row), parse_column(column.decode()))
+                for column, row in _XLSX_CELL.findall(sheet)
+            }
             if places:
                 _check_size(path, max(i for i, _ in places), max(j for _, j in places))
             if _XLSX_NO_VALUE.search(sheet):
@@ -218,11 +211,6 @@ def _look_into_archive(
     if "content.xml" not in parts.namelist():
         return [], {}
     return _look_into_ods(path, parts.read("content.xml"))
-
-
-def _to_number(column: bytes) -> int:
-    """Return the number of a column such as ``AB``, from 1."""
-    return reduce(lambda number, letter: 26 * number + letter - ord("@"), column, 0)
 
 
 def _look_into_ods(path: Path, content: bytes) -> tuple[list[list[Span]], Shown]:
@@ -277,37 +265,44 @@ def _check_size(path: Path, high: int, wide: int) -> None:
         )
 
 
-def _build_table(
-    release: Release, path: Path, sheet: Sheet, preamble: int | None, header_rows: int | None
-) -> FileTable:
+# Where the table begins, and its header
+
+
+def _build_table(release: Release, path: Path, sheet: Sheet, settings: FileSettings) -> FileTable:
     place = f"{path}, sheet {sheet.name!r}"
-    start = _count_rows_before(sheet) if preamble is None else max(preamble - sheet.above, 0)
-    if start and preamble is None:
-        release.remark(_PREAMBLE, f"{place}: {sheet.above + start}")
-    words = "\n".join(str(c) for row in sheet.rows[:start] for c in row if c is not None)
+    if settings.preamble is None:
+        start = _count_rows_before(sheet)
+        if start:
+            release.remark(_PREAMBLE, f"{place}: {sheet.above + start}")
+    else:
+        start = max(settings.preamble - sheet.above, 0)
+    preamble = "\n".join(str(c) for row in sheet.rows[:start] for c in row if c is not None)
     body = sheet.cut(start, 0, len(sheet.rows), len(sheet.rows[0]))
-    n = _count_header_rows(body) if header_rows is None else header_rows
+    n = _count_header_rows(body) if settings.header_rows is None else settings.header_rows
     if len(body.rows) < max(n, 1):
         raise DataError(f"{place}: {len(body.rows)} rows after the preamble, {n} of them a header")
-    if n > 1 and header_rows is None:
+    if n > 1 and settings.header_rows is None:
         release.remark(_HEADER_ROWS, f"{place}: {n}")
     if any(set(line) == {None} for line in (*body.rows, *zip(*body.rows, strict=True))):
         release.remark(_DIVIDED, place)
     grid = _build_grid(body, n)
-    rows = [list(row) for row in body.rows]
-    for span in body.spans:
-        for i, j in span.places():
-            rows[i][j] = body.rows[span.row][span.column]
     header, _ = grid.rectangular()
-    return FileTable(header, rows[n:], sheet.name, grid if body.spans else None, words)
+    rows = _fill_spans(body)
+    return FileTable(header, rows[n:], sheet.name, grid if body.spans else None, preamble)
+
+
+def _fill_spans(sheet: Sheet) -> list[list[Cell]]:
+    """Return the rows with the value of a merged cell at all its places."""
+    rows = [list(row) for row in sheet.rows]
+    for span in sheet.spans:
+        for i, j in span.covers():
+            rows[i][j] = sheet.rows[span.row][span.column]
+    return rows
 
 
 def _count_rows_before(sheet: Sheet) -> int:
-    texts = [["" if c is None else str(c) for c in row] for row in sheet.rows[:_ENOUGH_ROWS]]
-    for span in sheet.spans:  # its text reaches as far as the cell does
-        for i, j in span.places():
-            if i < len(texts):
-                texts[i][j] = texts[span.row][span.column]
+    rows = _fill_spans(sheet)[:_ENOUGH_ROWS]
+    texts = [["" if c is None else str(c) for c in row] for row in rows]
     filled = [i for i, row in enumerate(texts) if any(row)]
     divided = [n for n in range(1, len(filled)) if filled[n] > filled[n - 1] + 1]
     n = count_preamble([texts[i] for i in filled], divided)
@@ -315,12 +310,13 @@ def _count_rows_before(sheet: Sheet) -> int:
 
 
 def _count_title_rows(sheet: Sheet) -> int:
+    """Count the leading rows with nothing but their first cell, where that can be no column."""
     width = len(sheet.rows[0])
     across = {s.row for s in sheet.spans if s.columns == width > 1}
     start = 0
-    for row in sheet.rows:  # of words: nothing but the first cell
-        title = start in across or width > 2 or row[0] is None  # an empty row may follow a title
-        if any(cell is not None for cell in row[1:]) or not title:
+    for row in sheet.rows:
+        is_title = start in across or width > 2 or row[0] is None  # an empty row follows a title
+        if any(cell is not None for cell in row[1:]) or not is_title:
             break
         start += 1
     return start if start + 1 < len(sheet.rows) else 0
@@ -329,6 +325,7 @@ def _count_title_rows(sheet: Sheet) -> int:
 def _count_header_rows(sheet: Sheet) -> int:
     n = 1
     while n + 1 < len(sheet.rows):
+        # a cell that is merged down to the last row is a note beside the table
         reaches = any(s.row < n < s.row + s.rows < len(sheet.rows) for s in sheet.spans)
         if not (reaches and _has_no_number(sheet, n)) and not _is_second_header(sheet, n):
             break
@@ -351,16 +348,16 @@ def _is_second_header(sheet: Sheet, number: int) -> bool:
     under = {j for s in wide for j in range(s.column, s.column + s.columns)}
     if not under or not all(isinstance(cell, str | None) for cell in row):
         return False
-    alone = all(cell is None for j, cell in enumerate(row) if j not in under)
-    filled = ([cells[j] for cells in below if cells[j] is not None] for j in under)
-    return alone or any(
-        column and all(isinstance(cell, int | float) for cell in column) for column in filled
+    is_alone = all(cell is None for j, cell in enumerate(row) if j not in under)
+    columns = ([cells[j] for cells in below if cells[j] is not None] for j in under)
+    return is_alone or any(
+        column and all(isinstance(cell, int | float) for cell in column) for column in columns
     )
 
 
 def _build_grid(sheet: Sheet, header_rows: int) -> CellGrid:
     first = {(s.row, s.column): s for s in sheet.spans}
-    covered = {place for s in sheet.spans for place in s.places()} - first.keys()
+    covered = {place for s in sheet.spans for place in s.covers()} - first.keys()
     rows = []
     for i, row in enumerate(sheet.rows):
         line = []

@@ -24,18 +24,12 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import NO_DATABASE, Cell, CorpusInfo, Query, Table, TableId
-from target_bench.data.databases.stored_tables import (
-    LazyRows,
-    StoredTable,
-    sound_tables,
-    stored_tables,
-)
+from target_bench.data.databases.stored_tables import LazyRows, StoredTable, read_stored_tables
 from target_bench.data.formats import records
 from target_bench.data.formats.record_files import read_records
-from target_bench.data.formats.records import list_served_tasks
 
 _ANY = ""
-_NAMED_SPLITS = ("train", "validation", "test", "dev", "val")
+_KNOWN_SPLITS = ("train", "validation", "test", "dev", "val")
 
 
 class TargetLayout(CorpusLoader):
@@ -51,12 +45,10 @@ class TargetLayout(CorpusLoader):
 
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
         release = Release(folder, str(folder))
-        queries = shards(release, "queries")
-        with_queries = [split for split in queries if split != _ANY]
-        others = [
-            split for split in shards(release, "corpus") if split not in (_ANY, *with_queries)
-        ]
-        self.info = info or records.describe_path(folder, with_queries, others)
+        queries = list_shards(release, "queries")
+        asked = [split for split in queries if split != _ANY]
+        others = [split for split in list_shards(release, "corpus") if split not in (_ANY, *asked)]
+        self.info = info or records.describe_path(folder, asked, others)
         self.embedded = folder
         self.tables_alone = not queries
 
@@ -81,14 +73,9 @@ _Shard = tuple[str, re.Match[str], Path]
 
 
 def _list_files(release: Release, part: str) -> Iterator[_Shard]:
-    """Yield the files that hold corpus or queries, or parts of them.
-
-    In a folder that is named after the part, every name is that of a split. Beside each other, or
-    in a repository of the hub alone, other files may lie there too: the name is that of a known
-    split, and says which part it is where no folder does.
-    """
-    own_name = release.folder.resolve().name
-    is_home = re.fullmatch(rf".+-{part}(-[a-z]+)?", own_name) is not None  # a repository alone
+    """Yield the files that hold corpus or queries, or parts of them."""
+    folder_name = release.folder.resolve().name
+    is_home = re.fullmatch(rf".+-{part}(-[a-z]+)?", folder_name) is not None  # a repository alone
     homes = [f"{part}/", f"*-{part}/", f"*-{part}-*/", *([""] if is_home else [])]
     inner = ("*", "data/*", "default/*/*.parquet")  # the last in the branch refs/convert/parquet
     patterns = [(home, f"{home}{files}") for home in homes for files in inner]
@@ -108,17 +95,15 @@ def _list_files(release: Release, part: str) -> Iterator[_Shard]:
                 if match := converted.fullmatch("/".join(path.parts[-3:])):
                     yield place.parent.as_posix(), match, path
             elif match := name_of_part.fullmatch(path.name):
+                # In a folder that is named after the part, every name is that of a split. Elsewhere
+                # other files may lie there too: the name is that of a known split.
                 split, says_so = match["split"], (is_home and not home) or match["named"]
-                if home or split in (part, None) or (says_so and split in _NAMED_SPLITS):
+                if home or split in (part, None) or (says_so and split in _KNOWN_SPLITS):
                     yield place.as_posix(), match, path
 
 
-def shards(release: Release, part: str) -> dict[str, list[Path]]:
-    """Return split -> its files in order; a single file ``corpus.jsonl`` stands for any split.
-
-    Raises:
-        DataError: a shard is missing, or the files lie in several places.
-    """
+def list_shards(release: Release, part: str) -> dict[str, list[Path]]:
+    """Return split -> its files in order; a single file ``corpus.jsonl`` stands for any split."""
     by_split: dict[str, list[_Shard]] = {}
     places: dict[str, dict[str, None]] = {}
     for shard in _list_files(release, part):
@@ -150,7 +135,7 @@ def shards(release: Release, part: str) -> dict[str, list[Path]]:
 
 def _read_part(release: Release, part: str, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield (place, record) of a split's corpus or queries."""
-    parts = shards(release, part)
+    parts = list_shards(release, part)
     paths = parts.get(split) or parts.get(_ANY)
     if paths is None:
         there = ", ".join(filter(None, parts)) or "nothing"
@@ -198,14 +183,6 @@ class TargetDatabases(TargetLayout):
     The folder may also be called ``{split}_databases``, and lie beside the corpus file. Where a
     table is in its database, header, rows, types and statement come from there, and title and
     keys from its context; another table is as the corpus file has it.
-
-    A corpus file in JSON, as on the hub, holds the rows once more and is parsed as a whole (1.93 GB
-    for BIRD). It is not read, and may be missing, where the databases of all queries are here: the
-    tables are those of the databases.
-
-    Args:
-        folder: the folder.
-        info: the corpus it is known to be; default: one named after the folder.
     """
 
     cached = False
@@ -213,13 +190,13 @@ class TargetDatabases(TargetLayout):
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
         super().__init__(folder, info)
         if info is None:
-            self.info = replace(self.info, tasks=list_served_tasks(with_databases=True))
+            self.info = replace(self.info, tasks=records.list_served_tasks(with_databases=True))
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
         """Return whether a folder has this layout."""
         release = Release(folder, "")
-        named = super().is_in(folder) or any(shards(release, "queries"))
+        named = super().is_in(folder) or any(list_shards(release, "queries"))
         return named and bool(_list_database_files(release, "*"))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
@@ -228,7 +205,7 @@ class TargetDatabases(TargetLayout):
         if files and self._has_all_databases(files, release, split):
             for name, file in sorted(files.items()):
                 release.note(file)
-                for declared in sound_tables(file):
+                for declared in read_stored_tables(file, first_rows=True):
                     bare = Table(TableId(name, declared.name), declared.header, ())
                     yield _put_into_database(bare, declared, file, release)
             return
@@ -239,7 +216,10 @@ class TargetDatabases(TargetLayout):
                 release.note(files[name])
                 stored[name] = {}
                 with suppress(DataError):  # reading the corpus reports it, as for a missing one
-                    stored[name] = {t.name.lower(): t for t in sound_tables(files[name])}
+                    tables = read_stored_tables(files[name], first_rows=True)
+                    stored[name] = {
+                        stored_table.name.lower(): stored_table for stored_table in tables
+                    }
             there = stored.get(name, {}).get(table.id.table_id.lower())
             yield _put_into_database(table, there, files[name], release) if there else table
 
@@ -252,15 +232,23 @@ class TargetDatabases(TargetLayout):
         spelled = {
             (name, table.name.lower()): TableId(name, table.name)
             for name, path in files.items()
-            for table in stored_tables(path)
+            for table in read_stored_tables(path)
         }
         for query in super().queries(release, split):
             gold = (spelled.get((t.database_id, t.table_id.lower()), t) for t in query.gold)
             yield replace(query, gold=tuple(gold))
 
     def _has_all_databases(self, files: Mapping[str, Path], release: Release, split: str) -> bool:
-        """Return whether the tables can be read from databases alone."""
-        corpus, queries = shards(release, "corpus").get(split, []), shards(release, "queries")
+        """Return whether the tables can be read from databases alone.
+
+        A corpus file in JSON, as on the hub, holds the rows once more and is parsed as a whole
+        (1.93 GB for BIRD). It is not read, and may be missing, where the databases of all queries
+        are here.
+        """
+        corpus, queries = (
+            list_shards(release, "corpus").get(split, []),
+            list_shards(release, "queries"),
+        )
         if any(not path.name.endswith((".json", ".json.gz")) for path in corpus):
             return False
         if not corpus or split not in queries:

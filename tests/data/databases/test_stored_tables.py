@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Table, TableId
-from target_bench.data.databases import stored_tables
-from target_bench.data.databases.stored_tables import LazyRows, made, write_sqlite
+from target_bench.data.databases.built_files import build_file, write_sqlite
+from target_bench.data.databases.stored_tables import LazyRows, read_stored_tables
 from target_bench.data.table_text import Serializer
 from target_bench.data.tables import MemoryCorpus
 from target_bench.sql.judge import Copies
@@ -39,7 +39,7 @@ def _write(path: Path, n: int = N) -> Path:
 
 
 def _rows(path: Path) -> LazyRows:
-    (table,) = stored_tables.stored_tables(path)
+    (table,) = read_stored_tables(path)
     return LazyRows(path, table.source, "v1")
 
 
@@ -182,8 +182,8 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
 
 
-def _made() -> Path:
-    return made("cities", "1", lambda path: write_sqlite(path, SCRIPT))
+def _build_file() -> Path:
+    return build_file("cities", "1", lambda path: write_sqlite(path, SCRIPT))
 
 
 @pytest.mark.usefixtures("_cache")
@@ -196,10 +196,10 @@ def _made() -> Path:
     ],
 )
 def test_what_is_damaged_is_made_again(tmp_path: Path, damage: Callable[[Path], object]) -> None:
-    path = _made()
-    assert _made() == path
+    path = _build_file()
+    assert _build_file() == path
     damage(path)
-    assert _made() == path
+    assert _build_file() == path
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT name FROM city ORDER BY people").fetchone() == ("Bern",)
     (folder,) = (tmp_path / "cache" / "databases").iterdir()
@@ -209,7 +209,7 @@ def test_what_is_damaged_is_made_again(tmp_path: Path, damage: Callable[[Path], 
 @pytest.mark.usefixtures("_cache")
 def test_a_damaged_copy_in_duckdb_changes_no_result() -> None:
     """The copy is made again before a statement runs on it."""
-    path = _made()
+    path = _build_file()
     copy = Copies("duckdb").get(path)
     assert copy is not None
     assert copy.path.name == "copy.duckdb"

@@ -12,7 +12,8 @@ import pyarrow
 import pytest
 
 from target_bench.core.errors import DataError
-from target_bench.data.formats.cells import cells, read_arrow_grid
+from target_bench.data.formats.cells import convert_cells
+from target_bench.data.formats.record_files import read_arrow_grid
 
 
 class Colour(enum.StrEnum):
@@ -49,7 +50,7 @@ DAY = datetime.datetime(2020, 2, 29, 1, 2, 3)
     ],
 )
 def test_other_values(value: Any, cell: Any) -> None:
-    (made,) = cells([value])
+    (made,) = convert_cells([value])
     assert (type(made), made) == (type(cell), cell)
 
 

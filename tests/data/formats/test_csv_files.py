@@ -13,7 +13,8 @@ from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
 from target_bench.data.checks import fill_rows
-from target_bench.data.formats.csv_files import DELIMITERS, FileSettings, read_csv
+from target_bench.data.formats.csv_files import DELIMITERS, read_csv
+from target_bench.data.formats.file_tables import parse_file_settings
 from tests.data.strategies import any_cell, any_text
 from tests.data.written import asked, write_own
 
@@ -24,10 +25,8 @@ def _read(folder: Path, content: str | bytes, name: str = "t.csv", **settings: A
     (folder / name).write_bytes(raw)
     release = Release(folder, "")
     default = "\t" if name.endswith(".tsv") else ","
-    (header, rows), preamble = read_csv(
-        release, folder / name, default, FileSettings.of(settings, name)
-    )
-    return [list(header), *map(list, rows)], preamble, release.notes
+    (table,) = read_csv(release, folder / name, parse_file_settings(settings, name), default)
+    return [list(table.header), *map(list, table.rows)], table.preamble, release.notes
 
 
 GRID = [["Straße", "Preis"], ["Allee 1", "1,50"], ["Platz 2", "2,75"]]

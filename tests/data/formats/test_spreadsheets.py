@@ -10,9 +10,9 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
-from target_bench.data.formats.csv_files import FileSettings, FileTable
+from target_bench.data.formats.file_tables import FileSettings, FileTable
+from target_bench.data.formats.kinds import read_file
 from target_bench.data.formats.spreadsheets import read_workbook
-from target_bench.data.formats.table_files import read_file
 from tests.data.workbooks import Rows, write_workbook
 
 BOOK: dict[str, Rows] = {"Sales": [["Region", "2020"], ["N", 1], ["S", 2.5]]}
@@ -20,7 +20,7 @@ BOOK: dict[str, Rows] = {"Sales": [["Region", "2020"], ["N", 1], ["S", 2.5]]}
 
 def _read(path: Path, **settings: Any) -> tuple[list[FileTable], list[str]]:
     release = Release(path.parent, "")
-    return read_workbook(release, path, **settings), release.notes
+    return read_workbook(release, path, FileSettings(**settings)), release.notes
 
 
 def _grid(table: FileTable) -> list[list[Any]]:
