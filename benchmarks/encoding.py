@@ -30,7 +30,7 @@ from rich.table import Table
 from target_bench.core.vectors import TextKind, Vectors
 from target_bench.data.load import load
 from target_bench.data.table_text import Serializer
-from target_bench.models.encoders.retriever_encoding import Encoding
+from target_bench.models.encoders.encoding import Encoding
 from target_bench.models.encoders.sentence_transformers import MiniLM
 
 COLUMNS = (

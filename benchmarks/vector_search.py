@@ -70,7 +70,7 @@ def _vectors(path: Path | None) -> tuple[Vectors, Vectors]:
         return stored["queries"], stored["tables"]
     from target_bench import corpora
     from target_bench.data.table_text import Serializer
-    from target_bench.models.encoders.retriever_encoding import Encoding
+    from target_bench.models.encoders.encoding import Encoding
 
     dataset, write, encoding = corpora.load("tabfact"), Serializer(), Encoding("minilm")
     queries = encoding.queries([query.text for query in dataset.queries])

@@ -129,7 +129,7 @@ class History(Wrapper):
         lists = [self._inner.candidates(queries, depth), self._vote(queries)]
         n_tables = len(self._inner.ids)
         return Ranked(
-            self._inner.ids, *self._fusion.fused(lists, (1.0, self.weight), depth, n_tables, top_k)
+            self._inner.ids, *self._fusion.fuse(lists, (1.0, self.weight), depth, n_tables, top_k)
         )
 
     def _vote(self, queries: Sequence[str]) -> Candidates:

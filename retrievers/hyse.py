@@ -279,4 +279,4 @@ def _fuse(
         chosen = [numbers[group[place if place < len(group) else 0]] for group in texts]
         scores = None if candidates.scores is None else candidates.scores[chosen]
         rankings.append(Candidates(candidates.rows[chosen], scores, candidates.label))
-    return fusion.fused(rankings, weights, depth, len(retriever.ids), k)
+    return fusion.fuse(rankings, weights, depth, len(retriever.ids), k)

@@ -15,7 +15,7 @@ from target_bench.core.contract import retrieve
 from target_bench.core.run_config import RunConfig
 from target_bench.core.task_names import make_task
 from target_bench.data.load import load
-from target_bench.models.prompts.prompting import writer_of
+from target_bench.models.prompts.prompting import make_prompt_writer
 
 RECORD = Path(__file__).with_name("declared_versions.json")
 
@@ -45,7 +45,7 @@ def _requests(name: str) -> dict[str, str]:
     dataset, task = load("mini"), make_task(name)
     queries = [q for q in dataset.queries if q.metadata.get("task", name) == name]
     assert queries
-    writer: Any = writer_of(task, RunConfig(), dataset.databases, False)
+    writer: Any = make_prompt_writer(task, RunConfig(), dataset.databases, False)
     prompts = []
     for query in queries:
         tables = writer.tables(dataset.corpus, query.gold)

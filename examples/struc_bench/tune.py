@@ -30,7 +30,7 @@ from target_bench import ConfigError, DataError, Query, RunConfig, load
 from target_bench.core import registry
 from target_bench.data.tables import MemoryCorpus
 from target_bench.models.chat_prompts import token_ids
-from target_bench.models.prompts.prompting import writer_of
+from target_bench.models.prompts.prompting import make_prompt_writer
 from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.reading import read_tables
 from target_bench.tables.text_table_lines import as_table
@@ -127,7 +127,7 @@ def _train(options: argparse.Namespace, records: list[dict[str, Any]]) -> None:
     from trl import SFTConfig, SFTTrainer
 
     tokenizer = AutoTokenizer.from_pretrained(options.base)
-    writer = writer_of(
+    writer = make_prompt_writer(
         registry.create("task", "text_to_table"), RunConfig(prompt=options.prompt), {}, False
     )
     rows, kept = [], []

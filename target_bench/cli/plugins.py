@@ -17,7 +17,7 @@ from target_bench.cli.command_line import (
 from target_bench.cli.output import ask_for_consent, print_as, print_json, results_alone
 from target_bench.core import registry
 from target_bench.core.built_in import BOUNDS
-from target_bench.core.credentials import masked_settings, without_secrets
+from target_bench.core.credentials import mask_settings, without_secrets
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.text_tables import first_of, say_wrapped
 
@@ -250,4 +250,4 @@ def _agree_to_checks(kind: registry.Kind, name: str, n: int, yes: bool) -> None:
 
     with suppress(PluginError):  # one that cannot be made is the first check's to report
         plugin = registry.create(kind, name)
-        ask_for_consent(plugin, Estimate(masked_settings(name), n, None, None), yes)
+        ask_for_consent(plugin, Estimate(mask_settings(name), n, None, None), yes)

@@ -120,12 +120,12 @@ def _check_all(
     kind: Literal["retriever", "generator"], written: Sequence[str], modes: Collection[str]
 ) -> None:
     """See that the last of several plug-ins can be made before the first one runs."""
-    from target_bench.models.original_classes import created
+    from target_bench.models.original_classes import create_plugin
 
     check_named_once(written)
     for text in [named(text)[1] for text in written[1:]]:
         if text not in modes:
-            created(kind, text, other_names=modes)
+            create_plugin(kind, text, other_names=modes)
 
 
 def _pairs(options: RunConfig, wanted: list[str]) -> list[tuple[str, str | list[str]]]:

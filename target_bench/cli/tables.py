@@ -81,11 +81,11 @@ def _judged(
     generator: str, yes: bool, reference: "AnswerTable", prediction: "AnswerTable"
 ) -> "TableComparison":
     from target_bench.core import registry
-    from target_bench.core.credentials import masked_settings
+    from target_bench.core.credentials import mask_settings
     from target_bench.harness.consent import Estimate
     from target_bench.models.comparison_judge import REQUESTS, compare_by_model
 
-    estimate = Estimate(masked_settings(generator), REQUESTS, None, None)
+    estimate = Estimate(mask_settings(generator), REQUESTS, None, None)
     ask_for_consent(registry.create("generator", generator), estimate, yes)
     judged = compare_by_model(generator, {"tables": (reference, prediction)})["tables"]
     for part in judged.unread:

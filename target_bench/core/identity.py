@@ -25,7 +25,7 @@ from typing import Any
 
 from target_bench import contrib
 from target_bench.core.contract import get_constructor_arguments, get_parts
-from target_bench.core.credentials import masked, note_secrets
+from target_bench.core.credentials import mask_config, note_secrets
 from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.files import digest
 from target_bench.core.registry import DISTRIBUTION, class_name, installed_version, is_own_code
@@ -58,7 +58,7 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     try:
         parts = get_parts(plugin)
         settings = _settings(plugin, parts)
-        identity["config"] = masked(settings)
+        identity["config"] = mask_config(settings)
         if hasattr(cls, "VERSION"):
             identity["version"] = str(cls.VERSION)
         if not (is_own_code(cls) and _is_found(cls)):
@@ -108,7 +108,7 @@ def object_label(plugin: object, identity: Mapping[str, Any]) -> str:
     written = []
     for name, parameter in sorted(inspect.signature(cls).parameters.items()) if config else ():
         default, value = (
-            _setting_text(masked({name: value})[name])  # of a secret nothing is told
+            _setting_text(mask_config({name: value})[name])  # of a secret nothing is told
             for value in (parameter.default, config.get(name, parameter.default))
         )
         if value != default:

@@ -7,7 +7,7 @@ It is made under another name and renamed when all of it is on disk.
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,14 +34,11 @@ _DATA = "data"
 _AGAIN = "delete the folder and index again"
 
 
-def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
-    """Save the index a retriever has built.
+def save_index(retriever: Any, corpus: Corpus, folder: str | Path) -> None:
+    """Save the index that a retriever has built of a corpus.
 
-    Args:
-        retriever: has indexed the corpus; any object with ``save`` and ``load``.
-        corpus: what it has indexed.
-        folder: where to; created. An index of the same retriever and corpus is replaced. One
-            process at a time may save into it.
+    An index of the same retriever and corpus is replaced. One process at a time may save into a
+    folder.
 
     Raises:
         ConfigError: the retriever cannot save its index, or cannot be identified.
@@ -50,34 +47,29 @@ def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
         StoreError: the folder cannot be written.
     """
     folder = Path(folder).resolve()
-    save, _ = _hooks(retriever)
-    record = _record(retriever, corpus)
+    _check_hooks(retriever)
+    record = _make_record(retriever, corpus)
     _check_replaceable(folder, record)
-    whole = folder.with_name(f".{folder.name}.new")  # in the same place, so that it can be renamed
+    whole = folder.with_name(f".{folder.name}.new")  # beside it, so that it can be renamed
     data = whole / _DATA
     try:
-        with _storing(folder):
+        with _store_errors(folder):
             shutil.rmtree(whole, ignore_errors=True)  # of a killed process
             data.mkdir(parents=True)
-        with _calling(retriever, "save", folder):
-            save(data)
-        with _storing(folder):
+        with _hook_errors(retriever, "save", folder):
+            retriever.save(data)
+        with _store_errors(folder):
             files = sorted(path for path in data.rglob("*") if path.is_file())
             record["files"] = {p.relative_to(data).as_posix(): sha256_of(p) for p in files}
             (whole / _INDEX).write_text(json.dumps(record, indent=2) + "\n", encoding="ascii")
             sync(whole)
-            _put_in_place(whole, folder)
+            _replace_folder(whole, folder)
     finally:
         shutil.rmtree(whole, ignore_errors=True)
 
 
-def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
+def load_index(retriever: Any, corpus: Corpus, folder: str | Path) -> None:
     """Load an index, in place of ``embed_corpus``.
-
-    Args:
-        retriever: of the same class and settings as the one that was saved.
-        corpus: the same corpus.
-        folder: where the index is.
 
     Raises:
         ConfigError: the retriever cannot load an index, or cannot be identified.
@@ -86,55 +78,61 @@ def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
         PluginError: ``load`` raised.
     """
     folder = Path(folder).resolve()
-    _, load = _hooks(retriever)
-    expected = _record(retriever, corpus)
-    record = _read(folder)
-    differing = _differences(record, expected)
-    if differing:
+    _check_hooks(retriever)
+    expected = _make_record(retriever, corpus)
+    record = _read_record(folder)
+    differences = _list_differences(record, expected)
+    if differences:
         raise DataError(
-            f"{folder}: the index is of something else. {'; '.join(differing)}. "
+            f"{folder}: the index is of something else. {'; '.join(differences)}. "
             "Load it for what it was saved for, or save a new index in another folder."
         )
     _check_files(folder, record)
-    with _calling(retriever, "load", folder):
-        load(folder / _DATA, corpus.handed_out())
+    with _hook_errors(retriever, "load", folder):
+        retriever.load(folder / _DATA, corpus.handed_out())
 
 
-def _has_hooks(retriever: object) -> bool:
-    cls = type(retriever)
-    own = (n for n in ("save", "load") if getattr(cls, n, None) is not getattr(Retriever, n))
-    return sum(callable(getattr(retriever, name, None)) for name in own) == 2
+def _check_hooks(retriever: object) -> None:
+    for name in ("save", "load"):
+        is_inherited = getattr(type(retriever), name, None) is getattr(Retriever, name)
+        if is_inherited or not callable(getattr(retriever, name, None)):
+            raise _lacks_hooks(retriever)
 
 
-def _hooks(retriever: Any) -> tuple[Callable[[Path], None], Callable[[Path, Corpus], None]]:
-    if not _has_hooks(retriever):
-        raise ConfigError(_without_hooks(retriever))
-    return retriever.save, retriever.load
-
-
-def _without_hooks(retriever: object) -> str:
-    return (
+def _lacks_hooks(retriever: object) -> ConfigError:
+    return ConfigError(
         f"{type(retriever).__name__} cannot save or load its index: give it the methods "
         "save(folder) and load(folder, corpus); bm25, dense and hybrid of them have these"
     )
 
 
 @contextmanager
-def _calling(retriever: object, hook: str, folder: Path) -> Iterator[None]:
+def _hook_errors(retriever: object, hook: str, folder: Path) -> Iterator[None]:
     name = type(retriever).__name__
     try:
-        with _storing(folder, f"{name} cannot {hook} its index"):
+        with _store_errors(folder, f"{name} cannot {hook} its index"):
             yield
     except NotImplementedError as error:
-        raise ConfigError(_without_hooks(retriever)) from error
+        raise _lacks_hooks(retriever) from error
     except (*PASSED_ON, TargetBenchError):
         raise
     except BaseException as error:
         raise plugin_error(error, name, hook) from error
 
 
-def _record(retriever: object, corpus: Corpus) -> dict[str, Any]:
-    """Return the record of what was indexed: retriever and corpus."""
+@contextmanager
+def _store_errors(folder: Path, fault: str = "the index cannot be written") -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{folder}: {fault} ({reason(error)}). Make room, fix the permissions of the folder, "
+            "or save into another one."
+        ) from error
+
+
+def _make_record(retriever: object, corpus: Corpus) -> dict[str, Any]:
+    """Return what tells whose index it is: retriever and corpus."""
     identity, warning = plugin_identity(retriever)
     if warning:
         raise ConfigError(
@@ -149,7 +147,7 @@ def _record(retriever: object, corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _read(folder: Path) -> dict[str, Any]:
+def _read_record(folder: Path) -> dict[str, Any]:
     path = folder / _INDEX
     try:
         record = parse_json(path.read_bytes())
@@ -166,34 +164,34 @@ def _read(folder: Path) -> dict[str, Any]:
     return dict(record)
 
 
-def _differences(
+def _list_differences(
     recorded: Mapping[str, Any], expected: Mapping[str, Any], prefix: str = ""
 ) -> list[str]:
-    """Return a sentence for each entry in which an index differs from what is expected."""
-    differing = []
+    """List a sentence for each entry in which an index differs from what is expected."""
+    differences = []
     names = [*expected]
     if prefix:  # a setting that the index alone has is a difference, too
         names += sorted(recorded.keys() - expected.keys())
     for name in names:
         ours, theirs = expected.get(name), recorded.get(name)
         if isinstance(ours, dict) and isinstance(theirs, dict):
-            differing += _differences(theirs, ours, f"{prefix}{name}.")
+            differences += _list_differences(theirs, ours, f"{prefix}{name}.")
         elif ours != theirs:
-            differing.append(f"{prefix}{name}: {theirs!r} there, {ours!r} here")
-    return differing
+            differences.append(f"{prefix}{name}: {theirs!r} there, {ours!r} here")
+    return differences
 
 
 def _check_files(folder: Path, record: Mapping[str, Any]) -> None:
-    recorded = record.get("files")
-    if not isinstance(recorded, dict):
+    files = record.get("files")
+    if not isinstance(files, dict):
         raise DataError(f"{folder / _INDEX}: lists no files; {_AGAIN}")
-    paths = [folder / _DATA / name for name in recorded]
+    paths = [folder / _DATA / name for name in files]
     for path in paths:
         if not path.is_file():
             raise DataError(f"{path}: missing; {_AGAIN}")
     with ThreadPoolExecutor() as threads:
         hashes = list(threads.map(sha256_of, paths))
-    for path, sha256, digest in zip(paths, recorded.values(), hashes, strict=True):
+    for path, sha256, digest in zip(paths, files.values(), hashes, strict=True):
         if digest != sha256:
             raise DataError(f"{path}: damaged (not the content that was saved); {_AGAIN}")
 
@@ -204,16 +202,16 @@ def _check_replaceable(folder: Path, record: Mapping[str, Any]) -> None:
         return
     elsewhere = "Save into another folder, or delete this one first."
     try:
-        differing = _differences(_read(folder), record)
+        differences = _list_differences(_read_record(folder), record)
     except DataError as error:
         raise DataError(f"{folder} is not empty, and no index to replace. {elsewhere}") from error
-    if differing:
+    if differences:
         raise DataError(
-            f"{folder} holds an index of something else. {'; '.join(differing)}. {elsewhere}"
+            f"{folder} holds an index of something else. {'; '.join(differences)}. {elsewhere}"
         )
 
 
-def _put_in_place(whole: Path, folder: Path) -> None:
+def _replace_folder(whole: Path, folder: Path) -> None:
     """Rename a finished index to its name; an earlier one of this name is removed."""
     old = folder.with_name(f".{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)
@@ -226,14 +224,3 @@ def _put_in_place(whole: Path, folder: Path) -> None:
             old.replace(folder)
         raise
     shutil.rmtree(old, ignore_errors=True)
-
-
-@contextmanager
-def _storing(folder: Path, fault: str = "the index cannot be written") -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"{folder}: {fault} ({reason(error)}). Make room, fix the permissions of the folder, "
-            "or save into another one."
-        ) from error

@@ -1,7 +1,7 @@
 """Objects of other packages: found by their name, made if they are not there yet, and as JSON."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from enum import Enum
 from functools import partial
@@ -14,7 +14,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from target_bench.core import registry
 from target_bench.core.contract import get_constructor_arguments
-from target_bench.core.credentials import is_secret, masked, note_secrets, without_secrets
+from target_bench.core.credentials import is_secret, mask_config, note_secrets, without_secrets
 from target_bench.core.errors import PASSED_ON, ConfigError, TargetBenchError
 from target_bench.core.identity import code_hash
 from target_bench.core.registry import class_name, installed_version
@@ -31,12 +31,9 @@ class ExternalObject:
         kinds: the classes that it may be of.
 
     Attributes:
-        object: what was found.
-        maker: what gives another one when it is called, where it was made by calling.
+        object: the object itself.
+        is_made: whether a call made it, so that ``make_another`` can.
         packages: the installed packages that its classes are from.
-
-    Raises:
-        ConfigError: there is no such object.
     """
 
     def __init__(self, target: object, setting: str, *kinds: type) -> None:
@@ -44,28 +41,24 @@ class ExternalObject:
         self._setting = setting
         self._kinds = kinds
         self._source: str | None = None
-        self.maker: Any = None
+        self.is_made = False
         self.object: Any = target
         if isinstance(target, str):
-            self.object = object_named(target, setting)
+            self.object = self._maker = load_object(target, setting)
             with suppress(OSError, TypeError):  # of an object that is made already
                 self._source = code_hash(self.object)
-            if callable(self.object) and not isinstance(self.object, kinds):
-                self.maker = self.object
-                self.object = called(self.maker, f"{setting}={target}")
-        self._check(self.object)
+            self.is_made = callable(self.object) and not isinstance(self.object, kinds)
+        if self.is_made:
+            self.make_another()
+        else:
+            self._check()
         self._described = ModelDescription(self.object)
         self.packages = tuple(sorted(self._described.packages))
 
-    def made(self) -> Any:
-        """Return another object of the function that makes it.
-
-        Raises:
-            ConfigError: it raises, or gives something else.
-        """
-        another = called(self.maker, f"{self._setting}={self._target}")
-        self._check(another)
-        return another
+    def make_another(self) -> None:
+        """Call the function again that makes the object."""
+        self.object = call(self._maker, f"{self._setting}={self._target}")
+        self._check()
 
     def config(self) -> Mapping[str, Any]:
         """Return its class and settings, as far as it shows them, without secrets.
@@ -76,20 +69,22 @@ class ExternalObject:
         Raises:
             TypeError: there is no such function, so nothing identifies the object.
         """
-        described = {self._setting: self._described.settings}
-        if self._described.problem is None:
-            return described
+        config = {self._setting: self._described.settings}
+        problem = self._described.problem
+        if problem is None:
+            return config
         if self._source is None:
             raise TypeError(
-                f"{self._described.problem}; name a function that makes it instead, as in "
+                f"{problem}; name a function that makes it instead, as in "
                 f"{self._setting}=my_module:make"
             )
-        return described | {"made_by": self._target, "source": self._source}
+        return config | {"made_by": self._target, "source": self._source}
 
-    def _check(self, candidate: object) -> None:
-        if isinstance(candidate, self._kinds):
+    def _check(self) -> None:
+        if isinstance(self.object, self._kinds):
             return
-        what = candidate.__name__ if isclass(candidate) else f"a {type(candidate).__name__}"
+        is_class = isclass(self.object)
+        what = self.object.__name__ if is_class else f"a {type(self.object).__name__}"
         kinds = " or ".join(kind.__name__ for kind in self._kinds)
         raise ConfigError(
             f"{self._setting}: {what} is no {kinds} object; pass one, or name one or a function "
@@ -97,39 +92,28 @@ class ExternalObject:
         )
 
 
-def object_named(target: str, setting: str) -> Any:
-    """Return the object that ``module:name`` or ``path/file.py:name`` names.
-
-    Raises:
-        ConfigError: there is nothing of that name.
-    """
+def load_object(target: str, setting: str) -> Any:
+    """Import the object that ``module:name`` or ``path/file.py:name`` names."""
     if ":" not in target:
         raise ConfigError(f"{setting}={target}: expected module:name or path/file.py:name")
     return registry.resolve("generator", target, only_callable=False)
 
 
-def called(make: Any, what: str, *arguments: object) -> Any:
-    """Return the result of a call; an error in it becomes a ``ConfigError`` without secrets."""
+def call(make: Any, what: str, *arguments: object) -> Any:
+    """Call a function of the user's; an error in it becomes a ``ConfigError`` without secrets."""
     try:
         return make(*arguments)
-    except TargetBenchError:
+    except (*PASSED_ON, TargetBenchError):
         raise
     except ValidationError as error:  # whose text holds the settings
-        parts = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-        problem = "; ".join(parts)
-    except PASSED_ON:
-        raise
+        problem = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
     except BaseException as error:
         problem = described(error) + place(error)
     raise ConfigError(without_secrets(f"{what}: calling it raised {problem}"))
 
 
-def n_required(function: Any) -> int:
-    """Return the number of arguments that a function cannot be called without.
-
-    Raises:
-        ConfigError: it does not tell.
-    """
+def count_required(function: Any) -> int:
+    """Count the arguments that a function cannot be called without."""
     try:
         parameters = signature(function).parameters.values()
     except (TypeError, ValueError) as error:
@@ -138,10 +122,8 @@ def n_required(function: Any) -> int:
     return sum(p.default is p.empty and p.kind not in variable for p in parameters)
 
 
-# A model object as JSON, and the credentials in it
-
 _CHANGES_NO_ANSWER = frozenset(
-    (
+    {
         "cache",
         "callback_manager",
         "callbacks",
@@ -153,12 +135,12 @@ _CHANGES_NO_ANSWER = frozenset(
         "tags",
         "timeout",
         "verbose",
-    )
+    }
 )
+# Fields that their package leaves out when it stores a model, though they matter.
 _CHANGES_ANSWERS = frozenset(
     ("completion_to_prompt", "messages_to_prompt", "output_parser", "query_wrapper_prompt")
 )
-"""Fields that their package leaves out when it stores a model, though they matter."""
 
 
 class ModelDescription:
@@ -175,100 +157,95 @@ class ModelDescription:
         self.packages: set[str] = set()
         self.problem: str | None = None
         self._within: list[object] = []
-        self._json(model)  # finds credentials, which may stand in more than one place
-        self.settings: Any = self._json(model)
+        self._describe(model)  # finds credentials, which may stand in more than one place
+        self.settings: Any = self._describe(model)
 
-    def _json(self, value: Any) -> Any:
+    def _describe(self, value: Any) -> Any:
         if isinstance(value, Enum):
-            return self._json(value.value)
+            value = value.value
         if value is None or isinstance(value, bool | int | float):
             return value
         if isinstance(value, str | Path):
-            return masked(str(value))  # but for words, which tell two prompts apart
+            return mask_config(str(value))  # but for words, which tell two prompts apart
         if isinstance(value, SecretStr | SecretBytes):
             return note_secrets(value, "secret")
         if isinstance(value, Mapping):
-            return self._mapping(value)
+            return self._describe_mapping(value)
         if isinstance(value, list | tuple):
-            return [self._json(item) for item in value]
+            return [self._describe(item) for item in value]
         if isinstance(value, set | frozenset):
-            return sorted((self._json(item) for item in value), key=str)
+            return sorted((self._describe(item) for item in value), key=str)
         if any(value is other for other in self._within):
-            return self._unknown("it holds itself")
+            self.problem = self.problem or "it holds itself"
+            return None
         self._within.append(value)
         try:
             if isinstance(value, type | FunctionType):
-                return self._code(value)
+                return self._describe_code(value)
             if isinstance(value, MethodType):
-                return {"method": value.__name__, "of": self._json(value.__self__)}
+                return {"method": value.__name__, "of": self._describe(value.__self__)}
             if isinstance(value, partial):
-                return [self._json(part) for part in (value.func, value.args, value.keywords)]
-            return self._code(type(value)) | {"settings": self._settings(value)}
+                return self._describe([value.func, value.args, value.keywords])
+            return self._describe_code(type(value)) | {"settings": self._describe_fields(value)}
         except (AttributeError, OSError, TypeError, ValueError) as error:
-            return self._unknown(f"it holds a {type(value).__name__} ({error})")
+            problem = without_secrets(f"it holds a {type(value).__name__} ({error})")
+            self.problem = self.problem or problem
+            return None
         finally:
             self._within.pop()
 
-    def _mapping(self, mapping: Mapping[Any, Any], hidden: Iterable[str] = ()) -> dict[str, Any]:
+    def _describe_mapping(
+        self, mapping: Mapping[Any, Any], hidden: Collection[str] = ()
+    ) -> dict[str, Any]:
         shown = {}
         for name, value in mapping.items():
             if is_secret(str(name)) or name in hidden or isinstance(value, SecretStr | SecretBytes):
                 note_secrets(value, "secret")
             else:
-                shown[str(name)] = self._json(value)
+                shown[str(name)] = self._describe(value)
         return shown
 
-    def _unknown(self, problem: str) -> None:
-        self.problem = self.problem or without_secrets(problem)
-
-    def _settings(self, value: object) -> dict[str, Any]:
+    def _describe_fields(self, value: object) -> dict[str, Any]:
         if not isinstance(value, BaseModel):
-            return self._mapping(get_constructor_arguments(value))
+            return self._describe_mapping(get_constructor_arguments(value))
         fields = dict(value.model_extra or {})
-        addresses = _addresses(value)
+        addresses = _find_addresses(value)
         if addresses:
             fields["addresses"] = addresses
         for name, field in type(value).model_fields.items():
             kept = name in _CHANGES_ANSWERS or not field.exclude
             if (kept and name not in _CHANGES_NO_ANSWER) or is_secret(name):
                 fields[name] = getattr(value, name)
-        hidden = getattr(value, "lc_secrets", None)
-        return self._mapping(fields, hidden if isinstance(hidden, Mapping) else ())
+        secrets = getattr(value, "lc_secrets", None)  # of LangChain: setting -> variable
+        return self._describe_mapping(fields, secrets if isinstance(secrets, Mapping) else ())
 
-    def _code(self, thing: type | FunctionType) -> dict[str, Any]:
-        """Return the name of a class or a function, and a hash of its source if it may be edited.
-
-        Raises:
-            OSError: it has no source file.
-            TypeError: it has no name, or depends on variables around it.
-        """
+    def _describe_code(self, thing: type | FunctionType) -> dict[str, Any]:
+        """Return the name of a class or function, and a hash of its source if it may be edited."""
         if isinstance(thing, FunctionType) and (thing.__closure__ or "<" in thing.__qualname__):
             raise TypeError("a function without a name of its own")
-        package = _package(thing)
+        package = _find_package(thing)
         if package is None:
             return {"class": class_name(thing), "code": code_hash(thing)}
         self.packages.add(package)
         return {"class": class_name(thing)}
 
 
-def _addresses(model: BaseModel) -> list[str]:
-    """Return where the clients of a model send requests, though its fields do not say so.
-
-    A client may have it from the environment. Clients are private attributes, or fields that their
-    package leaves out when it stores a model.
-    """
+def _find_addresses(model: BaseModel) -> list[str]:
+    """List where the clients of a model send requests, though its fields do not say so."""
+    # A client, which may have its address from the environment, is a private attribute, or a field
+    # that its package leaves out when it stores a model.
     cls = type(model)
-    left_out = [name for name, field in cls.model_fields.items() if field.exclude]
-    fields = [getattr(model, name) for name in cls.model_fields.keys() - left_out]
+    excluded = {name for name, field in cls.model_fields.items() if field.exclude}
+    fields = [getattr(model, name) for name in cls.model_fields.keys() - excluded]
     kept = [value.rstrip("/") for value in fields if isinstance(value, str)]
-    clients = [getattr(model, name, None) for name in left_out]
+    clients = [getattr(model, name, None) for name in excluded]
     clients += (model.__pydantic_private__ or {}).values()
     inner = [c if hasattr(c, "base_url") else getattr(c, "_client", None) for c in clients]
     addresses = {str(getattr(client, "base_url", "")).rstrip("/") for client in inner}
     return sorted(url for url in addresses if url.startswith("http") and url not in kept)
 
 
-def _package(thing: type | FunctionType) -> str | None:
+def _find_package(thing: type | FunctionType) -> str | None:
     """Return the installed package it is from; None for code that may be edited."""
     parts = thing.__module__.split(".")
     file = Path(getattr(sys.modules.get(thing.__module__), "__file__", None) or "")

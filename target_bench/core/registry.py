@@ -18,7 +18,7 @@ from target_bench import contrib
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
 from target_bench.core.built_in import METRIC_MODULES, UNLISTED
 from target_bench.core.built_in import Kind as Kind
-from target_bench.core.credentials import masked, masked_settings, note_secrets, without_secrets
+from target_bench.core.credentials import mask_config, mask_settings, note_secrets, without_secrets
 from target_bench.core.errors import (
     PASSED_ON,
     ConfigError,
@@ -167,7 +167,7 @@ def build(
     except (*PASSED_ON, MissingExtraError):
         raise
     except BaseException as error:
-        is_ours, named = isinstance(error, ConfigError), masked_settings(text or target)
+        is_ours, named = isinstance(error, ConfigError), mask_settings(text or target)
         problem = without_secrets(str(error) if is_ours else described(error) + place(error))
         if is_ours or is_own_code(cls):
             raise ConfigError(f"{kind} {named!r}: {problem}") from error
@@ -339,7 +339,7 @@ def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
         if key not in named and not open_ended:
             advice = ""
             if nested:  # its commas end it: rerank:retriever=bm25:k1=1,b=2
-                quoted = f"{nested[0]}='{masked_settings(settings[nested[0]])},{key}=...'"
+                quoted = f"{nested[0]}='{mask_settings(settings[nested[0]])},{key}=...'"
                 advice = f" Settings of {nested[0]} go into quotes: {quoted}."
             raise ConfigError(f"{what}: {unknown_name('setting', key, named)}{advice}")
     for name, parameter in named.items():
@@ -348,7 +348,7 @@ def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
     converted = {}
     for key, value in settings.items():
         annotation = named[key].annotation if key in named else inspect.Parameter.empty
-        shown = f"{what}: setting {key}={masked(value, key)!r}"
+        shown = f"{what}: setting {key}={mask_config(value, key)!r}"
         converted[key] = _converted(value, annotation, shown)
     return converted
 

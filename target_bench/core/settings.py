@@ -10,7 +10,7 @@ from functools import cache
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from target_bench.core.credentials import is_secret, masked_settings
+from target_bench.core.credentials import is_secret, mask_settings
 from target_bench.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def parse_settings(text: str, whole: str) -> dict[str, Any]:
         except ValueError as error:
             shown = "***" if is_secret(key) else value
             raise ConfigError(
-                f"{masked_settings(whole)!r}: the value of {key} is not YAML: {shown!r}. "
+                f"{mask_settings(whole)!r}: the value of {key} is not YAML: {shown!r}. "
                 "Quote text that holds brackets, commas or quotes."
             ) from error
     return settings
@@ -140,11 +140,11 @@ def written_settings(text: str, whole: str) -> dict[str, str]:
         key = key.strip()
         if not equals or not key.isidentifier():
             raise ConfigError(
-                f"{masked_settings(whole)!r}: expected key=value, found {masked_settings(item)!r}. "
+                f"{mask_settings(whole)!r}: expected key=value, found {mask_settings(item)!r}. "
                 "Settings look like bm25:fields=[title,header],k1=0.9"
             )
         if key in written:
-            raise ConfigError(f"{masked_settings(whole)!r}: {key} is set twice")
+            raise ConfigError(f"{mask_settings(whole)!r}: {key} is set twice")
         written[key] = value.strip()
     return written
 
@@ -165,7 +165,7 @@ def _split_at_commas(text: str, whole: str) -> list[str]:
             items.append(text[start:i])
             start = i + 1
     if depth or quote:
-        raise ConfigError(f"{masked_settings(whole)!r}: a bracket or quote is not closed")
+        raise ConfigError(f"{mask_settings(whole)!r}: a bracket or quote is not closed")
     items.append(text[start:])
     return [item for item in items if item.strip()]
 

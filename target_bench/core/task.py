@@ -91,7 +91,7 @@ class PromptStyle:
             task's class, else of a class that it is made from, else that of question answering.
         writer: (options, database id -> file, whether the generator follows JSON schemas) -> what
             writes its requests. Default: the templates are filled with the tables of a query
-            (``models.prompts.prompting.writer_of``).
+            (``models.prompts.prompting.make_prompt_writer``).
         schema: the JSON schema of an answer; None for answers in prose.
         reads_prose: whether it reads an answer in prose as well, where JSON is asked for.
     """

@@ -5,8 +5,8 @@ from typing import Any
 
 from target_bench.core.errors import MissingExtraError
 from target_bench.core.schema import GenerationRequest
-from target_bench.models.remote.answer_cache import ModelReply
-from target_bench.models.remote.remote_generator import WrappedModel, with_text
+from target_bench.models.cache import ModelReply
+from target_bench.models.remote.remote_generator import WrappedModel, make_reply
 
 
 class LangChain(WrappedModel):
@@ -42,12 +42,12 @@ class LangChain(WrappedModel):
         classes = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
         reply = self._model.invoke([classes[m.role](content=m.content) for m in request.messages])
         if isinstance(reply, str):
-            return with_text(reply, None, None, (None, None))
+            return make_reply(reply, None, None, (None, None))
         if not isinstance(reply, BaseMessage):
             raise TypeError(f"it gave a {type(reply).__name__}, neither a message nor text")
         usage: Any = getattr(reply, "usage_metadata", None) or {}
         metadata = reply.response_metadata
-        return with_text(
+        return make_reply(
             _text(reply.content),
             metadata.get("finish_reason") or metadata.get("stop_reason"),
             reply.additional_kwargs.get("refusal"),

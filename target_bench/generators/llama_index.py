@@ -5,8 +5,8 @@ from typing import Any
 
 from target_bench.core.errors import MissingExtraError
 from target_bench.core.schema import GenerationRequest
-from target_bench.models.remote.answer_cache import ModelReply
-from target_bench.models.remote.remote_generator import WrappedModel, with_text
+from target_bench.models.cache import ModelReply
+from target_bench.models.remote.remote_generator import WrappedModel, make_reply
 
 _COUNTS = (
     ("prompt_tokens", "completion_tokens"),
@@ -49,7 +49,7 @@ class LlamaIndex(WrappedModel):
         messages = [ChatMessage(role=m.role, content=m.content) for m in request.messages]
         response = self._model.chat(messages)
         choices = _field(response.raw, "choices") or [None]
-        return with_text(
+        return make_reply(
             response.message.content,
             _field(choices[0], "finish_reason"),
             _field(_field(choices[0], "message"), "refusal"),

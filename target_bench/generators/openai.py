@@ -12,10 +12,10 @@ from target_bench.core.files import parse_json
 from target_bench.core.observer import Observer
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.models.remote.answer_cache import ModelReply, request_key
+from target_bench.models.cache import ModelReply, request_key
 from target_bench.models.remote.failures import Failure
 from target_bench.models.remote.openai_client import ModelServer
-from target_bench.models.remote.remote_generator import Ask, RemoteGenerator, with_text
+from target_bench.models.remote.remote_generator import Ask, RemoteGenerator, make_reply
 
 _OWN = ("model", "messages", "temperature", "max_tokens", "seed", "response_format", "stream", "n")
 _CHANGES_NO_ANSWER = (
@@ -131,9 +131,9 @@ class OpenAI(RemoteGenerator):
         return body
 
     @contextmanager
-    def connected(self) -> Iterator[Ask]:
+    def connect(self) -> Iterator[Ask]:
         """Return the function that asks the model within a ``with`` block."""
-        with self._server.connected("/chat/completions") as send:
+        with self._server.connect("/chat/completions") as send:
 
             def ask(request: GenerationRequest) -> tuple[ModelReply, float]:
                 body = self.body(request) | dict(self.extra or {})
@@ -157,13 +157,13 @@ class OpenAI(RemoteGenerator):
                 "were read as text"
             )
 
-    def _generation(
+    def _make_generation(
         self, request: GenerationRequest, answer: ModelReply, seconds: float | None
     ) -> Generation:
         as_text = request.answer_schema is not None and request.schema_optional
         if as_text and _json_problem(answer.text) is not None:
             self._read_as_text.append(request.query_id)
-        return super()._generation(request, answer, seconds)
+        return super()._make_generation(request, answer, seconds)
 
 
 def _answer(reply: Mapping[str, Any], request: GenerationRequest) -> ModelReply:
@@ -181,7 +181,7 @@ def _answer(reply: Mapping[str, Any], request: GenerationRequest) -> ModelReply:
     except (KeyError, IndexError, TypeError, AttributeError):
         raise Failure("server_error", "the answer has no choices") from None
     counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    answer = with_text(text, reason, refusal, counts)
+    answer = make_reply(text, reason, refusal, counts)
     if request.answer_schema is None:
         return answer
     tokens = answer.input_tokens, answer.output_tokens

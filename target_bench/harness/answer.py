@@ -14,7 +14,7 @@ from target_bench.core.contract import (
     make_failed_generation,
     plugin_errors,
 )
-from target_bench.core.credentials import answer_without_secrets, without_secrets
+from target_bench.core.credentials import mask_answer, without_secrets
 from target_bench.core.errors import PASSED_ON, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptWriter
@@ -219,7 +219,7 @@ def _check_answer(generation: Generation, prompted: Prompted) -> Answered:
         trace = generation.traceback and without_secrets(generation.traceback)
         masked = without_secrets(generation.error)
         generation = replace(generation, error=masked, traceback=trace)
-    text = answer_without_secrets(generation.text)
+    text = mask_answer(generation.text)
     if text != generation.text:
         generation = replace(generation, text=text)
     return Answered(generation, prompted.shown_rows, prompted.truncated)

@@ -15,7 +15,7 @@ from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.contract import ask_if_paid, check_generator, plugin_errors
-from target_bench.core.credentials import masked_settings
+from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
@@ -37,7 +37,7 @@ from target_bench.data.load import load
 from target_bench.data.table_text import LANGUAGE, Serializer, cell_text
 from target_bench.harness.consent import Confirm, estimate_generator
 from target_bench.harness.evaluate import evaluate
-from target_bench.models.generator_calls import recorded_answers
+from target_bench.models.generator_calls import ask_recorded
 from target_bench.models.judges import last_object
 
 
@@ -440,7 +440,7 @@ class _ModelWriter:
         self, corpus: Corpus, generator: Any, confirm: Confirm | None, observer: Observer
     ) -> None:
         label = generator if isinstance(generator, str) else type(generator).__name__
-        self.name = masked_settings(label)
+        self.name = mask_settings(label)
         if isinstance(generator, str):
             generator = registry.create("generator", generator)
         self._generator = check_generator(generator)
@@ -460,7 +460,7 @@ class _ModelWriter:
             lambda: estimate_generator(self._generator, self.name, requests),
         )
         with plugin_errors(f"generator {self.name}", "generate"):
-            replies = recorded_answers(
+            replies = ask_recorded(
                 self._generator,
                 requests,
                 "questions",

@@ -14,7 +14,7 @@ from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import guard_plugin
-from target_bench.core.credentials import masked_settings
+from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.metric import Counts, without_packages
@@ -162,7 +162,7 @@ class Setup:
                 "prompting": self.config.prompt_json(),
             }
         recorded = {
-            name: masked_settings(value) if isinstance(value, str) else value
+            name: mask_settings(value) if isinstance(value, str) else value
             for name, value in words.items()
         }
         options = self.config.replace_options(metrics=self.metrics()).run_json()
@@ -187,7 +187,7 @@ def set_up(
     """
     if task.answer == "ranking":
         return Setup(config, task, loaded, retriever, task_text=task_text)
-    from target_bench.models.prompts.prompting import writer_of  # it takes time to import
+    from target_bench.models.prompts.prompting import make_prompt_writer  # it takes time to import
 
     dataset = loaded.dataset
     scorable(task, dataset)
@@ -198,7 +198,7 @@ def set_up(
             f"generator {GOLD} has nothing to answer with; name another generator"
         )
     follows_schema = bool(getattr(system.plugin, "follows_schema", False))
-    prompter = writer_of(task, config, dataset.databases, follows_schema)
+    prompter = make_prompt_writer(task, config, dataset.databases, follows_schema)
     return Setup(config, task, loaded, retriever, system, prompter, task_text)
 
 

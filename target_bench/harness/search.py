@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from target_bench.core import contract, index_store
 from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
-from target_bench.core.credentials import masked_settings
+from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.core.schema import Corpus, Dataset, Query, Table, TableId
 from target_bench.core.settings import named, whole_number
@@ -21,7 +21,7 @@ from target_bench.data.load import load
 from target_bench.data.own_data import find_table_file
 from target_bench.data.table_text import WORDS, Analyzer, cell_text
 from target_bench.harness.consent import Confirm, Estimate
-from target_bench.models.original_classes import adapted, created
+from target_bench.models.original_classes import adapt_plugin, create_plugin
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever as LangChainRetriever
@@ -213,9 +213,9 @@ class TableSearch:
         self.label = type(retriever).__name__
         if isinstance(retriever, str):
             name, text = named(retriever)
-            self.label = name or masked_settings(text)
-            retriever = created("retriever", text)
-        self._retriever = contract.check_methods(adapted("retriever", retriever))
+            self.label = name or mask_settings(text)
+            retriever = create_plugin("retriever", text)
+        self._retriever = contract.check_methods(adapt_plugin("retriever", retriever))
         self._lock = Lock()
 
     def search(self, question: str, k: int = 10) -> list[Hit]:

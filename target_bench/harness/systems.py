@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from target_bench.core import ranking
 from target_bench.core.built_in import BOUNDS
 from target_bench.core.contract import RetrieverLike, check_generator, check_methods, plugin_errors
-from target_bench.core.credentials import masked_settings
+from target_bench.core.credentials import mask_settings
 from target_bench.core.identity import (
     object_label,
     plugin_identity,
@@ -19,7 +19,7 @@ from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import named
 from target_bench.core.task import Task, has_reference
-from target_bench.models.original_classes import adapted, created
+from target_bench.models.original_classes import adapt_plugin, create_plugin
 from target_bench.runs.record_log import Answered
 
 
@@ -84,9 +84,9 @@ def make_retriever(
     text = retriever if isinstance(retriever, str) else None
     label = text or type(retriever).__name__
     if isinstance(retriever, str):
-        retriever = created("retriever", retriever, other_names=BOUNDS)
-    plugin = check_methods(adapted("retriever", retriever))
-    with plugin_errors(f"retriever {masked_settings(label)}", "what identifies it"):
+        retriever = create_plugin("retriever", retriever, other_names=BOUNDS)
+    plugin = check_methods(adapt_plugin("retriever", retriever))
+    with plugin_errors(f"retriever {mask_settings(label)}", "what identifies it"):
         identity, warning = plugin_identity(plugin)
         label = text or object_label(retriever, identity)
     if warning:
@@ -95,7 +95,7 @@ def make_retriever(
     if getattr(plugin, "reads_gold", False):  # read here alone: later it could say otherwise
         identity["reads_gold"] = True
     packages = used_packages(plugin)
-    return System(masked_settings(label), identity, plugin, name=name, packages=packages)
+    return System(mask_settings(label), identity, plugin, name=name, packages=packages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +147,15 @@ def make_generator(
         text = generator if isinstance(generator, str) else None
         label = text or type(generator).__name__
         if isinstance(generator, str):
-            generator = created("generator", generator, other_names=ANSWER_MODES)
-        plugin = adapted("generator", check_generator(generator))
-        with plugin_errors(f"generator {masked_settings(label)}", "what identifies it"):
+            generator = create_plugin("generator", generator, other_names=ANSWER_MODES)
+        plugin = adapt_plugin("generator", check_generator(generator))
+        with plugin_errors(f"generator {mask_settings(label)}", "what identifies it"):
             identity, warning = plugin_identity(plugin)
             label = text or object_label(generator, identity)
         if warning:
             observer.warning(warning)
         converses, packages = getattr(plugin, "converses", True), used_packages(plugin, task)
-        system = System(masked_settings(label), identity, plugin, name=name, packages=packages)
+        system = System(mask_settings(label), identity, plugin, name=name, packages=packages)
     if config.prompt is not None and not converses:
         observer.warning(
             f"nothing says that {system.label} reads prompts (converses = True), so "

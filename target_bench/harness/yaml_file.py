@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core import registry
-from target_bench.core.credentials import masked_settings
+from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.run_config import check_option_names, read_option
 from target_bench.core.settings import named, parse_settings, yaml_value
@@ -149,7 +149,7 @@ def spec_text(kind: registry.Kind, name: str, settings: Mapping[str, Any]) -> st
         text += ":" + ",".join(f"{key}={_written(value)}" for key, value in whole.items())
     parsed = registry.parse(kind, text)
     if (parsed.target, parsed.settings) != (earlier.target, whole):
-        shown = masked_settings(text)
+        shown = mask_settings(text)
         raise ConfigError(f"{name}: its settings cannot be written as {shown!r}")
     return text
 

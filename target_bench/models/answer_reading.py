@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from target_bench.core.errors import BudgetError
 from target_bench.core.reasoning import without_reasoning
-from target_bench.core.schema import Dataset
+from target_bench.core.schema import Dataset, Generation
 from target_bench.core.task import Predictions
 from target_bench.core.unicode_text import compose
 
@@ -34,42 +34,35 @@ def seconds_left() -> float | None:
 
 
 def check_time() -> None:
-    """See that time is left.
-
-    Raises:
-        BudgetError: it is over.
-    """
+    """Raise a ``BudgetError`` where no time is left."""
     left = seconds_left()
     if left is not None and left < 0:
         raise BudgetError("the time for all answers together is over")
 
 
 class AnswerReader(Generic[T]):
-    """Reads answers with a function, each text once."""
+    """Reads answers with a function, each text once; a ``BudgetError`` when the time is over."""
 
     def __init__(self, read: Callable[[str], T]) -> None:
         self._read = read
         self._known: dict[str, T] = {}
 
     def __call__(self, text: str) -> T:
-        """Return the value that is read from a text.
-
-        Raises:
-            BudgetError: the time is over.
-        """
+        """Return the value that is read from a text."""
         if text not in self._known:
             check_time()
             self._known[text] = self._read(text)
         return self._known[text]
 
     def read_all(self, dataset: Dataset, predictions: Predictions) -> list[T | None]:
-        """Read the answers to all queries of a dataset, in its order; a failed one is None.
+        """Read the answers to all queries of a dataset, in its order; a failed one is None."""
+        texts = (get_text(predictions.answers[query.id]) for query in dataset.queries)
+        return [None if text is None else self(text) for text in texts]
 
-        Raises:
-            BudgetError: the time is over.
-        """
-        answers = (predictions.answers[query.id] for query in dataset.queries)
-        return [None if answer.error is not None else self(answer.text) for answer in answers]
+
+def get_text(answer: Generation) -> str | None:
+    """Return the text of an answer; None for one that failed."""
+    return None if answer.error is not None else answer.text
 
 
 def answer_alone(text: str) -> str | None:

@@ -1,21 +1,28 @@
-"""Values that cost time or money, recorded in an SQLite file for several threads and processes."""
+"""What cost time or money, recorded in an SQLite file for several threads and processes."""
 
+import hashlib
+import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from math import inf
 from pathlib import Path
 from threading import RLock
+from typing import Any, NamedTuple, TypeVar
 
 import portalocker
 
+from target_bench.core import cache_use
 from target_bench.core.errors import StoreError, reason
-from target_bench.core.files import exclusive_lock
+from target_bench.core.files import cache_root, exclusive_lock
+
+T = TypeVar("T")
 
 LAYOUT = 4
 """The version of the file's layout; a file of another version is refused."""
 
+_KEYS = 1  # the version of the keys of answers: another one would ask everything again
 _BUSY = 60.0  # seconds to wait for another process that writes
 _AT_ONCE = 500  # keys in a statement; SQLite allows at least 999
 
@@ -26,6 +33,8 @@ class Cache:
         cache = Cache(cache_root() / "answers.sqlite", "answers")
         cache.put({b"key": b"value"})
         cache.get(b"key")  # b"value"
+
+    Every method raises ``StoreError`` where the file cannot be read or written.
 
     Args:
         path: the file; made when the first value is recorded.
@@ -42,19 +51,11 @@ class Cache:
         self._database: sqlite3.Connection | None = None
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the recorded value.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
+        """Return the recorded value."""
         return dict(self.get_many([key])).get(key)
 
     def get_many(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the keys that are recorded with their values, in any order.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
+        """Yield the keys that are recorded with their values, in any order."""
         if self._database is None and not self.path.exists():
             return
         with self._connected() as database:
@@ -67,11 +68,7 @@ class Cache:
                         yield key, value
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
-        """Record values, all or none; without any, see that the file can be written.
-
-        Raises:
-            StoreError: there is no room, or the file cannot be written; what was recorded is kept.
-        """
+        """Record values, all or none; without any, see that the file can be written."""
         rows = [(key, value, zlib.crc32(key + value)) for key, value in values.items()]
         with self._connected() as database, database:  # commits, or rolls back
             database.execute("BEGIN IMMEDIATE")
@@ -83,9 +80,6 @@ class Cache:
 
         The file is there while somebody holds or wants the claim, so that claims of many requests
         leave nothing behind. The system releases the claim of a process that is killed.
-
-        Raises:
-            StoreError: the claim cannot be made.
         """
         path = self.path.with_suffix(".claims") / f"{name}.lock"
         with ExitStack() as stack:
@@ -146,3 +140,63 @@ class Cache:
                 database.close()
                 raise
         return database
+
+
+class ModelReply(NamedTuple):
+    """Reply of a model.
+
+    Attributes:
+        text: the answer.
+        finish_reason: why it ended, as the provider calls it.
+        input_tokens: tokens of the prompt, where the provider counts them.
+        output_tokens: tokens of the answer, where the provider counts them.
+    """
+
+    text: str
+    finish_reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class AnswerCache(Cache):
+    """The answers of models: a request that was answered once is never sent again.
+
+    A key is a hash of everything that determines an answer; neither prompts nor API keys are
+    stored.
+
+    Args:
+        path: the file; default: ``answers.sqlite`` in $TARGET_BENCH_CACHE, or the user's cache.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        super().__init__(path or cache_root() / "answers.sqlite", "answers", wal=True)
+
+    def get_reply(self, key: str) -> ModelReply | None:
+        """Return the recorded answer, and note that it was read."""
+        value = self.get(key.encode())
+        if value is None:
+            return None
+        cache_use.record_reads(cache_use.ANSWERS, cache_use.ANSWERS, [key])
+        return ModelReply(*json.loads(value))
+
+    def put_reply(self, key: str, reply: ModelReply) -> None:
+        """Record an answer."""
+        cache_use.record_computed(cache_use.ANSWERS, [key])
+        self.put({key.encode(): json.dumps(reply, ensure_ascii=False).encode()})
+
+
+def request_key(provider: str, base_url: str, body: Mapping[str, Any]) -> str:
+    """Hash a request: provider, address and all that is sent but the API key."""
+    whole = json.dumps([_KEYS, provider, base_url, body], sort_keys=True, default=str)
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def select_unrecorded(requests: Iterable[T], key: Callable[[T], str]) -> Iterator[T]:
+    """Yield the requests whose answers are not recorded, the first of equal ones."""
+    with closing(AnswerCache()) as cache:
+        seen: set[str] = set()
+        for request in requests:
+            name = key(request)
+            if name not in seen and cache.get(name.encode()) is None:
+                yield request
+            seen.add(name)

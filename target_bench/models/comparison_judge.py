@@ -57,6 +57,7 @@ in a fenced block:
 ```json
 {{"1": "same", ...}}
 ```"""
+# What a model says -> the kind of difference, and the share of the cell that is wrong.
 _KINDS: Mapping[str, tuple[str, float]] = {
     "same": ("format", 0.0),
     "abbreviation": ("abbreviation", 0.25),
@@ -64,22 +65,16 @@ _KINDS: Mapping[str, tuple[str, float]] = {
     "similar": ("semantic", 0.25),
     "different": ("different", 1.0),
 }
-"""What a model says -> the kind of difference, and the share of the cell that is wrong."""
 
-_ASKED = frozenset({"abbreviation", "typo", "semantic", "different", "type"})
+_TEXT_KINDS = frozenset({"abbreviation", "typo", "semantic", "different", "type"})
 
 
 class JudgedComparison(NamedTuple):
-    """A comparison that a model has checked.
-
-    Attributes:
-        comparison: the comparison.
-        unread: of which of ``alignment`` and ``cells`` the reply was not of the form that was asked
-            for; there the findings of the rules stand.
-    """
+    """A comparison that a model has checked."""
 
     comparison: TableComparison
     unread: tuple[str, ...]
+    """Which of ``alignment`` and ``cells`` got a reply of another form: the rules stand there."""
 
 
 def compare_by_model(
@@ -90,25 +85,18 @@ def compare_by_model(
     Args:
         generator: as written on the command line, or an object.
         pairs: what a comparison is called -> the table as it should be, and as it is.
-
-    Raises:
-        ConfigError: it is not a generator.
-        TargetBenchError: what the generator raises on purpose, such as for a wrong key.
-        DataError: a table is too large to be compared.
     """
     judge = ModelJudge(generator, COMPARISON)
 
-    def replies(prompts: Mapping[str, str]) -> dict[str, str]:
-        generations = judge.replies(prompts)
-        return {name: "" if reply.error else reply.text for name, reply in generations.items()}
+    def ask(prompts: Mapping[str, str]) -> dict[str, str]:
+        replies = judge.replies(prompts)
+        return {name: "" if reply.error else reply.text for name, reply in replies.items()}
 
     compared = {name: compare_tables(*pair) for name, pair in pairs.items()}
     unread: dict[str, list[str]] = {name: [] for name in pairs}
-    replied = replies(
-        {f"{name}#align": _write_alignment_prompt(rules) for name, rules in compared.items()}
-    )
+    replies = ask({f"{n}#align": _write_alignment_prompt(rules) for n, rules in compared.items()})
     for name, rules in compared.items():
-        aligned = parse_alignment(replied[f"{name}#align"], rules)
+        aligned = parse_alignment(replies[f"{name}#align"], rules)
         if aligned is None:
             unread[name].append("alignment")
         else:
@@ -116,11 +104,9 @@ def compare_by_model(
                 rules.reference, rules.prediction, *aligned, rules.transposed
             )
     differing = {name: cells for name, pair in compared.items() if (cells := _select_cells(pair))}
-    replied = replies(
-        {f"{name}#compare": _write_cells_prompt(cells) for name, cells in differing.items()}
-    )
+    replies = ask({f"{n}#compare": _write_cells_prompt(cells) for n, cells in differing.items()})
     for name, cells in differing.items():
-        kinds = parse_kinds(replied[f"{name}#compare"], len(cells))
+        kinds = parse_kinds(replies[f"{name}#compare"], len(cells))
         if kinds is None:
             unread[name].append("cells")
         else:
@@ -130,16 +116,14 @@ def compare_by_model(
 
 def parse_alignment(reply: str, rules: TableComparison) -> tuple[Pairs, Pairs] | None:
     """Read pairs of columns and rows; None unless all are of the form and of these tables."""
-    pairs = last_object(reply) or {}
-    columns = _read_pairs(
-        pairs.get("columns"), len(rules.reference.header), len(rules.prediction.header)
-    )
-    rows = _read_pairs(pairs.get("rows"), len(rules.reference.rows), len(rules.prediction.rows))
+    pairs, gold, answer = last_object(reply) or {}, rules.reference, rules.prediction
+    columns = _read_pairs(pairs.get("columns"), len(gold.header), len(answer.header))
+    rows = _read_pairs(pairs.get("rows"), len(gold.rows), len(answer.rows))
     return None if columns is None or rows is None else (columns, rows)
 
 
 def _read_pairs(numbers: Any, n: int, m: int) -> Pairs | None:
-    """Return pairs of places from pairs of numbers; None unless all are, each taken once."""
+    """Return pairs of indices from pairs of numbers; None unless all are, each taken once."""
     if not isinstance(numbers, list):
         return None
     for pair in numbers:
@@ -151,38 +135,38 @@ def _read_pairs(numbers: Any, n: int, m: int) -> Pairs | None:
     return sorted(pairs) if valid else None
 
 
-def parse_kinds(reply: str, count: int) -> dict[int, str] | None:
+def parse_kinds(reply: str, count: int) -> list[str] | None:
     """Read the kind of each cell; None unless all cells are named, and nothing else."""
     kinds = last_object(reply) or {}
-    if set(kinds) != {str(number) for number in range(1, count + 1)}:
+    numbers = [str(number) for number in range(1, count + 1)]
+    if set(kinds) != set(numbers):
         return None
     if not all(isinstance(kind, str) and kind in _KINDS for kind in kinds.values()):
         return None
-    return {int(number) - 1: kind for number, kind in kinds.items()}
+    return [kinds[number] for number in numbers]
 
 
 def _select_cells(comparison: TableComparison) -> list[CellPair]:
-    """Select the cells whose texts differ."""
-    return [c for c in comparison.cells if c.difference and c.difference.kind in _ASKED]
+    return [c for c in comparison.cells if c.difference and c.difference.kind in _TEXT_KINDS]
 
 
 def _replace_kinds(
-    comparison: TableComparison, cells: Sequence[CellPair], kinds: Mapping[int, str]
+    comparison: TableComparison, cells: Sequence[CellPair], kinds: Sequence[str]
 ) -> TableComparison:
-    by_place = {(cells[i].row, cells[i].column): kind for i, kind in kinds.items()}
+    judged = {(c.row, c.column): kind for c, kind in zip(cells, kinds, strict=True)}
 
-    def changed(cell: CellPair) -> CellPair:
-        saying = by_place.get((cell.row, cell.column))
-        if saying is None or cell.difference is None:
+    def change(cell: CellPair) -> CellPair:
+        answer = judged.get((cell.row, cell.column))
+        if answer is None or cell.difference is None:
             return cell
-        kind, share = _KINDS[saying]
+        kind, share = _KINDS[answer]
         outcome: Outcome = "partial" if share else "exact"
         _, _, magnitude, unit = cell.difference
         return cell._replace(
             outcome=outcome, difference=CellDifference(kind, share, magnitude, unit)
         )
 
-    return replace(comparison, cells=tuple(map(changed, comparison.cells)))
+    return replace(comparison, cells=tuple(map(change, comparison.cells)))
 
 
 def _write_alignment_prompt(rules: TableComparison) -> str:

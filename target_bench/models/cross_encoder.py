@@ -22,22 +22,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(eq=False, repr=False)
 class Scorer(LocalModel):
-    """A model that is loaded when it is first needed.
+    """A model that is loaded when it is first needed."""
 
-    Args:
-        model: a folder, or a name on the Hugging Face hub.
-        commit: of a model on the hub.
-        max_tokens: of a pair at most; None for the model's limit.
-        batch_size: how many pairs are scored at once; halved where memory does not suffice.
-        device: as PyTorch names it; None for the GPU if there is one.
-        dtype: of the weights.
-    """
-
-    model: str
+    model: str  # a folder, or a name on the Hugging Face hub
     commit: str | None = None
-    max_tokens: int | None = None
-    batch_size: int = 32
-    device: str | None = None
+    max_tokens: int | None = None  # of a pair at most; None for the model's limit
+    batch_size: int = 32  # pairs that are scored at once; halved where memory does not suffice
+    device: str | None = None  # as PyTorch names it; None for the GPU if there is one
     dtype: DType = "auto"
 
     def __post_init__(self) -> None:
@@ -45,11 +36,7 @@ class Scorer(LocalModel):
         self._n_pairs = self._n_cut = 0
 
     def load(self) -> None:
-        """Load the model, and start the count of pairs again.
-
-        Raises:
-            ConfigError: there is no such model, or it cannot be loaded or gives no single score.
-        """
+        """Load the model, and start the count of pairs again."""
         assert self.loaded
         self._n_pairs = self._n_cut = 0
 
@@ -57,28 +44,25 @@ class Scorer(LocalModel):
         """Return the model's (n,) scores before any sigmoid, which would make ties of the best.
 
         Equal pairs are scored once: their scores are equal to the last bit.
-
-        Raises:
-            ConfigError: as for ``load``; a score is not a number; a pair does not fit into memory.
         """
         if not pairs:
             return np.zeros(0)
-        places: dict[tuple[str, str], int] = {}
-        where = [places.setdefault(pair, len(places)) for pair in pairs]
-        read = [(replace_surrogates(query), replace_surrogates(text)) for query, text in places]
+        distinct: dict[tuple[str, str], int] = {}
+        order = [distinct.setdefault(pair, len(distinct)) for pair in pairs]
+        texts = [(replace_surrogates(query), replace_surrogates(text)) for query, text in distinct]
         with silence_libraries():
-            self._n_cut += self._too_long(read)
-            scores = self._predicted(read)
-        self._n_pairs += len(read)
+            self._n_cut += self._count_cut(texts)
+            scores = self._predict(texts)
+        self._n_pairs += len(texts)
         if not np.isfinite(scores).all():
-            query, text = read[int(np.argmin(np.isfinite(scores)))]
+            query, text = texts[int(np.argmin(np.isfinite(scores)))]
             raise ConfigError(
                 f"model={self.model}: the score of {query[:60]!r} with {text[:60]!r} is not "
                 "a number. The weights are broken, or too large for float16: try dtype=float32"
             )
-        return scores[where]
+        return scores[order]
 
-    def _predicted(self, pairs: list[tuple[str, str]]) -> Floats:
+    def _predict(self, pairs: list[tuple[str, str]]) -> Floats:
         from torch.nn import Identity
 
         while True:
@@ -101,12 +85,12 @@ class Scorer(LocalModel):
             else:
                 return np.asarray(scores, dtype=np.float64)
 
-    def _too_long(self, pairs: Sequence[tuple[str, str]]) -> int:
+    def _count_cut(self, pairs: Sequence[tuple[str, str]]) -> int:
         """Return how many of the pairs lose tokens."""
         limit = self.loaded.max_seq_length
         if limit is None:
             return 0
-        long = [pair for pair in pairs if _most_tokens(*pair) > limit - 8]
+        long = [pair for pair in pairs if _bound_tokens(*pair) > limit - 8]
         if not long:
             return 0
         queries, texts = map(list, zip(*long, strict=True))
@@ -159,11 +143,9 @@ class Scorer(LocalModel):
             )
 
 
-def _most_tokens(*texts: str) -> int:
-    """Return a number of tokens that texts do not exceed, special tokens aside.
-
-    No tokenizer makes more than a token of a byte; some decompose characters first, such as the
-    syllables of Korean.
-    """
+def _bound_tokens(*texts: str) -> int:
+    """Return a number of tokens that texts do not exceed, special tokens aside."""
+    # No tokenizer makes more than a token of a byte; some decompose characters first, such as the
+    # syllables of Korean.
     forms = ((text, unicodedata.normalize("NFKD", text)) for text in texts)
     return sum(max(len(form.encode()) for form in pair) for pair in forms)

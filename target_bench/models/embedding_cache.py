@@ -43,14 +43,8 @@ def encode_texts(
     An encoder whose ``revision()`` is None, or that cannot be identified, is asked again each time.
 
     An encoder that finishes texts in its own order, as one behind a network does, or that cuts
-    texts, may have ``encode_parts(texts, kind)``, which gives places in ``texts``, their vectors
+    texts, may have ``encode_parts(texts, kind)``, which gives positions in ``texts``, their vectors
     and, if it likes, which of them were cut; each part is recorded at once.
-
-    Args:
-        encoder: makes the vectors.
-        texts: any texts, repeated ones too.
-        kind: what they are.
-        cache: whether vectors are recorded, and recorded ones used.
 
     Returns:
         (n, d) vectors in the order of the texts; equal texts have equal vectors; without any text
@@ -81,7 +75,7 @@ def encode_texts(
 
 
 def hash_text(text: str) -> bytes:
-    """Return the 16 bytes that a text is known by."""
+    """Return the 16 bytes that a text is recorded by."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -94,25 +88,15 @@ def open_cache(encoder: Encoder, kind: TextKind) -> Cache | None:
         return None
     other_prompt = "table_prompt" if kind == "query" else "query_prompt"
     config = {n: value for n, value in identity["config"].items() if n != other_prompt}
-    written = json.dumps([LAYOUT, {**identity, "config": config}, kind], sort_keys=True)
-    name = hashlib.sha256(written.encode()).hexdigest()[:16]
+    content = json.dumps([LAYOUT, {**identity, "config": config}, kind], sort_keys=True)
+    name = hashlib.sha256(content.encode()).hexdigest()[:16]
     return Cache(cache_root() / FOLDER / f"{name}.sqlite", "embeddings")
 
 
 def read_vectors(store: Cache, keys: Sequence[bytes]) -> tuple[NDArray[np.bool_], Vectors, int]:
-    """Return the recorded vectors of texts.
+    """Return which of the texts are recorded, their (n, d) vectors, and how many were cut.
 
-    Args:
-        store: the file.
-        keys: of the texts, see ``hash_text``, each once.
-
-    Returns:
-        (n,) which are recorded; their (n, d) vectors, the others zero; d is 0 while none is
-        recorded; and how many of the recorded texts were longer than the model reads.
-
-    Raises:
-        StoreError: the file cannot be read.
-        PluginError: it holds vectors of different lengths.
+    The vectors of the others are zero; d is 0 while none is recorded.
     """
     known, vectors, n_cut = np.zeros(len(keys), bool), np.zeros((len(keys), 0), np.float32), 0
     rows = {key: row for row, key in enumerate(keys)}
@@ -135,15 +119,11 @@ def read_vectors(store: Cache, keys: Sequence[bytes]) -> tuple[NDArray[np.bool_]
 def record_vectors(
     store: Cache, keys: Sequence[bytes], vectors: Vectors, cut: Sequence[bool] | None = None
 ) -> None:
-    """Record the (n, d) vectors of texts, and which of the texts were cut; default: none.
-
-    Raises:
-        StoreError: they cannot be written; those recorded before are kept.
-    """
+    """Record the (n, d) vectors of texts, and which of the texts were cut; default: none."""
     flags = [False] * len(keys) if cut is None else cut
     values = zip(flags, vectors.astype(_VECTOR), strict=True)
-    written = (bytes([bool(flag)]) + vector.tobytes() for flag, vector in values)
-    store.put(dict(zip(keys, written, strict=True)))
+    rows = (bytes([bool(flag)]) + vector.tobytes() for flag, vector in values)
+    store.put(dict(zip(keys, rows, strict=True)))
 
 
 def _encode_missing(
@@ -161,8 +141,7 @@ def _encode_missing(
             return vectors, n_cut
         store.put({})  # see that it works before hours of encoding
     missing = np.flatnonzero(~known)
-    n_characters, n_encoded = sum(len(texts[i]) for i in missing), 0
-    start, warned = time.monotonic(), store is None
+    progress = _Progress([texts[i] for i in missing], warns=store is not None)
     for some, made, *cut in _encode_parts(encoder, [texts[i] for i in missing], kind, store):
         rows = missing[some]
         flags = cut[0] if cut else [False] * len(rows)
@@ -180,26 +159,39 @@ def _encode_missing(
         if store is not None:
             record_vectors(store, [keys[i] for i in rows], part, flags)
             cache_use.record_computed(store.path, [keys[i] for i in rows])
-        n_encoded += sum(len(texts[i]) for i in rows)
-        seconds = time.monotonic() - start
-        left = seconds * (n_characters / max(n_encoded, 1) - 1)
-        if seconds > _AFTER and left > _LONG and not warned:
-            warned = True
-            warnings.warn(
-                f"{len(missing):,} texts are encoded, which takes about {left / 60:,.0f} minutes "
-                "more. Vectors are kept: stopped, the same command goes on from there",
-                stacklevel=1,
-            )
+        progress.add(texts[i] for i in rows)
     if not known.all():
         text = texts[int(np.argmin(known))]
         raise PluginError(f"{_name(encoder)} made no vector of the text {_shorten(text)}")
     return vectors, n_cut
 
 
+class _Progress:
+    """Warns once where encoding takes long, by the characters that are done."""
+
+    def __init__(self, texts: Sequence[str], warns: bool) -> None:
+        self._n_texts = len(texts)
+        self._n_characters, self._n_done = sum(map(len, texts)), 0
+        self._start = time.monotonic()
+        self._warns = warns
+
+    def add(self, texts: Iterator[str]) -> None:
+        self._n_done += sum(map(len, texts))
+        seconds = time.monotonic() - self._start
+        left = seconds * (self._n_characters / max(self._n_done, 1) - 1)
+        if self._warns and seconds > _AFTER and left > _LONG:
+            self._warns = False
+            warnings.warn(
+                f"{self._n_texts:,} texts are encoded, which takes about {left / 60:,.0f} minutes "
+                "more. Vectors are kept: stopped, the same command goes on from there",
+                stacklevel=1,
+            )
+
+
 def _encode_parts(
     encoder: Encoder, texts: Sequence[str], kind: TextKind, store: Cache | None
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield numbers of texts, their vectors and perhaps flags, longest texts first."""
+    """Yield positions of texts, their vectors and perhaps flags, longest texts first."""
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
     ordered = [texts[i] for i in order]
     own = getattr(encoder, "encode_parts", None)  # optional

@@ -11,12 +11,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import shown
-from target_bench.models.remote.answer_cache import (
-    AnswerCache,
-    ModelReply,
-    default_file,
-    request_key,
-)
+from target_bench.models.cache import AnswerCache, ModelReply, request_key
 
 
 def ask_generator(
@@ -39,9 +34,9 @@ def ask_generator(
     }
     with plugin_errors(f"generator {type(generator).__name__}", "generate_many"):
         if record is None:
-            replies = answers(generator, requests, Observer())
+            replies = iter_answers(generator, requests, Observer())
         else:
-            replies = recorded_answers(
+            replies = ask_recorded(
                 generator, requests, record, lambda answer: bool(answer.text.strip()), Observer()
             )
         generations |= {answer.query_id: answer for answer in replies}
@@ -51,19 +46,19 @@ def ask_generator(
     return generations
 
 
-def answers(
+def iter_answers(
     generator: Any, requests: Iterable[GenerationRequest], observer: Observer
 ) -> Iterator[Generation]:
     """Yield the answers as they come, in any order."""
     own = getattr(type(generator), "generate_many", Generator.generate_many)
     if own is Generator.generate_many:
         for request in requests:
-            yield _answer(generator, request)
+            yield _ask_once(generator, request)
     else:
         yield from generator.generate_many(iter(requests), observer)
 
 
-def recorded_answers(
+def ask_recorded(
     generator: Any,
     requests: Sequence[GenerationRequest],
     kind: str,
@@ -80,21 +75,18 @@ def recorded_answers(
         kind: what the answers are, as in ``questions``: those of another kind are others.
         keep: whether an answer can be used, so that it is recorded.
         observer: gets warnings.
-
-    Raises:
-        StoreError: answers cannot be recorded.
     """
     identity, warning = plugin_identity(generator)
     if hasattr(generator, "cache") or warning is not None:
         if warning is not None:
             observer.warning(f"{kind} are not recorded: {warning}")
-        yield from answers(generator, requests, observer)
+        yield from iter_answers(generator, requests, observer)
         return
     keys = {
         r.query_id: request_key(kind, "", {"generator": identity, "prompt": r.messages[-1].content})
         for r in requests
     }
-    with closing(AnswerCache(default_file())) as cache:
+    with closing(AnswerCache()) as cache:
         missing = []
         for request in requests:
             recorded = cache.get_reply(keys[request.query_id])
@@ -102,14 +94,14 @@ def recorded_answers(
                 missing.append(request)
             else:
                 yield Generation(request.query_id, recorded.text, cached=True)
-        for generation in answers(generator, missing, observer) if missing else ():
+        for generation in iter_answers(generator, missing, observer) if missing else ():
             if generation.error is None and keep(generation):
                 answer = ModelReply(generation.text, generation.finish_reason)
                 cache.put_reply(keys[generation.query_id], answer)
             yield generation
 
 
-def _answer(generator: Any, request: GenerationRequest) -> Generation:
+def _ask_once(generator: Any, request: GenerationRequest) -> Generation:
     try:
         answer = generator.generate(request)
     except (*PASSED_ON, TargetBenchError):

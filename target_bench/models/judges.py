@@ -1,55 +1,30 @@
-"""Models as judges, and tasks whose answers are judged one by one, by rules or a model."""
+"""Models as judges, and the P-Score of tables (Struc-Bench, Tang et al. 2023)."""
 
-import hashlib
 import json
 import re
-from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from math import nan
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.contract import check_generator
-from target_bench.core.credentials import without_secrets
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.reasoning import READING, without_reasoning
-from target_bench.core.schema import (
-    Corpus,
-    Dataset,
-    Generation,
-    GenerationRequest,
-    Judgement,
-    Message,
-    Query,
-    Retrieval,
-)
-from target_bench.core.task import FAILED, AnswerJudge, Predictions, Task
-from target_bench.models.answer_reading import AnswerReader, check_time
+from target_bench.core.reasoning import without_reasoning
+from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.models.generator_calls import ask_generator
-
-ExamplesT = TypeVar("ExamplesT")
-
-_UNANSWERED = "unanswered"
-"""The fingerprint of a judgement that a judge failed to make: the next time asks again."""
-
-_AT_ONCE = 64
-"""Answers that a model is asked about together."""
+from target_bench.tables.answer_tables import TableFormat
 
 
 class Wording(NamedTuple):
-    """What a judge is told.
+    """What a judge is told."""
 
-    Attributes:
-        task: what it judges, for generators that tell tasks apart.
-        version: of the wording, system message and prompts.
-        system: the system message.
-        temperature: how freely it draws its words; None to leave it to the generator.
-    """
-
-    task: str
-    version: str
+    task: str  # what it judges, for generators that tell tasks apart
+    version: str  # of the wording, system message and prompts
     system: str
-    temperature: float | None = None
+    temperature: float | None = None  # None to leave it to the generator
 
 
 class ModelJudge:
@@ -61,22 +36,15 @@ class ModelJudge:
 
     Attributes:
         generator: the object.
-
-    Raises:
-        ConfigError: it is not a generator.
     """
 
     def __init__(self, generator: Any, wording: Wording) -> None:
-        self._given = generator
+        self._spec = generator
         self._wording = wording
         self.generator = check_generator(registry.part("generator", generator))
 
     def replies(self, prompts: Mapping[str, str]) -> dict[str, Generation]:
-        """Return name of each prompt -> the reply to it; some may have failed.
-
-        Raises:
-            TargetBenchError: what the generator raises on purpose, such as for a wrong key.
-        """
+        """Return name of each prompt -> the reply to it; some may have failed."""
         task, _, system, temperature = self._wording
         requests = [
             GenerationRequest(
@@ -90,23 +58,19 @@ class ModelJudge:
         ]
         return ask_generator(self.generator, requests)
 
-    def setting(self, name: str = "judge") -> str:
-        """Return the entry of the judge in the settings of a task.
-
-        Args:
-            name: what it judges as.
-        """
-        spec = self._given
+    def setting(self) -> str:
+        """Return the entry of the judge in the settings of a task."""
+        spec = self._spec
         if not isinstance(spec, str):
             spec = json.dumps(_describe(plugin_identity(self.generator)[0]))
-        return f"{name}:{spec}|{self._wording.version}"
+        return f"judge:{spec}|{self._wording.version}"
 
 
 def _describe(identity: Mapping[str, Any]) -> dict[str, Any]:
     """Return class and settings of a plug-in and of its parts."""
-    named = {name: identity[name] for name in ("class", "config", "unique") if name in identity}
+    entries = {name: identity[name] for name in ("class", "config", "unique") if name in identity}
     parts = {name: _describe(part) for name, part in identity.get("parts", {}).items()}
-    return named | ({"parts": parts} if parts else {})
+    return entries | ({"parts": parts} if parts else {})
 
 
 _FENCE = "```"
@@ -131,104 +95,163 @@ def last_object(reply: str) -> dict[str, Any] | None:
     return read if isinstance(read, dict) else None
 
 
-class JudgedTask(Task[ExamplesT], AnswerJudge):
-    """A task that judges each answer by itself; replies of a model are part of its judgements.
+# The P-Score. Wording and temperature of Tang et al. (2024), appendix D.1 (CC BY 4.0).
 
-    A judgement is made again where the answer, the settings or what it follows from has changed.
+_P_SCORE = Wording(
+    "p_score", "p-score-prompt:2", "You are a helpful data-processing assistant.", temperature=0.1
+)
+_PROMPT = """\
+We want to evaluate how similar the following {kind} are.
+
+Table 1:
+
+```{mark}
+{first}
+```
+
+Table 2:
+
+```{mark}
+{second}
+```
+
+Based on the above, we wanted to determine if the above tables are similar. Ideally they should \
+have identical content and structure. Score the "content similarity" and "structural similarity" \
+between 0 and 10.
+
+- Content similarity: 10 if the contents of the table cells are identical, 0 if they are entirely \
+different. If about 50% of the cells have the same data, the score should be 5.
+- Structural similarity: 10 if the tables have the same structure (e.g. same column and rows with \
+identical ordering, same alignment, etc) although text formatting differences can be ignored (e.g. \
+colors, font).
+
+Output a JSON object such as the following:
+
+```json
+{
+  "content_similarity": ...
+  "structural_similarity": ...
+}
+```
+
+Think carefully, and then output the scores."""
+_FIELD = re.compile(r"\{(?:kind|mark|first|second)\}")
+_RAW = ("tables/data structures", "")
+# Format -> what the tables are called, and the mark of fences. The paper has the first three.
+_KINDS: dict[TableFormat, tuple[str, str]] = {
+    "text": _RAW,
+    "html": ("HTML tables/data structures", "html"),
+    "latex": ("LaTeX tables", "latex"),
+    "csv": _RAW,
+    "json": _RAW,
+}
+_KEYS = ("content_similarity", "structural_similarity")
+_OPENING = "```json"
+_HIGHEST = 10  # what a judge says of equal tables
+
+
+class PairJudge(ModelJudge):
+    """A generator that compares two tables.
 
     Args:
-        read: reads the text of an answer, once each.
+        generator: as written on the command line, or an object.
+        prompt_file: a text in place of the paper's prompts, with ``{first}`` and ``{second}`` for
+            the tables and perhaps ``{kind}`` and ``{mark}`` for what they are called and the mark
+            of fences; None for the paper's.
     """
 
-    def __init__(self, read: Callable[[str], Any]) -> None:
-        self._reading = AnswerReader(read)
+    def __init__(self, generator: Any, prompt_file: str | None = None) -> None:
+        self.prompt, version = _PROMPT, _P_SCORE.version
+        if prompt_file is not None:
+            self.prompt = _read_prompt(Path(prompt_file).expanduser())
+            version = f"p-score-prompt:{sha256(self.prompt.encode()).hexdigest()[:12]}"
+        super().__init__(generator, _P_SCORE._replace(version=version))
 
-    @abstractmethod
-    def follows_from(self, query: Query, corpus: Corpus, text: str | None) -> list[Any]:
-        """List all that a judgement follows from besides the settings, as JSON.
+    def ask(
+        self, pairs: Mapping[str, tuple[str, str, TableFormat]]
+    ) -> dict[str, tuple[Generation, Generation]]:
+        """Ask about each pair of tables twice, in both orders.
 
         Args:
-            query: the query.
-            corpus: its tables.
-            text: the answer; None for one that failed.
+            pairs: id of a query -> answer, reference, and how both are written.
+
+        Returns:
+            Id of a query -> both replies, answer first, then reference first; some may have failed.
         """
+        prompts = {}
+        for name, (answer, gold, table_format) in pairs.items():
+            prompts[f"{name}#1"] = self._write_prompt(answer, gold, table_format)
+            prompts[f"{name}#2"] = self._write_prompt(gold, answer, table_format)
+        replies = self.replies(prompts)
+        return {name: (replies[f"{name}#1"], replies[f"{name}#2"]) for name in pairs}
 
-    @abstractmethod
-    def records(
-        self, queries: Sequence[Query], corpus: Corpus, answers: Mapping[str, Generation]
-    ) -> Iterable[Mapping[str, Any]]:
-        """Judge some answers together; return the record of each, in the order of the queries.
-
-        One with the entry ``FAILED`` is judged again the next time.
-        """
-
-    def unjudged(
-        self,
-        dataset: Dataset,
-        generations: Mapping[str, Generation],
-        _retrievals: Mapping[str, Retrieval],
-        known: Mapping[str, Judgement],
-    ) -> list[Query]:
-        """List the queries without a judgement of this answer, its data and these settings."""
-        return [
-            query
-            for query in dataset.queries
-            if query.id not in known
-            or known[query.id].fingerprint
-            != self._fingerprint(query, dataset.corpus, generations[query.id])
-        ]
-
-    def judged(
-        self,
-        queries: Sequence[Query],
-        dataset: Dataset,
-        generations: Mapping[str, Generation],
-        _retrievals: Mapping[str, Retrieval],
-    ) -> Generator[Judgement, None, None]:
-        """Read the answers, and ask the model, if there is one, about them.
-
-        Raises:
-            BudgetError: the time for all of them is over.
-        """
-        corpus = dataset.corpus
-        for start in range(0, len(queries), _AT_ONCE):
-            some = queries[start : start + _AT_ONCE]
-            records = self.records(some, corpus, generations)
-            for query, record in zip(some, records, strict=True):
-                check_time()
-                fingerprint = self._fingerprint(query, corpus, generations[query.id])
-                yield Judgement(query.id, _UNANSWERED if FAILED in record else fingerprint, record)
-
-    def _fingerprint(self, query: Query, corpus: Corpus, answer: Generation) -> str:
-        known = self.follows_from(query, corpus, text_of(answer))
-        whole = json.dumps([READING, *self.settings(), *known])
-        return hashlib.sha256(whole.encode()).hexdigest()[:32]
-
-    def record_of(self, query: Query, predictions: Predictions) -> Mapping[str, Any]:
-        """Return the record of an answer.
-
-        Raises:
-            DataError: the answer is not judged.
-        """
-        if query.id not in predictions.judgements:
-            raise DataError(
-                f"task {self.name}: the answer to query {query.id!r} is not judged; judge the "
-                "answers first, with judge_answers or target-bench score RUN"
-            )
-        return predictions.judgements[query.id].record
+    def _write_prompt(self, first: str, second: str, table_format: TableFormat) -> str:
+        kind, mark = _KINDS[table_format]
+        fields = {"{kind}": kind, "{mark}": mark, "{first}": first, "{second}": second}
+        # In one pass: a table may hold the marks of the fields.
+        return _FIELD.sub(lambda field: fields[field[0]], self.prompt)
 
 
-def text_of(answer: Generation) -> str | None:
-    """Return the text of an answer; None for one that failed."""
-    return None if answer.error is not None else answer.text
+def _read_prompt(path: Path) -> str:
+    try:
+        prompt = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"p_score_prompt={path}: cannot be read: {error}") from error
+    for field in ("{first}", "{second}"):
+        if field not in prompt:
+            raise ConfigError(f"p_score_prompt={path}: expected {field} where a table goes")
+    return prompt
 
 
-def failures(judge: str, replies: Iterable[Generation]) -> dict[str, dict[str, str]]:
-    """Return the entry of a record about replies of a judge that failed; nothing if none did.
+class PScore(NamedTuple):
+    """The P-Score of some pairs of tables: means of the replies in both orders, 0 to 10 or NaN."""
 
-    Args:
-        judge: what it judges as.
-        replies: to one answer.
+    content: float
+    structure: float
+    counted: int  # replies that count, two for each pair
+
+
+def p_score(replies: Sequence[Any]) -> PScore:
+    """Average parsed replies; those at 2i and 2i + 1 are of one pair, in both orders.
+
+    A pair counts only where both were read.
     """
-    errors = [reply.error for reply in replies if reply.error is not None]
-    return {FAILED: {judge: without_secrets(errors[0])}} if errors else {}
+    read: list[tuple[float, float]] = []
+    for i in range(0, len(replies) - 1, 2):
+        first, second = ratings(replies[i]), ratings(replies[i + 1])
+        if first is not None and second is not None:
+            read += [first, second]
+    if not read:
+        return PScore(nan, nan, 0)
+    content, structure = (sum(values) / len(read) for values in zip(*read, strict=True))
+    return PScore(content, structure, len(read))
+
+
+def parse_reply(text: str) -> dict[str, Any] | None:
+    """Read the reply of a judge as the official code does: the first block fenced as ``json``.
+
+    Returns:
+        The JSON object; None where there is none or a similarity is missing.
+    """
+    _, opened, rest = text.partition(_OPENING)
+    inside, closed, _ = rest.partition(_OPENING)[0].partition(_FENCE)
+    if not opened or not closed:
+        return None
+    try:
+        reply = json.loads(inside)
+    except (ValueError, RecursionError):
+        return None
+    return reply if isinstance(reply, dict) and all(key in reply for key in _KEYS) else None
+
+
+def ratings(reply: Any) -> tuple[float, float] | None:
+    """Return content and structural similarity; None unless both are numbers from 0 to 10.
+
+    The official code for plain text and LaTeX stops with an error at a similarity that is null or
+    text, and takes any number; here a reply with another value does not count.
+    """
+    values: list[Any] = [reply.get(key) for key in _KEYS] if isinstance(reply, dict) else [None]
+    # the type of true is not int, and NaN is not on the scale
+    if any(type(value) not in (int, float) or not 0 <= value <= _HIGHEST for value in values):
+        return None
+    return float(values[0]), float(values[1])

@@ -6,7 +6,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,19 +24,12 @@ _LONGEST = 300  # characters of an error's own words
 
 @dataclass(frozen=True, slots=True)
 class HubModel:
-    """A model on the Hugging Face hub.
+    """A model on the Hugging Face hub."""
 
-    Attributes:
-        name: ``owner/name``.
-        commit: which version of it.
-        cache: the folder that models of the hub are kept in.
-        cached: whether it is there already.
-    """
-
-    name: str
+    name: str  # ``owner/name``
     commit: str
-    cache: Path
-    cached: bool
+    cache: Path  # the folder that models of the hub are kept in
+    cached: bool  # whether it is there already
 
 
 class LocalModel:
@@ -69,25 +62,15 @@ class LocalModel:
             ConfigError: there is no such model or device, or it cannot be loaded.
         """
         weights, _ = self.weights, self.chosen_device  # errors of these come first
-        settings: dict[str, Any] = {}
-        source = str(weights)
-        if isinstance(weights, HubModel):
-            source = weights.name
-            settings = {"revision": weights.commit, "cache_folder": str(weights.cache)}
-        elif not any(find_file(weights, file) for file in ("modules.json", "config.json")):
+        files = ("modules.json", "config.json")
+        if isinstance(weights, Path) and not any(find_file(weights, file) for file in files):
             raise ConfigError(
                 f"model={self.model}: {weights.resolve()} holds no model (neither modules.json "
                 "nor config.json)"
             )
         try:
             with silence_libraries():
-                if isinstance(weights, HubModel) and weights.cached:
-                    try:
-                        model = self.read_model(source, **settings, local_files_only=True)
-                    except OSError:  # the cache lacks a file
-                        model = self.read_model(source, **settings)
-                else:
-                    model = self.read_model(source, **settings)
+                model = self._read(weights)
         except Exception as error:  # of files, formats, networks and other people's code
             where = f" from {weights.resolve()}" if isinstance(weights, Path) else ""
             raise ConfigError(
@@ -96,9 +79,18 @@ class LocalModel:
         self.check_model(model)
         return model
 
+    def _read(self, weights: Path | HubModel) -> Any:
+        if isinstance(weights, Path):
+            return self.read_model(str(weights))
+        settings = {"revision": weights.commit, "cache_folder": str(weights.cache)}
+        if weights.cached:
+            with suppress(OSError):  # the cache lacks a file
+                return self.read_model(weights.name, **settings, local_files_only=True)
+        return self.read_model(weights.name, **settings)
+
     @cached_property
     def weights(self) -> Path | HubModel:
-        """The place of the model; raises ``ConfigError`` if there is no such model."""
+        """Where the model is; raises ``ConfigError`` if there is no such model."""
         return find_weights(self.model, self.commit)
 
     @cached_property
@@ -129,9 +121,6 @@ def find_weights(
         commit: a commit, branch or tag on the hub; default: ``main``.
         cache: where models of the hub are kept; default: where the hub's client keeps them.
         owner: of names that have none.
-
-    Raises:
-        ConfigError: there is no such folder or model, or the hub cannot be reached.
     """
     from huggingface_hub import HfApi, constants
 
@@ -170,11 +159,7 @@ def find_weights(
 
 
 def _find_cached_commit(name: str, commit: str | None, folder: Path) -> str | None:
-    """Return the commit of a model in the hub's cache, offline; None if it is not there.
-
-    A model of which it is not known whether it has a ``modules.json`` counts as not there: another
-    library has fetched some of its files, and without that one its vectors would be others.
-    """
+    """Return the commit of a model in the hub's cache, offline; None if it is not there."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
@@ -187,6 +172,8 @@ def _find_cached_commit(name: str, commit: str | None, folder: Path) -> str | No
         return None
     if isinstance(modules, str):
         return Path(modules).parent.name
+    # Where it is not known whether it has a ``modules.json``, another library has fetched some of
+    # its files, and without that one its vectors would be others.
     if isinstance(config, str) and modules is not None:
         return Path(config).parent.name
     return None
@@ -204,13 +191,7 @@ def find_file(model: Path | HubModel, file: str) -> Path | None:
 
 
 def hash_folder(folder: Path) -> str:
-    """Return the SHA-256 over the names and contents of a model's files, in hexadecimal.
-
-    Hidden files and texts for people (``.md``) do not count.
-
-    Raises:
-        ConfigError: a file cannot be read.
-    """
+    """Hash names and contents of a model's files but hidden ones and texts (``.md``): SHA-256."""
     whole = hashlib.sha256()
     try:
         for file in sorted(folder.rglob("*")):
@@ -224,11 +205,7 @@ def hash_folder(folder: Path) -> str:
 
 
 def choose_device(device: str | None) -> str:
-    """Return the device that was asked for; without one, the GPU if there is one.
-
-    Raises:
-        ConfigError: PyTorch has no such device.
-    """
+    """Return the device that was asked for; without one, the GPU if there is one."""
     import torch
 
     if device is None:

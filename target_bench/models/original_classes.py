@@ -10,20 +10,16 @@ from typing import Any, Literal
 from target_bench.core import registry
 from target_bench.core.errors import PASSED_ON, ConfigError
 
+# Kind -> a method, and the argument that it has in the original package alone.
 _MARKS = {"retriever": ("embed_corpus", "dataset_name"), "generator": ("generate", "table_str")}
-"""Kind -> a method, and the argument that it has in the original package alone."""
 
 
-def created(
+def create_plugin(
     kind: Literal["retriever", "generator"], text: str, other_names: Iterable[str] = ()
 ) -> Any:
-    """Make a plug-in by its name, as ``registry.create``; a class of the original package too.
-
-    Raises:
-        ConfigError: as ``registry.create``, and how to install a package that is missing.
-    """
+    """Make a plug-in by its name, as ``registry.create``; a class of the original package too."""
     try:
-        return adapted(kind, registry.create(kind, text, other_names=other_names))
+        return adapt_plugin(kind, registry.create(kind, text, other_names=other_names))
     except ConfigError as error:
         if "No module named 'target_benchmark" not in str(error):
             raise
@@ -33,21 +29,15 @@ def created(
         ) from error
 
 
-def adapted(kind: Literal["retriever", "generator"], plugin: Any) -> Any:
+def adapt_plugin(kind: Literal["retriever", "generator"], plugin: Any) -> Any:
     """Return a plug-in as it can be asked here: one of the original package inside ``compat``."""
     method, argument = _MARKS[kind]
-    if argument not in _parameters(plugin, method):
-        return plugin
-    return registry.resolve(kind, "compat")(plugin)
-
-
-def _parameters(plugin: object, method: str) -> Iterable[str]:
-    """Return the names of a method's parameters; none of a class, or where they are not known."""
     if isinstance(plugin, type):
-        return ()
+        return plugin
     try:
-        return inspect.signature(getattr(plugin, method)).parameters
+        parameters = inspect.signature(getattr(plugin, method)).parameters
     except PASSED_ON:
         raise
     except BaseException:  # of a __getattr__ of its own; the check of its methods names it
-        return ()
+        return plugin
+    return registry.resolve(kind, "compat")(plugin) if argument in parameters else plugin

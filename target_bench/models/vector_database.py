@@ -16,7 +16,7 @@ from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.core.vectors import Vectors
 from target_bench.data.table_text import Serializer
-from target_bench.models.encoders.retriever_encoding import Encoding
+from target_bench.models.encoders.encoding import Encoding
 from target_bench.search.nested import BatchRetriever
 
 
@@ -61,7 +61,7 @@ class VectorDatabase(BatchRetriever):
 
     @abstractmethod
     def nearest(self, vector: list[float], k: int) -> list[tuple[int, float]]:
-        """Return the ``k`` nearest tables of a vector of length 1: (place, cosine), best first."""
+        """Return the ``k`` nearest tables of a vector of length 1: (number, cosine), best first."""
 
     def nearest_of_each(self, vectors: Vectors, k: int) -> list[list[tuple[int, float]]]:
         """Return the nearest tables of several vectors. Default: one after the other."""
@@ -75,7 +75,7 @@ class VectorDatabase(BatchRetriever):
         return False
 
     def mark(self, corpus: Corpus) -> str:
-        """Return a hash of all that determines the vectors: corpus, texts and encoder."""
+        """Hash all that determines the vectors: corpus, texts and encoder."""
         identity, warning = plugin_identity(self._encoding.encoder)
         texts = [list(self.fields), self.rows, self.format]
         content = [corpus.fingerprint, texts, identity if warning is None else identity["unique"]]
@@ -103,30 +103,29 @@ class VectorDatabase(BatchRetriever):
         """Encode the tables, and fill the database."""
         self.close()
         self._ids = corpus.ids
-        texts = [self._serializer(table) for table in corpus]
         self._encoding.begin_corpus()
         self._dimensions: int | None = None
         self._is_empty = False
         if self.is_filled(corpus):
             cache_use.note_cached("kept vectors")
             return
-        vectors = self._encoding.tables(texts)
+        vectors = self._encoding.tables([self._serializer(table) for table in corpus])
         self._dimensions = vectors.shape[1]
-        places = [place for place, vector in enumerate(vectors) if vector.any()]
-        self._is_empty = not places
-        if places:
-            self.fill(places, vectors[places])
+        numbers = np.flatnonzero(vectors.any(axis=1)).tolist()
+        self._is_empty = not numbers
+        if numbers:
+            self.fill(numbers, vectors[numbers])
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, which are encoded together."""
         if self._is_empty or not queries:
             return [[] for _ in queries]
         vectors = self._encoding.queries(queries, self._dimensions)
-        known = np.any(vectors, axis=1)
-        nearest = iter(self.nearest_of_each(vectors[known], min(top_k, len(self._ids))))
+        is_known = np.any(vectors, axis=1)
+        nearest = iter(self.nearest_of_each(vectors[is_known], min(top_k, len(self._ids))))
         return [
-            [(self._ids[place], score) for place, score in next(nearest)] if is_known else []
-            for is_known in known.tolist()
+            [(self._ids[number], score) for number, score in next(nearest)] if known else []
+            for known in is_known.tolist()
         ]
 
     def notes(self) -> Sequence[str]:

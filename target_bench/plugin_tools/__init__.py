@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from target_bench.data.formats.query_log import read_log
     from target_bench.data.load import tasks_and_corpora
     from target_bench.data.table_text import WORDS, Analyzer, first_rows, stop_words
-    from target_bench.models.encoders.retriever_encoding import Encoding
+    from target_bench.models.encoders.encoding import Encoding
     from target_bench.models.generator_calls import ask_generator
     from target_bench.models.prompts.schema_prompting import create_statement
     from target_bench.models.vector_database import VectorDatabase
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Analyzer": "data.table_text",
     "Candidates": "search.nested",
-    "Encoding": "models.encoders.retriever_encoding",
+    "Encoding": "models.encoders.encoding",
     "Field": "core.schema",
     "Format": "core.schema",
     "Formula": "search.lexical.postings",

@@ -41,8 +41,7 @@ from target_bench.search.lexical.postings import Formula, Postings
 from target_bench.search.lexical.products import rank_product
 from target_bench.search.nested import BatchRetriever
 
-_MANY = 20_000
-"""Tables from which on processes beside this one are worth starting."""
+_MANY = 20_000  # tables from which on processes beside this one are worth starting
 
 Fields = Sequence[Field] | Sequence[Sequence[Field]]
 Method = Literal["lucene", "robertson", "atire", "bm25l", "bm25+", "okapi", "l", "plus"]
@@ -52,7 +51,6 @@ _RANK_BM25 = {"okapi": "BM25Okapi", "l": "BM25L", "plus": "BM25Plus"}
 
 TITLE_AND_ALL: Fields = (("title", "section", "header"), ("title", "section", "header", "rows"))
 """The default fields: the names of the table, and everything in it."""
-
 
 _PACKAGES: tuple[str, ...] = ("bm25s", "PyStemmer", "py3langid", "numpy", "scipy")
 
@@ -133,7 +131,7 @@ class BM25(BatchRetriever):
         """Index every field of every table."""
         self._start(corpus)
         if self.backend == "bm25s":
-            self._use(self._built(corpus))
+            self._use(self._build_postings(corpus))
         else:
             self._count_for_rank_bm25(corpus)
 
@@ -144,13 +142,13 @@ class BM25(BatchRetriever):
     def _make_analyzer(self, languages: Sequence[Language]) -> Analyzer:
         return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, languages)
 
-    def _built(self, corpus: Corpus) -> Postings:
+    def _build_postings(self, corpus: Corpus) -> Postings:
         write = serializers(self.fields, self.format, self.rows)
         texts = ([serializer(table) for serializer in write] for table in corpus)
         workers = count_processors() if len(corpus) >= _MANY and count_processors() > 1 else 0
         weights = self.field_weights()
         formula = Formula(self.method or "lucene", self.k1, self.b, self.delta, weights)
-        return Postings.of_texts(texts, self._analyzer, formula, workers)
+        return Postings.build_from_texts(texts, self._analyzer, formula, workers)
 
     def _use(self, postings: Postings) -> None:
         self._postings = postings
@@ -184,7 +182,7 @@ class BM25(BatchRetriever):
         numbers = [self._numbers.of_text(query) for query in queries]
         if self.unique_terms:
             numbers = [list(dict.fromkeys(of_query)) for of_query in numbers]
-        terms = postings.numbered(numbers)
+        terms = postings.number_queries(numbers)
         if not np.diff(terms.indptr).all():  # of some queries no term is known
             stems = map(self._analyzer, queries)
             words = [distinct(text) if self.unique_terms else text for text in stems]

@@ -16,7 +16,7 @@ from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.core.vectors import Encoder, VectorIndex
 from target_bench.data.table_text import Serializer
-from target_bench.models.encoders.retriever_encoding import Encoding
+from target_bench.models.encoders.encoding import Encoding
 from target_bench.search.nested import BatchRetriever
 
 _TABLES_AT_ONCE = 4096
@@ -92,13 +92,12 @@ class Dense(BatchRetriever):
         return [*self._encoding.notes(), *self._index.notes()]
 
     def save(self, folder: Path) -> None:
-        """Write the index, and the counts of the tables for notes."""
-        self._encoding.save(folder)
+        """Write the index."""
         (folder / "index").mkdir()
         self._index.save(folder / "index")
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read the files that ``save`` wrote."""
         self._ids = corpus.ids
-        self._encoding.load(folder)
+        self._encoding.begin_corpus()
         self._index.load(folder / "index")

@@ -110,7 +110,7 @@ class Hybrid(BatchRetriever):
         rankings = []
         for block in split_into_blocks(len(queries), depth * len(self._parts), _BLOCK_CELLS):
             lists = [part.candidates(queries[block], depth) for part in self._parts]
-            rankings.append(self._fusion.fused(lists, weights, depth, len(self._ids), top_k))
+            rankings.append(self._fusion.fuse(lists, weights, depth, len(self._ids), top_k))
         return Ranked(self._ids, *stack_rankings(rankings))
 
     def _part_weights(self) -> Sequence[float]:

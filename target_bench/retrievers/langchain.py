@@ -45,7 +45,7 @@ class LangChainRetriever(WrappedRetriever):
         self._added: list[str] = []
         super().__post_init__()
 
-    def _classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
+    def _load_classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
         if importlib.util.find_spec("langchain_core") is None:
             raise MissingExtraError("langchain-core", "langchain", "the retriever langchain")
         from langchain_core.retrievers import BaseRetriever
@@ -57,14 +57,14 @@ class LangChainRetriever(WrappedRetriever):
         """See ``WrappedRetriever.config``."""
         return {**super().config(), "scores": self.scores}
 
-    def _text(self, table: Table, text: str, metadata: dict[str, str], place: int) -> Any:
+    def _make_text(self, table: Table, text: str, metadata: dict[str, str], position: int) -> Any:
         from langchain_core.documents import Document
 
-        name = str(uuid.uuid5(_NAMESPACE, f"{place}/{table.id}"))
+        name = str(uuid.uuid5(_NAMESPACE, f"{position}/{table.id}"))
         return Document(page_content=text, metadata=metadata, id=name)
 
     def _fill(self, store: Any, texts: list[Any]) -> None:
-        if self._used and self._foreign is not None and self._foreign.maker is None:
+        if self._is_used and self._foreign is not None and not self._foreign.is_made:
             self._empty(store)
         self._added = []
         for start in range(0, len(texts), _BATCH):
@@ -86,11 +86,11 @@ class LangChainRetriever(WrappedRetriever):
         from langchain_core.vectorstores import VectorStore
 
         if isinstance(self._object, VectorStore):
-            return self._of_store(self._object, query, n)
-        documents = self._asking(n).invoke(query)
+            return self._search_store(self._object, query, n)
+        documents = self._get_sized(n).invoke(query)
         return [(document.metadata, None) for document in documents]
 
-    def _of_size(self, retriever: Any, n: int) -> Any:
+    def _resize(self, retriever: Any, n: int) -> Any:
         fields = type(retriever).model_fields
         if "search_kwargs" in fields:
             search_kwargs = {**retriever.search_kwargs, "k": n}
@@ -104,7 +104,7 @@ class LangChainRetriever(WrappedRetriever):
             return retriever
         return retriever.model_copy(update={name: n})
 
-    def _of_store(self, store: Any, query: str, n: int) -> list[Hit]:
+    def _search_store(self, store: Any, query: str, n: int) -> list[Hit]:
         if self.scores == "none":
             return [(document.metadata, None) for document in store.similarity_search(query, k=n)]
         if self.scores == "relevance":

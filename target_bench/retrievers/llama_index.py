@@ -26,7 +26,7 @@ class LlamaIndexRetriever(WrappedRetriever):
     packages = ("llama-index-core",)
     noun = "nodes"
 
-    def _classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
+    def _load_classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
         spec = importlib.util.find_spec
         if spec("llama_index") is None or spec("llama_index.core") is None:
             raise MissingExtraError("llama-index-core", "llama-index", "the retriever llama-index")
@@ -35,11 +35,11 @@ class LlamaIndexRetriever(WrappedRetriever):
 
         return (BaseRetriever, BaseIndex), ()
 
-    def _text(self, table: Table, text: str, metadata: dict[str, str], place: int) -> Any:  # noqa: ARG002 (the base's argument)
+    def _make_text(self, table: Table, text: str, metadata: dict[str, str], position: int) -> Any:  # noqa: ARG002 (the base's argument)
         from llama_index.core.schema import TextNode
 
         return TextNode(
-            id_=f"table-{place:09d}",
+            id_=f"table-{position:09d}",
             text=text,
             metadata=metadata,
             excluded_embed_metadata_keys=list(metadata),  # an id is not part of the text
@@ -50,7 +50,7 @@ class LlamaIndexRetriever(WrappedRetriever):
         if not query:
             self._note("an empty query finds nothing: LlamaIndex makes no vector of it")
             return []
-        nodes = self._asking(n).retrieve(query)
+        nodes = self._get_sized(n).retrieve(query)
         scores = [node.score for node in nodes]
         if any(score is None for score in scores):
             return [(node.metadata, None) for node in nodes]
@@ -62,7 +62,7 @@ class LlamaIndexRetriever(WrappedRetriever):
             return [(node.metadata, None) for node in nodes]
         return [(node.metadata, float(node.score)) for node in nodes]
 
-    def _of_size(self, source: Any, n: int) -> Any:
+    def _resize(self, source: Any, n: int) -> Any:
         from llama_index.core.indices.base import BaseIndex
 
         if isinstance(source, BaseIndex):

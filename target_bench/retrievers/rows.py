@@ -21,7 +21,7 @@ from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, RowLimit, Table
 from target_bench.data.languages import AnyLanguage
 from target_bench.data.table_text import Serializer, first_rows, languages_in
-from target_bench.models.encoders.retriever_encoding import Encoding
+from target_bench.models.encoders.encoding import Encoding
 from target_bench.search.lexical.table_evidence import KINDS, Evidence
 from target_bench.search.nested import BatchRetriever
 
@@ -38,9 +38,7 @@ WEIGHTS: Mapping[str, float] = {
 }
 """How much each kind of evidence counts, the cosine counting 1."""
 
-
-_CELLS = 4_000_000
-"""Scores of rows held at a time."""
+_CELLS = 4_000_000  # scores of rows held at a time
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -88,7 +86,7 @@ class Rows(BatchRetriever):
         """Index all tables and their rows."""
         self._ids = corpus.ids
         languages = languages_in(corpus, self.language)
-        self._evidence = Evidence.build(corpus, self.rows, languages)
+        self._evidence = Evidence(corpus, self.rows, languages)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """Return the rankings of several queries, computed together."""
@@ -195,18 +193,11 @@ class Best(Rows):
             cosines = vectors[block].astype(np.float64) @ tables
             if self.chunk is not None:
                 cosines = np.maximum.reduceat(cosines, self._starts, axis=1)
-            parts += self._ranked(queries[block], cosines, top_k)
+            some = queries[block]
+            for inner in self._blocks(len(some)):
+                scores = self._scores(some[inner])
+                scores += self.cosine * cosines[inner]
+                if self.cosine:  # the one part that a model computes
+                    scores = round_to_grade(scores, self.cosine, SINGLE)
+                parts.append(best_columns(scores, top_k))
         return Ranked(self._ids, *stack_rankings(parts))
-
-    def _ranked(
-        self, queries: Sequence[str], cosines: Floats, k: int
-    ) -> list[tuple[NDArray[np.intp], Floats]]:
-        """Return the best tables of each block of queries, and their scores."""
-        parts = []
-        for block in self._blocks(len(queries)):
-            scores = self._scores(queries[block])
-            scores += self.cosine * cosines[block]
-            if self.cosine:  # the one part that a model computes
-                scores = round_to_grade(scores, self.cosine, SINGLE)
-            parts.append(best_columns(scores, k))
-        return parts

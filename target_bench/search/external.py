@@ -12,17 +12,17 @@ from target_bench.core.identity import code_hash
 from target_bench.core.model_objects import (
     ExternalObject,
     ModelDescription,
-    called,
-    n_required,
-    object_named,
+    call,
+    count_required,
+    load_object,
 )
 from target_bench.core.ranking import Ranking
 from target_bench.core.registry import class_name
 from target_bench.core.schema import NO_DATABASE, Corpus, Field, Format, RowLimit, Table, TableId
 from target_bench.data.table_text import Serializer
 
+# Metadata of a text, which name its table, and its score, if it has one.
 Hit = tuple[Mapping[str, Any], float | None]
-"""Metadata of a text that was found, which name its table, and its score, if it has one."""
 
 
 @dataclass(eq=False, repr=False)
@@ -64,59 +64,49 @@ class WrappedRetriever(Retriever):
     def __post_init__(self) -> None:
         check_at_least_one(fetch=self.fetch)
         self._serializer = Serializer(self.fields, self.format, self.rows)
-        self._filled, self._fillable = self._classes()
+        self._filled, self._fillable = self._load_classes()
         self._notes: dict[str, None] = {}
-        self._factory = self._factory_of(self.retriever)
+        self._factory = self._find_factory(self.retriever)
         self._foreign: ExternalObject | None = None
         if self._factory is None:
             kinds = self._filled + self._fillable
             self._foreign = ExternalObject(self.retriever, "retriever", *kinds)
             self.packages = (*self.packages, *self._foreign.packages)
-        self._used = False
-
-    # What a subclass says of its package
+        self._is_used = False
 
     @abstractmethod
-    def _classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
-        """Return the classes of objects that are filled already, and of those that we fill.
-
-        Raises:
-            MissingExtraError: the package is not installed.
-        """
+    def _load_classes(self) -> tuple[tuple[type, ...], tuple[type, ...]]:
+        """Import the classes of objects that are filled already, and of those that we fill."""
 
     @abstractmethod
-    def _text(self, table: Table, text: str, metadata: dict[str, str], place: int) -> Any:
+    def _make_text(self, table: Table, text: str, metadata: dict[str, str], position: int) -> Any:
         """Return a table as the package wants it."""
 
     def _fill(self, store: Any, texts: list[Any]) -> None:
-        """Put texts into an object that is to be filled."""
         raise NotImplementedError
 
     @abstractmethod
-    def _of_size(self, source: Any, n: int) -> Any:
+    def _resize(self, source: Any, n: int) -> Any:
         """Return an object like this one that gives ``n`` texts."""
 
     @abstractmethod
     def _search(self, query: str, n: int) -> Iterable[Hit]:
         """Return the results of the package, best first; higher scores are better."""
 
-    def _asking(self, n: int) -> Any:
-        """Return the object, asking for ``n`` texts."""
+    def _get_sized(self, n: int) -> Any:
         if n not in self._sized:
-            self._sized[n] = self._of_size(self._object, n)
+            self._sized[n] = self._resize(self._object, n)
         return self._sized[n]
 
     def _note(self, note: str) -> None:
         self._notes[note] = None
 
-    # The object
-
-    def _factory_of(self, setting: object) -> Any:
-        """Return the function that makes a retriever from texts, if it is one."""
-        source: Any = object_named(setting, "retriever") if isinstance(setting, str) else setting
+    def _find_factory(self, setting: object) -> Any:
+        """Return the function that makes a retriever from texts; None for an object."""
+        source: Any = load_object(setting, "retriever") if isinstance(setting, str) else setting
         if isinstance(source, self._filled + self._fillable) or not callable(source):
             return None
-        n = n_required(source)
+        n = count_required(source)
         if n == 0 and isinstance(setting, str):
             return None  # called for an object
         if n != 1 or isclass(source):
@@ -147,10 +137,10 @@ class WrappedRetriever(Retriever):
         if self._foreign is not None:
             return settings | dict(self._foreign.config())
         if not isinstance(self.retriever, str):
-            described = ModelDescription(self._factory)
-            if described.problem is not None:
-                raise TypeError(f"{described.problem}; name a function of a file instead")
-            return settings | {"made_by": described.settings}
+            description = ModelDescription(self._factory)
+            if description.problem is not None:
+                raise TypeError(f"{description.problem}; name a function of a file instead")
+            return settings | {"made_by": description.settings}
         try:
             return settings | {"made_by": self.retriever, "source": code_hash(self._factory)}
         except OSError as error:
@@ -159,47 +149,45 @@ class WrappedRetriever(Retriever):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the object filled, if it is not; learn which tables there are."""
         self._sized: dict[int, Any] = {}
-        self._alone: dict[str, TableId | None] = {}  # None: a table's id that several databases use
+        self._by_name: dict[str, TableId | None] = {}  # None: several databases have this table
         for table_id in corpus.ids:
-            repeated = table_id.table_id in self._alone
-            self._alone[table_id.table_id] = None if repeated else table_id
+            repeated = table_id.table_id in self._by_name
+            self._by_name[table_id.table_id] = None if repeated else table_id
         if self._foreign is None:
-            self._object: Any = called(self._factory, "retriever", self._texts(corpus))
+            self._object: Any = call(self._factory, "retriever", self._write_texts(corpus))
             if not isinstance(self._object, self._filled + self._fillable):
                 expected = " or ".join(cls.__name__ for cls in self._filled + self._fillable)
                 made = type(self._object).__name__
                 raise PluginError(f"retriever: the function gave a {made}; expected a {expected}")
         else:
-            if self._used and self._foreign.maker is not None:
-                self._foreign.object = self._foreign.made()
+            if self._is_used and self._foreign.is_made:
+                self._foreign.make_another()
             self._object = self._foreign.object
             if isinstance(self._object, self._fillable):
-                self._fill(self._object, self._texts(corpus))
-        self._used = True
+                self._fill(self._object, self._write_texts(corpus))
+        self._is_used = True
 
-    def _texts(self, corpus: Corpus) -> list[Any]:
-        def names(table: Table) -> dict[str, str]:
-            return {self.database_key: table.id.database_id, self.table_key: table.id.table_id}
-
-        write = self._serializer
-        return [self._text(t, write(t), names(t), place) for place, t in enumerate(corpus)]
-
-    # Rankings
+    def _write_texts(self, corpus: Corpus) -> list[Any]:
+        texts = []
+        for position, table in enumerate(corpus):
+            names = {self.database_key: table.id.database_id, self.table_key: table.id.table_id}
+            texts.append(self._make_text(table, self._serializer(table), names, position))
+        return texts
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """Return the tables of the texts found; one that has several counts by its best.
+        """Return the tables of the texts; one that has several counts by its best.
 
         Raises:
             PluginError: the metadata of a text do not name its table.
         """
         best: dict[TableId, float | None] = {}
         for metadata, score in self._search(query, top_k * self.fetch):
-            best.setdefault(self._table_of(metadata), score)
+            best.setdefault(self._read_table_id(metadata), score)
         first = list(best.items())[:top_k]
         scored = [(table_id, score) for table_id, score in first if score is not None]
         return scored if len(scored) == len(first) else [table_id for table_id, _ in first]
 
-    def _table_of(self, metadata: Mapping[str, Any]) -> TableId:
+    def _read_table_id(self, metadata: Mapping[str, Any]) -> TableId:
         table, database = metadata.get(self.table_key), metadata.get(self.database_key)
         if table is None:
             raise PluginError(
@@ -209,13 +197,13 @@ class WrappedRetriever(Retriever):
             )
         if database is not None:
             return TableId(str(database), str(table))
-        alone = self._alone.get(str(table), TableId(NO_DATABASE, str(table)))
-        if alone is None:
+        table_id = self._by_name.get(str(table), TableId(NO_DATABASE, str(table)))
+        if table_id is None:
             raise PluginError(
                 f"several databases have a table {table!r}, and the metadata have no "
                 f"{self.database_key!r}; say which key holds the id of its database (database_key)"
             )
-        return alone
+        return table_id
 
     def notes(self) -> Sequence[str]:
         """Return the notes about options that the object does not support."""

@@ -61,7 +61,7 @@ class Fusion:
                 )
         check_at_least_one(constant=self.constant)
 
-    def fused(
+    def fuse(
         self,
         rankings: Sequence[Candidates],
         weights: Sequence[float] | Sequence[Floats],
@@ -85,14 +85,17 @@ class Fusion:
             ConfigError: a ranking has no scores, and the method is ``weighted``.
         """
         rows, gains, floor = [], [], np.zeros((len(rankings[0].rows), 1))
-        for ranking, own_weight in zip(rankings, weights, strict=True):
-            weight = np.asarray(own_weight, dtype=np.float64)
-            own, missing = self._scores(ranking, depth, n_tables)
+        for ranking, factor in zip(rankings, weights, strict=True):
+            weight = np.asarray(factor, dtype=np.float64)
+            scores, missing = self._scores(ranking, depth, n_tables)
             rows.append(ranking.rows)
-            gains.append(weight * (own - missing))
+            gains.append(weight * (scores - missing))
             floor += weight * missing
-        together = np.concatenate(rows, axis=1), np.concatenate(gains, axis=1)
-        return _widen(*_find_best(*together, floor, len(rankings), k), k)
+        places, sums = _find_best(
+            np.concatenate(rows, axis=1), np.concatenate(gains, axis=1), floor, len(rankings), k
+        )
+        wide = ((0, 0), (0, k - places.shape[1]))
+        return np.pad(places, wide, constant_values=-1), np.pad(sums, wide)
 
     def _scores(self, ranking: Candidates, depth: int, n_tables: int) -> tuple[Floats, Floats]:
         """Return the scores of the tables in a ranking, and (n, 1) the score of all others."""
@@ -140,10 +143,10 @@ def _find_best(
     """Return the best tables of each query, by the floor of the query plus all gains of the table.
 
     Args:
-        rows: (n, m) places of tables, -1 for none; a table may stand in several columns.
+        rows: (n, m) places of tables, -1 for none; a table may stand in ``n_lists`` columns.
         gains: (n, m) what each entry adds.
-        floor: (n, 1) or a number: what every table has.
-        n_lists: in how many columns at most.
+        floor: (n, 1) what every table has.
+        n_lists: how many rankings there are.
         k: the most tables to return.
     """
     rows, order = _sort_rows(rows)
@@ -168,12 +171,3 @@ def _sort_rows(rows: Places) -> tuple[Places, Places]:
     bits = rows.shape[1].bit_length()
     packed = np.sort((rows << bits) + np.arange(rows.shape[1]), axis=1)
     return packed >> bits, packed & ((1 << bits) - 1)
-
-
-def _widen(places: Places, scores: Floats, k: int) -> tuple[Places, Floats]:
-    """Return the same arrays, ``k`` wide."""
-    shape = len(places), k
-    wide = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
-    wide[0][:, : places.shape[1]] = places
-    wide[1][:, : places.shape[1]] = scores
-    return wide

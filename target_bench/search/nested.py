@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from target_bench.core import contract, ranking, registry
 from target_bench.core.contract import Retriever
-from target_bench.core.credentials import masked_settings
+from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Query, TableId
@@ -19,17 +19,16 @@ from target_bench.core.schema import Corpus, Query, TableId
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Rankings of a batch.
-
-    Attributes:
-        rows: (n, k) places in the corpus, best first; -1 after the last table of a ranking.
-        scores: (n, k) scores, higher is better, 0 after the last; None where there are none.
-        label: whose they are, for messages.
-    """
+    """Rankings of a batch."""
 
     rows: NDArray[np.int64]
+    """(n, k) positions in the corpus, best first; -1 after the last table of a ranking."""
+
     scores: NDArray[np.float64] | None
+    """(n, k) scores, higher is better, 0 after the last; None where there are none."""
+
     label: str
+    """Whose they are, for messages."""
 
 
 class InnerRetriever:
@@ -47,7 +46,7 @@ class InnerRetriever:
     """
 
     def __init__(self, spec: object) -> None:
-        self.label = masked_settings(spec) if isinstance(spec, str) else type(spec).__name__
+        self.label = mask_settings(spec) if isinstance(spec, str) else type(spec).__name__
         self.retriever: Any = contract.check_methods(registry.part("retriever", spec))
 
     @property
@@ -66,31 +65,29 @@ class InnerRetriever:
         Raises:
             PluginError: an answer that the contract of retrievers does not allow.
         """
-        answers = self._answers(queries, k)
-        if isinstance(answers, Ranked) and len(answers) == len(queries):
-            settled = ranking.sort_arrays(answers, k, len(self._corpus))
-            if settled is not None:
-                return Candidates(settled.rows, settled.scores, self.label)
-        return self._checked(answers, len(queries), k)
-
-    def _answers(self, queries: Sequence[str], k: int) -> Any:
         batch = getattr(self.retriever, "retrieve_batch", None)  # optional; users' own may lack it
         if callable(batch):
-            return batch(list(queries), k)
-        return [self.retriever.retrieve(query, k) for query in queries]
+            answers = batch(list(queries), k)
+        else:
+            answers = [self.retriever.retrieve(query, k) for query in queries]
+        if isinstance(answers, Ranked) and len(answers) == len(queries):
+            arrays = ranking.sort_arrays(answers, k, len(self._corpus))
+            if arrays is not None:
+                return Candidates(arrays.rows, arrays.scores, self.label)
+        return self._check(answers, len(queries), k)
 
-    def _checked(self, answers: Any, n: int, k: int) -> Candidates:
+    def _check(self, answers: Any, n: int, k: int) -> Candidates:
         queries = [Query(str(i), "", ()) for i in range(n)]
-        retrievals = contract.retrieve(_Answered(answers), queries, k, self._corpus)
+        retrievals = contract.retrieve(_Answers(answers), queries, k, self._corpus)
         for retrieval in retrievals:
             if retrieval.error is not None:
                 raise PluginError(f"{self.label} {retrieval.error}")
         width = max((len(retrieval.tables) for retrieval in retrievals), default=0)
         rows = np.full((n, width), -1, dtype=np.int64)
         scores = np.zeros((n, width))
-        place = self._corpus.positions.__getitem__
+        positions = self._corpus.positions
         for i, retrieval in enumerate(retrievals):
-            rows[i, : len(retrieval.tables)] = [place(table) for table in retrieval.tables]
+            rows[i, : len(retrieval.tables)] = [positions[table] for table in retrieval.tables]
             scores[i, : len(retrieval.scores)] = retrieval.scores
         unscored = any(retrieval.tables and not retrieval.scores for retrieval in retrievals)
         return Candidates(rows, None if unscored else scores, self.label)
@@ -101,34 +98,23 @@ class InnerRetriever:
         return [f"{self.label}: {note}" for note in own()] if callable(own) else []
 
     def save(self, folder: Path) -> None:
-        """Have the index written into a new folder.
-
-        Raises:
-            ConfigError: the retriever cannot save its index.
-        """
+        """Have the index written into a new folder."""
         folder.mkdir()
-        self._with_index("save", folder)
+        self._hook("save")(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Have the index read.
-
-        Raises:
-            ConfigError: the retriever cannot load an index.
-        """
+        """Have the index read."""
         self._corpus = corpus
-        self._with_index("load", folder, corpus)
+        self._hook("load")(folder, corpus)
 
-    def _with_index(self, name: str, *arguments: object) -> None:
-        method = getattr(self.retriever, name, None)  # users' own may lack it
-        try:
-            if not callable(method):
-                raise NotImplementedError
-            method(*arguments)
-        except NotImplementedError as error:
+    def _hook(self, name: str) -> Any:
+        method = getattr(self.retriever, name, None)
+        if not callable(method):
             raise ConfigError(
                 f"{self.label} cannot save or load its index: give it the methods save(folder) "
                 "and load(folder, corpus)"
-            ) from error
+            )
+        return method
 
 
 class BatchRetriever(Retriever):
@@ -144,12 +130,9 @@ class BatchRetriever(Retriever):
 
 
 class Wrapper(BatchRetriever):
-    """A retriever around another one, which has all methods that it does not define.
+    """A retriever around another one, which has all methods that it does not define."""
 
-    A subclass sets ``_inner`` when it is made.
-    """
-
-    _inner: InnerRetriever
+    _inner: InnerRetriever  # which a subclass sets
 
     def parts(self) -> Mapping[str, object]:
         """Return the retriever inside."""
@@ -164,8 +147,8 @@ class Wrapper(BatchRetriever):
         return self._inner.notes()
 
 
-class _Answered:
-    """Answers that were given already, for the contract to check."""
+class _Answers:
+    """Answers that are there already, for the contract to check."""
 
     def __init__(self, answers: Any) -> None:
         self._answers = answers

@@ -27,8 +27,7 @@ from target_bench.data.linearisation import are_places
 from target_bench.data.table_text import grid_rows
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import count_references
-from target_bench.models.answer_reading import AnswerReader, answer_alone
-from target_bench.models.judges import text_of
+from target_bench.models.answer_reading import AnswerReader, answer_alone, get_text
 from target_bench.models.prompts.prompting import CellPrompter, load_prompt
 from target_bench.tables import totto_text
 from target_bench.tables.descriptions import (
@@ -117,7 +116,7 @@ class TableToText(Task[JudgedSentences]):
 
             metrics.append(BERTScore(self.bertscore, READING))
         if self.bleurt is not None:
-            from target_bench.models.bleurt import BLEURT
+            from target_bench.models.text_metrics import BLEURT
 
             metrics.append(BLEURT(self.bleurt, number, READING))
         return metrics
@@ -132,7 +131,7 @@ class TableToText(Task[JudgedSentences]):
         evidences = [_evidence_of(query, dataset.corpus) for query in dataset.queries]
         references = self._references(dataset.queries)
         return JudgedSentences(
-            [None if text is None else self.parse(text) for text in map(text_of, given)],
+            [None if text is None else self.parse(text) for text in map(get_text, given)],
             references,
             [evidence for evidence, _ in evidences],
             totto_text.is_padded(references),

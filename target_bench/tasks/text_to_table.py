@@ -1,32 +1,38 @@
 """Text to table: are the tables that an answer holds those of the reference?"""
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from target_bench.core.credentials import without_secrets
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
-from target_bench.core.reasoning import without_reasoning
+from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import (
     AnswerKind,
-    Corpus,
     Dataset,
     Generation,
+    Judgement,
     Query,
+    Retrieval,
 )
 from target_bench.core.task import (
     FAILED,
+    AnswerJudge,
     Predictions,
     PromptStyle,
     SummaryBlock,
     TableSource,
+    Task,
     View,
     has_reference,
 )
-from target_bench.models.judges import JudgedTask, failures, text_of
+from target_bench.models.answer_reading import check_time, get_text
+from target_bench.models.judges import PairJudge, p_score, parse_reply
 from target_bench.models.prompts.prompting import TablePrompter, load_prompt
-from target_bench.models.table_judge import PairJudge, p_score, pair_replies, parse_reply
 from target_bench.tables.answer_tables import FORMATS, TableFormat
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.header_cell_scores import Headers
@@ -38,7 +44,12 @@ Compared = Sequence[ComparedTables]
 _HEADERS = {"row": Headers(column=False), "column": Headers(row=False), "both": Headers()}
 
 
-class TextToTable(JudgedTask[Compared]):
+# The fingerprint of a judgement that a judge failed to make: the next time asks again.
+_UNANSWERED = "unanswered"
+_AT_ONCE = 64  # answers that a model is asked about together
+
+
+class TextToTable(Task[Compared], AnswerJudge):
     """Tables are read from the answers and compared with those of the reference.
 
     The metadata of a query say how its tables are written (``format``: text, html, latex, csv or
@@ -74,7 +85,6 @@ class TextToTable(JudgedTask[Compared]):
         judged_by: Any = None,
         p_score_prompt: str | None = None,
     ) -> None:
-        super().__init__(str)
         self.p_score_prompt = p_score_prompt
         self.table_format: TableFormat = table_format
         self.judged_by = judged_by
@@ -142,20 +152,49 @@ class TextToTable(JudgedTask[Compared]):
         """List the settings that change a score, besides those of the metrics."""
         return [VERSION, f"format:{self.table_format}", *self._judge_settings]
 
-    def follows_from(self, query: Query, _corpus: Corpus, text: str | None) -> list[Any]:
-        """List how tables are read, the answer and the reference."""
-        return [*(query.metadata.get(name) for name in ("format", "headers")), text, query.answer]
+    def unjudged(
+        self,
+        dataset: Dataset,
+        generations: Mapping[str, Generation],
+        _retrievals: Mapping[str, Retrieval],
+        known: Mapping[str, Judgement],
+    ) -> list[Query]:
+        """List the queries without a judgement of this answer, its data and these settings."""
+        return [
+            query
+            for query in dataset.queries
+            if query.id not in known
+            or known[query.id].fingerprint != self._fingerprint(query, generations[query.id])
+        ]
 
-    def records(
-        self, queries: Sequence[Query], _corpus: Corpus, answers: Mapping[str, Generation]
-    ) -> Iterator[Mapping[str, Any]]:
-        """Read the answers, and ask the judge about those in which there is a table."""
-        compared = {query.id: self._compared(query, answers[query.id]) for query in queries}
-        replies = self._replies(compared)
-        for query_id, comparison in compared.items():
-            yield _record(comparison) | _p_score_record(replies.get(query_id))
+    def judged(
+        self,
+        queries: Sequence[Query],
+        dataset: Dataset,  # noqa: ARG002 (the contract's argument)
+        generations: Mapping[str, Generation],
+        _retrievals: Mapping[str, Retrieval],
+    ) -> Generator[Judgement, None, None]:
+        """Read the answers, and ask the judge about those in which there is a table.
 
-    def _replies(
+        Raises:
+            BudgetError: the time for all of them is over.
+        """
+        for start in range(0, len(queries), _AT_ONCE):
+            some = queries[start : start + _AT_ONCE]
+            compared = {query.id: self._compared(query, generations[query.id]) for query in some}
+            replies = self._ask_judge(compared)
+            for query in some:
+                check_time()
+                record = _record(compared[query.id]) | _p_score_record(replies.get(query.id))
+                fingerprint = self._fingerprint(query, generations[query.id])
+                yield Judgement(query.id, _UNANSWERED if FAILED in record else fingerprint, record)
+
+    def _fingerprint(self, query: Query, answer: Generation) -> str:
+        data = (query.metadata.get(name) for name in ("format", "headers"))
+        content = [READING, *self.settings(), *data, get_text(answer), query.answer]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
+
+    def _ask_judge(
         self, compared: Mapping[str, ComparedTables]
     ) -> dict[str, tuple[Generation, Generation]]:
         if self._pair_judge is None:
@@ -165,7 +204,7 @@ class TextToTable(JudgedTask[Compared]):
             for query_id, tables in compared.items()
             if tables.answer.error not in ("empty", "too_long") and tables.gold
         }
-        return pair_replies(self._pair_judge, pairs)
+        return self._pair_judge.ask(pairs)
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> list[ComparedTables]:
         """Return each answer beside its reference, a failed one as None.
@@ -173,10 +212,16 @@ class TextToTable(JudgedTask[Compared]):
         Raises:
             DataError: an answer is not judged.
         """
-        return [
-            self._compared(query, predictions.answers[query.id], self.record_of(query, predictions))
-            for query in dataset.queries
-        ]
+        examples = []
+        for query in dataset.queries:
+            if query.id not in predictions.judgements:
+                raise DataError(
+                    f"task {self.name}: the answer to query {query.id!r} is not judged; judge the "
+                    "answers first, with judge_answers or target-bench score RUN"
+                )
+            record = predictions.judgements[query.id].record
+            examples.append(self._compared(query, predictions.answers[query.id], record))
+        return examples
 
     def _compared(
         self, query: Query, given: Generation, record: Mapping[str, Any] | None = None
@@ -184,7 +229,7 @@ class TextToTable(JudgedTask[Compared]):
         record = record or {}
         score = record.get("p_score")
         return ComparedTables(
-            text_of(given),
+            get_text(given),
             next(iter(query.references), ""),
             self._format(query),
             _headers(query),
@@ -237,7 +282,10 @@ def _p_score_record(replies: Sequence[Generation] | None) -> dict[str, Any]:
     """Return the replies of the judge in both orders and the P-Score, or why there are none."""
     if replies is None:
         return {}
+    errors = [reply.error for reply in replies if reply.error is not None]
+    if errors:
+        return {FAILED: {"p_score": without_secrets(errors[0])}}
     texts = [reply.text for reply in replies]
     scored = p_score([parse_reply(without_reasoning(text)) for text in texts])
     mean = [scored.content, scored.structure] if scored.counted else None
-    return failures("p_score", replies) or {"replies": texts, "p_score": mean}
+    return {"replies": texts, "p_score": mean}

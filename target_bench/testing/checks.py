@@ -10,7 +10,7 @@ from unittest import SkipTest, TestCase
 
 from target_bench.core import errors, registry
 from target_bench.core.contract import plugin_error
-from target_bench.core.credentials import masked_settings
+from target_bench.core.credentials import mask_settings
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.plugin_files import FILE_MODULE
@@ -89,7 +89,7 @@ def run(plugin: Any, checks: Iterable[Check], observer: Observer | None = None) 
 
     Raises ``ConfigError`` where the plug-in cannot be made, or its model is not there.
     """
-    name = getattr(plugin, "__name__", None) or masked_settings(str(plugin))
+    name = getattr(plugin, "__name__", None) or mask_settings(str(plugin))
     checks, observer, outcomes = list(checks), observer or Observer(), list[Outcome]()
     observer.stage(f"{name}: check", total=len(checks))
     for check in checks:

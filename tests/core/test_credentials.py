@@ -10,10 +10,10 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from target_bench.core.credentials import (
-    answer_without_secrets,
     is_secret,
     looks_secret,
-    masked_settings,
+    mask_answer,
+    mask_settings,
     may_be_a_word,
     note_secrets,
     without_secrets,
@@ -116,8 +116,8 @@ def test_a_key_in_a_wrong_place_is_refused_and_not_shown(setting: str, message: 
     ],
 )
 def test_a_value_is_masked_to_its_end(text: str, shown: str) -> None:
-    assert masked_settings(text) == shown
-    assert masked_settings(shown) == shown
+    assert mask_settings(text) == shown
+    assert mask_settings(shown) == shown
 
 
 def test_credentials_among_settings_are_masked_in_every_text() -> None:
@@ -144,14 +144,14 @@ def test_the_folder_of_a_shell_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_date_or_a_number_may_stand_in_an_answer(value: str) -> None:
     note_secrets({"headers": {"Anthropic-Version": value}})
     note_secrets({"password": value})
-    assert answer_without_secrets(f"It was {value}.") == f"It was {value}."
+    assert mask_answer(f"It was {value}.") == f"It was {value}."
 
 
 def test_an_answer_does_not_repeat_a_key_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "a-key-for-nobody-7")
-    assert answer_without_secrets("x a-key-for-nobody-7") == "x ***"
+    assert mask_answer("x a-key-for-nobody-7") == "x ***"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_word_that_is_a_credential_elsewhere_changes_no_identity() -> None:
     identity = plugin_identity(Wrapping(["correcthorse"]))
     note_secrets({"password": "correcthorse", "key": "correcthorse"})
     assert plugin_identity(Wrapping(["correcthorse"])) == identity
-    assert masked_settings("a:fields=[correcthorse]") == "a:fields=[correcthorse]"
+    assert mask_settings("a:fields=[correcthorse]") == "a:fields=[correcthorse]"
     assert without_secrets("refused: correcthorse") == "refused: ***"
 
 

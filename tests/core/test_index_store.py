@@ -194,7 +194,7 @@ def test_nothing_is_there_before_all_of_it_is(
         assert (whole / "index.json").is_file()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(index_store, "_put_in_place", die)
+    monkeypatch.setattr(index_store, "_replace_folder", die)
     with pytest.raises(KeyboardInterrupt):
         save_index(built("bm25"), corpus(), folder)
     assert not folder.exists()

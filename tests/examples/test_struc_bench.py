@@ -8,7 +8,7 @@ import pytest
 from examples.struc_bench import instructions, tune
 from target_bench import ConfigError, DataError, Query, RunConfig, evaluate
 from target_bench.core import registry
-from target_bench.models.prompts.prompting import writer_of
+from target_bench.models.prompts.prompting import make_prompt_writer
 from tests.examples.tiny_llama import record, records, write_llama, write_records
 
 WRITER = """
@@ -84,7 +84,7 @@ def test_instructions_of_tables_without_a_text(tmp_path: Path) -> None:
 def test_the_template_of_alpaca(text: str, instruction: str, sent: str) -> None:
     """One with an input and one without, as of a table without a text."""
     task = registry.create("task", "text_to_table")
-    writer = writer_of(task, RunConfig(prompt=tune.PROMPT), {}, False)
+    writer = make_prompt_writer(task, RunConfig(prompt=tune.PROMPT), {}, False)
     metadata = {"format": "html", "instruction": instruction}
     system, user = writer.prompted(Query("0", text, (), metadata=metadata), ()).request.messages
     assert ("paired with an input" in system.content) == bool(instruction)

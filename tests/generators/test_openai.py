@@ -67,7 +67,7 @@ def test_what_waits_when_the_connection_is_closed_is_not_sent(server: OpenAIServ
         except Exception as error:
             errors.append(error)
 
-    with generator.connected() as ask_server:
+    with generator.connect() as ask_server:
         waiting = threading.Thread(target=send)
         waiting.start()
         while not server.requests:
@@ -92,7 +92,7 @@ def test_no_socket_is_left_open_when_a_connection_is_made_too_late(
         return made[0]
 
     monkeypatch.setattr(socket, "create_connection", late)
-    with OpenAI("m", server.base_url, cache=False).connected() as ask_server:
+    with OpenAI("m", server.base_url, cache=False).connect() as ask_server:
 
         def ask_in_vain() -> None:
             with suppress(Exception):

@@ -19,8 +19,7 @@ from target_bench.harness.score import _computed
 from target_bench.metrics import scores as scores_module
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
 from target_bench.metrics.scores import all_specs, is_built_in, named, parse, spec_of, specs_of
-from target_bench.models.bleurt import SPEC as BLEURT
-from target_bench.models.table_texts import DEFINITIONS as BY_MODELS
+from target_bench.models.text_metrics import DEFINITIONS as BY_MODELS
 from target_bench.runs.score_tables import score_cell
 from target_bench.tables.answer_tables import FORMATS
 from target_bench.tables.table_metrics import DEFINITIONS as OF_TABLES
@@ -54,7 +53,7 @@ def _metrics_of(task: str) -> list[Metric[Any]]:
 
 def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() -> None:
     judged = (OF_TABLES["p_content"], OF_TABLES["p_structure"], *BY_MODELS.values())
-    by_models = (BERT_SCORE, BLEURT, *(definition.spec for definition in judged))
+    by_models = (BERT_SCORE, *(definition.spec for definition in judged))
     met = {spec.name: spec for spec in by_models}
     for task in BUILT_IN["task"]:
         for metric in _metrics_of(task):
@@ -79,7 +78,7 @@ def test_every_name_is_read_back(spec: MetricSpec) -> None:
     k = 7 if spec.at_k else None
     assert parse(spec.at(k)) == (spec, k)
     assert is_built_in(spec.at(k))
-    if spec.name not in ("bertscore", "bleurt", *BY_MODELS):  # which need a model
+    if spec.name not in ("bertscore", *BY_MODELS):  # which need a model
         made = named(spec.at(k))
         assert made is not None
         assert (made.name, made.spec) == (spec.at(k), spec)

@@ -10,8 +10,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.generators.openai import OpenAI
 from target_bench.models.comparison_judge import JudgedComparison, compare_by_model
-from target_bench.models.judges import last_object
-from target_bench.models.table_judge import PairJudge, p_score, pair_replies, parse_reply, ratings
+from target_bench.models.judges import PairJudge, last_object, p_score, parse_reply, ratings
 from target_bench.tables.answer_tables import TableFormat
 from target_bench.tables.comparison import compare_tables
 
@@ -86,7 +85,7 @@ class Listener:
 )
 def test_each_format_has_its_prompt(table_format: TableFormat, kind: str, mark: str) -> None:
     listener = Listener()
-    pair_replies(PairJudge(listener), {"q": ("{answer}", "gold", table_format)})
+    PairJudge(listener).ask({"q": ("{answer}", "gold", table_format)})
     assert [request.query_id for request in listener.requests] == ["q#1", "q#2"]
     orders = (("{answer}", "gold"), ("gold", "{answer}"))
     for request, (first, second) in zip(listener.requests, orders, strict=True):
@@ -104,7 +103,7 @@ def test_the_temperature_is_that_of_the_request(own: float | None, sent: float |
     """Unless the model takes none."""
     pytest.importorskip("openai")
     listener = Listener()
-    pair_replies(PairJudge(listener), {"q": ("a", "b", "text")})
+    PairJudge(listener).ask({"q": ("a", "b", "text")})
     body = OpenAI("m", "http://127.0.0.1:9", temperature=own).body(listener.requests[0])
     assert body.get("temperature") == sent
 
@@ -115,7 +114,7 @@ def test_another_prompt(tmp_path: Path) -> None:
     file.write_text("{kind}: is {first} like {second}? {No JSON is asked for.}")
     listener = Listener()
     judge = PairJudge(listener, str(file))
-    pair_replies(judge, {"q": ("{second}", "b", "html")})
+    judge.ask({"q": ("{second}", "b", "html")})
     assert [request.messages[1].content for request in listener.requests] == [
         "HTML tables/data structures: is {second} like b? {No JSON is asked for.}",
         "HTML tables/data structures: is b like {second}? {No JSON is asked for.}",

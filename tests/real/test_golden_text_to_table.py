@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.models.table_judge import p_score, parse_reply
+from target_bench.models.judges import p_score, parse_reply
 from target_bench.tables.cell_texts import convert_decimal_commas
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.header_cell_scores import (

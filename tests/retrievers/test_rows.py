@@ -23,7 +23,7 @@ def built(make: Callable[[], Rows], tables: Any = TABLES) -> Rows:
 def test_scores_are_the_weighted_sums() -> None:
     weights = {"row": 0.0, "numbers": 2.0}
     retriever = built(lambda: Best(Hashed(), weights=weights, cosine=0.5, cache=False))
-    evidence = Evidence.build(corpus(), "auto").features(QUERIES)
+    evidence = Evidence(corpus(), "auto").features(QUERIES)
     expected = sum(
         {**WEIGHTS, **weights}[kind] * values for kind, values in zip(KINDS, evidence, strict=True)
     )

@@ -175,9 +175,9 @@ def test_a_reference_without_a_table_is_named() -> None:
 
 def test_requests_hold_the_instruction() -> None:
     from target_bench.core.run_config import RunConfig
-    from target_bench.models.prompts.prompting import writer_of
+    from target_bench.models.prompts.prompting import make_prompt_writer
 
-    writer = writer_of(make_task("text-to-table"), RunConfig(), {}, follows_schema=False)
+    writer = make_prompt_writer(make_task("text-to-table"), RunConfig(), {}, follows_schema=False)
     by_format = {str(query.metadata["format"]): query for query in MINI.queries[:5]}
     for name, word in (("html", "<table>"), ("latex", "tabular"), ("json", '"rows"')):
         request = writer.prompted(by_format[name], ()).request

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from target_bench.core import registry, user_code
-from target_bench.core.credentials import masked, masked_settings, without_secrets
+from target_bench.core.credentials import mask_config, mask_settings, without_secrets
 from target_bench.core.errors import PASSED_ON, TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
@@ -69,8 +69,8 @@ class SweepCell:
         """What it is made of, in words: task, data, retriever, generator and its prompt."""
         options = self.config
         limits = [f"{n}={v}" for n in ("limit",) if (v := getattr(options, n)) is not None]
-        data = " ".join(filter(None, (masked_settings(self.corpus), options.split, *limits)))
-        parts = [masked_settings(self.task), " + ".join([data, *options.distractors])]
+        data = " ".join(filter(None, (mask_settings(self.corpus), options.split, *limits)))
+        parts = [mask_settings(self.task), " + ".join([data, *options.distractors])]
         for name, text in (named_and_masked(p) for p in (self.retriever, self.generator)):
             parts += [with_name(name, text)] if text is not None else []
         if self.generator is not None:
@@ -89,7 +89,7 @@ class SweepCell:
 def named_and_masked(plugin: str | None) -> tuple[str | None, str | None]:
     """Return what a plug-in is called, if anything, and its text without credentials."""
     name, text = named(plugin)
-    return name, None if text is None else masked_settings(text)
+    return name, None if text is None else mask_settings(text)
 
 
 def described(cell: SweepCell) -> dict[str, Any]:
@@ -103,8 +103,8 @@ def described(cell: SweepCell) -> dict[str, Any]:
     return {
         "number": cell.number,
         "task": name,
-        "task_settings": masked_settings(cell.task).removeprefix(name).lstrip(":") or None,
-        "corpus": masked_settings(cell.corpus),
+        "task_settings": mask_settings(cell.task).removeprefix(name).lstrip(":") or None,
+        "corpus": mask_settings(cell.corpus),
         "split": options.split,
         "distractors": " + ".join(options.distractors) or None,
         "limit": options.limit,
@@ -130,7 +130,7 @@ def plugin_settings(cell: SweepCell) -> dict[str, str]:
         f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
         for kind, text in texts.items()
         if text is not None
-        for name, value in masked(registry.parse(kind, text).settings).items()
+        for name, value in mask_config(registry.parse(kind, text).settings).items()
     }
 
 

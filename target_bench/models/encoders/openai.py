@@ -32,6 +32,9 @@ _CHANGES_NO_VECTOR = (
 )
 _SHOWN = 60  # characters of a text in a message
 
+_Batch = list[tuple[int, str]]  # texts of one request, with their positions
+_Embedded = tuple[list[int], Vectors, int]  # positions, vectors, and how many tokens they have
+
 
 @dataclass(eq=False, repr=False)
 class OpenAIEmbeddings(Encoder):
@@ -39,10 +42,9 @@ class OpenAIEmbeddings(Encoder):
 
     Needs: extra openai; a server.
 
-    Vectors are those of the server, unchanged. They are recorded as they come, so that no
-    text is sent twice. Nothing tells what weights a server has: if it puts
-    others under the same name, remove the folder
-    ``embeddings`` of the cache.
+    Vectors are those of the server, unchanged. They are recorded as they come, so that no text is
+    sent twice. Nothing tells what weights a server has: if it puts others under the same name,
+    remove the folder ``embeddings`` of the cache.
 
     Args:
         model: the name of the model.
@@ -139,7 +141,7 @@ class OpenAIEmbeddings(Encoder):
     def encode_parts(
         self, texts: Sequence[str], kind: TextKind
     ) -> Iterator[tuple[Sequence[int], Vectors, Sequence[bool]]]:
-        """Yield places of some texts, their vectors, and which were cut; errors as ``encode``.
+        """Yield positions of some texts, their vectors, and which were cut; errors as ``encode``.
 
         When one request fails for good no other is begun, and those under way are waited for.
         """
@@ -148,9 +150,9 @@ class OpenAIEmbeddings(Encoder):
         sent = [self._truncate(text) for text in whole]
         errors: list[Exception] = []
         batches = takewhile(lambda _: not errors, self._split(sent))
-        with self._server.connected("/embeddings") as send:
+        with self._server.connect("/embeddings") as send:
 
-            def embedded(batch: _Batch) -> tuple[list[_Embedded], Exception | None]:
+            def embed(batch: _Batch) -> tuple[list[_Embedded], Exception | None]:
                 parts: list[_Embedded] = []
                 try:
                     self._embed(batch, send, parts)
@@ -158,12 +160,12 @@ class OpenAIEmbeddings(Encoder):
                     return parts, error
                 return parts, None
 
-            for parts, error in in_threads(embedded, batches, self.concurrency):
-                for places, vectors, tokens in parts:
-                    self._n_embedded += len(places)
+            for parts, error in in_threads(embed, batches, self.concurrency):
+                for positions, vectors, tokens in parts:
+                    self._n_embedded += len(positions)
                     self._n_requests += 1
                     self._n_tokens += tokens
-                    yield places, vectors, [len(sent[i]) < len(whole[i]) for i in places]
+                    yield positions, vectors, [len(sent[i]) < len(whole[i]) for i in positions]
                 if error is not None:
                     errors.append(error)
         if errors and isinstance(errors[0], Failure):
@@ -177,23 +179,23 @@ class OpenAIEmbeddings(Encoder):
             raise errors[0]
 
     def _truncate(self, text: str) -> str:
-        most = self.max_tokens and self.max_tokens * CHARACTERS_PER_TOKEN
-        return text[:most] or " "  # the API takes no empty text
+        longest = self.max_tokens and self.max_tokens * CHARACTERS_PER_TOKEN
+        return text[:longest] or " "  # the API takes no empty text
 
-    def _split(self, texts: Sequence[str]) -> Iterator["_Batch"]:
+    def _split(self, texts: Sequence[str]) -> Iterator[_Batch]:
         batch: _Batch = []
         tokens = 0
-        for place, text in enumerate(texts):
+        for position, text in enumerate(texts):
             more = tokens_in(text)
             if batch and (len(batch) == self.batch_size or tokens + more > self.batch_tokens):
                 yield batch
                 batch, tokens = [], 0
-            batch.append((place, text))
+            batch.append((position, text))
             tokens += more
         if batch:
             yield batch
 
-    def _embed(self, batch: "_Batch", send: Send, parts: "list[_Embedded]") -> None:
+    def _embed(self, batch: _Batch, send: Send, parts: list[_Embedded]) -> None:
         """Have a batch embedded; one that is too much for the server is sent in halves."""
         body: dict[str, Any] = {
             "model": self.model,
@@ -208,48 +210,31 @@ class OpenAIEmbeddings(Encoder):
             if failure.kind != "context_overflow":
                 raise
             if len(batch) == 1:
-                raise self._too_long(batch[0][1], failure) from failure
+                text = batch[0][1]
+                raise ConfigError(
+                    f"the model {self.model!r} takes no text so long: {text[:_SHOWN]!r}..., about "
+                    f"{tokens_in(text):,} tokens ({failure.message}). Make tables shorter, as with "
+                    "rows=10, or have texts cut with max_tokens=N (estimated at four characters "
+                    "per token; set it lower if that is not enough)."
+                ) from failure
             middle = len(batch) // 2
             for half in (batch[:middle], batch[middle:]):
                 self._embed(half, send, parts)
         else:
-            parts.append(_read_vectors(reply, [place for place, _ in batch], self.dimensions))
-
-    def _too_long(self, text: str, failure: Failure) -> ConfigError:
-        return ConfigError(
-            f"the model {self.model!r} takes no text so long: {text[:_SHOWN]!r}..., about "
-            f"{tokens_in(text):,} tokens ({failure.message}). Make tables shorter, as with "
-            "rows=10, or have texts cut with max_tokens=N (estimated at four characters per token; "
-            "set it lower if that is not enough)."
-        )
+            parts.append(_read_vectors(reply, [i for i, _ in batch], self.dimensions))
 
 
-_Batch = list[tuple[int, str]]
-"""Texts of one request, with their places."""
-
-
-_Embedded = tuple[list[int], Vectors, int]
-"""Places of texts, their vectors in this order, and how many tokens the server counts, or 0."""
-
-
-def _read_vectors(reply: Mapping[str, Any], places: list[int], dimensions: int | None) -> _Embedded:
-    """Read the vectors in a server's reply, in the order of the texts.
-
-    Args:
-        reply: the JSON object.
-        places: of the texts that were sent.
-        dimensions: the length of a vector that was asked for, or None.
-
-    Raises:
-        Failure: they are not what was asked for.
-    """
-    n = len(places)
+def _read_vectors(
+    reply: Mapping[str, Any], positions: list[int], dimensions: int | None
+) -> _Embedded:
+    """Read the vectors in a server's reply, in the order of the texts, or raise a ``Failure``."""
+    n = len(positions)
     try:
         data = reply["data"]
-        places_here = [item.get("index") for item in data]
-        if places_here == [None] * n:  # some servers leave it out
-            places_here = list(range(n))
-        rows = dict(zip(places_here, (_decode(item["embedding"]) for item in data), strict=True))
+        order = [item.get("index") for item in data]
+        if order == [None] * n:  # some servers leave it out
+            order = list(range(n))
+        rows = dict(zip(order, (_decode(item["embedding"]) for item in data), strict=True))
         vectors = np.stack([rows[i] for i in range(n)])
         if len(data) != n or vectors.ndim != 2 or not vectors.shape[1]:
             raise ValueError(f"{len(data)} of shape {vectors.shape[1:]} came")
@@ -264,7 +249,7 @@ def _read_vectors(reply: Mapping[str, Any], places: list[int], dimensions: int |
         )
     usage = reply.get("usage")
     tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    return places, vectors, tokens if isinstance(tokens, int) and tokens > 0 else 0
+    return positions, vectors, tokens if isinstance(tokens, int) and tokens > 0 else 0
 
 
 def _decode(embedding: Any) -> Vectors:

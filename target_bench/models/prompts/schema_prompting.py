@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from target_bench.sql.workers import Pool
 
 SAMPLE_ROWS = 3
+_LONGEST_CELL = 80  # characters of a sample
 
+# The structured answer: thoughts, one statement, and the database it is for.
 ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -29,12 +31,9 @@ ANSWER_SCHEMA: Mapping[str, Any] = {
     "required": ["reasoning", "sql", "database_id"],
     "additionalProperties": False,
 }
-"""The structured answer: thoughts, one statement, and the database it is for."""
 
 DUCKDB_PROMPT = Path(__file__).with_name("duckdb_sql.yaml")
 """The templates that ask for SQL of DuckDB."""
-
-_LONGEST_CELL = 80  # characters of a sample
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ _NO_MODEL = (
 )
 _SCHEMA = re.compile(r"response_format|json_schema|guided|structured output", re.IGNORECASE)
 
+# HTTP statuses, a pattern in the server's words, the kind, and whether every request fails so.
 _RULES: tuple[tuple[Collection[int], str, Kind, bool], ...] = (
     ({402}, "", "rate_limit", True),
     ({429}, "insufficient_quota|billing_hard_limit_reached", "rate_limit", True),
@@ -50,8 +51,7 @@ _RULES: tuple[tuple[Collection[int], str, Kind, bool], ...] = (
     ({404, 405}, "", "bad_request", True),
     (range(400, 500), "", "bad_request", False),
 )
-"""HTTP statuses, a pattern in the server's words, the kind, and whether every request fails so."""
-
+# Names of errors of OpenAI and similar clients, httpx and requests.
 _CLASSES: Mapping[str, Kind] = {
     "ContextOverflowError": "context_overflow",
     "APITimeoutError": "timeout",
@@ -62,7 +62,6 @@ _CLASSES: Mapping[str, Kind] = {
     "ConnectionError": "connection",
     "TransportError": "connection",
 }
-"""Names of errors of OpenAI and similar clients, httpx and requests."""
 
 
 class Failure(Exception):  # noqa: N818 (an answer that failed, of which the run goes on)
@@ -91,11 +90,7 @@ class Failure(Exception):  # noqa: N818 (an answer that failed, of which the run
 
 
 def classify_error(error: BaseException, with_schema: bool = False) -> Failure | None:
-    """Classify the error of a client by its class and its HTTP status.
-
-    Args:
-        error: raised by the client of any provider; they name their errors alike.
-        with_schema: whether a JSON schema was sent along.
+    """Classify the error of any provider's client, by its class and its HTTP status.
 
     Returns:
         None if neither it nor one of its causes is an error of a server or a connection.
@@ -108,34 +103,29 @@ def classify_error(error: BaseException, with_schema: bool = False) -> Failure |
         kind = next((_CLASSES[name] for name in names if name in _CLASSES), None)
         status = getattr(cause, "status_code", None)
         if isinstance(status, int) and 400 <= status < 600:
-            body = getattr(cause, "body", None) or str(cause)
-            failure = classify_reply(status, body, with_schema)
+            failure = classify_reply(
+                status, getattr(cause, "body", None) or str(cause), with_schema
+            )
             return Failure(kind, failure.message) if kind else failure
         if kind:
             root = cause
             while root.__cause__ is not None:
                 root = root.__cause__
-            words = f"{type(root).__name__}: {root}"
-            return Failure(kind, words, hopeless=kind == "connection")
+            message = f"{type(root).__name__}: {root}"
+            return Failure(kind, message, hopeless=kind == "connection")
         cause = cause.__cause__
     return None
 
 
 def classify_reply(status: int, body: object, with_schema: bool = False) -> Failure:
-    """Classify an error that a server sent.
-
-    Args:
-        status: of HTTP.
-        body: JSON, text or None.
-        with_schema: whether a JSON schema was sent along.
-    """
+    """Classify an error that a server sent, as JSON or text, perhaps on a request with a schema."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
-    code, words = "", error or "no reason given"
+    code, reason = "", error or "no reason given"
     if isinstance(error, Mapping):
         code = next((str(error[name]) for name in ("code", "type") if error.get(name)), "")
-        words = next((error[name] for name in ("message", "detail") if error.get(name)), error)
-    words = " ".join(str(words).split())[:_LONGEST]
-    message, text = f"HTTP {status}: {words}", f"{code} {words}"
+        reason = next((error[name] for name in ("message", "detail") if error.get(name)), error)
+    reason = " ".join(str(reason).split())[:_LONGEST]
+    message, text = f"HTTP {status}: {reason}", f"{code} {reason}"
     for statuses, pattern, kind, hopeless in _RULES:
         if status not in statuses or not re.search(pattern, text, re.IGNORECASE):
             continue

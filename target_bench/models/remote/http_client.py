@@ -58,17 +58,17 @@ def make_http_client(timeout: float, sockets: "Sockets") -> "httpx.Client":
 class Sockets:
     """The connections of a client: each reply has an end, and all are closed with the client.
 
-    The timeouts of httpx are for one read, so a reply that comes a byte at a time has none. And a
-    closed client closes no connection that a thread is just making.
-
     Args:
         total_timeout: seconds for a whole reply.
-        most: bytes of a reply.
+        max_bytes: of a reply.
     """
 
-    def __init__(self, total_timeout: float, most: int) -> None:
+    # The timeouts of httpx are for one read, so a reply that comes a byte at a time has none. And a
+    # closed client closes no connection that a thread is just making.
+
+    def __init__(self, total_timeout: float, max_bytes: int) -> None:
         self._total_timeout = total_timeout
-        self._most = most
+        self._max_bytes = max_bytes
         self._reply = local()  # deadline and bytes of the one that the thread reads
         self._streams: WeakSet[Any] = WeakSet()
         self._is_closed = False
@@ -100,51 +100,46 @@ class Sockets:
                 stream.close()
 
     def _read(self, read: Any, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read from a connection, within the limits of the reply."""
         left = self._reply.deadline - time.monotonic()
         try:
-            part: bytes = read(max_bytes, min(left, timeout or left)) if left > 0 else b""
+            chunk: bytes = read(max_bytes, min(left, timeout or left)) if left > 0 else b""
         except Exception:
             if time.monotonic() < self._reply.deadline:
                 raise
             left = 0.0
         if left <= 0:
             raise RefusedReply("timeout", f"no whole reply within {self._total_timeout:g} s")
-        self._reply.n_bytes += len(part)
-        if self._reply.n_bytes > self._most:
-            raise RefusedReply(
-                "server_error", f"the reply is longer than max_reply_bytes={self._most:,}"
-            )
-        return part
+        self._reply.n_bytes += len(chunk)
+        if self._reply.n_bytes > self._max_bytes:
+            limit = f"max_reply_bytes={self._max_bytes:,}"
+            raise RefusedReply("server_error", f"the reply is longer than {limit}")
+        return chunk
 
 
 def _refuse_redirect(response: "httpx.Response") -> None:
     """Refuse redirects to another host, which would get the prompt; and those that drop it."""
     if not response.has_redirect_location:
         return
-    asked = response.request.url
-    to = asked.join(response.headers["location"])
-    to_https = (asked.scheme, to.scheme, to.port, asked.port) == ("http", "https", None, None)
-    if asked.host != to.host or not (
-        to_https or (asked.scheme, asked.port) == (to.scheme, to.port)
-    ):
-        raise RefusedReply(
-            "server_error",
+    url = response.request.url
+    to = url.join(response.headers["location"])
+    to_https = (url.scheme, to.scheme, to.port, url.port) == ("http", "https", None, None)
+    if url.host != to.host or not (to_https or (url.scheme, url.port) == (to.scheme, to.port)):
+        message = (
             f"the server redirects to {to.scheme}://{to.netloc.decode('ascii', 'replace')}, "
-            "another host, to which nothing was sent; if it is the right one, name it as base_url",
-            hopeless=True,
+            "another host, to which nothing was sent; if it is the right one, name it as base_url"
         )
-    if response.status_code in (301, 302, 303):  # followed without the request's body
-        raise RefusedReply(
-            "server_error",
+    elif response.status_code in (301, 302, 303):  # followed without the request's body
+        message = (
             f"the server redirects to {to.path} with HTTP {response.status_code}, which drops "
-            "the request; name the address that it redirects to as base_url",
-            hopeless=True,
+            "the request; name the address that it redirects to as base_url"
         )
+    else:
+        return
+    raise RefusedReply("server_error", message, hopeless=True)
 
 
 def _refuse_compression(response: "httpx.Response") -> None:
-    """Refuse a compressed reply: a few bytes of it may stand for gigabytes."""
+    # A few bytes of a compressed reply may stand for gigabytes.
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise RefusedReply("server_error", "the reply is compressed, unasked")
 

@@ -34,13 +34,11 @@ _LONGEST_NAME = 100  # characters of a model that a server names
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Send = Callable[..., tuple[dict[str, Any], float]]
-"""(body, schema=False) -> the JSON object that came, and seconds without waits; in any thread.
+"""(body, with_schema=False) -> the JSON object that came, and seconds without waits; in any thread.
 
-``schema`` is whether a JSON schema is among the parameters. Rate limits, timeouts, lost connections
-and errors of the server are tried again. It raises ``Failure`` where there is no answer,
-``ConfigError`` where no request will ever have one (key, model or address are wrong and none had
-one so far, or the account has no credit), and ``PluginError`` where the server asks to wait for
-long.
+It raises ``Failure`` where there is no answer, ``ConfigError`` where no request will ever have one
+(key, model or address are wrong and none had one so far, or the account has no credit), and
+``PluginError`` where the server asks to wait for long.
 """
 
 
@@ -60,17 +58,13 @@ class ServerSettings(Protocol):
 
 
 class ModelServer:
-    """A model behind the OpenAI API: where it is, and how it is asked; never the key itself.
+    """A model behind the OpenAI API: where it is, and how to ask it; never the key itself.
 
     Args:
         settings: of who asks.
         needed_for: who asks, for the message when the package is missing.
         own: parameters of a request that have settings of their own.
         priced: what has a price.
-
-    Raises:
-        ConfigError: a setting is invalid.
-        MissingExtraError: the package ``openai`` is missing.
     """
 
     def __init__(
@@ -82,43 +76,55 @@ class ModelServer:
     ) -> None:
         if importlib.util.find_spec("openai") is None:
             raise MissingExtraError("openai", "openai", needed_for)
+        self.settings = settings
+        self._check_settings(own, priced)
+        self.paid = settings.prices is not None or not is_local(self.address)
+        self._is_reached = False  # whether it has ever accepted a request
+        self.other_models: Counter[str] = Counter()  # that replies name
+
+    def _check_settings(self, own: Collection[str], priced: Collection[str]) -> None:
+        settings, variable, prices = self.settings, self.settings.api_key_env, self.settings.prices
         if not settings.model:
             raise ConfigError("model: the name of a model is needed")
-        variable = settings.api_key_env
         if not _VARIABLE.fullmatch(variable) or looks_secret(variable):
             raise ConfigError(
                 "api_key_env is the name of the environment variable that holds the key, as in "
                 "api_key_env=OPENAI_API_KEY, and never the key itself"
             )
-        if not settings.timeout > 0:
-            raise ConfigError(f"timeout={settings.timeout}: expected a number of seconds above 0")
-        if not settings.total_timeout > 0:
-            raise ConfigError(
-                f"total_timeout={settings.total_timeout}: expected a number of seconds above 0"
-            )
+        for name in ("timeout", "total_timeout"):
+            if not getattr(settings, name) > 0:
+                value = getattr(settings, name)
+                raise ConfigError(f"{name}={value}: expected a number of seconds above 0")
         if settings.max_retries < 0:
             raise ConfigError(f"max_retries={settings.max_retries}: at least 0 is needed")
         check_at_least_one(
             concurrency=settings.concurrency, max_reply_bytes=settings.max_reply_bytes
         )
-        self.settings = settings
         _check_address(settings.base_url, self.address)
-        _check_prices(settings.prices, priced)
-        _check_extra(settings.extra, own)
-        self.paid = settings.prices is not None or not is_local(self.address)
-        self._reached = False  # whether it has ever accepted a request
-        self.other_models: Counter[str] = Counter()  # that replies name
+        if prices is not None and (
+            set(prices) != set(priced) or not all(0 <= price < inf for price in prices.values())
+        ):
+            example = ", ".join(f"{name}: 0.15" for name in priced)
+            raise ConfigError(
+                "prices: expected the price of a million tokens of each of "
+                f"{' and '.join(priced)}, as in {{{example}}}"
+            )
+        for name in settings.extra or ():
+            if name in own:
+                raise ConfigError(f"extra: {name} is not a further parameter of a request")
+            if is_secret(name):
+                raise ConfigError(
+                    f"extra: {name}: keys come from the environment (api_key_env) only"
+                )
 
     @property
     def address(self) -> str:
         """The address that requests are sent to."""
-        address = (self.settings.base_url or "").strip() or os.environ.get(
-            "OPENAI_BASE_URL", ""
-        ).strip()
-        return (address or HOME).rstrip("/")
+        variable = os.environ.get("OPENAI_BASE_URL", "")
+        return ((self.settings.base_url or "").strip() or variable.strip() or HOME).rstrip("/")
 
     def notes_on_models(self) -> list[str]:
-        """Return which other models the replies named."""
+        """List which other models the replies named."""
         return [
             f"{self.address} names the model {name!r} in its replies ({n:,}), and "
             f"{self.settings.model!r} was asked"
@@ -126,13 +132,10 @@ class ModelServer:
         ]
 
     @contextmanager
-    def connected(self, path: str) -> Iterator[Send]:
-        """Send requests within a ``with`` block; afterwards nothing is sent again.
+    def connect(self, path: str) -> Iterator[Send]:
+        """Send requests to a path within a ``with`` block; afterwards nothing is sent again.
 
         The key is read, and the client made, when the first request is sent.
-
-        Args:
-            path: as in ``/embeddings``.
         """
         import httpx
 
@@ -140,7 +143,9 @@ class ModelServer:
         sockets = Sockets(self.settings.total_timeout, self.settings.max_reply_bytes)
         lock = Lock()
 
-        def send(body: Mapping[str, Any], schema: bool = False) -> tuple[dict[str, Any], float]:
+        def send(
+            body: Mapping[str, Any], with_schema: bool = False
+        ) -> tuple[dict[str, Any], float]:
             with lock:
                 if not clients:
                     clients.append(self._make_client(sockets))
@@ -148,20 +153,15 @@ class ModelServer:
                 # the typed methods walk through the whole body and every answer, which takes as
                 # long as all the rest; and they make text of an answer that is not JSON
                 response = clients[0].post(path, cast_to=httpx.Response, body=dict(body))
-                answer = _parse_object(response)
-                error = answer.get("error")
-                if error:  # some servers send it as if it were an answer
-                    code = error.get("code") if isinstance(error, Mapping) else None
-                    status = code if isinstance(code, int) and 400 <= code < 600 else 500
-                    raise classify_reply(status, answer)
+                answer = _parse_reply(response)
             except RefusedReply as refusal:
-                raise self._explain(refusal.failure, schema) from None
+                raise self._explain(refusal.failure, with_schema) from None
             except Exception as error:
-                raise self._explain(error, schema) from None
-            self._reached = True
-            named = answer.get("model")
-            if isinstance(named, str) and not _is_same_model(named, self.settings.model):
-                self.other_models[without_secrets(named)[:_LONGEST_NAME]] += 1
+                raise self._explain(error, with_schema) from None
+            self._is_reached = True
+            model = answer.get("model")
+            if isinstance(model, str) and not _is_same_model(model, self.settings.model):
+                self.other_models[without_secrets(model)[:_LONGEST_NAME]] += 1
             return answer, round(response.elapsed.total_seconds(), 6)
 
         try:
@@ -175,7 +175,7 @@ class ModelServer:
     def _make_client(self, sockets: Sockets) -> "OpenAI":
         import openai
 
-        key, timeout = self._key(), self.settings.timeout
+        key, timeout = self._read_key(), self.settings.timeout
         if key != _NO_KEY:
             note_secrets(key, "api_key")  # a server may repeat it
         return openai.OpenAI(
@@ -187,12 +187,8 @@ class ModelServer:
             default_headers={"accept-encoding": "identity"},
         )
 
-    def _key(self) -> str:
-        """Return the key; a placeholder for a server of the user's that may need none.
-
-        Raises:
-            ConfigError: OpenAI itself is asked, and the variable is not set; or it holds no key.
-        """
+    def _read_key(self) -> str:
+        """Return the key; a placeholder for a server of the user's that may need none."""
         variable = self.settings.api_key_env
         key = os.environ.get(variable, "").strip()
         if not key and self.settings.base_url is None:
@@ -207,13 +203,13 @@ class ModelServer:
             )
         return key or _NO_KEY
 
-    def _explain(self, error: Exception, schema: bool) -> Exception:
+    def _explain(self, error: Exception, with_schema: bool) -> Exception:
         """Return the error to raise for one of the package: a failure, or the end of the run."""
-        failure = classify_error(error, schema)
+        failure = classify_error(error, with_schema)
         if failure is None:
             failure = Failure("bad_request", f"{type(error).__name__}: {error}")
-        has_words = isinstance(error, Failure) or getattr(error, "status_code", None) is not None
-        if failure.kind == "timeout" and not has_words:
+        is_from_server = isinstance(error, Failure) or hasattr(error, "status_code")
+        if failure.kind == "timeout" and not is_from_server:
             failure = Failure("timeout", f"no answer within {self.settings.timeout:g} s")
         response = getattr(error, "response", None)
         seconds = None if response is None else read_retry_after(response.headers)
@@ -224,13 +220,13 @@ class ModelServer:
                     "kept, run the same command again then."
                 )
             )
-        if failure.hopeless and (not self._reached or failure.kind == "rate_limit"):
-            return ConfigError(without_secrets(f"{failure}. {self._advice(failure)}"))
+        if failure.hopeless and (not self._is_reached or failure.kind == "rate_limit"):
+            return ConfigError(without_secrets(f"{failure}. {self._advise(failure)}"))
         if not failure.hopeless and failure.kind not in ("rate_limit", "server_error", "timeout"):
-            self._reached = True
+            self._is_reached = True
         return failure
 
-    def _advice(self, failure: Failure) -> str:
+    def _advise(self, failure: Failure) -> str:
         """Return the advice for an error that no further request can avoid."""
         variable = self.settings.api_key_env
         if failure.kind == "rate_limit":
@@ -251,18 +247,14 @@ class ModelServer:
         )
 
 
-def _is_same_model(named: str, asked: str) -> bool:
+def _is_same_model(named: str, requested: str) -> bool:
     """Return whether names may be of one model: ``gpt-4o`` is ``gpt-4o-2024-08-06``."""
-    short = [name.rpartition("/")[2].lower() for name in (named, asked)]
+    short = [name.rpartition("/")[2].lower() for name in (named, requested)]
     return not named or short[0].startswith(short[1]) or short[1].startswith(short[0])
 
 
-def _parse_object(response: "httpx.Response") -> dict[str, Any]:
-    """Return the JSON object of an answer.
-
-    Raises:
-        Failure: it is something else.
-    """
+def _parse_reply(response: "httpx.Response") -> dict[str, Any]:
+    """Return the JSON object of an answer, or raise a ``Failure``."""
     try:
         body = parse_json(response.content)
     except ValueError:
@@ -273,6 +265,11 @@ def _parse_object(response: "httpx.Response") -> dict[str, Any]:
         raise Failure("server_error", "the answer is no JSON") from None
     if not isinstance(body, dict):
         raise Failure("server_error", "the answer is not a JSON object")
+    error = body.get("error")
+    if error:  # some servers send it as if it were an answer
+        code = error.get("code") if isinstance(error, Mapping) else None
+        status = code if isinstance(code, int) and 400 <= code < 600 else 500
+        raise classify_reply(status, body)
     return body
 
 
@@ -300,22 +297,3 @@ def _check_address(base_url: str | None, address: str) -> None:
         raise ConfigError(f"base_url={base_url}: expected a port from 0 to 65535") from None
     if "@" in parts.netloc or parts.query:
         raise ConfigError("base_url: put no user, password or key into the address")
-
-
-def _check_prices(prices: Mapping[str, float] | None, priced: Collection[str]) -> None:
-    if prices is not None and (
-        set(prices) != set(priced) or not all(0 <= price < inf for price in prices.values())
-    ):
-        example = ", ".join(f"{name}: 0.15" for name in priced)
-        raise ConfigError(
-            f"prices: expected the price of a million tokens of each of {' and '.join(priced)}, as "
-            f"in {{{example}}}"
-        )
-
-
-def _check_extra(extra: Mapping[str, Any] | None, own: Collection[str]) -> None:
-    for name in extra or ():
-        if name in own:
-            raise ConfigError(f"extra: {name} is not a further parameter of a request")
-        if is_secret(name):
-            raise ConfigError(f"extra: {name}: keys come from the environment (api_key_env) only")

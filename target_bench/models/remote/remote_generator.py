@@ -7,20 +7,14 @@ from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from typing import Any, ClassVar
 
 from target_bench.core.contract import Generator
-from target_bench.core.credentials import answer_without_secrets, without_secrets
+from target_bench.core.credentials import mask_answer, without_secrets
 from target_bench.core.errors import TargetBenchError, check_at_least_one
 from target_bench.core.model_objects import ExternalObject
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.user_code import place, whole_traceback
+from target_bench.models.cache import AnswerCache, ModelReply, request_key, select_unrecorded
 from target_bench.models.local_models import replace_surrogates
-from target_bench.models.remote.answer_cache import (
-    AnswerCache,
-    ModelReply,
-    default_file,
-    request_key,
-    select_unrecorded,
-)
 from target_bench.models.remote.failures import Failure, classify_error
 from target_bench.models.remote.openai_client import is_local
 from target_bench.models.remote.threads import in_threads
@@ -30,8 +24,7 @@ Ask = Callable[[GenerationRequest], tuple[ModelReply, float]]
 
 _LONGEST = 500  # characters of an error's own words
 _LONGEST_END = 100  # characters of a finish_reason
-_ADDRESSES = ("base_url", "openai_api_base", "api_base")
-"""Where models of LangChain and LlamaIndex keep the address of their server."""
+_ADDRESSES = ("base_url", "openai_api_base", "api_base")  # of models of LangChain and LlamaIndex
 
 
 class RemoteGenerator(Generator):
@@ -57,7 +50,7 @@ class RemoteGenerator(Generator):
         """Return the function from a request to its key; None if nothing is recorded."""
 
     @abstractmethod
-    def connected(self) -> AbstractContextManager[Ask]:
+    def connect(self) -> AbstractContextManager[Ask]:
         """Return the function that asks the model within a ``with`` block."""
 
     def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
@@ -75,83 +68,80 @@ class RemoteGenerator(Generator):
         requests: Iterable[GenerationRequest],
         observer: Observer,  # noqa: ARG002 (the contract's argument)
     ) -> Iterator[Generation]:
-        """Yield the answers as they come, in any order; see ``Generator.generate_many``.
-
-        Raises:
-            StoreError: answers cannot be recorded.
-            ConfigError, PluginError: no request can be answered.
-        """
+        """Yield the answers as they come, in any order; see ``Generator.generate_many``."""
         key = self.answer_key()
         with ExitStack() as stack:
-            ask = stack.enter_context(self.connected())
+            ask = stack.enter_context(self.connect())
             if key is None:
                 yield from in_threads(lambda r: self._ask_model(r, ask), requests, self.concurrency)
                 return
-            cache = stack.enter_context(closing(AnswerCache(default_file())))
+            cache = stack.enter_context(closing(AnswerCache()))
             cache.put({})  # a file that cannot be written is reported before anything is paid
 
-            def answered(request: GenerationRequest) -> Generation:
+            def answer(request: GenerationRequest) -> Generation:
                 name = key(request)
                 recorded = cache.get_reply(name)
-                if recorded is not None:
-                    return self._generation(request, recorded, None)
-                with cache.claim(name):  # equal requests wait for one answer
-                    recorded = cache.get_reply(name)
-                    if recorded is not None:
-                        return self._generation(request, recorded, None)
-                    return self._ask_model(
-                        request, ask, lambda answer: cache.put_reply(name, answer)
-                    )
+                if recorded is None:
+                    with cache.claim(name):  # equal requests wait for one answer
+                        recorded = cache.get_reply(name)
+                        if recorded is None:
+                            return self._ask_model(
+                                request, ask, lambda reply: cache.put_reply(name, reply)
+                            )
+                return self._make_generation(request, recorded, None)
 
-            yield from in_threads(answered, requests, self.concurrency)
+            yield from in_threads(answer, requests, self.concurrency)
 
     def _ask_model(
         self, request: GenerationRequest, ask: Ask, keep: Callable[[ModelReply], object] = bool
     ) -> Generation:
         """Return the model's answer; any exception of the model makes it a failed one."""
         try:
-            answer, seconds = ask(request)
+            reply, seconds = ask(request)
         except TargetBenchError:
             raise
         except Exception as error:
             return self._make_failure(request, error)
-        end = answer.finish_reason
-        answer = answer._replace(
-            text=answer_without_secrets(answer.text),
-            finish_reason=end and answer_without_secrets(end)[:_LONGEST_END],
+        end = reply.finish_reason
+        reply = reply._replace(
+            text=mask_answer(reply.text),
+            finish_reason=end and mask_answer(end)[:_LONGEST_END],
         )
-        keep(answer)
-        return self._generation(request, answer, seconds)
+        keep(reply)
+        return self._make_generation(request, reply, seconds)
 
     def _make_failure(self, request: GenerationRequest, error: Exception) -> Generation:
-        problem, trace = error_text(error), None
-        if problem.startswith("raised: "):  # not what a server said: perhaps a user's own code
-            problem += without_secrets(place(error))
+        failure, trace = classify_error(error), None
+        if failure is None:  # not what a server said: perhaps a user's own code
+            message = " ".join(without_secrets(str(error)).split())[:_LONGEST]
+            problem = f"raised: {type(error).__name__}: {message}{place(error)}"
             trace = without_secrets(whole_traceback(error))
+        else:
+            problem = str(failure)
         tokens = error.tokens if isinstance(error, Failure) else (None, None)
         return Generation(
             request.query_id,
             "",
-            error=problem,
+            error=without_secrets(problem),
             traceback=trace,
             input_tokens=tokens[0],
             output_tokens=tokens[1],
             cost=self.cost(*tokens),
         )
 
-    def _generation(
-        self, request: GenerationRequest, answer: ModelReply, seconds: float | None
+    def _make_generation(
+        self, request: GenerationRequest, reply: ModelReply, seconds: float | None
     ) -> Generation:
-        """Return an answer as a ``Generation``; without seconds it is a recorded one."""
+        """Return a reply as a ``Generation``; without seconds it is a recorded one."""
         return Generation(
             request.query_id,
-            answer.text,
-            input_tokens=answer.input_tokens,
-            output_tokens=answer.output_tokens,
-            cost=self.cost(answer.input_tokens, answer.output_tokens),
+            reply.text,
+            input_tokens=reply.input_tokens,
+            output_tokens=reply.output_tokens,
+            cost=self.cost(reply.input_tokens, reply.output_tokens),
             seconds=seconds,
             cached=seconds is None,
-            finish_reason=answer.finish_reason,
+            finish_reason=reply.finish_reason,
         )
 
     def cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:  # noqa: ARG002 (for those with prices)
@@ -171,9 +161,6 @@ class WrappedModel(RemoteGenerator):
         concurrency: how many requests are under way at most.
         cache: whether answers are recorded, and recorded ones used.
         kind: the class that a model is of.
-
-    Raises:
-        ConfigError: there is no such model, or a setting is invalid.
     """
 
     def __init__(self, model: object, concurrency: int, cache: bool, kind: type) -> None:
@@ -210,43 +197,40 @@ class WrappedModel(RemoteGenerator):
 
         return key
 
-    def connected(self) -> AbstractContextManager[Ask]:
+    def connect(self) -> AbstractContextManager[Ask]:
         """Return the function that asks the model."""
 
-        def timed(request: GenerationRequest) -> tuple[ModelReply, float]:
+        def ask(request: GenerationRequest) -> tuple[ModelReply, float]:
             start = time.perf_counter()
-            answer = self._ask(request)
-            return answer, round(time.perf_counter() - start, 6)
+            reply = self._ask(request)
+            return reply, round(time.perf_counter() - start, 6)
 
-        return nullcontext(timed)
+        return nullcontext(ask)
 
     @abstractmethod
     def _ask(self, request: GenerationRequest) -> ModelReply:
         """Ask the model, in any thread; an answer without text is a ``Failure``."""
 
 
-def with_text(text: object, reason: object, refusal: object, counts: Sequence[Any]) -> ModelReply:
-    """Return an answer of a model.
+def make_reply(text: object, reason: object, refusal: object, counts: Sequence[Any]) -> ModelReply:
+    """Make the reply of a model, or raise a ``Failure`` where it has no text.
 
     Args:
         text: its text.
         reason: why it ended.
         refusal: why it was refused, if it was.
         counts: the tokens of prompt and answer, each None if it is not known.
-
-    Raises:
-        Failure: there is no text.
     """
     tokens = _read_count(counts[0]), _read_count(counts[1])
     if refusal:
         raise Failure("refusal", str(refusal), tokens=tokens)
     if reason == "content_filter":
-        held_back = "the server's filter held the answer back"
-        raise Failure("content_filter", held_back, tokens=tokens)
+        message = "the server's filter held the answer back"
+        raise Failure("content_filter", message, tokens=tokens)
     if not isinstance(text, str) or not text.strip():
         if reason == "length":
-            spent = "max_tokens was spent before the first word of the answer"
-            raise Failure("truncated", spent, tokens=tokens)
+            message = "max_tokens was spent before the first word of the answer"
+            raise Failure("truncated", message, tokens=tokens)
         raise Failure("empty_answer", f"no text (finish_reason {reason})", tokens=tokens)
     end = replace_surrogates(reason) if isinstance(reason, str) and reason else None
     return ModelReply(replace_surrogates(text), end, *tokens)
@@ -254,16 +238,3 @@ def with_text(text: object, reason: object, refusal: object, counts: Sequence[An
 
 def _read_count(value: object) -> int | None:
     return value if type(value) is int and 0 <= value < 2**63 else None  # what SQLite can hold
-
-
-def error_text(error: BaseException) -> str:
-    """Return kind and message of an error; the kind is its cause's where it has none itself.
-
-    Args:
-        error: what a model raised; clients of several providers name their errors alike.
-    """
-    failure = classify_error(error)
-    if failure is not None:
-        return without_secrets(str(failure))
-    words = " ".join(without_secrets(str(error)).split())[:_LONGEST]
-    return f"raised: {type(error).__name__}: {words}"

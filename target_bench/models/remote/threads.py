@@ -20,9 +20,6 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], width: int) -> Iterat
     An item is drawn, in the calling thread, when its work begins at once. An error is raised when
     what is under way is done, so that answers that are paid for can be kept. Closing the iterator
     or an interrupt ends it without waiting: its threads are daemons.
-
-    Raises:
-        BaseException: what drawing an item or a piece of work raised.
     """
     results: SimpleQueue[tuple[R, None] | tuple[None, BaseException]] = SimpleQueue()
 
@@ -35,10 +32,8 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], width: int) -> Iterat
     source, under_way = iter(items), 0
     while True:
         for item in islice(source, width - under_way):
-            target = copy_context().run
-            Thread(
-                target=target, args=(run, item), name="target-bench-request", daemon=True
-            ).start()
+            context, name = copy_context(), "target-bench-request"
+            Thread(target=context.run, args=(run, item), name=name, daemon=True).start()
             under_way += 1
         if not under_way:
             return

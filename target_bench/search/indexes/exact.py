@@ -1,42 +1,138 @@
 """Exact search: products in single precision name candidates, which are rescored in double.
 
-Matrix products and the search for candidates are those of BLAS and numpy, or of PyTorch on a GPU;
-any score that could be among the best, were it added up without error, is a candidate.
+Libraries add up in single precision, each in an order of its own, so their scores differ in the
+last bits. An inner product of float32 vectors taken in float64 is exact to about 1e-16 of the
+product of both lengths, and is rounded to 1e-6 of that, so that the order is the same whoever named
+the candidates, and however vectors are dealt over shards. Products in float64 alone take four times
+as long (1,000 queries over 100,000 vectors of 384 dimensions on two cores).
 """
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.ranking import SINGLE, round_to_grade, top_k
 from target_bench.core.vectors import VectorIndex, Vectors
-from target_bench.search.indexes.rescoring import (
-    BLOCK,
-    Found,
-    Lengths,
-    Rows,
-    Scores,
-    Stored,
-    blas_threads,
-    in_blocks,
-    rank,
-    slack,
-)
 
-_CELLS = 8_000_000
-"""Scores held at a time by a thread; all threads together hold no more than ``_ALL_CELLS``."""
+Scores = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Found = tuple[Scores, Rows]
 
-_ALL_CELLS = 64_000_000
+_BLOCK = 1024  # queries looked at together
+_CELLS = 8_000_000  # scores held at a time by a thread
+_ALL_CELLS = 64_000_000  # and by all threads together
 _GPU_CELLS = 256_000_000
 _FEWEST = 16
 _GROUP = 16
+_PAIRS = 512  # inner products at a time: their vectors stay in the processor's cache
+_LARGEST = float(np.finfo(np.float32).max) / 4
+_BLAS_LIMIT = threading.Lock()  # limits of BLAS are those of the process
 
 
-class Exact(VectorIndex):
+class StoredVectors(VectorIndex):
+    """An index that keeps its vectors, whose inner products rank what it finds.
+
+    A subclass has ``_prepare``, which begins with new vectors, and ``_search``.
+
+    Attributes:
+        vectors: (m, d) vectors, C-contiguous.
+        longest: the Euclidean length of the longest.
+    """
+
+    vectors: Vectors
+    longest: float
+
+    def build(self, vectors: Vectors) -> None:
+        """Keep (m, d) vectors; see ``VectorIndex.build``.
+
+        Raises:
+            ConfigError: there is no such device, or it has no memory for them.
+        """
+        self.vectors = np.ascontiguousarray(vectors, np.float32)
+        self.longest = float(_measure_lengths(self.vectors).max(initial=0.0))
+        self._prepare()
+
+    def search(self, vectors: Vectors, k: int) -> Found:
+        """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
+
+        Raises:
+            ConfigError: they are of other dimension than the indexed vectors, or not finite, or so
+                long that an inner product is more than single precision holds; or ``k`` is less
+                than 1.
+        """
+        if k < 1:
+            raise ConfigError(f"k={k}: at least one row is asked for")
+        queries = np.ascontiguousarray(vectors, np.float32)
+        (n, width), (m, d) = queries.shape, self.vectors.shape
+        if n and m and width != d:
+            raise ConfigError(
+                f"the queries have {width} dimensions, the indexed vectors {d}: "
+                "encode both with the same model and settings"
+            )
+        lengths = _measure_lengths(queries)
+        largest = lengths.max(initial=0.0) * self.longest
+        if not largest <= _LARGEST:  # NaN among them
+            raise ConfigError(
+                f"the vectors are too long: inner products up to {largest:.3g} overflow single "
+                f"precision. Scale them so that products stay below {_LARGEST:.3g}"
+            )
+        k = min(k, m)
+        if not (n and k and d):  # vectors of no dimension all score 0
+            return np.zeros((n, k)), np.tile(np.arange(k, dtype=np.int64), (n, 1))
+        return self._search(queries, self._bound_errors(lengths), k)
+
+    def save(self, folder: Path) -> None:
+        """Write the vectors as .npy, and their largest length."""
+        write_array(folder / "vectors.npy", self.vectors)
+        write_json(folder / "index.json", {"longest": self.longest})
+
+    def load(self, folder: Path) -> None:
+        """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
+        self.longest = read_json(folder / "index.json")["longest"]
+        self.vectors = np.asarray(read_array(folder / "vectors.npy"))
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None: ...
+
+    @abstractmethod
+    def _search(self, queries: Vectors, slacks: Scores, k: int) -> Found:
+        """Search for (n, d) queries, n and d above 0, with the slack of each."""
+
+    def _bound_errors(self, lengths: Scores) -> Scores:
+        """Return how far below the k-th best single-precision score one of the k best can lie."""
+        # With u = 2^-24, an inner product of length d is off by at most d u / (1 - d u) times both
+        # lengths, in any order of summation (Higham 2002, Accuracy and Stability of Numerical
+        # Algorithms, section 3.1). Both scores may be off, and both are rounded by half a step,
+        # which is 2^-20 of the power of two next to the product of both lengths. Products of tiny
+        # numbers may vanish besides, each by less than 2^-149.
+        d = self.vectors.shape[1] + 2
+        du = d * 2.0**-24
+        share = 2 * du / (1 - du) + 1.5 * 2.0**-SINGLE
+        bounds: Scores = share * self.longest * lengths + 2 * d * 2.0**-149
+        return bounds
+
+
+def _measure_lengths(vectors: Vectors) -> Scores:
+    """Return the Euclidean lengths, in double precision so that none overflows."""
+    squares = np.empty(len(vectors))
+    for start in range(0, len(vectors), _BLOCK):
+        chunk = vectors[start : start + _BLOCK].astype(np.float64)
+        squares[start : start + _BLOCK] = np.vecdot(chunk, chunk)
+    return np.sqrt(squares)
+
+
+class Exact(StoredVectors):
     """Compares each query with every vector, by matrix products.
 
         index = Exact()
@@ -65,37 +161,125 @@ class Exact(VectorIndex):
         """Return no setting: the device changes no ranking."""
         return {}
 
-    def build(self, vectors: Vectors) -> None:
-        """Keep (m, d) vectors; see ``VectorIndex.build``.
-
-        Raises:
-            ConfigError: there is no such device, or it has no memory for them.
-        """
-        self._keep(Stored.from_array(vectors))
-
-    def search(self, vectors: Vectors, k: int) -> Found:
-        """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
-
-        Raises:
-            ConfigError: other dimension than the indexed vectors, or products too large.
-        """
-        queries, lengths = self._stored.checked_queries(vectors, k)
-        if self._gpu is None:
-            return search_exactly(self._stored, queries, lengths, k)
-        return self._gpu.search(self._stored, queries, slack(self._stored, lengths), k)
-
-    def save(self, folder: Path) -> None:
-        """Write the vectors as .npy."""
-        self._stored.save(folder)
-
-    def load(self, folder: Path) -> None:
-        """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
-        self._keep(Stored.load(folder))
-
-    def _keep(self, stored: Stored) -> None:
-        self._stored = stored
+    def _prepare(self) -> None:
         if self._gpu is not None:
-            self._gpu.upload(stored.vectors)
+            self._gpu.upload(self.vectors)
+
+    def _search(self, queries: Vectors, slacks: Scores, k: int) -> Found:
+        if self._gpu is not None:
+            return self._gpu.search(self.vectors, queries, slacks, k)
+        return search_exactly(self.vectors, queries, slacks, k)
+
+
+def search_exactly(vectors: Vectors, queries: Vectors, slacks: Scores, k: int) -> Found:
+    """Return (n, k) inner products and rows of the best, by the rule of ``rank_pairs``."""
+
+    def search_block(block: slice) -> Found:
+        scores = queries[block] @ vectors.T
+        least = _find_reached(scores, k) - slacks[block]
+        return rank_pairs(queries[block], vectors, *_find_above(scores, least), k)
+
+    n, m = len(queries), len(vectors)
+    size = n  # too little to share
+    if n * m > _CELLS // 8:
+        cells = min(_CELLS, _ALL_CELLS // _count_blas_threads())
+        size = max(_FEWEST, min(_BLOCK, cells // m))
+    return _in_blocks(search_block, n, size)
+
+
+def _find_reached(scores: Vectors, k: int) -> Vectors:
+    """Return a number for each row that ``k`` of its scores reach."""
+    # The columns are dealt into groups: k groups whose best is at least x hold k scores of at least
+    # x. Few groups are partitioned faster than all scores.
+    n, m = scores.shape
+    size = max(1, min(_GROUP, m // (8 * k)))
+    n_groups = m // size
+    maxima = scores[:, : n_groups * size].reshape(n, size, n_groups).max(axis=1)
+    maxima.partition(n_groups - k, axis=1)
+    least: Vectors = maxima[:, n_groups - k]
+    return least
+
+
+def _find_above(scores: Vectors, least: Scores) -> tuple[Rows, Rows]:
+    """Return row and column of each score that is not below its row's number, row by row."""
+    # Rounded down, so that no score between the number and its float32 is lost.
+    bounds = np.nextafter(least.astype(np.float32), np.float32(-np.inf))
+    high = scores >= bounds[:, None]
+    numbers = np.repeat(np.arange(len(scores)), np.count_nonzero(high, axis=1))
+    return numbers, np.flatnonzero(high) - numbers * scores.shape[1]
+
+
+def rank_pairs(queries: Vectors, vectors: Vectors, numbers: Rows, rows: Rows, k: int) -> Found:
+    """Rank candidates by their rounded inner products; of equal ones the earlier row comes first.
+
+    Args:
+        queries: (n, d) vectors.
+        vectors: (m, d) indexed vectors.
+        numbers: (p,) numbers of queries, ascending.
+        rows: (p,) a candidate of each, ascending for each query, none twice.
+        k: how many to return, no more than there are vectors.
+
+    Returns:
+        (n, k) rounded inner products and rows; 0 and -1 where a query has fewer candidates.
+    """
+    n = len(queries)
+    counts = np.bincount(numbers, minlength=n)
+    columns = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
+    width = max(k, int(counts.max(initial=0)))
+    scores = np.full((n, width), -np.inf)
+    scores[numbers, columns] = inner_products(queries, vectors, numbers, rows)
+    candidates = np.full((n, width), -1, dtype=np.int64)
+    candidates[numbers, columns] = rows
+    best, best_scores = top_k(scores, k)
+    best_rows = np.take_along_axis(candidates, best, axis=1)
+    return np.where(best_rows < 0, 0.0, best_scores), best_rows
+
+
+def rank_candidates(queries: Vectors, vectors: Vectors, candidates: Rows, k: int) -> Found:
+    """Rank (n, c) rows in any order as ``rank_pairs`` does; -1 where there is none."""
+
+    def rank_block(block: slice) -> Found:
+        rows = np.sort(candidates[block], axis=1)
+        numbers, columns = np.nonzero(rows >= 0)
+        return rank_pairs(queries[block], vectors, numbers, rows[numbers, columns], k)
+
+    return _in_blocks(rank_block, len(queries), _BLOCK)
+
+
+def inner_products(queries: Vectors, vectors: Vectors, numbers: Rows, rows: Rows) -> Scores:
+    """Return the (p,) rounded inner products of pairs; each depends on its two vectors only."""
+    doubles = queries.astype(np.float64)
+    products, lengths = np.empty(len(numbers)), np.empty(len(numbers))
+    for start in range(0, len(numbers), _PAIRS):
+        pairs = slice(start, start + _PAIRS)
+        right = vectors[rows[pairs]].astype(np.float64)
+        np.vecdot(doubles[numbers[pairs]], right, out=products[pairs])
+        np.vecdot(right, right, out=lengths[pairs])
+    lengths *= np.vecdot(doubles, doubles)[numbers]
+    return round_to_grade(products, np.sqrt(lengths, out=lengths), SINGLE)
+
+
+def _in_blocks(work: Callable[[slice], Found], n: int, size: int) -> Found:
+    """Return the results of blocks of ``size`` of ``n`` queries, joined; processors share them."""
+    blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    if len(blocks) == 1:
+        return work(blocks[0])
+    from threadpoolctl import threadpool_limits
+
+    # BLAS is kept to one thread meanwhile: a block is one thread's, from products to ranks.
+    with _BLAS_LIMIT:
+        n_threads = _count_blas_threads()
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
+            scores, rows = zip(*pool.map(work, blocks), strict=True)
+    return np.concatenate(scores), np.concatenate(rows)
+
+
+def _count_blas_threads() -> int:
+    """Return how many threads linear algebra may use, as ``OMP_NUM_THREADS`` and the like say."""
+    from threadpoolctl import threadpool_info
+
+    pools: list[dict[str, Any]] = threadpool_info()
+    return max([int(p["num_threads"]) for p in pools if p["user_api"] == "blas"], default=1)
 
 
 class Gpu:
@@ -120,36 +304,35 @@ class Gpu:
                 "device out"
             ) from error
         except (RuntimeError, AssertionError) as error:
-            words = " ".join(str(error).split())[:200]
+            problem = " ".join(str(error).split())[:200]
             raise ConfigError(
-                f"device={self._device}: PyTorch has no such device here ({words})"
+                f"device={self._device}: PyTorch has no such device here ({problem})"
             ) from error
 
-    def search(self, stored: Stored, queries: Vectors, slacks: Scores, k: int) -> Found:
+    def search(self, vectors: Vectors, queries: Vectors, slacks: Scores, k: int) -> Found:
         """Return the best rows of each query; blocks are halved where memory does not suffice."""
         import torch
 
-        n, m = len(queries), len(stored.vectors)
-        k, start = min(k, m), 0
-        size = max(1, _GPU_CELLS // max(1, m))
+        n, start = len(queries), 0
+        size = max(1, _GPU_CELLS // len(vectors))
         scores, rows = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
-        while start < n and k:
+        while start < n:
             block = slice(start, start + size)
             try:
-                candidates = self._candidates(queries[block], slacks[block], k)
+                pairs = self._find_pairs(queries[block], slacks[block], k)
             except torch.OutOfMemoryError as error:
                 if size == 1:
                     raise ConfigError(
-                        f"device={self._device}: out of memory with one query over {m:,} vectors; "
-                        "leave device out"
+                        f"device={self._device}: out of memory with one query over "
+                        f"{len(vectors):,} vectors; leave device out"
                     ) from error
                 size = min(size, n) // 2 or 1
                 continue
-            scores[block], rows[block] = rank(queries[block], stored, *candidates, k)
+            scores[block], rows[block] = rank_pairs(queries[block], vectors, *pairs, k)
             start += size
         return scores, rows
 
-    def _candidates(self, block: Vectors, slacks: Scores, k: int) -> tuple[Rows, Rows]:
+    def _find_pairs(self, block: Vectors, slacks: Scores, k: int) -> tuple[Rows, Rows]:
         """Return number and row of each possible pair of the best, query by query."""
         import torch
 
@@ -166,75 +349,16 @@ def _full_precision() -> Iterator[None]:
     """Compute products in full single precision, regardless of the settings of the process."""
     import torch
 
+    switches: list[Any] = [torch.backends.cuda.matmul]
+    name, full = "allow_tf32", False  # before PyTorch 2.9
     if hasattr(torch.backends.cuda.matmul, "fp32_precision"):
-        places: list[Any] = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
-        name: str = "fp32_precision"
-        full: Any = "ieee"
-    else:  # before PyTorch 2.9
-        places = [torch.backends.cuda.matmul]
-        name, full = "allow_tf32", False
-    before = [getattr(place, name) for place in places]
-    for place in places:
-        setattr(place, name, full)
+        switches.append(torch.backends.mkldnn.matmul)
+        name, full = "fp32_precision", "ieee"  # type: ignore[assignment]
+    before = [getattr(switch, name) for switch in switches]
+    for switch in switches:
+        setattr(switch, name, full)
     try:
         yield
     finally:
-        for place, value in zip(places, before, strict=True):
-            setattr(place, name, value)
-
-
-def search_exactly(stored: Stored, queries: Vectors, lengths: Lengths, k: int) -> Found:
-    """Return the ``k`` best rows by the rule of ``ranking``.
-
-    Args:
-        stored: the (m, d) indexed vectors.
-        queries: (n, d) vectors.
-        lengths: theirs, as ``Stored.checked_queries`` gives them.
-        k: how many rows.
-
-    Returns:
-        (n, min(k, m)) inner products and rows, best first.
-    """
-    m = len(stored.vectors)
-    k = min(k, m)
-    if k == 0:
-        return np.empty((len(queries), 0)), np.empty((len(queries), 0), dtype=np.int64)
-    slacks = slack(stored, lengths)
-
-    def best_of_block(block: slice) -> Found:
-        scores = queries[block] @ stored.vectors.T
-        least = _kth_at_least(scores, k) - slacks[block]
-        return rank(queries[block], stored, *_above(scores, least), k)
-
-    return in_blocks(best_of_block, len(queries), k, _block_size(len(queries), m))
-
-
-def _block_size(n: int, m: int) -> int:
-    if n * m <= _CELLS // 8:
-        return max(n, 1)  # too little to share
-    cells = min(_CELLS, _ALL_CELLS // blas_threads())
-    return max(_FEWEST, min(BLOCK, cells // m))
-
-
-def _kth_at_least(scores: Vectors, k: int) -> Vectors:
-    """Return a number for each row that ``k`` of its scores reach.
-
-    The columns are dealt into groups: ``k`` groups whose best is at least x hold ``k`` scores of at
-    least x. Few groups are partitioned faster than all scores.
-    """
-    n, m = scores.shape
-    size = max(1, min(_GROUP, m // (8 * k)))
-    n_groups = m // size
-    maxima = scores[:, : n_groups * size].reshape(n, size, n_groups).max(axis=1)
-    maxima.partition(n_groups - k, axis=1)
-    least: Vectors = maxima[:, n_groups - k]
-    return least
-
-
-def _above(scores: Vectors, least: Lengths) -> tuple[Rows, Rows]:
-    """Return row and column of each score that is not below its row's number, row by row."""
-    # Rounded down, so that no score between the number and its float32 is lost.
-    bounds = np.nextafter(least.astype(np.float32), np.float32(-np.inf))
-    high = scores >= bounds[:, None]
-    numbers = np.repeat(np.arange(len(scores)), np.count_nonzero(high, axis=1))
-    return numbers, np.flatnonzero(high) - numbers * scores.shape[1]
+        for switch, value in zip(switches, before, strict=True):
+            setattr(switch, name, value)

@@ -11,33 +11,37 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.registry import installed_version
-from target_bench.core.vectors import VectorIndex, Vectors
-from target_bench.search.indexes.exact import search_exactly
-from target_bench.search.indexes.rescoring import (
+from target_bench.core.vectors import Vectors
+from target_bench.search.indexes.exact import (
     Found,
-    Stored,
+    Scores,
+    StoredVectors,
     rank_candidates,
-    slack,
+    search_exactly,
 )
 
-_MORE = 16
-"""Candidates beyond ``k``, so that ties are broken by the rule and not by FAISS's order."""
-
+_BUILDS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cu11", "faiss-gpu-cu12")
+_MORE = 16  # candidates beyond k, so that ties are broken by the rule and not by FAISS's order
+_MOST_ON_GPU = 2048  # the most that its GPU kernels select
 _FILE = "library.index"
 _SAMPLE = 200  # queries of which the recall is taken
 
 
 @dataclass(eq=False, repr=False)
-class FaissFlat(VectorIndex):
+class FaissFlat(StoredVectors):
     """Exact search by ``IndexFlatIP``.
 
     Needs: extra dense.
 
-    Where more vectors may tie for the last place than the library was asked for, the query is
+    Where more vectors may tie for the last rank than the library was asked for, the query is
     searched again by the rule of ``exact``.
 
     Args:
         gpu: on the GPUs of ``faiss-gpu``; None: where there are any.
+
+    Raises:
+        ConfigError: ``gpu=true`` without a GPU.
+        MissingExtraError: FAISS is not installed, or was built without GPUs.
     """
 
     packages = ("faiss-cpu", "faiss-gpu-cu12", "numpy")
@@ -45,64 +49,36 @@ class FaissFlat(VectorIndex):
     gpu: bool | None = None
 
     def __post_init__(self) -> None:
-        _needs_faiss("faiss-flat")
+        _check_installed("faiss-flat")
 
-    def build(self, vectors: Vectors) -> None:
-        """Index (m, d) vectors; see ``VectorIndex.build``.
-
-        Raises:
-            ConfigError: ``gpu=true`` without a GPU.
-            MissingExtraError: ``gpu=true`` and FAISS was built without it.
-        """
-        self._index_stored(Stored.from_array(vectors))
-
-    def search(self, vectors: Vectors, k: int) -> Found:
-        """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
-
-        Raises:
-            ConfigError: other dimension than the indexed vectors, or products too large.
-        """
-        stored = self._stored
-        queries, lengths = stored.checked_queries(vectors, k)
-        n, m = len(queries), len(stored.vectors)
-        k = min(k, m)
-        n_rows = min(m, k + _MORE)
-        if n == 0 or n_rows > self._most or not stored.vectors.size:
-            return search_exactly(stored, queries, lengths, k)
-        products, rows = self._index.search(queries, n_rows)
-        least = products[:, k - 1] - slack(stored, lengths)
-        above = (products >= least[:, None]) & (rows >= 0)
-        ranked = rank_candidates(queries, stored, np.where(above, rows, -1), k)
-        unclear = np.flatnonzero(above[:, -1]) if n_rows < m else np.empty(0, dtype=np.intp)
-        if len(unclear):
-            again = search_exactly(stored, queries[unclear], lengths[unclear], k)
-            ranked[0][unclear], ranked[1][unclear] = again
-        return ranked
-
-    def save(self, folder: Path) -> None:
-        """Write the vectors as .npy: the library's format adds nothing to them."""
-        self._stored.save(folder)
-
-    def load(self, folder: Path) -> None:
-        """Read the files that ``save`` wrote."""
-        self._index_stored(Stored.load(folder))
-
-    def _index_stored(self, stored: Stored) -> None:
-        faiss = _library()
-        self._stored = stored
+    def _prepare(self) -> None:
+        faiss = _import_faiss()
         self._most = 2**31
-        if not stored.vectors.size:
+        if not self.vectors.size:
             return
-        index = faiss.IndexFlatIP(stored.vectors.shape[1])
+        self._index = faiss.IndexFlatIP(self.vectors.shape[1])
         if _on_gpu(faiss, self.gpu):
-            self._most = 2048  # the most that its GPU kernels select
-            index = faiss.index_cpu_to_all_gpus(index)
-        index.add(stored.vectors)
-        self._index = index
+            self._most = _MOST_ON_GPU
+            self._index = faiss.index_cpu_to_all_gpus(self._index)
+        self._index.add(self.vectors)
+
+    def _search(self, queries: Vectors, slacks: Scores, k: int) -> Found:
+        n_rows = min(len(self.vectors), k + _MORE)
+        if n_rows > self._most:
+            return search_exactly(self.vectors, queries, slacks, k)
+        products, rows = self._index.search(queries, n_rows)
+        above = (products >= (products[:, k - 1] - slacks)[:, None]) & (rows >= 0)
+        scores, ranked = rank_candidates(queries, self.vectors, np.where(above, rows, -1), k)
+        if n_rows < len(self.vectors) and above[:, -1].any():
+            again = np.flatnonzero(above[:, -1])
+            scores[again], ranked[again] = search_exactly(
+                self.vectors, queries[again], slacks[again], k
+            )
+        return scores, ranked
 
 
 @dataclass(eq=False, repr=False)
-class FaissHNSW(VectorIndex):
+class FaissHNSW(StoredVectors):
     """A graph of near neighbours (Malkov and Yashunin 2018), by ``IndexHNSWFlat``.
 
     Needs: extra dense.
@@ -123,8 +99,7 @@ class FaissHNSW(VectorIndex):
     ef_search: int = 128
 
     def __post_init__(self) -> None:
-        self._index: Any = None
-        _needs_faiss("faiss-hnsw")
+        _check_installed("faiss-hnsw")
         for name, least in (("m", 2), ("ef_construction", 1), ("ef_search", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name}={getattr(self, name)}: at least {least}")
@@ -133,50 +108,42 @@ class FaissHNSW(VectorIndex):
         """Return the settings; threads, one as ever, are named in stored runs."""
         return {**super().config(), "threads": 1}
 
+    def _prepare(self) -> None:
+        self._index: Any = None
+        self._sample: dict[int, list[Any]] = {}  # k -> queries, slacks, scores, rows
+
     def build(self, vectors: Vectors) -> None:
         """Keep (m, d) vectors and have FAISS index them; see ``VectorIndex.build``."""
-        self._keep(Stored.from_array(vectors))
-        if self._stored.vectors.size:
-            faiss = _library()
-            d = self._stored.vectors.shape[1]
+        super().build(vectors)
+        if self.vectors.size:
+            faiss = _import_faiss()
+            d = self.vectors.shape[1]
             self._index = faiss.IndexHNSWFlat(d, self.m, faiss.METRIC_INNER_PRODUCT)
             self._index.hnsw.efConstruction = self.ef_construction
             threads = faiss.omp_get_max_threads()
             faiss.omp_set_num_threads(1)  # with more, each build gives another graph
             try:
-                self._index.add(self._stored.vectors)
+                self._index.add(self.vectors)
             finally:
                 faiss.omp_set_num_threads(threads)
 
-    def search(self, vectors: Vectors, k: int) -> Found:
-        """Return the rows for each of (n, d) vectors; see ``VectorIndex.search``.
-
-        Raises:
-            ConfigError: other dimension than the indexed vectors, or products too large.
-        """
-        queries, lengths = self._stored.checked_queries(vectors, k)
-        n, m = len(queries), len(self._stored.vectors)
-        k = min(k, m)
-        if self._index is None or n == 0:
-            # Vectors of no dimension all score 0.
-            rows = np.tile(np.arange(k, dtype=np.int64), (n, 1))
-            return np.zeros((n, k)), rows
-        n_rows = min(m, k + _MORE)
-        looked_at = _library().SearchParametersHNSW(efSearch=max(self.ef_search, n_rows))
-        _, candidates = self._index.search(queries, n_rows, params=looked_at)
-        ranked = rank_candidates(queries, self._stored, candidates.astype(np.int64), k)
+    def _search(self, queries: Vectors, slacks: Scores, k: int) -> Found:
+        n_rows = min(len(self.vectors), k + _MORE)
+        settings = _import_faiss().SearchParametersHNSW(efSearch=max(self.ef_search, n_rows))
+        _, candidates = self._index.search(queries, n_rows, params=settings)
+        scores, rows = rank_candidates(queries, self.vectors, candidates.astype(np.int64), k)
         sample = self._sample.setdefault(k, [])
         left = _SAMPLE - sum(len(earlier) for earlier, *_ in sample)
         if left > 0:  # copies, which keep no batch in memory
-            sample.append(tuple(part[:left].copy() for part in (queries, lengths, *ranked)))
-        return ranked
+            sample.append(tuple(part[:left].copy() for part in (queries, slacks, scores, rows)))
+        return scores, rows
 
     def notes(self) -> Sequence[str]:
         """Return recall against exact search, over the first queries of each ``k``."""
         notes = []
         for k, batches in sorted(self._sample.items()):
-            queries, lengths, scores, rows = map(np.concatenate, zip(*batches, strict=True))
-            best, _ = search_exactly(self._stored, queries, lengths, k)
+            queries, slacks, scores, rows = map(np.concatenate, zip(*batches, strict=True))
+            best, _ = search_exactly(self.vectors, queries, slacks, k)
             recall = ((rows >= 0) & (scores >= best[:, -1:])).mean()
             notes.append(
                 f"recall@{k} against exact search: {recall:.3f} over the first {len(queries)} "
@@ -186,29 +153,18 @@ class FaissHNSW(VectorIndex):
 
     def save(self, folder: Path) -> None:
         """Write the vectors as .npy and the index in its library's format."""
-        self._stored.save(folder)
+        super().save(folder)
         if self._index is not None:
-            _library().write_index(self._index, str(folder / _FILE))
+            _import_faiss().write_index(self._index, str(folder / _FILE))
 
     def load(self, folder: Path) -> None:
         """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
-        self._keep(Stored.load(folder))
-        if self._stored.vectors.size:
-            self._index = _library().read_index(str(folder / _FILE))
-
-    def _keep(self, stored: Stored) -> None:
-        self._stored = stored
-        self._index = None
-        self._sample: dict[int, list[Any]] = {}  # k -> queries, lengths, scores, rows
+        super().load(folder)
+        if self.vectors.size:
+            self._index = _import_faiss().read_index(str(folder / _FILE))
 
 
-def _needs_faiss(index: str) -> None:
-    """See that FAISS is installed, and once: its builds overwrite each other's files.
-
-    Raises:
-        ConfigError: builds for CPUs and for GPUs are installed side by side.
-        MissingExtraError: it is not installed.
-    """
+def _check_installed(index: str) -> None:
     if importlib.util.find_spec("faiss") is None:
         raise MissingExtraError("faiss-cpu", "dense", f"the index {index}")
     builds = [name for name in _BUILDS if installed_version(name) is not None]
@@ -220,10 +176,7 @@ def _needs_faiss(index: str) -> None:
         )
 
 
-_BUILDS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cu11", "faiss-gpu-cu12")
-
-
-def _library() -> Any:
+def _import_faiss() -> Any:
     with warnings.catch_warnings():  # its bindings set off warnings of some Python versions
         warnings.simplefilter("ignore", DeprecationWarning)
         import faiss

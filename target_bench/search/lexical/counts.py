@@ -21,61 +21,36 @@ _AT_ONCE = 2**22
 
 @dataclass(frozen=True, slots=True)
 class CorpusStatistics:
-    """What the weights of a corpus depend on, of each field.
-
-    Attributes:
-        n_tables: in the corpus.
-        n_terms: different ones.
-        average_lengths: tokens of a table.
-        frequencies: for each term in how many tables it is.
-    """
+    """What the weights of a corpus depend on; lists have an entry for each field."""
 
     n_tables: int
-    n_terms: int
-    average_lengths: Sequence[float]
-    frequencies: Sequence[Ints]
+    n_terms: int  # different ones
+    average_lengths: Sequence[float]  # tokens of a table
+    frequencies: Sequence[Ints]  # for each term in how many tables it is
 
 
 @dataclass(frozen=True, slots=True)
 class TableCounts:
-    """Counts of m consecutive tables, table by table.
+    """Counts of m consecutive tables, table by table."""
 
-    Attributes:
-        ends: (m + 1,) where each table begins in the next two.
-        terms: (n,) the terms of each table, ascending.
-        counts: for each field (n,) how often its text in this table has the term.
-        lengths: for each field (m,) how many tokens it has.
-    """
-
-    ends: Ints
-    terms: Ints
-    counts: Sequence[Ints]
-    lengths: Sequence[Ints]
+    ends: Ints  # (m + 1,) where each table begins in the next two
+    terms: Ints  # (n,) the terms of each table, ascending
+    counts: Sequence[Ints]  # for each field (n,) how often its text in this table has the term
+    lengths: Sequence[Ints]  # for each field (m,) how many tokens it has
 
 
 @dataclass(frozen=True, slots=True)
 class TermCounts:
-    """The same counts, term by term.
+    """The same counts, term by term."""
 
-    Attributes:
-        ends: (terms + 1,) where each term begins in the next two.
-        tables: (n,) the tables of each term, ascending, from 0.
-        counts: for each field (n,), as before.
-        lengths: for each field (m,), as before.
-    """
-
-    ends: Ints
-    tables: Ints
+    ends: Ints  # (terms + 1,) where each term begins in the next two
+    tables: Ints  # (n,) the tables of each term, ascending, from 0
     counts: Sequence[Ints]
     lengths: Sequence[Ints]
 
 
 class Counter:
-    """Counts tables as they come.
-
-    Args:
-        n_fields: of a table.
-    """
+    """Counts tables as they come, each of ``n_fields`` fields."""
 
     def __init__(self, n_fields: int) -> None:
         self._growing = _Growing(n_fields)
@@ -93,25 +68,25 @@ class Counter:
         """
         self._growing.add(terms, lengths, n_terms)
         if len(self._growing.terms) > MOST_IN_A_SHARD:
-            self._close(n_terms)
+            self._close_shard(n_terms)
 
-    def _close(self, n_terms: int) -> None:
-        shard, self._growing = self._growing.counts_so_far(), _Growing(len(self._n_tokens))
+    def _close_shard(self, n_terms: int) -> None:
+        shard, self._growing = self._growing.finish(), _Growing(len(self._n_tokens))
         self._n_tables += len(shard.ends) - 1
         for field, lengths in enumerate(shard.lengths):
             self._n_tokens[field] += int(lengths.sum())
             self._frequencies[field] = _pad(self._frequencies[field], n_terms)
             for start in range(0, len(shard.terms), _AT_ONCE):
-                part = slice(start, start + _AT_ONCE)
-                terms = shard.terms[part][shard.counts[field][part] > 0]
+                some = slice(start, start + _AT_ONCE)
+                terms = shard.terms[some][shard.counts[field][some] > 0]
                 self._frequencies[field] += np.bincount(terms, minlength=n_terms)
         self._shards.append(shard)
 
     def statistics(self, n_terms: int) -> CorpusStatistics:
         """End counting, and return the statistics of all tables."""
         if len(self._growing.ends) > 1 or not self._n_tables:
-            self._close(n_terms)
-        frequencies = [_pad(of_field, n_terms) for of_field in self._frequencies]
+            self._close_shard(n_terms)
+        frequencies = [_pad(counts, n_terms) for counts in self._frequencies]
         averages = [n / max(1, self._n_tables) for n in self._n_tokens]
         return CorpusStatistics(self._n_tables, n_terms, averages, frequencies)
 
@@ -129,18 +104,17 @@ def _sort_by_term(shard: TableCounts, n_terms: int) -> TermCounts:
     from scipy.sparse import csr_matrix
 
     shape, counts = (len(shard.ends) - 1, n_terms), []
-    for of_field in shard.counts:
-        ordered = csr_matrix((of_field, shard.terms, shard.ends), shape=shape).tocsc()
+    for field in shard.counts:
+        ordered = csr_matrix((field, shard.terms, shard.ends), shape=shape).tocsc()
         counts.append(ordered.data)
     return TermCounts(ordered.indptr, ordered.indices, counts, shard.lengths)
 
 
 class _Growing:
-    """Counts of the tables so far.
+    """Counts of the tables so far."""
 
-    They are arrays that grow in place, where the system can move large ones without copying them:
-    small ones that are joined later would leave holes in the memory of the process.
-    """
+    # Arrays that grow in place, where the system can move large ones without copying them: small
+    # ones that are joined later would leave holes in the memory of the process.
 
     def __init__(self, n_fields: int) -> None:
         self.ends = array("i", [0])
@@ -148,11 +122,11 @@ class _Growing:
         self._counts: list[array[int]] = [array("B") for _ in range(n_fields)]
         self._lengths: list[array[int]] = [array("i") for _ in range(n_fields)]
 
-    def counts_so_far(self) -> TableCounts:
+    def finish(self) -> TableCounts:
         """Return the counts; nothing may be added from then on."""
         ends, terms, *others = (
-            np.frombuffer(part, part.typecode)
-            for part in (self.ends, self.terms, *self._counts, *self._lengths)
+            np.frombuffer(values, values.typecode)
+            for values in (self.ends, self.terms, *self._counts, *self._lengths)
         )
         n_fields = len(self._counts)
         return TableCounts(ends, terms, others[:n_fields], others[n_fields:])
@@ -169,12 +143,12 @@ class _Growing:
         counts = np.diff(starts, append=len(tokens)).astype(np.int32)
         tables_and_terms, fields = np.divmod(tokens[starts], n_fields)
         is_first = np.diff(tables_and_terms, prepend=-1) != 0
-        places = np.cumsum(is_first) - 1
+        rows = np.cumsum(is_first) - 1
         tables, terms = np.divmod(tables_and_terms[is_first], max(1, n_terms))
         for field in range(n_fields):
-            of_field = fields == field
+            in_field = fields == field
             column = np.zeros(len(terms), dtype=np.int32)
-            column[places[of_field]] = counts[of_field]
+            column[rows[in_field]] = counts[in_field]
             self._counts[field] = _extend(self._counts[field], column)
             self._lengths[field].frombytes(lengths[field::n_fields].astype(np.int32).tobytes())
         ends = len(self.terms) + np.cumsum(np.bincount(tables, minlength=n_tables))
@@ -184,8 +158,8 @@ class _Growing:
 
 def _extend(numbers: "array[int]", more: Ints) -> "array[int]":
     """Return the numbers and some more, in the narrowest type that holds all."""
-    most = int(more.max(initial=0))
-    code = "B" if most < 2**8 else "H" if most < 2**16 else "i"
+    largest = int(more.max(initial=0))
+    code = "B" if largest < 2**8 else "H" if largest < 2**16 else "i"
     if array(code).itemsize > numbers.itemsize:
         numbers = array(code, np.frombuffer(numbers, numbers.typecode).astype(code).tobytes())
     numbers.frombytes(more.astype(numbers.typecode).tobytes())

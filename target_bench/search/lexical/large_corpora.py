@@ -25,23 +25,19 @@ _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1:]; "
     "from target_bench.search.lexical.large_corpora import read_for_parent; read_for_parent()"
 )
-_AHEAD = 3
-"""Pieces that are handed out for each process before the first result is waited for."""
+_AHEAD = 3  # pieces that each process gets before the first result is waited for
 
 
 def read_beside(
     pieces: Iterable[Sequence[str]], analyzer: Analyzer, terms: dict[str, int], n: int
 ) -> Iterator[Piece]:
-    """Yield the tokens of each piece, found by ``n`` processes, as ``TermNumbers`` would find them.
+    """Yield the tokens of each piece as ``TermNumbers`` would, read by ``n`` processes.
 
     A process numbers the terms as it meets them, and sends those that are new to it. Pieces are
     merged in their order, so the numbers here are the same however many processes there are.
-
-    Raises:
-        StoreError: a process has ended.
     """
     own = local()
-    numbers_of: dict[int, NDArray[np.int32]] = {}
+    numbers: dict[int, NDArray[np.int32]] = {}  # reader -> the numbers here of its terms
 
     def read(texts: Sequence[str]) -> tuple[int, Sequence[str], Piece]:
         if not hasattr(own, "reader"):
@@ -53,10 +49,12 @@ def read_beside(
     try:
         with ThreadPoolExecutor(n) as threads:
             for reader, new, piece in _in_order(threads, read, pieces, n * _AHEAD):
-                here = [terms.setdefault(term, len(terms)) for term in new]
-                known = numbers_of.get(reader, np.empty(0, dtype=np.int32))
-                numbers_of[reader] = np.concatenate([known, np.array(here, dtype=np.int32)])
-                yield Piece(numbers_of[reader][piece.numbers], piece.lengths)
+                here = np.array(
+                    [terms.setdefault(term, len(terms)) for term in new], dtype=np.int32
+                )
+                earlier = numbers.get(reader, np.empty(0, dtype=np.int32))
+                numbers[reader] = np.concatenate([earlier, here])
+                yield Piece(numbers[reader][piece.numbers], piece.lengths)
     finally:
         for started in readers:
             started.end()
@@ -82,6 +80,8 @@ def _in_order(
 class _Reader:
     """A process that reads texts."""
 
+    # Not of ``multiprocessing``, which would run the user's script again in each process.
+
     def __init__(self, analyzer: Analyzer) -> None:
         path = [str(Path(folder).absolute()) for folder in sys.path]
         self._process = subprocess.Popen(  # noqa: S603 (our own program)
@@ -93,7 +93,7 @@ class _Reader:
         try:
             self._send(analyzer.settings)
         except OSError as error:
-            raise self._ended() from error
+            raise self._explain_end() from error
 
     def read(self, texts: Sequence[str]) -> tuple[Sequence[str], Piece]:
         """Return the terms that are new to the process, and the tokens."""
@@ -102,10 +102,10 @@ class _Reader:
             self._send(texts)
             new, *arrays = pickle.load(self._process.stdout)  # noqa: S301 (our own program's)
         except (OSError, EOFError, pickle.UnpicklingError) as error:
-            raise self._ended() from error
+            raise self._explain_end() from error
         return new, Piece(*arrays)
 
-    def _ended(self) -> StoreError:
+    def _explain_end(self) -> StoreError:
         code = self._process.wait()
         self._process.communicate()  # closes the pipes, also with a rest that nobody reads
         return StoreError(
@@ -131,14 +131,14 @@ def read_for_parent() -> None:
         os.dup2(2, 1)  # what libraries print is for people
         terms: dict[str, int] = {}
         numbers = TermNumbers(Analyzer(*pickle.load(sys.stdin.buffer)), terms)  # noqa: S301
-        known = 0
+        n_sent = 0
         while True:
             try:
                 texts = pickle.load(sys.stdin.buffer)  # noqa: S301 (our parent's)
             except EOFError:
                 return
             piece = numbers(texts)
-            new = list(islice(reversed(terms), len(terms) - known))[::-1]
-            known = len(terms)
+            new = list(islice(reversed(terms), len(terms) - n_sent))[::-1]
+            n_sent = len(terms)
             pickle.dump((new, *piece), answers, protocol=5)
             answers.flush()

@@ -19,21 +19,18 @@ from numpy.typing import NDArray
 
 from target_bench.core import array_files
 from target_bench.data.table_text import Analyzer, Piece, TermNumbers
-from target_bench.search.lexical.counts import (
-    CorpusStatistics,
-    Counter,
-    Ints,
-    TermCounts,
-)
+from target_bench.search.lexical.counts import CorpusStatistics, Counter, Ints, TermCounts
 from target_bench.search.lexical.products import in_threads
 
 Floats = NDArray[np.float64]
 
+# From numbers of terms in tables, for each field how often it has the term, and for each field how
+# many tokens it has, each (n,), to (n,) weights.
+Weigher = Callable[[Ints, Sequence[Ints], Sequence[Ints]], Floats]
+
 _PIECE_TABLES, _PIECE_TOKENS, _PIECE_CHARACTERS = 1024, 200_000, 1_000_000
-_AT_ONCE = 2**16
-"""Terms of tables that a thread weighs at a time."""
-_CANCELLED = 1e-12
-"""Share of a weight that remains when all but its last bits cancel."""
+_AT_ONCE = 2**16  # terms of tables that a thread weighs at a time
+_CANCELLED = 1e-12  # share of a weight that remains when all but its last bits cancel
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class Formula:
         """Number of fields of a table."""
         return len(self.field_weights)
 
-    def weigher(self, corpus: CorpusStatistics) -> tuple["Weigher", Floats]:
+    def weigher(self, corpus: CorpusStatistics) -> tuple[Weigher, Floats]:
         """Return the function that weighs the terms of a corpus, and ``Postings.absent``."""
         from bm25s import scoring
 
@@ -60,13 +57,13 @@ class Formula:
             scoring._select_tfc_scorer(self.method), k1=self.k1, b=self.b, delta=self.delta
         )
 
-        def idf_of(frequencies: Ints) -> Floats:
-            values, places = np.unique(frequencies, return_inverse=True)
+        def compute_idf(frequencies: Ints) -> Floats:
+            values, inverse = np.unique(frequencies, return_inverse=True)
             n = corpus.n_tables
             idf = np.array([idf_of_one(df, N=n) if df else 0.0 for df in values.tolist()])
-            return idf[places]
+            return idf[inverse]
 
-        def absent_of(idf: Floats, average: float) -> Floats:
+        def compute_absent(idf: Floats, average: float) -> Floats:
             if self.method not in ("bm25l", "bm25+") or not average:
                 return np.zeros_like(idf)
             with np.errstate(invalid="ignore"):
@@ -77,13 +74,13 @@ class Formula:
             return absent
 
         averages = corpus.average_lengths
-        idfs = list(map(idf_of, corpus.frequencies))
-        absents = list(map(absent_of, idfs, averages))
+        idfs = list(map(compute_idf, corpus.frequencies))
+        absents = list(map(compute_absent, idfs, averages))
         absent = np.zeros(corpus.n_terms)
         for weight, own in zip(self.field_weights, absents, strict=True):
             absent += weight * own
 
-        def of_field(field: int, terms: Ints, counts: Ints, lengths: Ints) -> Floats:
+        def weigh_field(field: int, terms: Ints, counts: Ints, lengths: Ints) -> Floats:
             component = tfc(tf_array=counts.astype(np.float64), l_d=lengths, l_avg=averages[field])
             weights: Floats = idfs[field][terms] * component
             if absent.any():
@@ -97,20 +94,12 @@ class Formula:
             for field, weight in enumerate(self.field_weights):
                 has = np.flatnonzero(counts[field])
                 if len(has):
-                    total[has] += weight * of_field(
+                    total[has] += weight * weigh_field(
                         field, terms[has], counts[field][has], lengths[field][has]
                     )
             return total
 
         return weigh, absent
-
-
-Weigher = Callable[[Ints, Sequence[Ints], Sequence[Ints]], Floats]
-"""Turns counts into weights.
-
-(n,) numbers of terms in tables, for each field (n,) how often it has the term and (n,) how many
-tokens it has -> (n,) weights.
-"""
 
 
 class Postings:
@@ -128,17 +117,8 @@ class Postings:
         self.absent = absent
 
     @classmethod
-    def build(
-        cls,
-        tables: Iterable[Sequence[Sequence[str]]],
-        formula: Formula,
-    ) -> "Postings":
-        """Index tables.
-
-        Args:
-            tables: for each table the tokens of its fields.
-            formula: how to weigh them.
-        """
+    def build(cls, tables: Iterable[Sequence[Sequence[str]]], formula: Formula) -> "Postings":
+        """Index tables: for each the tokens of its fields."""
         vocabulary: dict[str, int] = defaultdict(count().__next__)
         number = vocabulary.__getitem__
         counter = Counter(formula.n_fields)
@@ -155,14 +135,14 @@ class Postings:
         return cls._weigh(dict(vocabulary), counter, formula)
 
     @classmethod
-    def of_texts(
+    def build_from_texts(
         cls,
         tables: Iterable[Sequence[str]],
         analyzer: Analyzer,
         formula: Formula,
         workers: int = 0,
     ) -> "Postings":
-        """Index tables, as ``build`` does.
+        """Index tables, as ``build`` does, from the texts of their fields.
 
         Args:
             tables: for each table the texts of its fields.
@@ -170,9 +150,6 @@ class Postings:
             formula: how to weigh them.
             workers: how many processes read the texts; 0 reads them in this one. The index is the
                 same.
-
-        Raises:
-            StoreError: a process has ended.
         """
         vocabulary: dict[str, int] = {}
         counter = Counter(formula.n_fields)
@@ -185,7 +162,7 @@ class Postings:
         corpus = counter.statistics(len(vocabulary))
         weigh, absent = formula.weigher(corpus)
         # A comprehension would hold the counts of a shard while the next one is put in order.
-        shards = list(map(partial(_weights, weigh), counter.shards(len(vocabulary))))
+        shards = list(map(partial(_weigh_shard, weigh), counter.shards(len(vocabulary))))
         return cls(vocabulary, shards, absent)
 
     def save(self, folder: Path) -> None:
@@ -206,16 +183,16 @@ class Postings:
         return cls(vocabulary, shards, array_files.read_array(folder / "absent.npy"))
 
     def queries(self, queries: Sequence[Sequence[str]]) -> Any:
-        """Build the (queries, terms) CSR matrix of the known terms, in the order of each query."""
-        return self.numbered([[self.vocabulary.get(t, -1) for t in query] for query in queries])
+        """Build the (queries, terms) CSR matrix of the terms in the index, in query order."""
+        return self.number_queries([[self.vocabulary.get(t, -1) for t in q] for q in queries])
 
-    def numbered(self, queries: Sequence[Iterable[int]]) -> Any:
+    def number_queries(self, queries: Sequence[Iterable[int]]) -> Any:
         """Build the same matrix from the numbers of terms; -1 is none."""
         from scipy.sparse import csr_matrix
 
-        known = [[n for n in query if n >= 0] for query in queries]
-        indptr = np.cumsum([0, *map(len, known)], dtype=np.int32)
-        indices = np.fromiter(chain.from_iterable(known), dtype=np.int32, count=indptr[-1])
+        terms = [[n for n in query if n >= 0] for query in queries]
+        indptr = np.cumsum([0, *map(len, terms)], dtype=np.int32)
+        indices = np.fromiter(chain.from_iterable(terms), dtype=np.int32, count=indptr[-1])
         shape = len(queries), len(self.vocabulary)
         return csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
 
@@ -238,7 +215,6 @@ def _split(tables: Iterable[Sequence[str]]) -> Iterator[list[str]]:
 def _read_pieces(
     pieces: Iterable[list[str]], analyzer: Analyzer, terms: dict[str, int], workers: int
 ) -> Iterator[Piece]:
-    """Yield the tokens of each piece."""
     if not workers:
         return map(TermNumbers(analyzer, terms), pieces)
     from target_bench.search.lexical.large_corpora import read_beside
@@ -246,21 +222,21 @@ def _read_pieces(
     return read_beside(pieces, analyzer, terms, workers)
 
 
-def _weights(weigher: Weigher, shard: TermCounts) -> Any:
+def _weigh_shard(weigher: Weigher, shard: TermCounts) -> Any:
     """Return the (terms, tables) weights of a shard."""
     from scipy.sparse import csr_matrix
 
     data = np.empty(len(shard.tables))
 
-    def weigh(places: slice) -> None:
-        first = np.searchsorted(shard.ends, places.start, side="right") - 1
-        last = np.searchsorted(shard.ends, places.stop)
-        ends = np.clip(shard.ends[first : last + 1], places.start, places.stop)
-        tables = shard.tables[places]
-        data[places] = weigher(
+    def weigh(some: slice) -> None:
+        first = np.searchsorted(shard.ends, some.start, side="right") - 1
+        last = np.searchsorted(shard.ends, some.stop)
+        ends = np.clip(shard.ends[first : last + 1], some.start, some.stop)
+        tables = shard.tables[some]
+        data[some] = weigher(
             np.repeat(np.arange(first, last), np.diff(ends)),
-            [of_field[places] for of_field in shard.counts],
-            [of_field[tables] for of_field in shard.lengths],
+            [counts[some] for counts in shard.counts],
+            [lengths[tables] for lengths in shard.lengths],
         )
 
     starts = range(0, len(data), _AT_ONCE)

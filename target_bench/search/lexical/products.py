@@ -29,6 +29,9 @@ U = TypeVar("U")
 WIDE = 16_384
 """From here on there are many tables."""
 
+_GROUP = 64
+_SLACK = 2.0**-30  # more than rounding moves a score, as a share of it
+
 
 def rank_product(
     queries: Any,
@@ -52,17 +55,12 @@ def rank_product(
         places, values = find(queries, shard, k, offsets)
         parts.append((np.where(places < 0, -1, places + start), values))
         start += shard.shape[1]
-    return Ranked(ids, *_merge(parts, k))
-
-
-def _merge(parts: Sequence[tuple[Places, Floats]], k: int) -> tuple[Places, Floats]:
-    """Merge the best of all shards, side by side in corpus order, so that ties keep it."""
     if len(parts) == 1:
-        return parts[0]
+        return Ranked(ids, *parts[0])
+    # The best of all shards side by side, in corpus order, so that ties keep it.
     places = np.concatenate([part[0] for part in parts], axis=1)
-    values = np.concatenate([part[1] for part in parts], axis=1)
-    best, best_values = top_k(values, k)
-    return np.take_along_axis(places, best, axis=1), best_values
+    best, values = top_k(np.concatenate([part[1] for part in parts], axis=1), k)
+    return Ranked(ids, np.take_along_axis(places, best, axis=1), values)
 
 
 def _rank_blocks(
@@ -93,20 +91,12 @@ def _rank_span(
     places, values = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
     for row, i in enumerate(range(span.start, span.stop)):
         offset = None if offsets is None else offsets[i : i + 1]
-        candidates, scores = sums.candidates(i, 0.0 if offset is None else float(offset[0]))
+        candidates, scores = sums.find_candidates(i, 0.0 if offset is None else float(offset[0]))
         best, best_scores = top_k_positive(scores[None, :], k, offset)
         n = int((best >= 0).sum())
         places[row, :n] = candidates[best[0, :n]]
         values[row, :n] = best_scores[0, :n]
     return places, values
-
-
-# Sums of weights over many tables, one query at a time
-
-_GROUP = 64
-
-_SLACK = 2.0**-30
-"""More than rounding moves a score, as a share of it."""
 
 
 class Sums:
@@ -129,7 +119,7 @@ class Sums:
         self._weights = np.asarray(weights.indices), np.asarray(weights.data, dtype=np.float64)
         self._scores = np.empty(weights.shape[1])
 
-    def candidates(self, i: int, offset: float = 0.0) -> tuple[Places, Floats]:
+    def find_candidates(self, i: int, offset: float = 0.0) -> tuple[Places, Floats]:
         """Return the tables that may be among the ``k`` best of a query, and their scores.
 
         Args:
@@ -146,8 +136,8 @@ class Sums:
     def _score(self, i: int) -> None:
         self._scores.fill(0.0)
         queries, n_tables = self._queries, len(self._scores)
-        for place in range(queries.indptr[i], queries.indptr[i + 1]):
-            term, factor = queries.indices[place], queries.data[place : place + 1]
+        for entry in range(queries.indptr[i], queries.indptr[i + 1]):
+            term, factor = queries.indices[entry], queries.data[entry : entry + 1]
             starts = self._starts[term : term + 2]
             self._add(n_tables, 1, starts, *self._weights, factor, self._scores)
 
@@ -159,29 +149,16 @@ def _find_candidates(scores: Floats, k: int, offset: float) -> Places:
     n_grouped = n_groups * _GROUP
     grouped = scores[:n_grouped].reshape(_GROUP, n_groups)
     maxima = grouped.max(axis=0)
-    bound = _find_bound(maxima, k, offset)
+    # k groups whose best is at least x hold k scores of at least x. Rounding may make ties of
+    # scores just below.
+    least: float = np.partition(maxima, n_groups - k)[n_groups - k]
+    bound = max(0.0, least - _SLACK * (least + abs(offset)))
     groups = np.flatnonzero(maxima > bound)
     if len(groups) > n_groups // 4:  # many ties
         return np.flatnonzero(scores > bound)
     rows, columns = np.nonzero(grouped[:, groups] > bound)
     rest = n_grouped + np.flatnonzero(scores[n_grouped:] > bound)
     return np.concatenate([np.sort(rows * n_groups + groups[columns]), rest])
-
-
-def _find_bound(maxima: Floats, k: int, offset: float) -> float:
-    """Return a score below all of the ``k`` best, and not below 0.
-
-    ``k`` groups whose best is at least x hold ``k`` scores of at least x. Rounding may make ties of
-    scores just below.
-
-    Args:
-        maxima: the best score of each group, of more than ``k``.
-        k: how many are looked for.
-        offset: what will be added to each score.
-    """
-    place = len(maxima) - k
-    least: float = np.partition(maxima, place)[place]
-    return max(0.0, least - _SLACK * (least + abs(offset)))
 
 
 def in_threads(work: Callable[[T], U], values: list[T]) -> list[U]:

@@ -76,7 +76,7 @@ class Texts:
         stems = self._every(text)
         return [_join_cell(stems)] if 0 < len(stems) <= _LONGEST_CELL else []
 
-    def cells_named(self, query: str) -> list[str]:
+    def possible_cells(self, query: str) -> list[str]:
         """Return all that could be a cell in a query."""
         stems = self._every(query)
         spans = range(1, _LONGEST_CELL + 1)
@@ -112,60 +112,40 @@ class Evidence:
     """The terms of all tables and of all rows, as sparse matrices.
 
     Args:
-        texts: what makes the terms of a query, as it made those of the tables.
-        bm25: (terms, tables) BM25 weights: of title, section and header, and of everything.
-        vocabulary: the number of each term.
-        matrices: (terms, tables) ones, for the kinds in between.
-        rows: (terms, rows) ones; each table has at least one row.
-        starts: the first row of each table.
-        found_in: in how many tables each term is.
+        corpus: the tables.
+        rows: how many rows of each are read.
+        languages: whose stop words and stemmers are used.
     """
 
     def __init__(
-        self,
-        texts: Texts,
-        bm25: Sequence[Postings],
-        vocabulary: dict[str, int],
-        matrices: Sequence[Any],
-        rows: Any,
-        starts: NDArray[np.int64],
-        found_in: NDArray[np.int64],
+        self, corpus: Corpus, rows: RowLimit, languages: Sequence[Language] = ("en",)
     ) -> None:
-        self._texts = texts
-        self._bm25 = bm25
-        self._vocabulary = vocabulary
-        self._matrices = matrices
-        self._rows = rows
-        self._starts = starts
-        shards = bm25[1].shards
-        counts = sum((np.diff(shard.indptr) for shard in shards), np.zeros(1, dtype=np.int64))
-        self._weights = _weigh_rarity(found_in, len(starts))
-        self._word_weights = _weigh_rarity(counts, len(starts))
+        self._texts = Texts(languages)
+        self._bm25 = []
+        for fields in (("title", "section", "header"), ("title", "section", "header", "rows")):
+            write = Serializer(fields, rows=rows)
+            formula = Formula("lucene", k1=0.5, b=0.75, delta=0.5, field_weights=(1.0,))
+            words = ([self._texts.words(write(table))] for table in corpus)
+            self._bm25.append(Postings.build(words, formula))
+        tables = _TableTerms(self._texts)
+        for table in corpus:
+            tables.add(table, rows)
+        self._vocabulary = tables.vocabulary
+        n, n_tables = len(tables.vocabulary), len(tables.starts)
+        # (terms, tables) ones, and (terms, rows) ones; each table has at least one row.
+        self._matrices = [tables.columns[name].matrix(n) for name in _MATRICES]
+        self._rows = tables.columns["rows"].matrix(n)
+        self._starts = np.array(tables.starts, dtype=np.int64)
+        n_with_term = np.bincount(np.array(tables.columns["any"].terms, np.int64), minlength=n)
+        self._weights = _weigh_rarity(n_with_term, n_tables)
+        shards = self._bm25[1].shards
+        n_with_word = sum((np.diff(shard.indptr) for shard in shards), np.zeros(1, dtype=np.int64))
+        self._word_weights = _weigh_rarity(n_with_word, n_tables)
 
     @property
     def n_rows(self) -> int:
         """Rows of all tables."""
         return int(self._rows.shape[1])
-
-    @classmethod
-    def build(
-        cls,
-        corpus: Corpus,
-        rows: RowLimit,
-        languages: Sequence[Language] = ("en",),
-    ) -> "Evidence":
-        """Read all tables."""
-        texts = Texts(languages)
-        bm25 = []
-        for fields in (("title", "section", "header"), ("title", "section", "header", "rows")):
-            write = Serializer(fields, rows=rows)
-            formula = Formula("lucene", k1=0.5, b=0.75, delta=0.5, field_weights=(1.0,))
-            words = ([texts.words(write(table))] for table in corpus)
-            bm25.append(Postings.build(words, formula))
-        collected = _Collected(texts)
-        for table in corpus:
-            collected.add(table, rows)
-        return cls(texts, bm25, *collected.finished())
 
     def features(self, queries: Sequence[str]) -> list[Floats]:
         """Return the (queries, tables) evidence of each of ``KINDS``."""
@@ -191,48 +171,43 @@ class Evidence:
         return masses
 
     def _words(self, query: str) -> Sequence[str]:
-        """Return the distinct stems, or where none is known, those of ``known_or_alike``."""
+        """Return the distinct stems, or where no table has any, those of ``known_or_alike``."""
         return known_or_alike(distinct(self._texts.words(query)), self._bm25[1].vocabulary)
-
-    def _terms(self, query: str) -> list[str]:
-        """Return all that a query may share with tables."""
-        texts = self._texts
-        words = [*texts.words(query), *query_numbers(query)]
-        return [*words, *texts.phrases(query), *texts.cells_named(query)]
 
     def _weigh_terms(self, queries: Sequence[str], words: Sequence[Sequence[str]]) -> Any:
         """Build the (queries, terms) CSR matrix of the weights of the queries' terms."""
         from scipy.sparse import csr_matrix
 
         columns, ends = array("i"), array("i", [0])
+        texts, vocabulary = self._texts, self._vocabulary
         for query, stems in zip(queries, words, strict=True):
-            terms = [*stems, *self._terms(query)]
-            known = {self._vocabulary[term] for term in terms if term in self._vocabulary}
-            columns.extend(sorted(known))
+            terms = [*stems, *texts.words(query), *query_numbers(query)]
+            terms += [*texts.phrases(query), *texts.possible_cells(query)]
+            columns.extend(sorted({vocabulary[term] for term in terms if term in vocabulary}))
             ends.append(len(columns))
         indices = np.array(columns, dtype=np.int32)
         shape = len(queries), len(self._weights)
         return csr_matrix((self._weights[indices], indices, np.array(ends)), shape=shape)
 
 
-def _weigh_rarity(found_in: NDArray[np.int64], n_tables: int) -> Floats:
-    weights: Floats = np.log1p((n_tables - found_in + 0.5) / (found_in + 0.5))
+def _weigh_rarity(n_with: NDArray[np.int64], n_tables: int) -> Floats:
+    weights: Floats = np.log1p((n_tables - n_with + 0.5) / (n_with + 0.5))
     return weights
 
 
-class _Collected:
-    """The terms of the tables so far."""
+class _TableTerms:
+    """The terms of the tables so far: of each kind, of each row, and of all together."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        self._vocabulary: dict[str, int] = {}
-        self._columns = {name: _Columns() for name in (*_MATRICES, "rows", "any")}
-        self._starts = array("q")
-        self._cell = lru_cache(maxsize=100_000)(self._cell_terms)
+        self.vocabulary: dict[str, int] = {}
+        self.columns = {name: _Columns() for name in (*_MATRICES, "rows", "any")}
+        self.starts = array("q")  # the first row of each table
+        self._cell = lru_cache(maxsize=100_000)(self._read_cell)
 
     def add(self, table: Table, limit: RowLimit) -> None:
         """Read one table."""
-        texts, numbers = self._texts, self._numbers
+        texts, numbers, columns = self._texts, self._numbers, self.columns
         title = [str(table.context.get(key) or "") for key in ("title", "section_title")]
         title_words = numbers(word for text in title for word in texts.words(text))
         title_numbers = numbers(n for text in title for n in table_numbers(text))
@@ -240,26 +215,26 @@ class _Collected:
         above = (
             title_words | title_numbers | numbers(w for h in table.header for w in texts.words(h))
         )
-        self._starts.append(len(self._columns["rows"]))
-        features: list[set[int]] = [set() for _ in range(4)]
+        self.starts.append(len(columns["rows"]))
+        kinds: list[set[int]] = [set() for _ in range(4)]
         rows = first_rows(table, limit)
         for row in rows:
             terms: set[int] = set()
             for text in map(cell_text, row):
-                for kind, of_cell in zip(features, self._cell(text), strict=True):
-                    kind |= of_cell
-                    terms |= of_cell
-            self._columns["rows"].add(terms - above)
+                for kind, in_cell in zip(kinds, self._cell(text), strict=True):
+                    kind |= in_cell
+                    terms |= in_cell
+            columns["rows"].add(terms - above)
         if not rows:
-            self._columns["rows"].add(())
-        words, table_numbers_, phrases, cells = features
-        self._columns["numbers"].add(table_numbers_ | title_numbers)
-        self._columns["title_phrases"].add(title_phrases)
-        self._columns["phrases"].add(phrases - title_phrases)
-        self._columns["cells"].add(cells)
-        self._columns["any"].add(above | title_phrases | words | table_numbers_ | phrases | cells)
+            columns["rows"].add(())
+        words, cell_numbers, phrases, cells = kinds
+        columns["numbers"].add(cell_numbers | title_numbers)
+        columns["title_phrases"].add(title_phrases)
+        columns["phrases"].add(phrases - title_phrases)
+        columns["cells"].add(cells)
+        columns["any"].add(above | title_phrases | words | cell_numbers | phrases | cells)
 
-    def _cell_terms(self, text: str) -> tuple[Terms, Terms, Terms, Terms]:
+    def _read_cell(self, text: str) -> tuple[Terms, Terms, Terms, Terms]:
         """Return words, numbers, phrases, and the cell itself."""
         texts, numbers = self._texts, self._numbers
         return (
@@ -270,18 +245,8 @@ class _Collected:
         )
 
     def _numbers(self, terms: Iterable[str]) -> Terms:
-        known = self._vocabulary
-        return frozenset(known.setdefault(term, len(known)) for term in terms)
-
-    def finished(
-        self,
-    ) -> tuple[dict[str, int], list[Any], Any, NDArray[np.int64], NDArray[np.int64]]:
-        """Return all that ``Evidence`` is made of besides BM25."""
-        n = len(self._vocabulary)
-        matrices = [self._columns[name].matrix(n) for name in _MATRICES]
-        found_in = np.bincount(np.array(self._columns["any"].terms, dtype=np.int64), minlength=n)
-        starts = np.array(self._starts, dtype=np.int64)
-        return self._vocabulary, matrices, self._columns["rows"].matrix(n), starts, found_in
+        vocabulary = self.vocabulary
+        return frozenset(vocabulary.setdefault(term, len(vocabulary)) for term in terms)
 
 
 class _Columns:

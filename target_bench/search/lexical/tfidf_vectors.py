@@ -23,10 +23,7 @@ class NGrams:
         hashed: hash n-grams into 2^24 buckets in place of keeping a vocabulary.
 
     Attributes:
-        analyzer: text -> tokens; may be another one before each ``fit`` or ``load``.
-
-    Raises:
-        ConfigError: an n-gram of less than one word.
+        analyzer: text -> tokens; may be another one before each ``fit``.
     """
 
     def __init__(
@@ -47,7 +44,10 @@ class NGrams:
 
     def fit(self, texts: Sequence[str]) -> Any:
         """Return the (texts, n-grams) vectors of unit length, or None if no text has a word."""
-        self._start()
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        self._count = self._make_counter()
+        self._weigh = TfidfTransformer(sublinear_tf=self._sublinear, smooth_idf=self._smooth_idf)
         if not any(map(self.analyzer, texts)):
             return None
         with np.errstate(divide="ignore"):
@@ -57,24 +57,16 @@ class NGrams:
         return vectors
 
     def vectors(self, texts: Sequence[str]) -> Any:
-        """Return the (texts, n-grams) vectors; of length 0 where no n-gram is known.
+        """Return the (texts, n-grams) vectors; of length 0 where no n-gram is in the vocabulary.
 
-        A text of pairs of characters without a known one is read as ``known_or_alike`` says.
+        A text of pairs of characters without any of them is read as ``known_or_alike`` says.
         """
         if not self._hashed:
-            self._count.tokenizer = self._known_tokens
+            vocabulary = self._count.vocabulary_
+            self._count.tokenizer = lambda text: known_or_alike(self.analyzer(text), vocabulary)
         return self._weigh.transform(self._count.transform(texts))
 
-    def _known_tokens(self, text: str) -> Sequence[str]:
-        return known_or_alike(self.analyzer(text), self._count.vocabulary_)
-
-    def _start(self) -> None:
-        from sklearn.feature_extraction.text import TfidfTransformer
-
-        self._count = self._counter()
-        self._weigh = TfidfTransformer(sublinear_tf=self._sublinear, smooth_idf=self._smooth_idf)
-
-    def _counter(self) -> Any:
+    def _make_counter(self) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
         settings = {

@@ -90,7 +90,7 @@ def _flood(connection: socket.socket) -> None:
 
 def _compress(connection: socket.socket) -> None:
     packed = zlib.compressobj(9, zlib.DEFLATED, 31)
-    body = b"".join(packed.compress(b" " * (1 << 20)) for _ in range(64)) + packed.flush()
+    body = b"".join(packed.compress(b" " * (1 << 20)) for _ in range(4)) + packed.flush()
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n"
     connection.sendall(head.encode() + body)
 

@@ -12,7 +12,6 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from target_bench.search.indexes import exact as exact_module
-from target_bench.search.indexes import rescoring
 from tests.search.indexes.oracle import EXACT, best_rows, built, clustered
 
 exact = pytest.mark.parametrize("spec", list(EXACT))
@@ -51,7 +50,7 @@ def test_groups_and_partition_give_lower_bounds() -> None:
     scores = np.random.default_rng(0).standard_normal((5, 333)).astype(np.float32)
     scores[1] = 0
     for k in (1, 2, 10, 40, 333):
-        least = exact_module._kth_at_least(scores, k)
+        least = exact_module._find_reached(scores, k)
         assert ((scores >= least[:, None]).sum(axis=1) >= k).all()
 
 
@@ -60,7 +59,7 @@ def test_an_inner_product_does_not_depend_on_its_place() -> None:
     vectors, queries = clustered(7, d=383), clustered(5, d=383, seed=1)
     numbers = np.repeat(np.arange(5), 7 * 40)
     rows = np.tile(np.arange(7), 5 * 40)
-    products = rescoring.inner_products(queries, vectors, numbers, rows)
+    products = exact_module.inner_products(queries, vectors, numbers, rows)
     assert {
         len(set(products[(numbers == i) & (rows == j)])) for i in range(5) for j in range(7)
     } == {1}

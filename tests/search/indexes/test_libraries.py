@@ -50,14 +50,14 @@ def test_a_full_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors, queries = clustered(200), clustered(100, seed=1)
     index = built("torch", vectors)
     expected = [values.tolist() for values in index.search(queries, 5)]
-    candidates, fitting = Gpu._candidates, 20
+    candidates, fitting = Gpu._find_pairs, 20
 
     def short(self: Gpu, block: Any, slacks: Any, k: int) -> Any:
         if len(block) > fitting:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return candidates(self, block, slacks, k)
 
-    monkeypatch.setattr(Gpu, "_candidates", short)
+    monkeypatch.setattr(Gpu, "_find_pairs", short)
     assert [values.tolist() for values in index.search(queries, 5)] == expected
     fitting = 0
     with pytest.raises(ConfigError, match="out of memory with one query over 200 vectors"):

@@ -102,7 +102,7 @@ def test_texts_are_their_tokens(tables: list[list[str]], pattern: str, fold: boo
     expected = Postings.build([list(map(analyzer, fields)) for fields in tables], formula)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "_PIECE_TABLES", 3)
-        index = Postings.of_texts(tables, Analyzer(pattern, fold, "en", "english"), formula)
+        index = Postings.build_from_texts(tables, Analyzer(pattern, fold, "en", "english"), formula)
     _assert_same(index, expected)
 
 
@@ -120,7 +120,7 @@ def test_processes_make_the_same_index(monkeypatch: pytest.MonkeyPatch) -> None:
     analyzer = Analyzer(WORDS, True, "en", "english")
     formula = Formula("lucene", 0.5, 0.75, 0.5, [0.4, 0.6])
     monkeypatch.setattr(postings, "_PIECE_TABLES", 3)
-    alone, beside = (Postings.of_texts(texts, analyzer, formula, workers=n) for n in (0, 2))
+    alone, beside = (Postings.build_from_texts(texts, analyzer, formula, workers=n) for n in (0, 2))
     _assert_same(beside, alone)
 
 
@@ -139,7 +139,7 @@ def test_a_process_that_ends(ends_first: bool, monkeypatch: pytest.MonkeyPatch) 
     formula = Formula("lucene", 0.5, 0.75, 0.5, [1.0])
     analyzer = Analyzer(WORDS, True, "en", "english")
     with pytest.raises(StoreError, match=r"has ended \(exit code 7\)\. .*OMP_NUM_THREADS=1"):
-        Postings.of_texts([["a"]], analyzer, formula, workers=1)
+        Postings.build_from_texts([["a"]], analyzer, formula, workers=1)
 
 
 def _many() -> MemoryCorpus:

@@ -85,7 +85,7 @@ def test_candidates_hold_the_best(seed: int, k: int, offset: float) -> None:
     )
     queries = draw.choice([0.0, 1.0, 2.5], (1, 3))
     scores = (queries @ weights)[0]
-    places, sums = Sums(csr_matrix(queries), csr_matrix(weights), k).candidates(0, offset)
+    places, sums = Sums(csr_matrix(queries), csr_matrix(weights), k).find_candidates(0, offset)
     assert (np.diff(places) > 0).all()
     np.testing.assert_allclose(sums, scores[places], rtol=1e-12)
     least = max(1e-300, np.sort(scores)[-k] * (1 - 1e-12))

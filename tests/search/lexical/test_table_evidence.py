@@ -32,7 +32,7 @@ GAMES = (
 
 def evidence(query: str, tables: tuple[Table, ...] = GAMES) -> dict[str, list[float]]:
     """Kind -> what each table gets, times the weight of the query's words."""
-    index = Evidence.build(MemoryCorpus(tables), "auto")
+    index = Evidence(MemoryCorpus(tables), "auto")
     features = index.features([query])
     return {kind: values[0].tolist() for kind, values in zip(KINDS, features, strict=True)}
 
@@ -100,4 +100,4 @@ def test_evidence_of_a_batch_is_that_of_each_query(queries: list[str]) -> None:
 
 @cache
 def _index() -> Evidence:
-    return Evidence.build(corpus(), "auto")
+    return Evidence(corpus(), "auto")

@@ -1,23 +1,22 @@
 """The encoder inside a retriever: its vectors, and notes on cut texts and vectors of zeros."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from target_bench.core import registry
-from target_bench.core.array_files import read_json, write_json
 from target_bench.core.errors import ConfigError
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.models.embedding_cache import encode_texts
 
-_COUNTS = "encoder.json"
-_NONE = (0, 0, 0)  # texts, cut ones, vectors of zeros
 _NAMES: dict[TextKind, str] = {"table": "table texts", "query": "queries"}
 
 
 class Encoding:
     """Turns the texts of a retriever into vectors.
+
+        encoding = Encoding("minilm")
+        encoding.tables(["a text", "another"])  # (2, 384) vectors of length 1
 
     Args:
         encoder: as written on the command line, or an object.
@@ -42,7 +41,7 @@ class Encoding:
         self.encoder: Encoder = plugin
         self._cache = cache
         self._unit = unit
-        self._counts: dict[TextKind, list[int]] = {}
+        self._counts: dict[TextKind, list[int]] = {}  # texts, cut ones, vectors of zeros
 
     def begin_corpus(self) -> None:
         """Start the counts of texts again."""
@@ -51,7 +50,7 @@ class Encoding:
 
     def tables(self, texts: Sequence[str]) -> Vectors:
         """Return the (n, d) vectors of table texts; errors as of ``encode_texts``."""
-        return self._vectors(texts, "table")
+        return self._encode(texts, "table")
 
     def queries(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors:
         """Return the (n, d) vectors of queries; errors as of ``encode_texts``.
@@ -63,7 +62,7 @@ class Encoding:
         Raises:
             ConfigError: the encoder gives queries other dimensions.
         """
-        vectors = self._vectors(texts, "query")
+        vectors = self._encode(texts, "query")
         if len(vectors) and dimensions is not None and vectors.shape[1] != dimensions:
             raise ConfigError(
                 f"the encoder {type(self.encoder).__name__} gives queries {vectors.shape[1]} "
@@ -71,13 +70,12 @@ class Encoding:
             )
         return vectors
 
-    def _vectors(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+    def _encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         vectors, n_cut = encode_texts(self.encoder, list(texts), kind, cache=self._cache)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        new = (len(set(texts)), n_cut, int((lengths == 0).sum()))
-        self._counts[kind] = [
-            a + b for a, b in zip(self._counts.get(kind, _NONE), new, strict=True)
-        ]
+        before = self._counts.get(kind, (0, 0, 0))
+        counts = len(set(texts)), n_cut, int((lengths == 0).sum())
+        self._counts[kind] = [old + new for old, new in zip(before, counts, strict=True)]
         if not self._is_unit():
             return vectors
         lengths[lengths == 0] = 1
@@ -110,12 +108,3 @@ class Encoding:
             if n_zeros:
                 notes.append(f"the encoder gave a vector of zeros for {n_zeros:,} {name}")
         return notes
-
-    def save(self, folder: Path) -> None:
-        """Write the counts of the tables."""
-        write_json(folder / _COUNTS, self._counts.get("table", _NONE))
-
-    def load(self, folder: Path) -> None:
-        """Read the files that ``save`` wrote."""
-        self.begin_corpus()
-        self._counts["table"] = read_json(folder / _COUNTS)

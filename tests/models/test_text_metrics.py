@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, get_args
 
 import numpy as np
@@ -12,10 +13,11 @@ from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.data.load import load
 from target_bench.data.selection import select_task
 from target_bench.metrics.text import JudgedAnswers
-from target_bench.models.bartscore import BARTScore
-from target_bench.models.table_texts import CellBERTScore, bleurt_of_texts
+from target_bench.models.text_metrics import BLEURT, BARTScore, CellBERTScore, bleurt_of_tables
 from target_bench.tables.compared_tables import ComparedTables
+from target_bench.tables.descriptions import JudgedDescriptions
 from target_bench.tables.header_cell_scores import Part
+from target_bench.tables.totto_text import NULL, TableEvidence, is_padded
 from target_bench.tasks.text_to_table import TextToTable
 
 transformers: Any = pytest.importorskip("transformers")
@@ -140,9 +142,7 @@ def test_cells_by_bertscore_are_those_of_the_package(named_minilm: str) -> None:
 
 def test_bleurt_reads_answers_as_they_are_written(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
-    from tests.models.test_bleurt import _checkpoint
-
-    metric = bleurt_of_texts(str(_checkpoint(tmp_path / "bleurt")))
+    metric = bleurt_of_tables(str(_checkpoint(tmp_path / "bleurt")))
     model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "bleurt")
     tokens = transformers.AutoTokenizer.from_pretrained(tmp_path / "bleurt")
     rows = metric.statistics([ComparedTables(text, GOLD, "text") for text in ANSWERS])
@@ -171,3 +171,65 @@ def test_a_model_makes_a_metric_of_the_task(bart: str, named_minilm: str) -> Non
     assert scores["cell_f1[bertscore]"].value == pytest.approx(1, abs=1e-5)
     assert scores["bartscore[tables]"].value < 0
     assert "bleurt[tables]" not in scores
+
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "ann", "won", "lost", "the", "game"]
+
+
+def _checkpoint(folder: Path, outputs: int = 1) -> Path:
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
+    transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    torch.manual_seed(0)
+    sizes = {
+        "hidden_size": 16,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+        "initializer_range": 0.5,
+    }
+    config = transformers.BertConfig(
+        vocab_size=len(WORDS), num_hidden_layers=1, num_labels=outputs, **sizes
+    )
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def test_the_mean_of_the_model_over_references(tmp_path: Path) -> None:
+    """As ToTTo's script: lower-cased, detokenised, ``<null>`` for a missing reference."""
+    folder = str(_checkpoint(tmp_path / "bleurt"))
+    tokens = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+
+    def score(reference: str, text: str) -> float:
+        with torch.no_grad():
+            return float(model(**tokens([reference], [text], return_tensors="pt")).logits[0, 0])
+
+    metric = BLEURT(folder, "var")
+    texts = ["Ann won", "the  game", None]
+    several = [("ann won the game", "Ann lost"), ("won",), ("ann",)]
+    single = [("Ann",), ("won",), ("the game",)]
+    evidence = [TableEvidence("", "")] * len(texts)
+    for references, missing in ((several, [1, 2, 2]), (single, [0, 0, 0])):
+        padded = is_padded(references)
+        rows = metric.statistics(JudgedDescriptions(texts, references, evidence, padded))
+        written = ["ann won", "the game", NULL]
+        expected = [
+            fmean(score(reference.lower(), text) for reference in (*accepted, *[NULL] * n))
+            for text, accepted, n in zip(written, references, missing, strict=True)
+        ]
+        assert rows[:, 0] == pytest.approx(expected, abs=1e-5)
+        assert rows[:, 1].tolist() == [1, 1, 1]
+        assert metric.bounds(rows)[0] <= rows[:, 0].min()
+    assert "bleurt|mean over references|" in metric.signature
+
+
+@pytest.mark.parametrize("problem", ["missing", "two outputs"])
+def test_a_model_that_cannot_be(
+    tmp_path: Path, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    folder = tmp_path / "folder"
+    if problem == "two outputs":
+        _checkpoint(folder, outputs=2)
+    with pytest.raises(ConfigError, match=r"bleurt=.*Download a BLEURT checkpoint"):
+        BLEURT(str(folder))
