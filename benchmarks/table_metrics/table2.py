@@ -25,6 +25,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.table_metrics.rank_agreement import MEASURES, agreements
 from benchmarks.table_metrics.ranked_tables import RankedSet, ranked_sets, written_sets
@@ -93,7 +94,14 @@ def released(data: Path) -> list[list[float]]:
     return [[record[f"result{place}"] for place in range(5)] for record in records]
 
 
-def cell_f1(reference: Grid, answer: Grid, similarity: Callable[[str, str], float]) -> float:
+Compare = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
+
+
+def _compare_pairs(measure: Callable[[str, str], float]) -> Compare:
+    return lambda left, right: np.array([[measure(a, b) for b in right] for a in left])
+
+
+def cell_f1(reference: Grid, answer: Grid, compare: Compare) -> float:
     """Return F1 of all cells, header included, each with the most similar one of the other side.
 
     So the paper compares tables by the metrics of texts; where a cell stands does not count.
@@ -101,13 +109,13 @@ def cell_f1(reference: Grid, answer: Grid, similarity: Callable[[str, str], floa
     Args:
         reference: rows, the header first.
         answer: those of the answer.
-        similarity: of a cell of the answer and one of the reference, from 0 to 1.
+        compare: cells of the answer, cells of the reference -> their similarities from 0 to 1.
     """
     left, right = ([cell for row in rows for cell in row] for rows in (answer, reference))
     if not left or not right:
         return float(left == right)
     names = [list(dict.fromkeys(side)) for side in (left, right)]
-    similar = np.array([[similarity(a, b) for b in names[1]] for a in names[0]])
+    similar = compare(*names)
     best = [dict(zip(names[i], similar.max(axis=1 - i), strict=True)) for i in (0, 1)]
     precision, recall = (
         fmean(own[cell] for cell in side) for own, side in zip(best, (left, right), strict=True)
@@ -137,10 +145,14 @@ def _scorer() -> Any:
 
 METRICS: dict[str, Callable[[AnswerTable, AnswerTable], float]] = {
     "EM of cells": lambda reference, answer: cell_f1(
-        reference.rows, answer.rows, lambda a, b: float(a == b)
+        reference.rows, answer.rows, _compare_pairs(lambda a, b: float(a == b))
     ),
-    "chrF of cells": lambda reference, answer: cell_f1(reference.rows, answer.rows, compute_chrf),
-    "ROUGE-L of cells": lambda reference, answer: cell_f1(reference.rows, answer.rows, _rouge_l),
+    "chrF of cells": lambda reference, answer: cell_f1(
+        reference.rows, answer.rows, lambda left, right: compute_chrf(left, right).T
+    ),
+    "ROUGE-L of cells": lambda reference, answer: cell_f1(
+        reference.rows, answer.rows, _compare_pairs(_rouge_l)
+    ),
     "H content (official)": lambda reference, answer: (
         h_score_of_table(answer.pad_rows(), reference.pad_rows()).content
     ),

@@ -6,7 +6,7 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.tables.plain_formats import read_pipe_tables
+from target_bench.tables.read_text import read_pipe_tables
 from target_bench.tables.text_table_lines import as_table
 
 _TABLES, _RANKINGS = "tables.json", "gold_ranking.json"

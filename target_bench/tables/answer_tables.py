@@ -1,11 +1,13 @@
-"""What is read from an answer that should hold tables: the tables, and every fault met."""
+"""Tables as answers hold them, and the faults that are met where they are read."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Literal, get_args
 
 from target_bench.core.errors import DataError
+from target_bench.core.grid import GridCell
 
 TableFormat = Literal["text", "html", "latex", "csv", "json"]
 """How a table is written; ``text`` is Markdown, with or without outer bars and separators."""
@@ -38,14 +40,12 @@ FAULT_MEANINGS = {
 }
 """Each fault, in the order in which they are listed, and what it means."""
 
-LONGEST = 100_000
-"""Characters of an answer above which it is not read."""
+LONGEST = 100_000  # characters of an answer that is read
+DEEPEST = 64  # levels of tags, groups or brackets of an answer that is read
+MOST_CELLS = 50_000  # of a table that is read: spans, or a long row, can make it very large
 
-DEEPEST = 64
-"""Levels of tags, groups or brackets above which an answer is not read."""
-
-MOST_CELLS = 50_000
-"""Places of a table above which it is not read: spans, or one long row, can make it very large."""
+Cells = tuple[tuple[GridCell, ...], ...]
+"""The cells of each row as a format has them, with their spans."""
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+")
@@ -66,10 +66,12 @@ class AnswerTable:
     Attributes:
         name: its title or caption; empty if it has none.
         rows: the cells of each row, the header first; rows may differ in length.
+        header_rows: how many of the rows name the columns.
     """
 
     name: str
     rows: tuple[tuple[str, ...], ...]
+    header_rows: int = field(default=1, compare=False)
 
     @property
     def width(self) -> int:
@@ -85,6 +87,14 @@ class AnswerTable:
         """Return the rows filled with empty cells to the length of the longest."""
         width = self.width
         return tuple(row + ("",) * (width - len(row)) for row in self.rows)
+
+    def join_header(self) -> "AnswerTable":
+        """Return the table with a single header row; several become paths with dots."""
+        if self.header_rows < 2:
+            return self
+        columns = zip_longest(*self.rows[: self.header_rows], fillvalue="")
+        header = tuple(".".join(dict.fromkeys(filter(None, column))) for column in columns)
+        return AnswerTable(self.name, (header, *self.rows[self.header_rows :]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +124,15 @@ def make_answer(tables: Sequence[AnswerTable], faults: Sequence[Fault] = ()) -> 
     """Put tables and faults together: faults once and in order, ragged rows among them."""
     if any(len(table.rows) * table.width > MOST_CELLS for table in tables):
         return make_unreadable("too_long")
-    met = set(faults)
-    kept = tuple(table for table in tables if any(any(row) for row in table.rows))
-    if any(table.is_ragged for table in kept):
-        met.add("ragged")
-    if not kept and not met & FATAL:
-        met.add("no_table")
-    if met & FATAL:
-        kept = ()
-    return ReadAnswer(kept, tuple(fault for fault in FAULT_MEANINGS if fault in met))
+    kinds = set(faults)
+    filled = tuple(table for table in tables if any(any(row) for row in table.rows))
+    if any(table.is_ragged for table in filled):
+        kinds.add("ragged")
+    if not filled and not kinds & FATAL:
+        kinds.add("no_table")
+    if kinds & FATAL:
+        filled = ()
+    return ReadAnswer(filled, tuple(fault for fault in FAULT_MEANINGS if fault in kinds))
 
 
 def make_unreadable(fault: Fault) -> ReadAnswer:
@@ -132,30 +142,60 @@ def make_unreadable(fault: Fault) -> ReadAnswer:
 
 def strip_fences(text: str) -> tuple[str, list[Fault]]:
     """Return the text inside code fences, or all of it if there are none, and its faults."""
-    marks = [match.span() for match in _FENCE.finditer(text)]
-    if not marks:
+    outside, *rest = _FENCE.split(text)
+    if not rest:
         return text, []
-    faults: list[Fault] = ["fenced"]
-    if len(marks) % 2:
+    faults = ["fenced"]
+    if len(rest) % 2:
         faults.append("truncated")
-        marks.append((len(text), len(text)))
-    opening, closing = marks[::2], marks[1::2]
-    inside = [text[start:end] for (_, start), (end, _) in zip(opening, closing, strict=True)]
-    ends, starts = [0, *(end for _, end in closing)], [*(start for start, _ in opening), len(text)]
-    if any(text[end:start].strip() for end, start in zip(ends, starts, strict=True)):
+    if any(map(str.strip, [outside, *rest[1::2]])):
         faults.append("prose")
-    return "\n".join(inside), faults
+    return "\n".join(rest[::2]), faults
+
+
+def check_depth(text: str) -> None:
+    """Refuse a text whose brackets or braces are nested too deeply.
+
+    Raises:
+        UnreadableTableError: there are more than ``DEEPEST`` levels, escaped ones counted.
+    """
+    depth = 0
+    for character in text:
+        depth = max(depth + (character in "[{") - (character in "]}"), 0)
+        if depth > DEEPEST:
+            raise UnreadableTableError("too_deep", f"nested more than {DEEPEST} levels deep")
+
+
+def check_size(cells: Cells) -> None:
+    """Refuse a table whose spans make it too large.
+
+    Raises:
+        UnreadableTableError: it has more than ``MOST_CELLS`` cells.
+    """
+    size = sum(c.column_span * min(c.row_span, len(cells)) for row in cells for c in row)
+    if size > MOST_CELLS:
+        raise UnreadableTableError("too_long", f"{size} cells")
+
+
+def count_header_rows(cells: Cells, least: int) -> int:
+    """Count the first rows that name columns: the least, and those below their cells that span."""
+    n = least
+    width = max((sum(cell.column_span for cell in row) for row in cells), default=0)
+    for i, row in enumerate(cells):
+        if i < n:
+            n = max([n, *(i + cell.row_span for cell in row)])
+            # a cell that spans all columns is a title, below which stand values
+            if any(1 < cell.column_span < width for cell in row):
+                n = max(n, i + 2)
+    return n if n < len(cells) else 1
 
 
 def excuse_faults(answer: ReadAnswer, reference: ReadAnswer) -> ReadAnswer:
-    """Compare what was read with the reference: tables too few or too many; its faults are excused.
-
-    A reference in HTML may be a list, and one with empty cells may be ragged: an answer of the same
-    form is not at fault.
-    """
+    """Return an answer without the faults of its reference, and with those of missing tables."""
+    # a reference in HTML may be a list, and one with empty cells may be ragged
     if answer.error is not None:
         return make_unreadable(answer.error)
-    faults: list[Fault] = [fault for fault in answer.faults if fault not in reference.faults]
+    faults = [fault for fault in answer.faults if fault not in reference.faults]
     if len(answer.tables) < len(reference.tables):
         faults.append("missing_table")
     if len(answer.tables) > len(reference.tables):
@@ -167,25 +207,23 @@ def match_tables(answer: ReadAnswer, reference: ReadAnswer) -> list[tuple[int | 
     """Pair the tables of an answer with those of a reference: by name, then in their order.
 
     Returns:
-        (place in the answer, place in the reference), in the order of the reference, then those of
+        (index in the answer, index in the reference), in the order of the reference, then those of
         the answer that are left; None where a side has no table.
     """
-    left = {place: normalize_name(table.name) for place, table in enumerate(answer.tables)}
-    partner: dict[int, int | None] = {}
-    for place, table in enumerate(reference.tables):
+    left = {i: normalize_name(table.name) for i, table in enumerate(answer.tables)}
+    partners: dict[int, int] = {}
+    for j, table in enumerate(reference.tables):
         name = normalize_name(table.name)
         same = next((i for i, other in left.items() if name and other == name), None)
         if same is not None:
-            partner[place] = same
+            partners[j] = same
             del left[same]
     rest = iter(list(left))
-    for place in range(len(reference.tables)):
-        if place not in partner:
-            partner[place] = next(rest, None)
-    return [
-        *((partner[place], place) for place in range(len(reference.tables))),
-        *((place, None) for place in rest),
+    pairs: list[tuple[int | None, int | None]] = [
+        (partners[j] if j in partners else next(rest, None), j)
+        for j in range(len(reference.tables))
     ]
+    return [*pairs, *((i, None) for i in rest)]
 
 
 def normalize_name(name: str) -> str:

@@ -1,7 +1,6 @@
 """Answers beside their references, as every metric of tables reads them."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,21 +13,17 @@ from target_bench.tables.answer_tables import (
     TableFormat,
     UnreadableTableError,
     excuse_faults,
+    make_unreadable,
     match_tables,
     normalize_name,
 )
 from target_bench.tables.cell_texts import convert_decimal_commas, strip_marks
 from target_bench.tables.comparison import TableComparison, compare_tables
-from target_bench.tables.h_score import (
-    HScore,
-    h_score_html,
-    h_score_latex,
-    h_score_text,
-    has_both_tables,
-)
+from target_bench.tables.h_score import OFFICIAL, HScore, has_both_tables
 from target_bench.tables.header_cell_scores import (
     BOTH,
     PRF,
+    Grid,
     Headers,
     Part,
     Similar,
@@ -37,15 +32,13 @@ from target_bench.tables.header_cell_scores import (
     is_empty,
     rectangular,
 )
-from target_bench.tables.plain_formats import has_markdown
+from target_bench.tables.read_text import has_markdown
 from target_bench.tables.reading import read_tables
 
 PairScores = Mapping[Part, PRF]
 
 _EMPTY = AnswerTable("", ())
-_ROW_END = "<NEWLINE>"
-"""The end of a row of a table that is written in one line, as in Wu et al.'s files."""
-_NO_H_SCORE = HScore({}, 0.0, 0.0)
+_ROW_END = "<NEWLINE>"  # ends a row of a table in one line, as in Wu et al.'s files
 
 
 @dataclass(frozen=True)
@@ -89,7 +82,7 @@ class ComparedTables:
     def answer(self) -> ReadAnswer:
         """The tables of the answer, with the faults that the reference, if any, does not have."""
         if self.text is None:
-            return ReadAnswer((), ("empty",))
+            return make_unreadable("empty")
         read = read_tables(self.text, self.table_format)
         return excuse_faults(read, self.reference) if self.gold else read
 
@@ -101,23 +94,18 @@ class ComparedTables:
         empty one; one that cannot be scored (longer than ``LONGEST``, nested too deeply) is 0, and
         None where the reference cannot either.
         """
-        if self.table_format == "text" and not has_both_tables(self.gold):
+        official = OFFICIAL.get(self.table_format)
+        if official is None or (self.table_format == "text" and not has_both_tables(self.gold)):
             return None
-        with suppress(UnreadableTableError):
-            return self._official(self.plain)
-        with suppress(UnreadableTableError):
-            return self._official(self.gold) and _NO_H_SCORE
+        for text, is_scored in ((self.plain, True), (self.gold, False)):
+            # the official code has no lower bound: an endless answer would outweigh all others
+            if max(len(text), len(self.gold)) <= LONGEST:
+                try:
+                    score = official(text, self.gold)
+                except UnreadableTableError:
+                    continue
+                return score if is_scored else HScore({}, 0.0, 0.0)
         return None
-
-    def _official(self, text: str) -> HScore | None:
-        # the official code has no lower bound: one endless answer would outweigh all others
-        if max(len(text), len(self.gold)) > LONGEST:
-            raise UnreadableTableError("too_long", f"more than {LONGEST:,} characters")
-        if self.table_format == "text":
-            return h_score_text(text, self.gold)
-        if self.table_format == "html":
-            return h_score_html(text, self.gold)
-        return h_score_latex(text, self.gold) if self.table_format == "latex" else None
 
     def pairs(self, similarity: Similarity | Similar) -> list[tuple[str, PairScores]]:
         """Return name and scores of each table of the reference that is not empty.
@@ -126,16 +114,15 @@ class ComparedTables:
             similarity: of two texts: ``exact``, ``chrf``, or a function.
         """
         if similarity not in self._pairs:
-            pairs: list[tuple[str, PairScores]] = []
+            pairs = self._pairs[similarity] = []
             answer, reference = self._normalized
             for i, j in match_tables(answer, reference):
                 if j is not None:
-                    gold = reference.tables[j]
-                    given = rectangular(() if i is None else answer.tables[i].rows)
-                    rows = rectangular(gold.rows)
-                    scores = header_cell_scores(given, rows, similarity, self.headers)
-                    pairs += [] if scores is None else [(gold.name, scores)]
-            self._pairs[similarity] = pairs
+                    rows = rectangular(() if i is None else answer.tables[i].rows)
+                    gold = rectangular(reference.tables[j].rows)
+                    scores = header_cell_scores(rows, gold, similarity, self.headers)
+                    if scores is not None:
+                        pairs.append((reference.tables[j].name, scores))
         return self._pairs[similarity]
 
     @cached_property
@@ -156,18 +143,19 @@ class ComparedTables:
             for i, j in pairs
         )
 
-    def _is_same(self, given: AnswerTable, gold: AnswerTable) -> bool:
-        if normalize_name(given.name) != normalize_name(gold.name) or _size(given) != _size(gold):
+    def _is_same(self, table: AnswerTable, gold: AnswerTable) -> bool:
+        if normalize_name(table.name) != normalize_name(gold.name):
             return False
-        if given.pad_rows() == gold.pad_rows():
+        rows, gold_rows = table.pad_rows(), gold.pad_rows()
+        if rows == gold_rows:
             return True
-        lines = [self._lines(table.pad_rows()) for table in (given, gold)]
-        if lines[0] != lines[1]:
-            return False  # scores of headers and cells are of sets, in which repeated ones are lost
-        scores = header_cell_scores(given.pad_rows(), gold.pad_rows(), "exact", self.headers)
+        # scores of headers and cells are of sets, in which repeated ones are lost
+        if self._sort_lines(rows) != self._sort_lines(gold_rows):
+            return False
+        scores = header_cell_scores(rows, gold_rows, "exact", self.headers)
         return scores is not None and all(score.f1 == 1 for score in scores.values())
 
-    def _lines(self, rows: Sequence[Sequence[str]]) -> tuple[list[list[str]], list[list[str]]]:
+    def _sort_lines(self, rows: Grid) -> tuple[list[list[str]], list[list[str]]]:
         """Return what stands in each row and in each column, in any order, without the corner."""
         if self.headers.row and self.headers.column and rows:
             rows = [["", *rows[0][1:]], *rows[1:]]
@@ -177,7 +165,7 @@ class ComparedTables:
     def ragged_partners(self) -> list[bool]:
         """Whether the partner of each table of the reference has rows of different length.
 
-        Tables of the reference without a place for a value are left out, as by Wu et al.; a partner
+        Tables of the reference without room for a value are left out, as by Wu et al.; a partner
         that is missing has no such rows.
         """
         return [
@@ -187,62 +175,50 @@ class ComparedTables:
             and not is_empty(rectangular(self.reference.tables[j].rows), self.headers)
         ]
 
-    @property
+    @cached_property
     def comparisons(self) -> Sequence[TableComparison]:
-        """The comparison of each table of the reference with the one it is paired with.
+        """The comparison of each table of the reference with its partner.
 
         A table that is missing, or too large to be compared, is an empty one. A reference that is
         too large is left out.
         """
-        return list(self._comparisons.values())
-
-    @cached_property
-    def _comparisons(self) -> Mapping[int, TableComparison]:
-        """Place of a table of the reference -> its comparison."""
-        answer, reference = self._with_headers
-        comparisons: dict[int, TableComparison] = {}
-        for i, j in match_tables(answer, reference):
-            for given in (_EMPTY if i is None else answer.tables[i], _EMPTY):
-                if j is not None and j not in comparisons:
-                    with suppress(DataError):
-                        comparisons[j] = compare_tables(reference.tables[j], given)
+        comparisons = []
+        for i, j in match_tables(self.answer, self.reference):
+            partners = [] if i is None else [self.answer.tables[i]]
+            for partner in [] if j is None else [*partners, _EMPTY]:
+                tables = self._add_header(self.reference.tables[j or 0]), self._add_header(partner)
+                try:
+                    comparisons.append(compare_tables(*tables))
+                except DataError:
+                    continue
+                break
         return comparisons
 
     @cached_property
     def _normalized(self) -> tuple[ReadAnswer, ReadAnswer]:
-        """Answer and reference with one form of a cell, whatever format they are written in."""
-        texts = ("" if self.text is None else self.text, self.gold)
-        return tuple(  # type: ignore[return-value]  # two of them
-            self._normalize(read, has_markdown(text, self.table_format))
-            for read, text in zip((self.answer, self.reference), texts, strict=True)
+        """Answer and reference with cells in one form, whatever format they are written in."""
+        return (
+            self._normalize(self.answer, self.text or ""),
+            self._normalize(self.reference, self.gold),
         )
 
-    def _normalize(self, read: ReadAnswer, is_unmarked: bool) -> ReadAnswer:
-        tables = read.tables if is_unmarked else [_strip_marks(table) for table in read.tables]
+    def _normalize(self, read: ReadAnswer, text: str) -> ReadAnswer:
+        tables = read.tables
+        if not has_markdown(text, self.table_format):  # there they are stripped already
+            tables = tuple(map(_strip_table, tables))
         if self.headers.column:  # rows of names and values are no columns
-            tables = [
-                replace(table, rows=tuple(convert_decimal_commas(table.rows) or table.rows))
-                for table in tables
-            ]
-        return replace(read, tables=tuple(tables))
+            tables = tuple(
+                replace(t, rows=tuple(convert_decimal_commas(t.rows) or t.rows)) for t in tables
+            )
+        return replace(read, tables=tables)
 
-    @property
-    def _with_headers(self) -> tuple[ReadAnswer, ReadAnswer]:
-        """Answer and reference; where columns have no names, an empty header stands above."""
+    def _add_header(self, table: AnswerTable) -> AnswerTable:
+        """Return the table with an empty header where columns have no names."""
         if self.headers.column:
-            return self.answer, self.reference
-        return _with_header(self.answer), _with_header(self.reference)
+            return table
+        return replace(table, rows=(("",) * table.width, *table.rows))
 
 
-def _size(table: AnswerTable) -> tuple[int, int]:
-    return len(table.rows), table.width
-
-
-def _strip_marks(table: AnswerTable) -> AnswerTable:
+def _strip_table(table: AnswerTable) -> AnswerTable:
     rows = tuple(tuple(map(strip_marks, row)) for row in table.rows)
     return AnswerTable(strip_marks(table.name), rows)
-
-
-def _with_header(read: ReadAnswer) -> ReadAnswer:
-    tables = (replace(table, rows=(("",) * table.width, *table.rows)) for table in read.tables)
-    return replace(read, tables=tuple(tables))

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,23 +24,15 @@ from target_bench.core.metric import (
     by_name,
 )
 from target_bench.metrics.ngrams import Ngram, count_shared, ngrams
-from target_bench.metrics.text import JudgedAnswers, SacreBLEU
+from target_bench.metrics.text import JudgedAnswers, SacreBLEU, join_signature
 from target_bench.tables import totto_text
-from target_bench.tables.totto_text import (
-    TableEvidence,
-    known_tokens,
-    tokens,
-    values,
-)
+from target_bench.tables.totto_text import TableEvidence, known_tokens, tokens, values
 
 VERSION = "descriptions:2"
 """The version of these metrics, for identities: raise it if values can change."""
 
 OF = "descriptions"
 """What these metrics score: sentences, and the cells that they should describe."""
-
-_VARIES = "var"
-_RANK = 26  # the place of PARENT among the metrics that stand for a run
 
 
 @dataclass(frozen=True)
@@ -66,20 +59,16 @@ class JudgedDescriptions(JudgedAnswers):
     @cached_property
     def parents(self) -> Floats:
         """(n, 3) precision, recall and F of each sentence, times 100; a failed one has 0."""
-        compared = self.compared
-        scores = [
-            _NOTHING
-            if text is None
-            else parent(
-                tokens(text),
-                list(map(tokens, accepted)),
-                known_tokens(values(source.table)),
-                list(map(tokens, values(source.highlighted))),
-            )
-            for text, accepted, source in zip(
-                compared.texts, compared.references, self.evidence, strict=True
-            )
-        ]
+        scores = []
+        queries = zip(self.compared.texts, self.compared.references, self.evidence, strict=True)
+        for text, accepted, source in queries:
+            if text is None:
+                scores.append(_NOTHING)
+                continue
+            references = list(map(tokens, accepted))
+            highlighted = list(map(tokens, values(source.highlighted)))
+            table = known_tokens(values(source.table))
+            scores.append(parent(tokens(text), references, table, highlighted))
         return np.array(scores, dtype=np.float64).reshape(-1, 3) * 100
 
 
@@ -89,26 +78,16 @@ def references_of(n_references: str) -> str:
 
 
 class ParentMetric(RatioMetric[JudgedDescriptions]):
-    """The mean over sentences of PARENT's precision, recall or F, from 0 to 100.
+    """The mean over sentences of a column of ``JudgedDescriptions.parents``.
 
-    Each sentence is judged against its best reference, the one with the highest F; precision and
-    recall are those of that reference. The mean of F is not the F of the means.
-
-    Where an example of the set has several references, as in ToTTo, missing ones of up to three are
-    ``<null>``. Where every example has one, that one counts: a ``<null>`` beside it would nearly
-    always be the best, since its recall is that of the table alone.
-
-    Args:
-        spec: the declaration.
-        column: 0 for precision, 1 for recall, 2 for F.
-        n_references: how many references a query has, or ``var``, for the signature.
-        reading: how the answers were read, for the signature; empty if they are taken whole.
+    Precision and recall are those of the reference with the highest F. The mean of F is not the F
+    of the means.
     """
 
     empty = 0.0
 
     def __init__(
-        self, spec: MetricSpec, column: int, n_references: str = _VARIES, reading: str = ""
+        self, spec: MetricSpec, column: int, n_references: str = "var", reading: str = ""
     ) -> None:
         self.spec = spec
         self._column = column
@@ -120,8 +99,7 @@ class ParentMetric(RatioMetric[JudgedDescriptions]):
         """Name, the settings of PARENT, and how the answers were read."""
         settings = f"orders:{ORDERS}|smooth:{SMOOTHING}|lambda:per reference|entailment:overlap"
         text = f"case:lc|detok:moses-en|tok:13a|{self._references}"
-        parts = (self.name, settings, text, "best reference by F", self._reading)
-        return "|".join(part for part in parts if part)
+        return join_signature(self.name, settings, text, "best reference by F", self._reading)
 
     def statistics(self, examples: JudgedDescriptions) -> Floats:
         """Return (n, 2): the value of each sentence, and 1."""
@@ -132,17 +110,11 @@ class ParentMetric(RatioMetric[JudgedDescriptions]):
 class DescriptionBLEU(SacreBLEU):
     """Corpus BLEU by sacreBLEU, of the text as ToTTo's script prepares it.
 
-    The script lower-cases and detokenises; missing references of up to three are the text
-    ``<null>`` there, which takes part, unless every query has one. So is an empty prediction.
-
-    Args:
-        spec: the declaration.
-        n_references: how many references a query has, or ``var``.
-        reading: how the answers were read, for the signature; empty if they are taken whole.
+    An empty prediction is ``<null>``; missing references of up to three are, too, and take part.
     """
 
-    def __init__(self, spec: MetricSpec, n_references: str = _VARIES, reading: str = "") -> None:
-        if n_references not in ("1", _VARIES):
+    def __init__(self, spec: MetricSpec, n_references: str = "var", reading: str = "") -> None:
+        if n_references not in ("1", "var"):
             n_references = str(max(totto_text.ANNOTATORS, int(n_references)))
         super().__init__(n_references, reading)
         self.spec = spec
@@ -150,13 +122,8 @@ class DescriptionBLEU(SacreBLEU):
     @property
     def signature(self) -> str:
         """SacreBLEU's own signature, what is done to the text before, and how it was read."""
-        parts = (
-            self.name,
-            "pre:lc,moses-en,null",
-            str(self._scorer.get_signature()),
-            self._reading,
-        )
-        return "|".join(part for part in parts if part)
+        official = str(self._scorer.get_signature())
+        return join_signature(self.name, "pre:lc,moses-en,null", official, self._reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """Return (n, m) counts of sacreBLEU for each sentence."""
@@ -165,55 +132,40 @@ class DescriptionBLEU(SacreBLEU):
         return super().statistics(examples)
 
 
-def _define(
-    name: str, label: str, description: str, kind: Any, *settings: int, rank: int | None = None
-) -> MetricDefinition:
-    """Define a metric that ``kind(spec, *settings, n_references, reading)`` makes."""
-    is_parent = kind is ParentMetric
-    official = "Dhingra et al. 2019; ToTTo's totto_parent_eval.py"
-    spec = MetricSpec(
-        name,
-        label,
-        description,
-        official if is_parent else "Parikh et al. 2020; Post 2018",
-        scores=OF,
-        scale="percent",
-        digits=2,
-        needs=("references", "tables") if is_parent else ("references",),
-        rank=rank,
-        tolerance=0.01,
-    )
-    return MetricDefinition(spec, partial(kind, spec, *settings))
+_spec = partial(MetricSpec, scores=OF, scale="percent", digits=2, tolerance=0.01)
 
+
+def _define_parent(ending: str, label: str, kind: str, column: int) -> MetricDefinition:
+    spec = _spec(
+        f"parent{ending}",
+        label,
+        f"mean PARENT {kind} of sentences, 0-100",
+        "Dhingra et al. 2019; ToTTo's totto_parent_eval.py",
+        needs=("references", "tables"),
+        rank=None if ending else 26,
+    )
+    return MetricDefinition(spec, partial(ParentMetric, spec, column))
+
+
+_BLEU = _spec(
+    "bleu[totto]",
+    "BLEU",
+    "corpus BLEU of ToTTo's script: lower-cased, detokenised text, 0-100",
+    "Parikh et al. 2020; Post 2018",
+    needs=("references",),
+    rank=27,
+)
 
 DEFINITIONS = by_name(
-    *(
-        _define(
-            f"parent{ending}",
-            label,
-            f"mean PARENT {part} of sentences, 0-100",
-            ParentMetric,
-            column,
-            rank=_RANK if part == "F" else None,
-        )
-        for ending, label, part, column in (
-            ("", "PARENT", "F", 2),
-            ("_precision", "PARENT-P", "precision", 0),
-            ("_recall", "PARENT-R", "recall", 1),
-        )
-    ),
-    _define(
-        "bleu[totto]",
-        "BLEU",
-        "corpus BLEU of ToTTo's script: lower-cased, detokenised text, 0-100",
-        DescriptionBLEU,
-        rank=_RANK + 1,
-    ),
+    _define_parent("", "PARENT", "F", 2),
+    _define_parent("_precision", "PARENT-P", "precision", 0),
+    _define_parent("_recall", "PARENT-R", "recall", 1),
+    MetricDefinition(_BLEU, partial(DescriptionBLEU, _BLEU)),
 )
 """Every metric of descriptions, in the order in which scores are recorded."""
 
 
-def description_metrics(n_references: str, reading: str = "") -> list[Metric[JudgedDescriptions]]:
+def description_metrics(n_references: str, reading: str = "") -> list[Metric[Any]]:
     """Make PARENT and ToTTo's BLEU.
 
     Args:
@@ -223,7 +175,7 @@ def description_metrics(n_references: str, reading: str = "") -> list[Metric[Jud
     return [definition.make(n_references, reading) for definition in DEFINITIONS.values()]
 
 
-# PARENT of one sentence.
+# PARENT of a sentence.
 
 ORDERS = 4
 SMOOTHING = 1e-5
@@ -245,7 +197,7 @@ _NOTHING = Parent(0.0, 0.0, 0.0)
 def parent(
     prediction: Tokens,
     references: Sequence[Tokens],
-    known: Set[str],
+    table: Set[str],
     highlighted: Sequence[Tokens],
     weight: float | None = None,
 ) -> Parent:
@@ -260,14 +212,13 @@ def parent(
     Args:
         prediction: its tokens.
         references: the tokens of each reference.
-        known: the tokens of the values of the whole table.
+        table: the tokens of the values of the whole table.
         highlighted: the tokens of each value that a sentence should hold.
         weight: of the table in recall, from 0 to 1 (the paper's lambda is its complement there);
             None: the share of ``highlighted`` that the reference does not hold.
     """
     cells = [value for value in highlighted if value]
-    # entailment: the share of an n-gram's tokens that are in the table, summed for each order
-    supported = _entailed(prediction, known)
+    entailed = _sum_entailment(prediction, table)
     counts = [Counter(ngrams(prediction, n)) for n in range(1, ORDERS + 1)]
     covered = coverage(cells, prediction)
     best: Parent | None = None
@@ -275,18 +226,18 @@ def parent(
         table_weight = 1 - coverage(cells, accepted) if weight is None else weight
         precisions, recalls = [], []
         common: Mapping[Ngram, int] = {(): 1}
-        in_reference = _entailed(accepted, known)
+        reference_entailed = _sum_entailment(accepted, table)
         for n in range(ORDERS):
             if common:  # of none of this order there is none of a higher one
                 common = count_shared(counts[n], accepted, n + 1)
             both = sum(common.values())
-            both_known = sum(
-                times * sum(map(known.__contains__, ngram)) for ngram, times in common.items()
+            both_entailed = sum(
+                times * sum(map(table.__contains__, ngram)) for ngram, times in common.items()
             ) / (n + 1)
             total = max(len(prediction) - n, 0)
-            precisions.append((supported[n] + both - both_known) / total if total else 0.0)
-            recalls.append(both_known / in_reference[n] if in_reference[n] else 1.0)
-        precision, recall = _mean(precisions), _mean(recalls) or SMOOTHING
+            precisions.append((entailed[n] + both - both_entailed) / total if total else 0.0)
+            recalls.append(both_entailed / reference_entailed[n] if reference_entailed[n] else 1.0)
+        precision, recall = _average(precisions), _average(recalls) or SMOOTHING
         if cells:
             recall = recall ** (1 - table_weight) * (covered or SMOOTHING) ** table_weight
         f = 2 * precision * recall / (precision + recall + 1e-8)
@@ -295,26 +246,24 @@ def parent(
     return best or _NOTHING
 
 
-def _entailed(text: Tokens, known: Set[str]) -> list[float]:
+def _sum_entailment(text: Tokens, table: Set[str]) -> list[float]:
     """Return the sum of the entailment probabilities of all n-grams, for each order from 1."""
-    hits = [0, *accumulate(map(known.__contains__, text))]
+    hits = [0, *accumulate(map(table.__contains__, text))]
     orders = range(1, ORDERS + 1)
     return [(sum(hits[n:]) - sum(hits[: max(len(hits) - n, 0)])) / n for n in orders]
 
 
-def _mean(by_order: Sequence[float]) -> float:
-    """Take the geometric mean; an order from 2 with 0 counts as ``SMOOTHING``."""
-    product = by_order[0]
-    for value in by_order[1:]:
-        product *= value or SMOOTHING
-    return float(product ** (1 / len(by_order)))
+def _average(by_order: Sequence[float]) -> float:
+    """Return the geometric mean; an order from 2 with 0 counts as ``SMOOTHING``."""
+    first, *others = by_order
+    return float(prod((value or SMOOTHING for value in others), start=first) ** (1 / len(by_order)))
 
 
 def coverage(cells: Sequence[Tokens], text: Tokens) -> float:
     """Return the mean share of a value that is, in its order, in a text; 0 without values.
 
     Args:
-        cells: the tokens of each value, at least one.
+        cells: the tokens of each value, at least one a value.
         text: the tokens of the text.
     """
     shares = [LCSseq.similarity(value, text) / len(value) for value in cells]

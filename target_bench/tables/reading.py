@@ -11,8 +11,10 @@ from target_bench.tables.answer_tables import (
     UnreadableTableError,
     make_unreadable,
 )
-from target_bench.tables.markup import read_html_tables, read_latex_tables
-from target_bench.tables.plain_formats import read_csv_tables, read_json_tables, read_pipe_tables
+from target_bench.tables.read_html import read_html_tables
+from target_bench.tables.read_json import read_json_tables
+from target_bench.tables.read_latex import read_latex_tables
+from target_bench.tables.read_text import read_csv_tables, read_pipe_tables
 
 _READERS = {
     "text": read_pipe_tables,

@@ -6,7 +6,7 @@ Pancholi et al. (2025), by rules. Each answer beside its reference is a ``Compar
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -21,9 +21,9 @@ from target_bench.core.reasoning import READING
 from target_bench.core.registry import installed_version
 from target_bench.metrics import text as text_metrics
 from target_bench.tables.answer_tables import FAULT_MEANINGS, FORMATS, TableFormat
-from target_bench.tables.compared_tables import ComparedTables
+from target_bench.tables.compared_tables import ComparedTables, PairScores
 from target_bench.tables.header_cell_scores import Part, Similarity
-from target_bench.tables.markup import HTML_PARSER
+from target_bench.tables.read_html import HTML_PARSER
 
 Compared = Sequence[ComparedTables]
 
@@ -33,7 +33,7 @@ VERSION = "tables:19"
 OF = "tables"
 """What these metrics score: a ``ComparedTables`` for each answer."""
 
-_PACKAGES = ("beautifulsoup4", "pylatexenc")
+_TANG, _WU, _PANCHOLI = "Tang et al. 2023", "Wu et al. 2022", "Pancholi et al. 2025"
 
 
 def table_metrics(
@@ -61,7 +61,7 @@ def _define(
     label: str,
     description: str,
     values: Callable[[ComparedTables], Iterable[float]],
-    source: str = "Tang et al. 2023",
+    source: str = _TANG,
     packages: Sequence[str] = (),
     **fields: Any,
 ) -> MetricDefinition:
@@ -69,7 +69,8 @@ def _define(
     spec = MetricSpec(name, label, description, source, scores=OF, **fields)
 
     def sign() -> str:
-        versions = [f"{p}=={installed_version(p)}" for p in (*_PACKAGES, *packages)]
+        used = ("beautifulsoup4", "pylatexenc", *packages)
+        versions = [f"{package}=={installed_version(package)}" for package in used]
         return "|".join([name, description, VERSION, READING, f"html:{HTML_PARSER}", *versions])
 
     return MetricDefinition(spec, lambda: MeanOfValues(spec, partial(map, values), sign))
@@ -80,52 +81,51 @@ _PARTS: dict[Part, tuple[str, str]] = {
     "row_header": ("row_header", "row headers"),
     "col_header": ("column_header", "column headers"),
 }
-"""What is compared -> how metrics begin, and what it is called."""
-
-_SIMILARITIES: dict[Similarity, tuple[str, str, str]] = {
-    "exact": ("", "", "equal texts"),
-    "chrf": ("[chrf]", " (chrF)", "chrF of the most similar one"),
-}
-"""Similarity -> how metrics and labels end, and what it is called."""
+"""What is compared -> how the names of metrics begin, and what it is called."""
 
 
 def declare_part(part: Part, ending: tuple[str, str, str], **fields: Any) -> MetricSpec:
-    """Declare the F1 of a part of tables; ``ending`` is of a similarity."""
+    """Declare the F1 of a part of tables.
+
+    Args:
+        part: what is compared.
+        ending: of a similarity: how names and labels end, and what it is called.
+        **fields: of the declaration.
+    """
     (name, what), (suffix, in_label, how) = _PARTS[part], ending
     return MetricSpec(
         f"{name}_f1{suffix}",
         f"{name.replace('_', ' ')} F1{in_label}",
         f"mean f1 of {what} over tables, {how}",
-        "Wu et al. 2022",
+        _WU,
         scores=OF,
         **fields,
     )
 
 
-def _headers_and_cells() -> Iterator[MetricDefinition]:
-    """Yield F1 of cells and of both kinds of headers, exact and by chrF."""
-    for similarity, ending in _SIMILARITIES.items():
-        for part in _PARTS:
-            spec, leads = declare_part(part, ending), part == "cells"
-            yield _define(
-                spec.name,
-                spec.label,
-                spec.description,
-                partial(_list_f1, similarity, part),
-                spec.source,
-                rank=(15 + (similarity == "chrf")) if leads else None,
-                decides=leads and similarity == "exact",
-            )
+def _define_f1(similarity: Similarity, part: Part) -> MetricDefinition:
+    is_exact = similarity == "exact"
+    equal, alike = ("", "", "equal texts"), ("[chrf]", " (chrF)", "chrF of the most similar one")
+    spec = declare_part(part, equal if is_exact else alike)
+
+    def list_f1(compared: ComparedTables) -> list[float]:
+        return [scores[part].f1 for _, scores in compared.pairs(similarity) if part in scores]
+
+    return _define(
+        spec.name,
+        spec.label,
+        spec.description,
+        list_f1,
+        _WU,
+        rank=(15 if is_exact else 16) if part == "cells" else None,
+        decides=is_exact and part == "cells",
+    )
 
 
-def _list_f1(similarity: Similarity, part: Part, compared: ComparedTables) -> list[float]:
-    return [scores[part].f1 for _, scores in compared.pairs(similarity) if part in scores]
-
-
-_H_SCORES: dict[TableFormat, tuple[str, float, float]] = {
-    "text": ("text", 2.0, 4.0),
-    "html": ("HTML", 2.0, 3.0),
-    "latex": ("LaTeX", 3.0, 4.0),
+_H_SCORES: dict[TableFormat, tuple[str, int, int]] = {
+    "text": ("text", 2, 4),
+    "html": ("HTML", 2, 3),
+    "latex": ("LaTeX", 3, 4),
 }
 """Formats with an official H-Score -> their name, and the highest content and structure."""
 
@@ -135,55 +135,46 @@ def _name_h_scores(table_format: TableFormat) -> tuple[str, str]:
     return f"h_content{suffix}", f"h_structure{suffix}"
 
 
-def _h_scores() -> Iterator[MetricDefinition]:
-    for table_format, (called, *highest) in _H_SCORES.items():
-        in_label = "" if table_format == "text" else f" ({called})"
-        names = zip(_name_h_scores(table_format), ("content", "structure"), strict=True)
-        for i, (name, field) in enumerate(names):
-            what = ("content", "format")[i]
-            yield _define(
-                name,
-                f"H {field}{in_label}",
-                f"H-Score, {what}, of {called}, strucbench: sum of sub-scores as the official code "
-                f"has them, at most {highest[i]:.0f}, no lower bound",
-                partial(_list_h_score, table_format, field),
-                scale="unbounded",
-                highest=highest[i],
-                rank=21 + i if table_format == "text" else None,
-            )
+def _define_h_score(table_format: TableFormat, field: str) -> MetricDefinition:
+    title, *highest = _H_SCORES[table_format]
+    i, is_text = int(field == "structure"), table_format == "text"
+
+    def list_scores(compared: ComparedTables) -> list[float]:
+        score = compared.h_score if compared.table_format == table_format else None
+        return [] if score is None else [getattr(score, field)]
+
+    return _define(
+        _name_h_scores(table_format)[i],
+        f"H {field}" + ("" if is_text else f" ({title})"),
+        f"H-Score, {('content', 'format')[i]}, of {title}, strucbench: sum of sub-scores as the "
+        f"official code has them, at most {highest[i]}, no lower bound",
+        list_scores,
+        scale="unbounded",
+        highest=float(highest[i]),
+        rank=21 + i if is_text else None,
+    )
 
 
-def _list_h_score(table_format: TableFormat, field: str, compared: ComparedTables) -> list[float]:
-    score = compared.h_score if compared.table_format == table_format else None
-    return [] if score is None else [getattr(score, field)]
-
-
-def _p_scores() -> Iterator[MetricDefinition]:
-    for i, (field, what) in enumerate((("content", "content"), ("structure", "format"))):
-        yield _define(
-            f"p_{field}",
-            f"P {field}",
-            f"P-Score, {what}, 0-10: mean of a model's replies in both orders, "
-            "over pairs with both",
-            partial(_list_p_score, i),
-            rank=23 + i,
-            scale="unbounded",
-            highest=10.0,
-            digits=2,
-            deterministic=False,
-            needs=("a model as judge",),
-        )
-
-
-def _list_p_score(index: int, compared: ComparedTables) -> list[float]:
-    return [] if compared.p_score is None else [compared.p_score[index]]
+def _define_p_score(i: int, field: str, what: str) -> MetricDefinition:
+    return _define(
+        f"p_{field}",
+        f"P {field}",
+        f"P-Score, {what}, 0-10: mean of a model's replies in both orders, over pairs with both",
+        lambda compared: [] if compared.p_score is None else [compared.p_score[i]],
+        rank=23 + i,
+        scale="unbounded",
+        highest=10.0,
+        digits=2,
+        deterministic=False,
+        needs=("a model as judge",),
+    )
 
 
 class AnswerTextMetric(Metric[Compared]):
     """A metric of texts, of whole answers and references as they are written.
 
-    Struc-Bench reads an answer as one line, in which ``<NEWLINE>`` ends a row: where the reference
-    has this mark, line breaks of an answer are turned into it.
+    Struc-Bench reads an answer as a single line, in which ``<NEWLINE>`` ends a row: where the
+    reference has this mark, line breaks of an answer are turned into it.
     """
 
     def __init__(self, spec: MetricSpec, metric: Metric[Any]) -> None:
@@ -242,22 +233,22 @@ def declare_text_metric(spec: MetricSpec, needs: tuple[str, ...] | None = None) 
     )
 
 
-def _of_texts(definition: MetricDefinition) -> MetricDefinition:
+def _define_text_metric(name: str) -> MetricDefinition:
+    definition = text_metrics.DEFINITIONS[name]
     spec = declare_text_metric(definition.spec)
-
     return MetricDefinition(spec, lambda: AnswerTextMetric(spec, definition.make("1", READING)))
 
 
 _OF_COMPARISON = ("python-dateutil", "rapidfuzz", "scipy")
 DEFINITIONS = by_name(
-    *_headers_and_cells(),
+    *(_define_f1(similarity, part) for similarity in ("exact", "chrf") for part in _PARTS),
     _define(
         "wrong_format",
         "wrong format",
         "share of tables of the reference whose partner in the answer has rows of different "
         "length; a missing one counts as right, as in the script",
         attrgetter("ragged_partners"),
-        "Wu et al. 2022",
+        _WU,
         higher_is_better=False,
     ),
     _define(
@@ -283,15 +274,15 @@ DEFINITIONS = by_name(
         "any order of rows and columns",
         lambda compared: [compared.is_correct],
     ),
-    *_h_scores(),
-    *(_of_texts(text_metrics.DEFINITIONS[name]) for name in ("sacrebleu", "rougeL")),
+    *(_define_h_score(form, field) for form in _H_SCORES for field in ("content", "structure")),
+    *map(_define_text_metric, ("sacrebleu", "rougeL")),
     _define(
         "tabxeval",
         "TabXEval",
         "mean over tables of 1 less the penalty of the rubric, by rules, all weights of the paper "
         "1",
         lambda compared: [comparison.score() for comparison in compared.comparisons],
-        "Pancholi et al. 2025",
+        _PANCHOLI,
         _OF_COMPARISON,
         rank=25,
     ),
@@ -301,15 +292,13 @@ DEFINITIONS = by_name(
         "mean over tables of 1 less the penalty of the paper's equation, by rules, all weights 1: "
         "shares of the rows, columns and cells of the reference, none for names of columns",
         lambda compared: [comparison.paper_score() for comparison in compared.comparisons],
-        "Pancholi et al. 2025",
+        _PANCHOLI,
         _OF_COMPARISON,
     ),
-    *_p_scores(),
+    _define_p_score(0, "content", "content"),
+    _define_p_score(1, "structure", "format"),
 )
 """Every metric of tables, in the order in which scores are recorded; those of a judge last."""
-
-
-# What a report says of answers besides their scores.
 
 
 def collect_findings(compared: Compared, judged: bool) -> dict[str, Any]:
@@ -329,29 +318,29 @@ def collect_findings(compared: Compared, judged: bool) -> dict[str, Any]:
         "tables": {str(n): sizes[n] for n in sorted(sizes)},
     }
     if any(answer.gold for answer in compared):
-        report["by_table"] = _by_table(compared)
+        report["by_table"] = _average_by_table(compared)
     if judged:
         read = sum(answer.p_score is not None for answer in compared)
         report["p_score"] = {"asked": sum(answer.judged for answer in compared), "counted": read}
     return report
 
 
-def _by_table(compared: Compared) -> dict[str, Any]:
+def _average_by_table(compared: Compared) -> dict[str, Any]:
     """Return name of a table -> exact precision, recall and F1 of its parts, as Wu et al. report.
 
-    Only names that most answers share are listed; other tables are of one answer each.
+    Only names that most answers share are listed; other tables are of a single answer each.
     """
-    by_name: dict[str, list[Any]] = {}
+    tables: dict[str, list[PairScores]] = {}
     for answer in compared:
-        for name, scores in answer.pairs("exact"):
-            by_name.setdefault(name, []).append(scores)
-    frequent = sorted(by_name.items(), key=lambda item: -len(item[1]))[:8]
-    return {
-        name: {"n": len(scores)}
-        | {
-            part: [round(fmean(parts[part][i] for parts in scores), 6) for i in range(3)]
-            for part in scores[0]
-        }
-        for name, scores in frequent
-        if len(scores) > len(compared) / 2 and len(scores) > 1
-    }
+        for name, pair in answer.pairs("exact"):
+            tables.setdefault(name, []).append(pair)
+    frequent = sorted(tables.items(), key=lambda item: -len(item[1]))[:8]
+    averages: dict[str, Any] = {}
+    for name, pairs in frequent:
+        if len(pairs) > len(compared) / 2 and len(pairs) > 1:
+            averages[name] = {"n": len(pairs)}
+            # tables of other queries may have no names of rows, or of columns
+            for kind in dict.fromkeys(kind for pair in pairs for kind in pair):
+                values = [pair[kind] for pair in pairs if kind in pair]
+                averages[name][kind] = [round(fmean(v), 6) for v in zip(*values, strict=True)]
+    return averages

@@ -1,4 +1,4 @@
-"""The files of Wu et al. (2022): one text per line, its tables on the same line of another."""
+"""The files of Wu et al. (2022): a text a line, its tables on the same line of another file."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from target_bench.core.release import Release
 from target_bench.core.schema import Table, TableId
 from target_bench.tables.answer_tables import AnswerTable
 
-_FILE_NAME = {"test": "test", "validation": "valid", "train": "train"}
+_SPLITS = {"test": "test", "validation": "valid", "train": "train"}  # as files call them
 
 
 def as_table(table_id: str, table: AnswerTable, context: dict[str, str]) -> Table:
@@ -18,16 +18,15 @@ def as_table(table_id: str, table: AnswerTable, context: dict[str, str]) -> Tabl
 
 
 def lines(release: Release, name: str, split: str) -> Iterator[tuple[int, str, str, str]]:
-    """Yield number from 0, place, text and tables of each line of a split.
+    """Yield number from 0, location, text and tables of each line of a split.
 
     Files are called ``<name>.test.text`` and ``.data``, or ``test.text`` in a folder of that name.
-
-    Raises:
-        DataError: a file is missing, or they have different numbers of lines.
     """
-    part = _FILE_NAME[split]
-    kinds = ("text", "data")
-    paths = [release.require(f"{name}.{part}.{k}", f"{name}/{part}.{k}") for k in kinds]
+    stem = _SPLITS[split]
+    paths = [
+        release.require(f"{name}.{stem}.{kind}", f"{name}/{stem}.{kind}")
+        for kind in ("text", "data")
+    ]
     texts, data = (release.text(path).removesuffix("\n").split("\n") for path in paths)
     if len(texts) != len(data):
         raise DataError(f"{paths[0]}: {len(texts)} lines for {len(data)} lines of {paths[1]}")
@@ -36,11 +35,7 @@ def lines(release: Release, name: str, split: str) -> Iterator[tuple[int, str, s
 
 
 def smallest_size(at_least: str) -> tuple[int, int]:
-    """Return the rows and columns, headers included, that ``3x3`` says.
-
-    Raises:
-        ConfigError: it is not written so.
-    """
+    """Return the rows and columns, headers included, that ``3x3`` says."""
     match = re.fullmatch(r"(\d+)x(\d+)", at_least)
     if match is None:
         raise ConfigError(f"at_least={at_least!r}: expected rows x columns, as in at_least=3x3")

@@ -15,11 +15,8 @@ import regex
 
 from target_bench.core.grid import GridCell
 
-NULL = "<null>"
-"""What stands for a missing reference and for an empty prediction."""
-
-ANNOTATORS = 3
-"""References of an example of a padded set, missing ones included."""
+NULL = "<null>"  # a missing reference, or an empty prediction
+ANNOTATORS = 3  # references of an example of a padded set, missing ones included
 
 _BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]+")
 
@@ -45,11 +42,9 @@ def evidence(
 ) -> TableEvidence:
     """Write a table and its highlighted cells as ToTTo's ``prepare_references_for_eval.py`` does.
 
-    TABs and line breaks in a value, which would break the line there, are written as a space.
-
     Args:
         rows: the cells of the table, ragged.
-        highlighted: row and column of each highlighted cell, as places in ``rows``.
+        highlighted: row and column of each highlighted cell, as indices in ``rows``.
         title: of the page.
         section_title: of the section.
         section_text: the text of the section.
@@ -57,22 +52,21 @@ def evidence(
     Raises:
         IndexError: a highlighted cell is not in the table.
     """
-    titles = _entries([("page_title", title), ("section_title", section_title)])
-    section = _entries([("section_text", section_text)])
-    chosen = [rows[row][column] for row, column in highlighted]
-    everything = [_entry(cell) for row in rows for cell in row]
+    titles = [("page_title", title), ("section_title", section_title)]
+    chosen = (rows[row][column] for row, column in highlighted)
     return TableEvidence(
-        "\t".join([*_entries(everything), *titles, *section]),
-        "\t".join([*_entries(map(_entry, chosen)), *titles]),
+        _write_line([*_name_cells(chain(*rows)), *titles, ("section_text", section_text)]),
+        _write_line([*_name_cells(chosen), *titles]),
     )
 
 
-def _entry(cell: GridCell) -> tuple[str, str]:
-    return ("header" if cell.is_header else "cell"), cell.text.strip()
+def _name_cells(cells: Iterable[GridCell]) -> list[tuple[str, str]]:
+    return [("header" if cell.is_header else "cell", cell.text.strip()) for cell in cells]
 
 
-def _entries(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"{name}|||{one_line(text).replace('|', '-')}" for name, text in pairs if text]
+def _write_line(pairs: Iterable[tuple[str, str]]) -> str:
+    # a TAB or line break in a value would break the line there
+    return "\t".join(f"{name}|||{one_line(text).replace('|', '-')}" for name, text in pairs if text)
 
 
 def one_line(text: str) -> str:
@@ -81,23 +75,17 @@ def one_line(text: str) -> str:
 
 
 def is_padded(sets: Iterable[Sequence[str]]) -> bool:
-    """Say whether missing references of up to three are ``<null>``, given those of each example.
+    """Return whether missing references of up to three are ``<null>``.
 
-    They are where an example of the set has several references, as in ToTTo's validation and test
-    splits, and never where every example has one. ToTTo's scorer takes one reference of every
-    example, as it is, or three of every example: so an example with one reference in a set whose
-    others have several is padded like them.
+    They are where an example has several: ToTTo's scorer takes a single reference of every example,
+    as it is, or three of every example. Where every example has one, a ``<null>`` beside it would
+    nearly always be the best for PARENT, as its recall is that of the table alone.
     """
     return any(len(texts) > 1 for texts in sets)
 
 
 def references(texts: Sequence[str], padded: bool) -> list[str]:
-    """Return references as they are compared.
-
-    Args:
-        texts: those of an example.
-        padded: whether missing ones of up to three are ``<null>``: see ``is_padded``.
-    """
+    """Return the references of an example as they are compared; for padding see ``is_padded``."""
     missing = max(0, ANNOTATORS - len(texts)) if padded else 0
     return [detokenize(one_line(text).lower()) for text in texts] + [NULL] * missing
 
@@ -112,7 +100,7 @@ def values(line: str) -> list[str]:
     if not line:
         return []
     entries = (entry.split("|||") for entry in detokenize(line.lower()).split("\t"))
-    return [parts[-1] if len(parts) < 3 else f"{parts[0]} {parts[2]}" for parts in entries]
+    return [e[-1] if len(e) < 3 else f"{e[0]} {e[2]}" for e in entries]
 
 
 def tokens(text: str) -> list[str]:
@@ -185,30 +173,25 @@ def detokenize(line: str) -> str:
     if "@" in line or "&" in line:
         for written, meant in _ENTITIES:
             line = line.replace(written, meant)
-    return _SPACES.sub(" ", _joined(line)).removeprefix(" ").removesuffix(" ")
+    return _SPACES.sub(" ", _join_tokens(line)).removeprefix(" ").removesuffix(" ")
 
 
-def _joined(line: str) -> str:
-    """Remove the space beside words that belong to the one before or after them.
-
-    Words that begin with a plain letter or digit do not.
-    """
-    parts: list[str] = []
-    seen: Counter[str] = Counter()
+def _join_tokens(line: str) -> str:
+    """Remove the space beside words that belong to the one before or after them."""
+    texts: list[str] = []
+    quotes: Counter[str] = Counter()
     end = 0
     for marked in _MARKED.finditer(line):
         start = marked.start()
         before = line[line.rfind(" ", 0, start - 1) + 1 : start - 1]
-        left, right = _sides(marked[0], before, seen)
-        parts.append(line[end : start - 1 if left else start])
-        parts.append(marked[0])
+        left, right = _find_attached(marked[0], before, quotes)
+        texts += [line[end : start - 1 if left else start], marked[0]]
         end = marked.end() + right
-    parts.append(line[end:])
-    return "".join(parts)
+    return "".join([*texts, line[end:]])
 
 
-def _sides(word: str, before: str, seen: Counter[str]) -> tuple[bool, bool]:
-    """Say whether a word is attached to the one before it, and to the one after it."""
+def _find_attached(word: str, before: str, quotes: Counter[str]) -> tuple[bool, bool]:
+    """Return whether a word is attached to the one before it, and to the one after it."""
     first = word[:1]
     if first.isascii() and first not in _FIRST:
         return False, False
@@ -221,17 +204,13 @@ def _sides(word: str, before: str, seen: Counter[str]) -> tuple[bool, bool]:
     if _APOSTROPHE_AND_LETTER.match(word) and _LETTER_OR_DIGIT_AT_END.search(before[-1:]):
         return True, False
     if _QUOTES.issuperset(word):
-        return _quote(word, before, seen)
+        kind = '"' if _LOW_QUOTES.issuperset(word) else word
+        opens = quotes[kind] % 2 == 0
+        if opens and word == "'" and before.endswith("s"):
+            return True, False
+        quotes[kind] += 1
+        return not opens, opens
     return False, False
-
-
-def _quote(word: str, before: str, seen: Counter[str]) -> tuple[bool, bool]:
-    kind = '"' if _LOW_QUOTES.issuperset(word) else word
-    opens = seen[kind] % 2 == 0
-    if opens and word == "'" and before.endswith("s"):
-        return True, False
-    seen[kind] += 1
-    return (False, True) if opens else (True, False)
 
 
 def _is_cjk(character: str) -> bool:

@@ -21,7 +21,6 @@ from target_bench.tables.answer_tables import (
     match_tables,
 )
 from target_bench.tables.h_score import h_score_html
-from target_bench.tables.markup import read_html_tables, read_latex_tables
 from target_bench.tables.reading import read_tables
 
 GRID = (("Team", "Wins"), ("Hawks", "46"), ("Magic", "19"))
@@ -195,10 +194,10 @@ HEADERS: list[tuple[str, str, list[Sequence[str]]]] = [
 @pytest.mark.parametrize(("latex", "html", "rows"), HEADERS)
 def test_header_rows_become_paths(latex: str, html: str, rows: list[Sequence[str]]) -> None:
     tabular = rf"\begin{{tabular}}{{lll}} {latex} \end{{tabular}}"
-    of_latex = read_latex_tables(tabular, header_paths=True)
-    of_html = read_html_tables(f"<table>{html}</table>", header_paths=True)
-    assert list(of_latex.tables[0].rows) == rows
-    assert list(of_html.tables[0].rows) == rows
+    (table,) = read_tables(tabular, "latex").tables
+    assert list(table.join_header().rows) == rows
+    (table,) = read_tables(f"<table>{html}</table>", "html").tables
+    assert list(table.join_header().rows) == rows
 
 
 HOSTILE: list[tuple[TableFormat, str]] = [

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from target_bench.tables.answer_tables import TableFormat
 from target_bench.tables.compared_tables import ComparedTables
 from target_bench.tables.h_score import difflib_ratio
-from target_bench.tables.header_cell_scores import compute_chrf, compute_chrf_matrix
+from target_bench.tables.header_cell_scores import Headers, compute_chrf
+from target_bench.tables.table_metrics import collect_findings
 
 GOLD: dict[TableFormat, str] = {
     "text": "Team:\n| Team | Wins |\n|---|---|\n| Hawks | 46 |\n\n"
@@ -126,8 +127,10 @@ TEXTS = st.lists(st.text(alphabet="aab é1", max_size=9), min_size=1, max_size=6
 
 @given(answers=TEXTS, golds=TEXTS)
 def test_many_texts_at_once(answers: list[str], golds: list[str]) -> None:
-    scores = compute_chrf_matrix(answers, golds)
-    assert scores.tolist() == [[compute_chrf(answer, gold) for answer in answers] for gold in golds]
+    """The values are those of each pair alone, bit for bit."""
+    scores = compute_chrf(answers, golds)
+    alone = [[compute_chrf([answer], [gold]).item() for answer in answers] for gold in golds]
+    assert scores.tolist() == alone
 
 
 ITEMS = st.lists(st.sampled_from(["", "", "", "a", "b", "cc", "12"]), max_size=30)
@@ -136,3 +139,12 @@ ITEMS = st.lists(st.sampled_from(["", "", "", "a", "b", "cc", "12"]), max_size=3
 @given(ITEMS, ITEMS)
 def test_ratio_is_difflibs(left: list[str], right: list[str]) -> None:
     assert difflib_ratio(left, right) == SequenceMatcher(None, left, right).ratio()
+
+
+def test_findings_of_tables_with_other_kinds_of_headers() -> None:
+    """Queries may have tables of one name, some of them without names of rows or of columns."""
+    kinds = (Headers(), Headers(row=False), Headers(column=False))
+    pairs = [ComparedTables(TEAM, TEAM, "text", headers) for headers in kinds]
+    assert collect_findings(pairs, judged=False)["by_table"] == {
+        "Team": {"n": 3, "row_header": [1] * 3, "col_header": [1] * 3, "cells": [1] * 3}
+    }

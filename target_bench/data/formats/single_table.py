@@ -11,7 +11,6 @@ from target_bench.data.formats.file_tables import FileSettings, FileTable
 from target_bench.data.formats.kinds import READERS, find_suffix, read_file
 from target_bench.tables.answer_tables import FAULT_MEANINGS, AnswerTable, Fault, TableFormat
 from target_bench.tables.cell_texts import convert_decimal_commas
-from target_bench.tables.markup import read_html_tables, read_latex_tables
 from target_bench.tables.reading import read_tables
 
 _TEXTS: dict[str, TableFormat] = {
@@ -108,8 +107,5 @@ def _read_text_tables(path: Path, table_format: TableFormat) -> tuple[list[Answe
     if read.error is not None:
         why = FAULT_MEANINGS[read.error]
         raise DataError(f"{path}: no table can be read in it as {_CALLED[table_format]}: {why}")
-    if table_format == "html":
-        read = read_html_tables(text, header_paths=True)
-    if table_format == "latex":
-        read = read_latex_tables(text, header_paths=True)
-    return list(read.tables), [FAULT_MEANINGS[f] for f in read.faults if f not in _HARMLESS]
+    tables = [table.join_header() for table in read.tables]
+    return tables, [FAULT_MEANINGS[f] for f in read.faults if f not in _HARMLESS]
