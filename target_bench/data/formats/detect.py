@@ -7,6 +7,7 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release
+from target_bench.data.formats.catalogs import Catalog
 from target_bench.data.formats.database_files import SUFFIXES, Databases
 from target_bench.data.formats.kinds import find_suffix
 from target_bench.data.formats.own_folder import TableFolder
@@ -34,7 +35,7 @@ def choose_loader(path: Path, settings: Mapping[str, Any] | None = None) -> Corp
         DataError: there is nothing, or nothing in a known layout.
     """
     loader = _choose_class(path)
-    if loader in (TableFolder, Databases):
+    if loader in (TableFolder, Databases, Catalog):
         return loader(path, settings=settings)
     for name in settings or {}:
         raise ConfigError(
@@ -46,6 +47,8 @@ def choose_loader(path: Path, settings: Mapping[str, Any] | None = None) -> Corp
 def _choose_class(path: Path) -> Callable[[Path], CorpusLoader]:
     if path.is_file() and path.suffix.lower() in SUFFIXES:
         return Databases
+    if Catalog.is_in(path):
+        return Catalog
     if path.is_file():
         advice = f"expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
         if find_suffix(path.name):
@@ -70,5 +73,7 @@ def _choose_class(path: Path) -> Callable[[Path], CorpusLoader]:
         "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes,\n"
         "  or its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
         "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does;\n"
-        f"  databases (*{', *'.join(SUFFIXES)}) and queries.jsonl; the path of one works too."
+        f"  databases (*{', *'.join(SUFFIXES)}) and queries.jsonl; the path of one works too;\n"
+        "  manifest.json and catalog.json of dbt; the path of a CSV of information_schema.columns\n"
+        "  works too."
     )

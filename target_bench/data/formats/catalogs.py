@@ -1,0 +1,275 @@
+"""A warehouse by its catalog: dbt's ``manifest.json`` and ``catalog.json``, or a CSV of columns.
+
+Tables have names, columns, types, descriptions and keys, and no rows.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.release import CorpusLoader, Release, field
+from target_bench.core.schema import NO_DATABASE, Corpus, Query, Table, TableId
+from target_bench.data.formats import query_log, records
+from target_bench.data.formats.csv_files import read_csv
+
+MANIFEST, CATALOG = "manifest.json", "catalog.json"
+"""dbt's files: what its project declares, and the columns that the warehouse has."""
+
+_MADE_BY_DBT = ("model", "seed", "snapshot", "source")
+_COLUMNLESS = "tables without a known column, which are left out (dbt docs generate lists them)"
+_OF_THE_SYSTEM = ("information_schema", "pg_catalog")
+
+_SPELLINGS = {
+    "database": ("table_catalog", "database_name", "table_database", "catalog_name"),
+    "schema": ("table_schema", "schema_name", "dataset_name", "owner"),
+    "table": ("table_name",),
+    "column": ("field_path", "column_name"),
+    "type": ("data_type", "column_type", "full_data_type"),
+    "description": ("comment", "column_comment", "description", "column_description", "remarks"),
+    "table_description": ("table_comment", "table_description"),
+    "key": ("column_key", "constraint_type"),
+    "position": ("ordinal_position", "column_index", "column_id"),
+}
+"""What is known of a column -> its names in Snowflake, BigQuery, Postgres, DuckDB, MySQL, Oracle.
+
+``field_path`` names the fields of a nested column of BigQuery one by one.
+"""
+
+
+class _Column(NamedTuple):
+    name: str
+    type: str = ""
+    description: str = ""
+
+
+class Catalog(CorpusLoader):
+    """The tables of a catalog, with questions from ``queries.csv`` or ``.jsonl`` beside it.
+
+    A table's database is that of the warehouse, its id its schema and name, and the description of
+    the table its ``section_title``, so that retrievers read it.
+
+    Args:
+        path: ``manifest.json`` or ``catalog.json`` of dbt, or the folder of both; or a CSV of
+            ``information_schema.columns``.
+        settings: ``split`` and ``seed`` divide the questions, as in ``split=time:.8``.
+
+    Raises:
+        ConfigError: a setting is unknown or invalid.
+    """
+
+    cached = False
+
+    def __init__(self, path: Path, settings: Mapping[str, Any] | None = None) -> None:
+        left = dict(settings or {})
+        self._log = query_log.LogReader.take_settings(left)
+        for name in left:
+            raise ConfigError(f"{path}: a catalog has no setting {name}; it has split and seed")
+        self.path = path
+        self.embedded = path if path.is_dir() else path.parent
+        release = Release(self.embedded, str(path))
+        file = self._find_queries(release)
+        splits = records.list_splits(release, file, self._log.prepare) if file else ()
+        self.tables_alone = not splits
+        self.info = records.describe_path(path, splits)
+
+    @classmethod
+    def is_in(cls, path: Path) -> bool:
+        """Return whether a path is a catalog, or a folder with dbt's files."""
+        if path.is_dir():
+            return any(map(_is_of_dbt, (path / MANIFEST, path / CATALOG)))
+        return _is_of_dbt(path) or _is_column_list(path)
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
+        """Yield the tables in the order of the catalog."""
+        if self.path.is_dir() or self.path.suffix == ".json":
+            return _read_dbt(release)
+        return _read_column_list(release, self.path)
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """Return the questions of the file beside the catalog, if there is one."""
+        file = self._find_queries(release)
+        return self._log.read_queries(release, file, split) if file else ()
+
+    def answerable(
+        self, queries: Sequence[Query], tables: Corpus
+    ) -> tuple[Sequence[Query], Sequence[str]]:
+        """Find the gold tables of the questions of a log; those without any are left out."""
+        return query_log.resolve_gold(queries, tables)
+
+    def _find_queries(self, release: Release) -> Path | None:
+        return next(filter(None, map(release.find, records.FILES)), None)
+
+
+def _is_of_dbt(path: Path) -> bool:
+    """Return whether a file is one of dbt's; a run of this package has a manifest.json as well."""
+    if path.name not in (MANIFEST, CATALOG) or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return b"dbt_schema_version" in file.read(4096)
+
+
+def _is_column_list(path: Path) -> bool:
+    if not path.name.removesuffix(".gz").endswith(".csv") or not path.is_file():
+        return False
+    try:
+        (table,) = read_csv(Release(path.parent, str(path)), path)
+    except DataError:
+        return False
+    names = _name_fields(table.header)
+    return "table" in names and "column" in names
+
+
+def _name_fields(header: Iterable[str]) -> dict[str, str]:
+    """Return what is known of a column -> how the header spells it."""
+    there = {name.strip().lower(): name for name in header}
+    found = {
+        meaning: next((there[name] for name in names if name in there), None)
+        for meaning, names in _SPELLINGS.items()
+    }
+    return {meaning: name for meaning, name in found.items() if name is not None}
+
+
+def _read_column_list(release: Release, path: Path) -> Iterator[Table]:
+    """Yield the tables of a list of columns, in the order of their first ones."""
+    columns: dict[TableId, list[tuple[float, _Column]]] = {}
+    contexts: dict[TableId, dict[str, Any]] = {}
+    for place, record in records.read_csv_records(release, path, ()):
+        names = _name_fields(record)
+        known = {meaning: record[name].strip() for meaning, name in names.items()}
+        if "table" not in known or "column" not in known:
+            raise DataError(f"{place}: a row needs the name of a table and that of a column")
+        if known.get("schema", "").lower() in _OF_THE_SYSTEM:
+            release.remark("columns of the catalog itself, which are left out", place)
+            continue
+        table = _make_id(known.get("database"), known.get("schema"), known["table"])
+        position = float(known.get("position", 0))
+        column = _Column(known["column"], known.get("type", ""), known.get("description", ""))
+        columns.setdefault(table, []).append((position, column))
+        context = contexts.setdefault(table, {})
+        if "table_description" in known:
+            context["section_title"] = known["table_description"]
+        if known.get("key", "").upper() in ("PRI", "PRIMARY KEY"):
+            context.setdefault("primary_key", []).append(column.name)
+    for table, numbered in columns.items():
+        in_order = [column for _, column in sorted(numbered, key=lambda pair: pair[0])]
+        yield _make_table(table, in_order, contexts[table])
+
+
+def _make_id(database: str | None, schema: str | None, name: str) -> TableId:
+    return TableId(database or NO_DATABASE, f"{schema}.{name}" if schema else name)
+
+
+def _make_table(table: TableId, columns: Sequence[_Column], context: Mapping[str, Any]) -> Table:
+    more = {
+        "title": table.table_id,
+        "column_types": [column.type for column in columns] if any(c.type for c in columns) else [],
+        "column_descriptions": {c.name: c.description for c in columns if c.description},
+        **context,
+    }
+    known = {name: value for name, value in more.items() if value}
+    return Table(table, [column.name for column in columns], (), known)
+
+
+def _read_dbt(release: Release) -> Iterator[Table]:
+    """Yield models, seeds, snapshots and sources; columns are those of both files."""
+    manifest, catalog = (_read_document(release, name) for name in (MANIFEST, CATALOG))
+    declared = {
+        name: node
+        for name, node in {**manifest.get("nodes", {}), **manifest.get("sources", {})}.items()
+        if node.get("resource_type") in _MADE_BY_DBT and _is_stored(node)
+    }
+    stored = {**catalog.get("nodes", {}), **catalog.get("sources", {})}
+    names = [name for name in stored if name not in declared and not manifest]
+    ids = {
+        name: _identify(declared.get(name, {}), stored.get(name)) for name in [*declared, *names]
+    }
+    references = _find_references(manifest, ids)
+    for name, table in ids.items():
+        node, relation = declared.get(name, {}), stored.get(name, {})
+        columns = list(_join_columns(node.get("columns") or {}, relation.get("columns") or {}))
+        if not columns:
+            release.remark(_COLUMNLESS, str(release.folder), str(table))
+            continue
+        context = {
+            "section_title": node.get("description") or relation.get("metadata", {}).get("comment"),
+            "primary_key": node.get("primary_key") or _find_primary_key(node),
+            "foreign_keys": references.get(name),
+            "used_by": [
+                exposure.get("name")
+                for exposure in manifest.get("exposures", {}).values()
+                if name in exposure.get("depends_on", {}).get("nodes", ())
+            ],
+            "n_rows": relation.get("stats", {}).get("row_count", {}).get("value"),
+        }
+        yield _make_table(table, columns, context)
+
+
+def _read_document(release: Release, name: str) -> Mapping[str, Any]:
+    path = release.find(name)
+    if path is None:
+        return {}
+    document = release.json(path)
+    for part in ("nodes", "sources"):
+        field(document, part, dict, str(path))
+    return document  # type: ignore[no-any-return]  # just checked
+
+
+def _is_stored(node: Mapping[str, Any]) -> bool:
+    return (node.get("config") or {}).get("materialized") != "ephemeral"
+
+
+def _identify(node: Mapping[str, Any], relation: Mapping[str, Any] | None) -> TableId:
+    """Return the id of a table: as the warehouse spells it, where that is known."""
+    if relation is not None:
+        names = relation["metadata"]
+        return _make_id(names.get("database"), names.get("schema"), names["name"])
+    name = node.get("identifier") or node.get("alias") or node["name"]
+    return _make_id(node.get("database"), node.get("schema"), name)
+
+
+def _join_columns(declared: Mapping[str, Any], stored: Mapping[str, Any]) -> Iterator[_Column]:
+    """Yield the columns that the warehouse has, in its order, then those that only dbt declares."""
+    known = {name.lower(): column for name, column in declared.items()}
+    for name, column in sorted(stored.items(), key=lambda pair: pair[1].get("index", 0)):
+        own = known.pop(name.lower(), {})
+        description = own.get("description") or column.get("comment") or ""
+        yield _Column(name, column.get("type") or own.get("data_type") or "", description)
+    for column in known.values():
+        yield _Column(
+            column["name"], column.get("data_type") or "", column.get("description") or ""
+        )
+
+
+def _find_primary_key(node: Mapping[str, Any]) -> list[str]:
+    whole = [
+        name
+        for constraint in node.get("constraints") or ()
+        if constraint.get("type") == "primary_key"
+        for name in constraint.get("columns") or ()
+    ]
+    return whole or [
+        name
+        for name, column in (node.get("columns") or {}).items()
+        if any(own.get("type") == "primary_key" for own in column.get("constraints") or ())
+    ]
+
+
+def _find_references(
+    manifest: Mapping[str, Any], ids: Mapping[str, TableId]
+) -> dict[str, list[list[str]]]:
+    """Return table -> (column, ``table.column`` it refers to), by dbt's tests of relationships."""
+    references: dict[str, list[list[str]]] = {}
+    for test in manifest.get("nodes", {}).values():
+        about = test.get("test_metadata") or {}
+        if about.get("name") != "relationships":
+            continue
+        column = test.get("column_name") or about.get("kwargs", {}).get("column_name")
+        there = about.get("kwargs", {}).get("field")
+        nodes = test.get("depends_on", {}).get("nodes") or [None]
+        # Manifests before version 12 have no attached_node: the table referred to comes first.
+        own = test.get("attached_node") or nodes[-1]
+        other = next((node for node in nodes if node != own), own)
+        if column and there and own in ids and other in ids:
+            references.setdefault(own, []).append([column, f"{ids[other].table_id}.{there}"])
+    return references
