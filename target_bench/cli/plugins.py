@@ -51,7 +51,7 @@ def list_(
     from target_bench.core.text_tables import Column, TextTable
 
     rows, contributed = _metrics() if what == "metrics" else _plugins(_KINDS[what])
-    columns = [Column(name, prose=i > 0) for i, name in enumerate(rows[0])]
+    columns = [Column(name) for name in rows[0]]
     tables = [TextTable(columns, [[*row.values()] for row in rows])]
     if contributed:
         shown = [[*row.values()] for row in contributed]

@@ -56,7 +56,7 @@ def list_(
         for run in listed(list_runs(out))
         if corpus in (None, run["corpus"]) and short_name in (None, run["task"])
     ]
-    columns = [Column(name, below=name in ("task", "run", "started")) for name in _LISTED]
+    columns = [Column(name) for name in _LISTED]
     form = "json" if as_json else printed_as
     print_as(form, runs, runs, [TextTable(columns, list(map(_row, runs)))])
     if form != "text":
@@ -67,7 +67,7 @@ def list_(
             say_wrapped(f"{_id(run['folder'])} {run['state']}: {why}", "  ")
 
 
-_LISTED = ("id", "task", "corpus", "run", "queries", "score", "started")
+_LISTED = ("id\ntask", "corpus\nrun", "queries", "score\nstarted")
 
 
 def _row(run: Mapping[str, Any]) -> list[str]:
@@ -81,13 +81,10 @@ def _row(run: Mapping[str, Any]) -> list[str]:
     # Rankings that answers are built on are about the task of those.
     answer_task = "" if run["about"] in (None, run["task"]) else f" ({run['about']})"
     return [
-        _id(run["folder"]),
-        run["task"],
-        f"{run['corpus']} {run['split']}{answer_task}",
-        run["label"],
+        f"{_id(run['folder'])}\n{run['task']}",
+        f"{run['corpus']} {run['split']}{answer_task}\n{run['label']}",
         "" if run["queries"] is None else f"{run['queries']:,}",
-        score,
-        run["started"][:16].replace("T", " "),
+        f"{score}\n{run['started'][:16].replace('T', ' ')}",
     ]
 
 

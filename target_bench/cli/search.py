@@ -130,7 +130,7 @@ def _ranking(
         Column("rank", right=True),
         Column("score", right=True),
         Column("table"),
-        Column("best row", prose=True),
+        Column("best row"),
     ]
     return TextTable(columns, rows, name)
 

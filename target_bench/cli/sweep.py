@@ -270,7 +270,7 @@ def _seconds(outcome: "CellOutcome") -> str:
     return f"{sum(known):.1f}" if known else ""
 
 
-_CELL = (Column("", right=True, label="cell"), Column("", prose=True, label="settings"))
+_CELL = (Column("", right=True), Column(""))
 
 
 def _names(cells: "Sequence[SweepCell]") -> tuple[list[str], list[str]]:

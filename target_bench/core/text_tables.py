@@ -1,11 +1,8 @@
 """Tables as text: laid out for the width of the terminal, never cropped.
 
-A table is printed in the first of three layouts that fits: one line per row, intervals beside their
-scores; intervals below them; or, in a narrow terminal, a block of lines a row. Text that is not
-printed on a terminal has no width, so that one line per row always fits.
-
-On a terminal with colours, headings are bold, intervals faint, and marked cells green or red;
-``NO_COLOR`` turns that off.
+Text that is not printed on a terminal has no width, so that every row takes one line. On a terminal
+with colours, headings are bold, intervals faint, and marked cells green or red; ``NO_COLOR`` turns
+that off.
 """
 
 import csv
@@ -13,11 +10,11 @@ import io
 import os
 import re
 import sys
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-_GAP = "  "
 Mark = Literal["good", "bad", "best"]
 """``best`` is also shown without colours: ``>`` before the cell, bold in Markdown and LaTeX."""
 
@@ -30,8 +27,8 @@ _STYLES: Mapping[Style, str] = {
     "bad": "1;31",
     "best": "1;32",
 }
-_PROSE = 24
-"""Columns that a sentence takes at least before a table is laid out otherwise."""
+_GAP = 2  # columns between cells
+_NARROWEST = 16  # columns that are left to texts, which continue on the next line
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,32 +36,18 @@ class Column:
     """A column of a table.
 
     Attributes:
-        name: what stands above it; may have several lines.
-        right: whether cells stand at the right edge, as numbers do.
-        prose: whether cells are sentences, which may continue on the next line between words; all
-            else is a name or a number and stays in one piece.
-        below: whether cells may move below those of the column before, as an interval does.
-        beside: whether the lines of a cell stand side by side where there is room, as a score and
-            its interval do.
-        label: what a cell is called in a block of lines; default: ``name`` on one line.
+        name: its heading. One of two lines, as ``R@10`` above ``[95%]``, has cells of two lines,
+            which stand beside each other where there is room.
+        right: whether cells stand at the right edge, as numbers do, and in one piece.
     """
 
     name: str
     right: bool = False
-    prose: bool = False
-    below: bool = False
-    beside: bool = False
-    label: str | None = None
-
-    @property
-    def shown_label(self) -> str:
-        """Label of a cell in a block of lines."""
-        return self.name.replace("\n", "") if self.label is None else self.label
 
     @property
     def heading(self) -> str:
-        """What stands above it in Markdown and LaTeX, where no other column says what it is of."""
-        return " ".join((self.shown_label if self.below else self.name).split())
+        """The name in one line."""
+        return " ".join(self.name.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,28 +98,97 @@ def has_colours() -> bool:
 
 
 def lines(table: TextTable, width: int | None = None, colours: bool = False) -> list[str]:
-    """Return the table without its title."""
-    rows = [
-        [">" * (table.marks.get((i, j)) == "best") + visible(cell) for j, cell in enumerate(row)]
-        for i, row in enumerate(table.rows)
+    """Return the table without its title; each cell keeps all its text at any width."""
+    texts = []
+    for j, column in enumerate(table.columns):
+        cells = [
+            ">" * (table.marks.get((i, j)) == "best") + visible(row[j])
+            for i, row in enumerate(table.rows)
+        ]
+        texts.append([visible(column.name), *cells])
+    beside = [_join_pairs(cells) if "\n" in cells[0] else cells for cells in texts]
+    widths = _fit(table.columns, beside, width)
+    if width is not None and _total(widths) > width:
+        beside, widths = texts, _fit(table.columns, texts, width)
+    heading: Style | None = "heading" if colours else None
+    rule = " " + "─" * (_total(widths) - 1)
+    header, *rows = zip(*beside, strict=True)
+    tallest = max(name.count("\n") for name in header)
+    header = tuple("\n" * (tallest - name.count("\n")) + name for name in header)
+    printed = [*_lay_out_row(table.columns, header, widths, [heading] * len(widths), heading), rule]
+    for i, row in enumerate(rows):
+        if i in table.rules:
+            printed.append(rule)
+        marks = [table.marks.get((i, j)) if colours else None for j in range(len(row))]
+        below: Style | None = "faint" if colours else None
+        printed += _lay_out_row(table.columns, row, widths, marks, below)
+    return printed
+
+
+def _join_pairs(cells: Sequence[str]) -> list[str]:
+    """Return a column with the two lines of its cells side by side."""
+    first = max((_cell_len(cell.split("\n")[0]) for cell in cells[1:]), default=0)
+    joined = [cells[0].replace("\n", " ")]
+    for upper, *lower in (cell.split("\n") for cell in cells[1:]):
+        joined.append(" ".join([" " * (first - _cell_len(upper)) + upper, *lower]))
+    widest = max(map(_cell_len, joined))
+    return [cell + " " * (widest - _cell_len(cell)) for cell in joined]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return 1 + sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _fit(columns: Sequence[Column], texts: Sequence[Sequence[str]], width: int | None) -> list[int]:
+    """Return the width of every column, narrowed to the terminal as far as texts can be."""
+    widths = [max(map(_cell_len, "\n".join(cells).split("\n"))) for cells in texts]
+    spare = 0 if width is None else width - _total(widths)
+    for j in sorted(range(len(widths)), key=lambda j: -widths[j]):
+        if spare < 0 and not columns[j].right:
+            pieces = map(str.strip, _PIECE.findall(" ".join(texts[j])))
+            longest = max(map(_cell_len, pieces), default=0)
+            narrower = max(min(widths[j], max(_NARROWEST, longest)), widths[j] + spare)
+            spare += widths[j] - narrower
+            widths[j] = narrower
+    return widths
+
+
+def _lay_out_row(
+    columns: Sequence[Column],
+    row: Sequence[str],
+    widths: Sequence[int],
+    first: Sequence[Style | None],
+    below: Style | None,
+) -> Iterator[str]:
+    """Yield the lines of one row; the styles are of the first line of a cell and of those below."""
+    cells = [
+        [line for part in cell.split("\n") for line in _wrap(part, width, "", _PIECE)]
+        for cell, width in zip(row, widths, strict=True)
     ]
-    columns = [replace(column, name=visible(column.name)) for column in table.columns]
-    table = replace(table, columns=columns, rows=rows)
-    return _first_grid(table, width, colours) or _blocks(table, width)
+    for n in range(max(map(len, cells))):
+        printed = []
+        for j, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+            line = cell[n] if n < len(cell) else ""
+            blank = " " * (width - _cell_len(line))
+            if n == 0 or columns[j].right:
+                line = _add_style(line, below if n else first[j])
+            printed.append(blank + line if columns[j].right else line + blank)
+        yield f" {(' ' * _GAP).join(printed)}".rstrip()
+
+
+def _add_style(text: str, style: Style | None) -> str:
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style and text else text
 
 
 def text(tables: Iterable[TextTable], width: int | None = None, colours: bool = False) -> str:
     """Return tables with their titles and notes, an empty line between two of them."""
-    return "\n\n".join("\n".join(_with_texts(table, width, colours)) for table in tables)
-
-
-def _with_texts(table: TextTable, width: int | None, colours: bool) -> Iterator[str]:
-    if table.title:
-        for line in [*wrapped(table.title, width), ""]:
-            yield _styled(line, "heading" if colours and line else None)
-    yield from lines(table, width, colours)
-    if table.note:
-        yield from wrapped(table.note, width)
+    blocks = []
+    for table in tables:
+        title = [*wrapped(table.title, width), ""] if table.title else []
+        note = wrapped(table.note, width) if table.note else []
+        bold = [_add_style(line, "heading") for line in title] if colours else title
+        blocks.append("\n".join([*bold, *lines(table, width, colours), *note]))
+    return "\n\n".join(blocks)
 
 
 def markdown(tables: Iterable[TextTable]) -> str:
@@ -144,43 +196,21 @@ def markdown(tables: Iterable[TextTable]) -> str:
     blocks = []
     for table in tables:
         header = [_one_line(column.heading) for column in table.columns]
-        rows = [
-            [
-                _markdown_cell(cell, column, table.marks.get((i, j)) == "best")
-                for j, (cell, column) in enumerate(zip(row, table.columns, strict=True))
-            ]
-            for i, row in enumerate(table.rows)
-        ]
-        right = [column.right for column in table.columns]
+        sides = ["---:" if column.right else "---" for column in table.columns]
+        rows = [[_one_line(cell) for cell in row] for row in table.rows]
+        for (i, j), mark in table.marks.items():
+            if mark == "best":  # stars of significance stay outside
+                rows[i][j] = re.sub(r"^(\S+?)((?:\\\*)*)(?=\s|$)", r"**\1**\2", rows[i][j])
+        pipes = [f"| {' | '.join(row)} |" for row in (header, sides, *rows)]
         blocks += [f"**{visible(table.title)}**"] if table.title else []
-        blocks.append("\n".join(pipe_table(header, right, rows)))
+        blocks.append("\n".join(pipes))
         blocks += [table.note] if table.note else []
     return "\n\n".join(blocks)
 
 
-def _markdown_cell(cell: str, column: Column, is_best: bool) -> str:
-    """Return a cell of a pipe table: the lines of one that stand below each other are kept so."""
-    lines = [cell] if column.beside or column.prose or not column.right else cell.split("\n")
-    first, *below = map(_one_line, lines)
-    if is_best:
-        first = re.sub(r"^(.*?)((?:\\\*)*)$", r"**\1**\2", first)
-    return "<br>".join(filter(None, [first, *below]))
-
-
 def _one_line(cell: str) -> str:
-    """Return a cell in one line, without what Markdown takes for emphasis or HTML."""
-    return re.sub(r"[*<]", r"\\\g<0>", " ".join(visible(cell).split()))
-
-
-def pipe_table(
-    header: Sequence[str], right: Sequence[bool], rows: Iterable[Sequence[str]]
-) -> list[str]:
-    """Return the lines of a table of Markdown; ``right`` says which columns hold numbers."""
-    lines = [header, ["---:" if number else "---" for number in right], *rows]
-    return [f"| {' | '.join(cell.replace('|', _BAR) for cell in line)} |" for line in lines]
-
-
-_BAR = "\\|"
+    """Return a cell in one line, without what Markdown takes for emphasis, HTML or a border."""
+    return re.sub(r"[*<|]", r"\\\g<0>", " ".join(visible(cell).split()))
 
 
 def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
@@ -263,7 +293,7 @@ def say_heading(title: str) -> None:
     """Print a title, bold on a terminal with colours."""
     style: Style | None = "heading" if has_colours() else None
     for line in wrapped(title, terminal_width()):
-        say_as_it_is(_styled(line, style))
+        say_as_it_is(_add_style(line, style))
 
 
 def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
@@ -272,11 +302,17 @@ def wrapped(sentence: str, width: int | None, indent: str = "") -> list[str]:
     Words stay in one piece, as ids and paths that are copied; all lines but the first begin with
     ``indent``.
     """
-    sentence = visible(sentence)
+    return _wrap(visible(sentence), width, indent, re.compile(r"\s*\S+"))
+
+
+_PIECE = re.compile(r"\s*[^\s,]*(?:,+|(?=\s|$))")  # settings of a plug-in break after a comma
+
+
+def _wrap(sentence: str, width: int | None, indent: str, piece: re.Pattern[str]) -> list[str]:
     if not width or _cell_len(sentence) <= width:
         return [sentence]
     finished, line = [], ""
-    for word in re.findall(r"\s*\S+", sentence):  # with the spaces before it
+    for word in piece.findall(sentence):  # with the spaces before it
         if line and _cell_len(line + word) > width:
             finished.append(line)
             line, word = indent, word.lstrip()
@@ -314,147 +350,9 @@ def p_text(p: float) -> str:
 _PLAIN = str.maketrans({"─": "-", "–": "-", "·": "-"})
 
 
-def _first_grid(table: TextTable, width: int | None, colours: bool = False) -> list[str] | None:
-    grids = (_grid(laid_out, width, colours) for laid_out in _layouts(table))
-    return next((grid for grid in grids if grid is not None), None)
-
-
-def _layouts(table: TextTable) -> Iterator[TextTable]:
-    """Yield the layouts with a line or two a row, the widest first."""
-    if any(column.beside for column in table.columns):
-        yield _side_by_side(table)
-    yield table
-    yield _stacked(table)
-
-
-def _side_by_side(table: TextTable) -> TextTable:
-    """Return the table with the lines of cells in one, the first ones equally wide."""
-    columns, by_column = [], []
-    for i, column in enumerate(table.columns):
-        cells = [row[i] for row in table.rows]
-        if column.beside:
-            column = replace(column, name=column.name.replace("\n", " "), right=False)
-            width = max((_cell_len(cell.split("\n")[0]) for cell in cells), default=0)
-            cells = [
-                f"{first:>{width}} {' '.join(more)}".rstrip()
-                for first, *more in (cell.split("\n") for cell in cells)
-            ]
-        columns.append(column)
-        by_column.append(cells)
-    rows = list(zip(*by_column, strict=True)) if table.rows else []
-    return replace(table, columns=columns, rows=rows)
-
-
-def _stacked(table: TextTable) -> TextTable:
-    """Return the table with the columns that may move below the ones before them."""
-    groups: list[list[int]] = []
-    for i, column in enumerate(table.columns):
-        if column.below and groups:
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-    columns = [
-        replace(table.columns[group[0]], name="\n".join(table.columns[i].name for i in group))
-        for group in groups
-    ]
-    rows = [
-        ["\n".join(row[i] for i in group).rstrip("\n") for group in groups] for row in table.rows
-    ]
-    firsts = {group[0]: n for n, group in enumerate(groups)}
-    marks = {(row, firsts[i]): mark for (row, i), mark in table.marks.items() if i in firsts}
-    return replace(table, columns=columns, rows=rows, marks=marks)
-
-
-def _grid(table: TextTable, width: int | None, colours: bool = False) -> list[str] | None:
-    """Return one line per row; None where that is wider than the terminal."""
-    widths = _widths(table, width)
-    if widths is None:
-        return None
-    header = [column.name.split("\n") for column in table.columns]
-    rule = " " + "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
-    bold: list[Style | None] = ["heading" if colours else None] * len(header)
-    printed = [*_printed(header, table.columns, widths, bold, bold, at_bottom=True), rule]
-    faint: list[Style | None] = ["faint" if colours and c.right else None for c in table.columns]
-    for number, row in enumerate(table.rows):
-        if number in table.rules:
-            printed.append(rule)
-        cells = map(_in_lines, row, table.columns, widths)
-        marks = [table.marks.get((number, i)) if colours else None for i in range(len(row))]
-        printed += _printed(list(cells), table.columns, widths, marks, faint)
-    return printed
-
-
-def _styled(text: str, style: Style | None) -> str:
-    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style and text else text
-
-
-def _widths(table: TextTable, width: int | None) -> list[int] | None:
-    """Return the width of every column; None where they do not fit."""
-    named = [[column.name for column in table.columns], *table.rows]
-    texts = [list(cells) for cells in zip(*named, strict=True)]
-    widths = [max(map(_cell_len, "\n".join(cells).split("\n"))) for cells in texts]
-    if width is None:
-        return widths
-    spare = width - 1 - sum(widths) - len(_GAP) * (len(widths) - 1)
-    for i in sorted(range(len(widths)), key=lambda i: -widths[i]):
-        if spare < 0 and table.columns[i].prose:
-            words = " ".join(texts[i]).split()
-            least = min(widths[i], max(_PROSE, *map(_cell_len, words)))
-            narrower = max(least, widths[i] + spare)
-            spare += widths[i] - narrower
-            widths[i] = narrower
-    return widths if spare >= 0 else None
-
-
-def _in_lines(cell: str, column: Column, width: int) -> list[str]:
-    parts = cell.split("\n")
-    if not column.prose or max(map(_cell_len, parts)) <= width:
-        return parts
-    return [line for part in parts for line in wrapped(part, width)]
-
-
-def _printed(
-    cells: Sequence[Sequence[str]],
-    columns: Sequence[Column],
-    widths: Sequence[int],
-    first: Sequence[Style | None],
-    below: Sequence[Style | None],
-    at_bottom: bool = False,
-) -> Iterator[str]:
-    """Yield the lines of one row, whose cells stand at the top or the bottom of it.
-
-    The styles are of the first line of each cell, and of those below it.
-    """
-    height = max(map(len, cells))
-    for n in range(height):
-        shown = []
-        for place, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
-            i = n - (height - len(cell)) if at_bottom else n
-            line = cell[i] if 0 <= i < len(cell) else ""
-            blank = " " * (width - _cell_len(line))
-            line = _styled(line, below[place] if i else first[place])
-            shown.append(blank + line if column.right else line + blank)
-        yield f" {_GAP.join(shown)}".rstrip()
-
-
-def _blocks(table: TextTable, width: int | None) -> list[str]:
-    """Return one block of lines per row: its first cell, then its other cells that are not empty.
-
-    Each takes one line; sentences continue on the next ones.
-    """
-    printed: list[str] = []
-    for number, row in enumerate(table.rows):
-        printed += [""] if number else []
-        named = [(column, cell) for column, cell in zip(table.columns, row, strict=True) if cell]
-        for place, (column, cell) in enumerate(named):
-            value = " ".join(cell.split()) if column.prose else cell.replace("\n", " ")
-            line = f"{'  ' if place else ''}{column.shown_label}: {value}"
-            printed += wrapped(line, width, "    ") if column.prose else [line]
-    return printed
-
-
 def _cell_len(line: str) -> int:
-    """Return the columns that a line takes in a terminal; a wide character takes two."""
-    from rich.cells import cell_len
-
-    return cell_len(line)
+    """Return the columns that a line takes in a terminal."""
+    if line.isascii():
+        return len(line)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in line)
+    return len(line) + wide - sum(map(bool, map(unicodedata.combining, line)))

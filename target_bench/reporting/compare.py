@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.metrics import stats
 from target_bench.metrics.scores import definition, leading, main_metrics
-from target_bench.reporting.rows import DRAWS, Comparison, Draws, Row, Values, correct, make_rows
-from target_bench.reporting.value_files import compare_values, find_value_files, value_columns
+from target_bench.reporting.rows import Comparison, Row, Values, correct, make_rows
+from target_bench.reporting.value_files import compare_values, find_value_files, read_columns
 from target_bench.runs import slicing
 from target_bench.runs.differences import check_same_slices, labels, method_of
 from target_bench.runs.find import find, is_store, labelled
@@ -36,8 +35,6 @@ def compare(
     slices: Sequence[str] = (),
     *,
     by: Sequence[str] = (),
-    resamples: int = stats.RESAMPLES,
-    seed: int = 0,
     out: str | Path = "runs",
     id_column: str | None = None,
     value_column: str | None = None,
@@ -64,8 +61,6 @@ def compare(
         slices: conditions such as ``"difficulty=hard"`` or ``"gold_tables>1"``, which hold
             together; a name alone, as in ``"db_id"``, makes a part of each value.
         by: names of properties, as ``"difficulty"``: a part of each value.
-        resamples: how many ways to swap a test draws at most.
-        seed: of the random numbers.
         out: the folder of all runs.
         id_column: of files with per-query values of other harnesses: the column of ids.
         value_column: of such files: the column of values.
@@ -80,23 +75,15 @@ def compare(
             and queries.
         StoreError: a run is not finished, or damaged.
     """
-    if resamples < 1:
-        raise ConfigError(f"resamples={resamples}: expected a number from 1")
-    draws = Draws(resamples, seed)
-    if files := find_value_files(runs):
-        columns = value_columns(files[0], id_column, value_column, text_column)
-        if slices or by or metrics:
-            raise ConfigError(
-                "metrics, slices and by are for runs: files of values have one metric, named by "
-                "--value, and no properties of queries"
-            )
-        return compare_values(files, columns, Path(str(baseline)) if baseline else None, draws)
-    if id_column or value_column or text_column:
-        raise ConfigError("--id, --value and --text are for files of values, not for runs")
+    files = find_value_files(runs)
+    for_runs = [*slices, *by, *metrics]
+    columns = read_columns(files, id_column, value_column, text_column, for_runs)
+    if columns is not None:
+        return compare_values(files, columns, Path(str(baseline)) if baseline else None)
     folders, first, notes = choose_runs(runs, baseline, out, several_corpora=not (slices or by))
-    stored = read_once([*folders, *([first] if first else [])], notes)
+    stored = _read_runs([*folders, *([first] if first else [])], notes)
     base = stored[[run.folder.resolve() for run in stored].index(first.resolve()) if first else 0]
-    return compare_results(stored, metrics, base, slices, by=by, draws=draws, notes=notes)
+    return compare_results(stored, metrics, base, slices, by=by, notes=notes)
 
 
 def compare_results(
@@ -106,12 +93,11 @@ def compare_results(
     slices: Sequence[str] = (),
     *,
     by: Sequence[str] = (),
-    draws: Draws = DRAWS,
     notes: Sequence[str] = (),
 ) -> Comparison:
     """Compare runs that were chosen; arguments and errors as for ``compare``."""
     groups = _group_by_corpus(runs)
-    if _is_one_set(runs) or all(len(group) == 1 for group in groups.values()):
+    if _are_on_one_set(runs) or all(len(group) == 1 for group in groups.values()):
         check_comparable(runs)
         groups = {corpus_name(base): list(runs)}
     elif slices or by:
@@ -122,7 +108,7 @@ def compare_results(
     names = _name_systems(groups)
     baseline = names[base.folder]
     systems = {
-        corpus: _by_system(corpus, group, names, baseline) for corpus, group in groups.items()
+        corpus: _map_systems(corpus, group, names, baseline) for corpus, group in groups.items()
     }
     for group in groups.values():
         check_comparable(group)
@@ -142,9 +128,14 @@ def compare_results(
             for name, run in by_name.items()
         }
         subsets = slicing.parts(whole.slices, conditions, len(whole.query_ids))
-        rows += make_rows(corpus, values, baseline, subsets, draws, whole.databases)
+        rows += make_rows(corpus, values, baseline, subsets, whole.databases)
     rows = correct(rows, tested)
     rows.sort(key=lambda row: compared.index(row.metric))
+    synthetic = [corpus for corpus, group in groups.items() if any(r.is_synthetic for r in group)]
+    remarks = [f"{why}."] if why else []
+    if synthetic:
+        where = "" if len(groups) == 1 else f"{', '.join(synthetic)}: "
+        remarks.insert(0, f"{where}{SYNTHETIC}")
     return Comparison(
         task=base.task,
         corpora=tuple(groups),
@@ -157,9 +148,8 @@ def compare_results(
             for corpus, by_name in systems.items()
             for name, run in by_name.items()
         },
-        draws=draws,
         notes=(*notes, *left_out, *_describe_runs(systems, compared)),
-        remarks=(*_describe_synthetic(groups), *([f"{why}."] if why else [])),
+        remarks=tuple(remarks),
     )
 
 
@@ -235,7 +225,7 @@ def named_runs(
     return folders, [note for note in notes if note]
 
 
-def read_once(folders: Sequence[Path], notes: Sequence[str] = ()) -> list[Result]:
+def _read_runs(folders: Sequence[Path], notes: Sequence[str] = ()) -> list[Result]:
     """Read runs to compare, each once; an error repeats the notes on their choice."""
     once = list({folder.resolve(): folder for folder in folders}.values())
     if len(once) < 2:
@@ -270,7 +260,7 @@ def corpus_name(run: Result) -> str:
     return " + ".join([f"{run.corpus} {run.split}", *run.command.distractors])
 
 
-def _is_one_set(runs: Sequence[Result]) -> bool:
+def _are_on_one_set(runs: Sequence[Result]) -> bool:
     """Return whether all runs were asked the same queries over the same tables.
 
     Corpora of equal content are two all the same where one system ran on both.
@@ -303,7 +293,7 @@ def _name_systems(groups: Mapping[str, Sequence[Result]]) -> dict[Path, str]:
     return {run.folder: names[method_of(run)] for run in runs}
 
 
-def _by_system(
+def _map_systems(
     corpus: str, group: Sequence[Result], names: Mapping[Path, str], baseline: str
 ) -> dict[str, Result]:
     systems: dict[str, Result] = {}
@@ -418,9 +408,3 @@ def _describe_runs(
             f"a cutoff divides tables of equal score in rankings ({', '.join(ties)}); a hash of "
             "their ids decides which of them count"
         )
-
-
-def _describe_synthetic(groups: Mapping[str, Sequence[Result]]) -> Iterator[str]:
-    synthetic = [corpus for corpus, group in groups.items() if any(r.is_synthetic for r in group)]
-    if synthetic:
-        yield SYNTHETIC if len(groups) == 1 else f"{', '.join(synthetic)}: {SYNTHETIC}"

@@ -1,14 +1,14 @@
 """What a sweep shows: a ranking of its runs with tests, and main effects.
 
-The effect of a setting. The score of each of its values is averaged over the combinations of the
+The effect of a setting: the score of each of its values is averaged over the combinations of the
 other settings that all of its values have, so that nothing else differs between two averages.
 Both are rows of a comparison whose baseline is the best one.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isnan, lcm
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
@@ -18,25 +18,14 @@ from target_bench.core.metric import compute_score
 from target_bench.core.text_tables import TextTable, counted
 from target_bench.reporting.compare import corpus_name, leading_metric
 from target_bench.reporting.layouts import lay_out_tests
-from target_bench.reporting.rows import (
-    DRAWS,
-    Comparison,
-    Row,
-    Values,
-    all_queries,
-    correct,
-    make_rows,
-)
+from target_bench.reporting.rows import Comparison, Row, Values, correct, make_rows
 from target_bench.reporting.sentences import capitalize, describe_differences
 from target_bench.runs.differences import PLUGINS, settings, varying
 from target_bench.runs.result import Result
 from target_bench.runs.slicing import Measured, mean_of
 
-DEFAULT = "default"
-"""The level of a run that leaves a setting at its default."""
-
-NONE = "–"
-"""The level of a run whose plug-in has no such setting, or never a chosen one."""
+DEFAULT = "default"  # the level of a run that leaves a setting at its default
+NONE = "–"  # of a run whose plug-in has no such setting, or never a chosen one
 
 Factors = Mapping[str, Sequence[str]]
 """What varies between runs: name of a setting, as ``k1`` -> its level in each run."""
@@ -98,14 +87,11 @@ class Conclusion:
 def conclude(runs: Iterable[Result]) -> list[Conclusion]:
     """Conclude from runs, those of each task and set of queries by themselves.
 
-    They are ranked by the main metric of the task.
+    They are ranked by the main metric of the task; upper and lower bounds (``oracle``,
+    ``no-context``, ``gold``, ``empty``) are left out, and sets of queries with a single run.
 
     Args:
         runs: finished runs, as those of a sweep.
-
-    Returns:
-        One conclusion for each task and set of queries of which there are two runs at least; the
-        upper and lower bounds (``oracle``, ``no-context``, ``gold``, ``empty``) are left out.
 
     Raises:
         StoreError: a run is not finished, or damaged.
@@ -113,7 +99,7 @@ def conclude(runs: Iterable[Result]) -> list[Conclusion]:
     groups: dict[tuple[str, ...], list[Result]] = defaultdict(list)
     for run in {run.folder.resolve(): run for run in runs}.values():
         groups[run.task, run.corpus, run.split, run.identity.queries_fingerprint].append(run)
-    return [concluded for group in groups.values() if (concluded := _conclude(group)) is not None]
+    return [conclusion for group in groups.values() if (conclusion := _conclude(group))]
 
 
 def _conclude(runs: Sequence[Result]) -> Conclusion | None:
@@ -121,7 +107,7 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
     scored = [run for run in systems if run.scores]
     if not scored:
         return None
-    metric, why = leading_metric(*_by_tables(scored))
+    metric, why = leading_metric(*_group_by_tables(scored))
     ranked = [run for run in scored if metric in {*run.scores} and run.scores[metric].n]
     if len(ranked) < 2:
         return None
@@ -146,11 +132,11 @@ def _conclude(runs: Sequence[Result]) -> Conclusion | None:
         notes.append(f"No main effects: {metric} is no mean over the same queries of all runs.")
     if len({*sizes}) > 1:
         notes.append(f"{metric} is over {min(sizes):,} to {max(sizes):,} queries, by run.")
-    rankings = tuple(_rank(group, metric) for group in _by_tables(ranked))
+    rankings = tuple(_rank(group, metric) for group in _group_by_tables(ranked))
     return Conclusion(metric, rankings, tuple(effects), tuple(notes))
 
 
-def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
+def _group_by_tables(runs: Sequence[Result]) -> list[list[Result]]:
     groups: dict[str, list[Result]] = defaultdict(list)
     for run in runs:
         groups[run.identity.corpus_fingerprint].append(run)
@@ -160,7 +146,7 @@ def _by_tables(runs: Sequence[Result]) -> list[list[Result]]:
 def _rank(runs: Sequence[Result], metric: str) -> Comparison:
     corpus, cells = corpus_name(runs[0]), dict(zip(_name_cells(runs), runs, strict=True))
     values = {cell: Values(run.measured(metric), run.scores[metric]) for cell, run in cells.items()}
-    rows = correct(_against_best(corpus, metric, values), [metric])
+    rows = correct(_test_against_best(corpus, metric, values), [metric])
     rows.sort(key=lambda row: -row.spec.merit(row.score.value))
     return Comparison(
         task=runs[0].task,
@@ -174,22 +160,24 @@ def _rank(runs: Sequence[Result], metric: str) -> Comparison:
 
 
 def _name_cells(runs: Sequence[Result]) -> list[str]:
-    """Return what tells each run from the others: ``bm25, k1=0.9``."""
+    """Name the runs by what varies between them: ``bm25, k1=0.9``."""
     varied = factors(runs)
-    names = [
-        ", ".join(
-            level if name in ("retriever", "generator") else f"{name}={level}"
-            for name, level in zip(varied, levels, strict=True)
-        )
-        for levels in zip(*varied.values(), strict=True)
-    ] or [run.label for run in runs]
+    names = [run.label for run in runs]
+    if varied:
+        names = [
+            ", ".join(
+                level if name in ("retriever", "generator") else f"{name}={level}"
+                for name, level in zip(varied, levels, strict=True)
+            )
+            for levels in zip(*varied.values(), strict=True)
+        ]
     return [
         name if names.count(name) == 1 else f"{name} ({run.id})"
         for name, run in zip(names, runs, strict=True)
     ]
 
 
-def _against_best(corpus: str, metric: str, values: Mapping[str, Values]) -> list[Row]:
+def _test_against_best(corpus: str, metric: str, values: Mapping[str, Values]) -> list[Row]:
     """Return a row for each score, with its difference from the best one; p is not corrected."""
 
     def merit(name: str) -> float:
@@ -197,16 +185,14 @@ def _against_best(corpus: str, metric: str, values: Mapping[str, Values]) -> lis
         score = compute_score(measured.metric, measured.statistics)
         return -inf if isnan(score) else measured.spec.merit(score)
 
-    systems = {name: {metric: of_system} for name, of_system in values.items()}
-    n = len(next(iter(values.values())).measured.values)
-    return make_rows(corpus, systems, max(values, key=merit), all_queries(n), DRAWS)
+    systems = {name: {metric: value} for name, value in values.items()}
+    return make_rows(corpus, systems, max(values, key=merit))
 
 
 # What varies between runs
 
-
+# These decide which queries are asked, or how deep; runs of one conclusion share them.
 _SHARED = ("corpus", "split", "about", "database", "limit", "task", "k")
-"""Settings that decide which queries are asked, or how deep; runs of one conclusion share them."""
 
 
 def factors(runs: Sequence[Result]) -> dict[str, tuple[str, ...]]:
@@ -244,56 +230,41 @@ def levels_in_order(column: Sequence[str]) -> list[str]:
 
 
 def main_effects(varied: Factors, scores: Sequence[Measured]) -> tuple[list[MainEffect], list[str]]:
-    """Return the main effects, largest first; and the factors whose effect is not known.
-
-    Args:
-        varied: the factors.
-        scores: a metric of each run.
-    """
+    """Return the main effects, largest first; and the factors whose effect is not known."""
     effects, unclear = [], []
-    metric = scores[0].name
+    metric, spec = scores[0].name, scores[0].spec
     for name, column in varied.items():
-        runs, n_combinations = _matched(name, varied)
-        if len(runs) < 2:
+        combinations = _match_combinations(name, varied)
+        if not combinations:
             unclear.append(name)
             continue
-        levels = [level for level in levels_in_order(column) if level in runs]
-        averages = {level: Values(_average([scores[i] for i in runs[level]])) for level in levels}
-        rows = [replace(row, subset=name) for row in _against_best("", metric, averages)]
-        effects.append(MainEffect(name, tuple(rows), n_combinations))
+        averages = {}
+        for level in levels_in_order(column):
+            cells = [[scores[i].values for i in cell[level]] for cell in combinations]
+            mean = np.mean([np.mean(cell, axis=0) for cell in cells], axis=0)
+            averages[level] = Values(mean_of(metric, mean, spec))
+        rows = [replace(row, subset=name) for row in _test_against_best("", metric, averages)]
+        effects.append(MainEffect(name, tuple(rows), len(combinations)))
     corrected = iter(correct([row for effect in effects for row in effect.rows], [metric]))
     effects = [replace(e, rows=tuple(next(corrected) for _ in e.rows)) for e in effects]
     effects.sort(key=lambda effect: -float(np.ptp([row.score.value for row in effect.rows])))
     return effects, unclear
 
 
-def _matched(name: str, varied: Factors) -> tuple[dict[str, list[int]], int]:
-    """Return the runs of each level of a factor, made comparable.
+def _match_combinations(name: str, varied: Factors) -> list[dict[str, list[int]]]:
+    """Return level -> runs, for each combination of the other factors that all levels have.
 
-    They have the same combinations of the other factors in common, each with the same weight. A
-    factor that only some levels have, as the settings of one of two retrievers, is averaged over
+    A factor that only some levels have, as the settings of one of two retrievers, is averaged over
     within these.
     """
     column = varied[name]
-    places = [i for i, level in enumerate(column) if level != NONE]
-    others = [o for n, o in varied.items() if n != name and all(o[i] != NONE for i in places)]
-    by_others: dict[tuple[str, ...], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for i in places:
-        by_others[tuple(other[i] for other in others)][column[i]].append(i)
-    levels = {column[i] for i in places}
-    common = [cells for cells in by_others.values() if cells.keys() == levels]
-    times = lcm(*(len(cell) for cells in common for cell in cells.values()))
-    runs: dict[str, list[int]] = defaultdict(list)
-    for cells in common:
-        for level, cell in cells.items():
-            runs[level] += cell * (times // len(cell))
-    return dict(runs), len(common)
-
-
-def _average(scores: Sequence[Measured]) -> Measured:
-    """Average scores: an average of means over the same queries is a mean over these."""
-    values = np.mean([score.values for score in scores], axis=0)
-    return mean_of(scores[0].name, values, scores[0].spec)
+    having = [i for i, level in enumerate(column) if level != NONE]
+    others = [o for n, o in varied.items() if n != name and all(o[i] != NONE for i in having)]
+    cells: dict[tuple[str, ...], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for i in having:
+        cells[tuple(other[i] for other in others)][column[i]].append(i)
+    levels = {column[i] for i in having}
+    return [cell for cell in cells.values() if cell.keys() == levels] if len(levels) > 1 else []
 
 
 def are_means(scores: Sequence[Measured]) -> bool:
@@ -319,8 +290,19 @@ def markdown(name: str, conclusions: Sequence[Conclusion]) -> str:
 
 def sentences(conclusion: Conclusion) -> list[str]:
     """Return sentences on the best cell, the settings that matter, and what limits both."""
-    lines = [line for ranking in conclusion.rankings for line in _describe_best(ranking)]
-    ranges = [_range(effect) for effect in conclusion.effects if effect.is_significant]
+    lines = []
+    for best, *others in (ranking.rows for ranking in conclusion.rankings):
+        if others:
+            bounds = best.spec.interval(best.score.low, best.score.high)
+            lines += [
+                f"{best.corpus}, {best.score.n:,} queries: the best of {1 + len(others)} cells by "
+                f"{best.metric} is {best.system}, with {best.spec.text(best.score.value)} (95% "
+                f"{bounds}).",
+                " ".join(f"{capitalize(part)}." for part in describe_differences(others)),
+                "The best cell was chosen on these queries, so its score is slightly optimistic; "
+                "confirm it on another split.",
+            ]
+    ranges = [_describe_range(effect) for effect in conclusion.effects if effect.is_significant]
     if ranges:
         lines.append(f"Significant effects on the average, the largest first: {'; '.join(ranges)}.")
     others = [effect.factor for effect in conclusion.effects if not effect.is_significant]
@@ -329,35 +311,14 @@ def sentences(conclusion: Conclusion) -> list[str]:
     return [*lines, *conclusion.notes]
 
 
-def _describe_best(ranking: Comparison) -> Iterator[str]:
-    best, *others = ranking.rows
-    if not others:
-        return
-    bounds = best.spec.interval(best.score.low, best.score.high)
-    yield (
-        f"{best.corpus}, {best.score.n:,} queries: the best of {len(ranking.rows)} cells by "
-        f"{best.metric} is {best.system}, with {best.spec.text(best.score.value)} (95% {bounds})."
-    )
-    yield " ".join(f"{capitalize(part)}." for part in describe_differences(others))
-    yield (
-        "The best cell was chosen on these queries, so its score is slightly optimistic; confirm "
-        "it on another split."
-    )
-
-
-def _range(effect: MainEffect) -> str:
+def _describe_range(effect: MainEffect) -> str:
     worst, *_, best = sorted(effect.rows, key=lambda row: row.spec.merit(row.score.value))
     ends = (f"{row.spec.text(row.score.value)} with {row.system}" for row in (worst, best))
     return f"{effect.factor} ({' to '.join(ends)})"
 
 
 def tables(conclusion: Conclusion, most: int | None = None) -> list[TextTable]:
-    """Return rankings and main effects.
-
-    Args:
-        conclusion: what is shown.
-        most: how many places of a ranking are shown; None for all.
-    """
+    """Return rankings, of which ``most`` places are shown, and main effects."""
     shown = []
     for ranking in conclusion.rankings:
         title = f"{ranking.corpora[0]}: cells by {conclusion.metric}"

@@ -9,24 +9,27 @@ from xml.etree import ElementTree
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
-from target_bench.core.text_tables import Column, TextTable, counted, markdown, p_text, text
+from target_bench.core.text_tables import (
+    Column,
+    TextTable,
+    counted,
+    first_of,
+    markdown,
+    p_text,
+    text,
+)
 from target_bench.metrics import stats
 from target_bench.metrics.scores import is_perfect, spec_of
 from target_bench.reporting.compare import RunLike, compare, named_runs
 from target_bench.reporting.layouts import describe_own_means
 from target_bench.reporting.rows import Comparison, Difference, Row, flat_record
 from target_bench.reporting.sentences import describe_power
-from target_bench.reporting.value_files import (
-    HAS_VALUE,
-    ValueColumns,
-    compare_values,
-    value_columns,
-)
+from target_bench.reporting.value_files import HAS_VALUE, ValueColumns, compare_values, read_columns
 from target_bench.runs.baseline_file import opened_baseline
 from target_bench.runs.result import Result, read_run
 
-Verdict = Literal["passed", "within noise", "failed"]
-"""``within noise``: beyond the limit, and the paired test does not show that the run is worse."""
+Verdict = Literal["passed", "not significant", "failed"]
+"""``not significant``: beyond the limit, but the paired test does not show a worse run."""
 
 _RULE = re.compile(
     r"(?P<metric>.+?)\s*(?P<sign>[<>])\s*(?P<limit>[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)"
@@ -83,16 +86,16 @@ class RuleCheck:
         return f"{self.rule} of {self.row.subset}" if self.row.subset else str(self.rule)
 
     @property
-    def numbers(self) -> list[str]:
-        """Both scores, the difference with its interval, and the corrected p, as text."""
+    def numbers(self) -> tuple[str, str, str, str, str]:
+        """Both scores, the difference with its bounds, and the corrected p, as text."""
         spec, difference = self.row.spec, self.difference
-        return [
+        return (
             spec.text(self.base.score.value),
             spec.text(self.row.score.value),
             spec.text(difference.value, signed=True),
             spec.interval(difference.low, difference.high, " to ", "+"),
             p_text(1.0 if difference.p_corrected is None else difference.p_corrected),
-        ]
+        )
 
     @property
     def reason(self) -> str:
@@ -157,7 +160,7 @@ class Gate:
     def sentence(self) -> str:
         """What the gate says, with the rules that decided it."""
         failed = [check.name for check in self.checks if check.verdict == "failed"]
-        noise = [check.name for check in self.checks if check.verdict == "within noise"]
+        noise = [check.name for check in self.checks if check.verdict == "not significant"]
         unable = [check.name for check in self.checks if not check.can_fail]
         parts = [f"The gate failed: {', '.join(failed)}." if failed else "The gate passed."]
         if noise:
@@ -174,19 +177,19 @@ class Gate:
 
     def table(self) -> TextTable:
         """Return one line per check, as the terminal and Markdown show them."""
-        subset = [Column("slice")] if any(check.row.subset for check in self.checks) else []
+        is_divided = any(check.row.subset for check in self.checks)
+        numbers = ("baseline", "run", "difference\n[95%]", "p")
         columns = [
-            Column("fail on"),
-            *subset,
-            *(Column(name, right=True) for name in ("baseline", "run", "difference")),
-            Column("95%", right=True, below=True),
-            Column("p", right=True),
+            *map(Column, ("fail on", "slice") if is_divided else ("fail on",)),
+            *(Column(name, right=True) for name in numbers),
             Column("verdict"),
         ]
-        rows = [
-            [str(c.rule), *([c.row.subset] if subset else []), *c.numbers, c.verdict]
-            for c in self.checks
-        ]
+        rows = []
+        for check in self.checks:
+            baseline, score, difference, bounds, p = check.numbers
+            cells = [baseline, score, f"{difference}\n[{bounds.replace(' to ', ', ')}]", p]
+            subset = [check.row.subset] if is_divided else []
+            rows.append([str(check.rule), *subset, *cells, check.verdict])
         notes = [f"Note: {note.rstrip('.')}." for note in self.notes]
         return TextTable(columns, rows, note=" ".join([*self.power, *notes]))
 
@@ -276,13 +279,10 @@ def gate(
         raise ConfigError(f"alpha={alpha}: expected a number between 0 and 1")
     written = [fail_on] if isinstance(fail_on, str) else fail_on
     rules = list(dict.fromkeys(map(parse_rule, written)))
-    if isinstance(run, str | Path) and Path(run).is_file():
-        if slices or by:
-            raise ConfigError("slices and by: files of values have no properties of queries")
-        columns = value_columns(Path(run), id_column, value_column, text_column)
-        return _gate_of_values(Path(str(baseline)), Path(run), columns, rules, alpha)
-    if id_column or value_column or text_column:
-        raise ConfigError("--id, --value and --text are for files of values, not for runs")
+    files = [Path(run)] if isinstance(run, str | Path) and Path(run).is_file() else []
+    columns = read_columns(files, id_column, value_column, text_column, [*slices, *by])
+    if columns is not None:
+        return _gate_values(Path(str(baseline)), files[0], columns, rules, alpha)
     if isinstance(baseline, str | Path) and Path(baseline).suffix == ".json":
         checked = run_to_check(run, out)
     else:
@@ -290,21 +290,19 @@ def gate(
     with opened_baseline(baseline, Path(out), checked) as base:
         metrics = [rule.metric for rule in rules]
         comparison = compare([base, checked], metrics, base, slices, by=by, out=out)
-        notes, remarks = comparison.notes, comparison.remarks
+        notes = comparison.notes
         if not rules:
             metric = comparison.tested[0]
-            rules = [_usual_rule(metric, comparison.specs[metric])]
+            rules = [_default_rule(metric, comparison.specs[metric])]
             comparison = compare([base, checked], [metric], base, slices, by=by, out=out)
         easy = list(_describe_easy(rules, read_run(base), read_run(checked)))
-    # a baseline that was unpacked is called as the user named it
+    # A baseline that was unpacked is called as the user named it.
     notes = tuple(note.replace(str(base), str(baseline)) for note in notes)
-    if easy:  # they say more than the remark that the metric cannot choose
-        remarks = comparison.remarks
-    said = (*(remark.rstrip(".") for remark in remarks), *easy)
-    return Gate(checked, str(baseline), alpha, _check(rules, comparison, alpha), notes, said)
+    remarks = (*(remark.rstrip(".") for remark in comparison.remarks), *easy)
+    return Gate(checked, str(baseline), alpha, _check(rules, comparison, alpha), notes, remarks)
 
 
-def _gate_of_values(
+def _gate_values(
     baseline: Path, run: Path, columns: ValueColumns, rules: list[Rule], alpha: float
 ) -> Gate:
     """Check a file of per-query values; the sign of a rule says which values are worse."""
@@ -319,12 +317,11 @@ def _gate_of_values(
     if len(signs) > 1:
         raise ConfigError("--fail-on: rules of one metric have one sign, < or >")
     comparison = compare_values([baseline, run], columns, misses=signs.pop())
-    rules = rules or [_usual_rule(columns.value, comparison.specs[columns.value])]
+    rules = rules or [_default_rule(columns.value, comparison.specs[columns.value])]
     if HAS_VALUE in comparison.specs:
-        rules.append(_usual_rule(HAS_VALUE, comparison.specs[HAS_VALUE]))
+        rules.append(_default_rule(HAS_VALUE, comparison.specs[HAS_VALUE]))
     remarks = (*comparison.notes, describe_own_means(comparison))
-    checks = _check(rules, comparison, alpha)
-    return Gate(run, str(baseline), alpha, checks, remarks=remarks)
+    return Gate(run, str(baseline), alpha, _check(rules, comparison, alpha), remarks=remarks)
 
 
 def _check(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> tuple[RuleCheck, ...]:
@@ -346,7 +343,7 @@ def _check(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> tuple
             if rule.is_broken_by(row.difference.value):
                 corrected = row.difference.p_corrected
                 is_significant = corrected is not None and corrected < alpha
-                verdict = "failed" if is_significant else "within noise"
+                verdict = "failed" if is_significant else "not significant"
             checks.append(RuleCheck(rule, base, row, row.difference, verdict, p < alpha))
     if not any(check.can_fail for check in checks):
         raise ConfigError(
@@ -362,16 +359,16 @@ def _check(rules: Sequence[Rule], comparison: Comparison, alpha: float) -> tuple
 def _describe_easy(rules: Sequence[Rule], base: Result, run: Result) -> Iterator[str]:
     """Say of which rules both runs have the best possible score, and what falls beside it."""
     checked = {rule.metric for rule in rules}
-    for metric in dict.fromkeys(rule.metric for rule in rules):
+    for metric in checked:
         family, _, k = metric.partition("@")
         if not k.isdigit() or not all(is_perfect(metric, r.scores[metric]) for r in (base, run)):
             continue
-        shown = spec_of(metric, base.scores[metric]).text(base.scores[metric].value)
-        remark = f"{metric} is {shown} for both runs: too easy to choose at k = {k}"
-        cutoffs = (name.partition("@")[::2] for name in base.scores.keys() & run.scores.keys())
-        smaller = [int(c) for of_name, c in cutoffs if of_name == family and c.isdigit()]
-        if smaller and min(smaller) < int(k):
-            name = f"{family}@{min(smaller)}"
+        value = spec_of(metric, base.scores[metric]).text(base.scores[metric].value)
+        remark = f"{metric} is {value} for both runs: too easy to choose at k = {k}"
+        others = (name.partition("@")[::2] for name in base.scores.keys() & run.scores.keys())
+        cutoffs = [int(cutoff) for name, cutoff in others if name == family and cutoff.isdigit()]
+        if cutoffs and min(cutoffs) < int(k):
+            name = f"{family}@{min(cutoffs)}"
             before, after = (spec_of(name).text(r.scores[name].value) for r in (base, run))
             no_rule = "" if name in checked else ", and no rule checks it"
             remark += f"; look at {name}: {before} of the baseline, {after} of the run{no_rule}"
@@ -387,12 +384,11 @@ def run_to_check(run: RunLike, out: str | Path) -> Path:
 def _find_runs(n: int, runs: Sequence[RunLike], out: str | Path) -> list[Path]:
     folders, _ = named_runs(runs, out)
     if len(folders) != n:
-        names = ", ".join(folder.name for folder in folders[:4])
-        more = f" and {len(folders) - 4} more" if len(folders) > 4 else ""
+        names = first_of([folder.name for folder in folders], 4)
         raise ConfigError(
             f"a gate checks one run against one baseline, and {counted(len(folders), 'run')} are "
-            f"named in place of {n}: {names}{more}. Name each by its folder or id, as in `runs "
-            "list`; in Python as results[0]"
+            f"named in place of {n}: {names}. Name each by its folder or id, as in `runs list`; in "
+            "Python as results[0]"
         )
     return folders
 
@@ -400,7 +396,7 @@ def _find_runs(n: int, runs: Sequence[RunLike], out: str | Path) -> list[Path]:
 # Rules
 
 
-def _usual_rule(metric: str, spec: MetricSpec) -> Rule:
+def _default_rule(metric: str, spec: MetricSpec) -> Rule:
     """Return the rule of a gate without any: not worse by more than a hundredth of the scale."""
     point = 0.01 * spec.top
     return Rule(metric, "<", -point) if spec.higher_is_better else Rule(metric, ">", point)
@@ -408,9 +404,9 @@ def _usual_rule(metric: str, spec: MetricSpec) -> Rule:
 
 def _check_limit(rule: Rule, spec: MetricSpec) -> None:
     """Check that a run can be worse than the baseline by more than the limit."""
-    usual = _usual_rule(rule.metric, spec)
-    example = f"{usual.metric}{usual.sign}{usual.limit:g}"
-    if rule.sign != usual.sign:
+    default = _default_rule(rule.metric, spec)
+    example = f"{default.metric}{default.sign}{default.limit:g}"
+    if rule.sign != default.sign:
         better = "higher" if spec.higher_is_better else "lower"
         raise ConfigError(
             f"'{rule}': fails runs that are better than the baseline, because {better} is better "

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import isnan
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from target_bench.core.metric import MetricSpec, Score, compute_score
 from target_bench.metrics import stats
-from target_bench.metrics.stats import ALPHA
 from target_bench.runs.slicing import Mask, Measured, part_score
 
 Verdict = Literal["better", "worse", "not significantly different"]
+SEED = 0  # of the randomisation tests: the same runs give the same p
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Difference:
         wins: queries on which the system is better than the baseline.
         ties: those with equal values.
         losses: those on which it is worse.
-        detectable: the smallest difference that as many queries are likely to show
-            (``stats.detectable``); None where there are too few to show any.
+        detectable: the smallest difference that as many queries are likely to show; None where
+            there are too few to show any.
         low_by_database: lower bound of its 95% interval where the databases are a sample, too;
             None where the tables are in no databases.
         high_by_database: upper bound.
@@ -98,8 +98,7 @@ class Row:
     def verdict(self) -> Verdict:
         """Whether the system is significantly better or worse than the baseline."""
         difference = self.difference
-        p = None if difference is None else difference.p_corrected
-        if difference is None or p is None or p >= ALPHA:
+        if difference is None or not difference.marker:
             return "not significantly different"
         return "better" if self.spec.merit(difference.value) > 0 else "worse"
 
@@ -125,36 +124,15 @@ class Row:
 
 
 def flat_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a row, or of a check of a gate, without nesting.
-
-    What belongs to the difference is called as in ``Difference``, but ``difference``,
-    ``difference_low`` and ``difference_high`` for its value and interval: ``low`` and ``high`` are
-    those of the score.
-    """
+    """Return the JSON of a row, or of a check of a gate, without nesting."""
     differs = record["difference"] or dict.fromkeys(Difference.__dataclass_fields__)
+    # ``low`` and ``high`` are those of the score.
     names = {"value": "difference", "low": "difference_low", "high": "difference_high"}
     flat = {name: value for name, value in record.items() if name != "difference"}
     return flat | {names.get(name, name): value for name, value in differs.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """How a randomisation test draws.
-
-    Attributes:
-        resamples: how many ways to swap it draws at most.
-        seed: of the random numbers.
-    """
-
-    resamples: int = stats.RESAMPLES
-    seed: int = 0
-
-
-DRAWS = Draws()
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(NamedTuple):
     """A metric of a system: the contribution of each query, and the stored score of all."""
 
     measured: Measured
@@ -165,27 +143,31 @@ def make_rows(
     corpus: str,
     systems: Mapping[str, Mapping[str, Values]],
     baseline: str,
-    subsets: Mapping[str, Mask],
-    draws: Draws,
+    subsets: Mapping[str, Mask] | None = None,
     databases: Sequence[str] = (),
 ) -> list[Row]:
     """Score systems on one corpus and test each against the baseline; p is not corrected yet."""
     rows = []
-    for metric in systems[baseline]:
-        base = systems[baseline][metric].measured
-        for subset, mask in subsets.items():
+    for metric, base in systems[baseline].items():
+        everything = {"": np.ones(len(base.measured.values), dtype=np.bool_)}
+        for subset, mask in (subsets or everything).items():
             clusters = [name for name, kept in zip(databases, mask, strict=False) if kept]
             if len(set(clusters)) < 2:
                 clusters = []
             for system, metrics in systems.items():
-                values = metrics[metric]
-                difference = None
+                measured = metrics[metric].measured
+                score = _score(metrics[metric], mask)
+                row = Row(corpus, subset, metric, system, score, measured.spec)
                 if system != baseline:
-                    difference = measure_difference(values.measured, base, mask, draws, clusters)
-                score = _score(values, mask)
-                spec = values.measured.spec
-                row = Row(corpus, subset, metric, system, score, spec, difference)
-                rows.append(_add_databases(row, values.measured, mask, clusters))
+                    difference = _test(measured, base.measured, mask, clusters)
+                    row = replace(row, difference=difference)
+                if clusters and not isnan(score.value):
+                    low, high = stats.interval_by_cluster(
+                        measured.metric, measured.statistics[mask], clusters
+                    )
+                    n = len(set(clusters))
+                    row = replace(row, databases=n, low_by_database=low, high_by_database=high)
+                rows.append(row)
     return rows
 
 
@@ -197,26 +179,14 @@ def _score(values: Values, mask: Mask) -> Score:
     return part_score(values.measured, mask, stored)
 
 
-def _add_databases(row: Row, measured: Measured, mask: Mask, clusters: Sequence[str]) -> Row:
-    """Add the interval of a score where the databases are a sample, too."""
-    if not clusters or isnan(row.score.value):
-        return row
-    low, high = stats.interval_by_cluster(measured.metric, measured.statistics[mask], clusters)
-    return replace(row, databases=len(set(clusters)), low_by_database=low, high_by_database=high)
-
-
-def measure_difference(
-    measured: Measured,
-    base: Measured,
-    mask: Mask,
-    draws: Draws = DRAWS,
-    clusters: Sequence[str] = (),
+def _test(
+    measured: Measured, base: Measured, mask: Mask, clusters: Sequence[str]
 ) -> Difference | None:
     """Test a metric of two systems on a subset of the queries; None where it is over none."""
     metric, mine, theirs = measured.metric, measured.statistics[mask], base.statistics[mask]
     if any(isnan(compute_score(metric, statistics)) for statistics in (mine, theirs)):
         return None
-    paired = stats.compare(mine, theirs, metric.value, draws.resamples, draws.seed)
+    paired = stats.compare(mine, theirs, metric.value, seed=SEED)
     low, high = stats.interval_of_difference(metric, mine, theirs)
     counts = stats.wins_ties_losses(measured.values[mask], base.values[mask])
     wins, ties, losses = counts if measured.spec.higher_is_better else reversed(counts)
@@ -236,7 +206,7 @@ def measure_difference(
         return difference
     low, high = stats.interval_of_difference_by_cluster(metric, mine, theirs, clusters)
     first, second = (stats.sum_by_cluster(side, clusters) for side in (mine, theirs))
-    p, _ = stats.randomization_test(first, second, metric.value, draws.resamples, draws.seed)
+    p, _ = stats.randomization_test(first, second, metric.value, seed=SEED)
     return replace(difference, low_by_database=low, high_by_database=high, p_by_database=p)
 
 
@@ -244,14 +214,13 @@ def correct(rows: Iterable[Row], tested: Iterable[str]) -> list[Row]:
     """Correct the p-values of all rows of the tested metrics for each other (Holm)."""
     rows, tested = list(rows), set(tested)
     family = [i for i, row in enumerate(rows) if row.difference and row.metric in tested]
-    for field_name in ("p", "p_by_database"):
-        p = {i: getattr(rows[i].difference, field_name) for i in family}
+    for name in ("p", "p_by_database"):
+        p = {i: getattr(rows[i].difference, name) for i in family}
         p = {i: value for i, value in p.items() if value is not None}
         for i, corrected in zip(p, stats.holm([*p.values()]), strict=True):
-            difference = rows[i].difference
-            assert difference is not None
-            changed: Any = {f"{field_name}_corrected": corrected}
-            rows[i] = replace(rows[i], difference=replace(difference, **changed))
+            difference: Any = rows[i].difference
+            difference = replace(difference, **{f"{name}_corrected": corrected})
+            rows[i] = replace(rows[i], difference=difference)
     return rows
 
 
@@ -274,7 +243,6 @@ class Comparison:
             descriptive.
         rows: by metric, then corpus, subset and system.
         folders: (corpus, system) -> the run folder, or the file of values.
-        draws: how the tests drew.
         notes: what a reader should know.
         remarks: what a reader must know, however short the table is printed.
         own_means: of files of values: what each is called -> the mean of all its own values, and
@@ -288,7 +256,6 @@ class Comparison:
     tested: tuple[str, ...]
     rows: tuple[Row, ...]
     folders: Mapping[tuple[str, str], Path]
-    draws: Draws = DRAWS
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     own_means: Mapping[str, tuple[float, int]] = field(default_factory=dict)
@@ -319,7 +286,8 @@ class Comparison:
             "systems": list(self.systems),
             "baseline": self.baseline,
             "test": "randomization",
-            **asdict(self.draws),
+            "resamples": stats.RESAMPLES,
+            "seed": SEED,
             "family": list(self.tested),
             "n_tests": self.n_tests,
             "rows": [
@@ -357,8 +325,3 @@ class Comparison:
         from target_bench.reporting.layouts import legend, tables
 
         return html(tables(self), legend(self))
-
-
-def all_queries(n: int) -> dict[str, Mask]:
-    """Return the one subset that has all of n queries."""
-    return {"": np.ones(n, dtype=np.bool_)}

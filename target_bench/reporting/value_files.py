@@ -1,36 +1,26 @@
 """Per-query values that another evaluation harness wrote, read and compared.
 
 A file has a row for each query: CSV, TSV, JSON lines, a JSON list of objects, or Parquet; or it is
-a log of Inspect, where inspect_ai is installed. Nothing is guessed but the column of texts: the
-user names the columns of ids and values. docs/significance.md has a command for each harness.
+a log of Inspect. Nothing is guessed but the column of texts: the user names the columns of ids and
+values. docs/significance.md has a command for each harness.
 """
 
 import csv
 import io
 import json
-import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from math import inf, isnan, nan
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import parse_json
 from target_bench.core.metric import MetricSpec
-from target_bench.reporting.rows import (
-    DRAWS,
-    Comparison,
-    Draws,
-    Values,
-    all_queries,
-    correct,
-    make_rows,
-)
+from target_bench.reporting.rows import Comparison, Values, correct, make_rows
 from target_bench.runs.slicing import Floats, mean_of
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
@@ -38,49 +28,26 @@ SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
 TEXTS = ("doc_hash", "user_input", "question", "query", "input", "prompt", "text")
 """Columns that are taken for the text of a query, or a hash of it, where ``--text`` names none."""
 
-_MISSING = ("", "nan", "none", "null")
-_WORDS = {"true": 1.0, "false": 0.0}
-
-Record = Mapping[str, Any]
-
 HAS_VALUE = "queries with a value"
 """The metric that a gate adds where the run lacks values that the baseline has."""
 
+Rows = list[dict[str, Any]]
 
-@dataclass(frozen=True)
-class ValueColumns:
-    """Which columns of a file hold what; in JSON a field inside another is named ``doc.question``.
 
-    Attributes:
-        id: the id of each query.
-        value: its value.
-        text: its text, or a hash of it; None where the files may have one under a known name.
-    """
+class ValueColumns(NamedTuple):
+    """Names of columns; in JSON a field inside another is named ``doc.question``."""
 
     id: str
     value: str
     text: str | None = None
 
 
-@dataclass(frozen=True)
-class ValueFile:
-    """The values of one file.
-
-    Attributes:
-        path: the file.
-        values: query id -> value; NaN where the query failed or was not judged.
-        texts: query id -> text; None where the file has no such column.
-    """
+class ValueFile(NamedTuple):
+    """Query id -> value, NaN where the query failed or was not judged; and query id -> text."""
 
     path: Path
-    values: Mapping[str, float]
-    texts: Mapping[str, str] | None
-
-    @property
-    def mean(self) -> tuple[float, int]:
-        """The mean of its own values, and how many there are."""
-        known = [value for value in self.values.values() if not isnan(value)]
-        return (sum(known) / len(known) if known else nan), len(known)
+    values: dict[str, float]
+    texts: dict[str, str]
 
 
 def find_value_files(runs: Any) -> list[Path]:
@@ -97,14 +64,30 @@ def find_value_files(runs: Any) -> list[Path]:
     return files
 
 
-def value_columns(
-    path: Path, id_column: str | None, value_column: str | None, text_column: str | None
-) -> ValueColumns:
-    """Return the columns of files of values."""
+def read_columns(
+    files: Sequence[Path],
+    id_column: str | None,
+    value_column: str | None,
+    text_column: str | None,
+    for_runs: Sequence[str] = (),
+) -> ValueColumns | None:
+    """Return the columns of files of values; None for runs, which have none of these options.
+
+    ``for_runs`` are the metrics and slices that were asked for.
+    """
+    if not files:
+        if id_column or value_column or text_column:
+            raise ConfigError("--id, --value and --text are for files of values, not for runs")
+        return None
     if not id_column or not value_column:
         raise ConfigError(
-            f"{path}: is a file; name its columns with --id and --value, as in --id question "
+            f"{files[0]}: is a file; name its columns with --id and --value, as in --id question "
             "--value score (in Python id_column and value_column)"
+        )
+    if for_runs:
+        raise ConfigError(
+            "metrics, slices and by are for runs: files of values have one metric, named by "
+            "--value, and no properties of queries"
         )
     return ValueColumns(id_column, value_column, text_column)
 
@@ -113,10 +96,17 @@ def compare_values(
     paths: Sequence[Path],
     columns: ValueColumns,
     baseline: Path | None = None,
-    draws: Draws = DRAWS,
     misses: Literal["<", ">"] | None = None,
 ) -> Comparison:
-    """Compare the means of per-query values that other harnesses wrote."""
+    """Compare the means of per-query values that other harnesses wrote.
+
+    Args:
+        paths: the files.
+        columns: their columns.
+        baseline: the file that the others are compared with; default: the first.
+        misses: of a gate: which values are worse, lower or higher ones. A query that the baseline
+            has a value of and another file lacks counts as the worst; else it is left out.
+    """
     files = read_value_files([*paths, *([baseline] if baseline else [])], columns)
     if len(files) < 2:
         raise ConfigError(f"a comparison needs two files at least; named: {paths[0]}")
@@ -127,46 +117,44 @@ def compare_values(
         name: np.array([file.values.get(query, nan) for query in order])
         for name, file in named.items()
     }
-    spec = _declare(columns.value, list(values.values()), misses)
-    metrics = {name: {columns.value: (column, spec)} for name, column in values.items()}
-    lacking = {name: int(np.isnan(column).sum()) for name, column in values.items()}
-    notes = []
-    if any(lacking.values()):
-        worst = _worst_value(list(values.values()), spec)
-        has_value = MetricSpec("queries_with_a_value", label=HAS_VALUE)
-        metrics = {
-            name: {
-                columns.value: (np.nan_to_num(column, nan=worst), spec),
-                HAS_VALUE: ((~np.isnan(column)).astype(np.float64), has_value),
-            }
-            for name, column in values.items()
-        }
-        notes = [
-            f"{n:,} of {len(order):,} queries that {base} has a value of have none in {name}: each "
-            f"counts as {spec.text(worst)}"
-            for name, n in lacking.items()
-            if n
-        ]
-    asked = {query for file in files for query in file.values}
-    of = f" of {len(asked):,}" if len(order) < len(asked) else ""
-    corpus, tested = f"n = {len(order):,}{of}", tuple(metrics[base])
+    spec = _declare(columns.value, np.concatenate([*values.values()]), misses)
     systems = {
-        name: {m: Values(mean_of(m, column, of_m)) for m, (column, of_m) in of_file.items()}
-        for name, of_file in metrics.items()
+        name: {columns.value: Values(mean_of(columns.value, column, spec))}
+        for name, column in values.items()
     }
-    rows = correct(make_rows(corpus, systems, base, all_queries(len(order)), draws), tested)
+    notes = []
+    if np.isnan([*values.values()]).any():
+        worst = _worst_value(np.concatenate([*values.values()]), spec)
+        has_value = MetricSpec("queries_with_a_value", label=HAS_VALUE)
+        for name, column in values.items():
+            filled = mean_of(columns.value, np.nan_to_num(column, nan=worst), spec)
+            present = mean_of(HAS_VALUE, (~np.isnan(column)).astype(np.float64), has_value)
+            systems[name] = {columns.value: Values(filled), HAS_VALUE: Values(present)}
+            if n := int(np.isnan(column).sum()):
+                notes.append(
+                    f"{n:,} of {len(order):,} queries that {base} has a value of have none in "
+                    f"{name}: each counts as {spec.text(worst)}"
+                )
+    n_queries = len({query for file in files for query in file.values})
+    corpus = f"n = {len(order):,}" + (f" of {n_queries:,}" if len(order) < n_queries else "")
+    rows = correct(make_rows(corpus, systems, base), systems[base])
     return Comparison(
         task="values of queries",
         corpora=(corpus,),
         systems=tuple(named),
         baseline=base,
-        tested=tested,
+        tested=tuple(systems[base]),
         rows=tuple(rows),
         folders={(corpus, name): file.path for name, file in named.items()},
-        draws=draws,
         notes=tuple(notes),
-        own_means={name: file.mean for name, file in named.items()},
+        own_means={name: _mean(file) for name, file in named.items()},
     )
+
+
+def _mean(file: ValueFile) -> tuple[float, int]:
+    """Return the mean of the values that a file has, and how many these are."""
+    values = [value for value in file.values.values() if not isnan(value)]
+    return (sum(values) / len(values) if values else nan), len(values)
 
 
 def _name_files(paths: Sequence[Path]) -> list[str]:
@@ -180,11 +168,11 @@ def _name_files(paths: Sequence[Path]) -> list[str]:
 
 def _pair(files: Mapping[str, ValueFile], base: str, misses: bool) -> list[str]:
     """Return the queries to compare: those of the baseline, or those with a value in all files."""
-    known = {
+    valued = {
         name: {query for query, value in file.values.items() if not isnan(value)}
         for name, file in files.items()
     }
-    paired = known[base] if misses else set.intersection(*known.values())
+    paired = valued[base] if misses else set.intersection(*valued.values())
     if not paired:
         few = (f"{name} has {', '.join(list(f.values)[:3])}" for name, f in files.items())
         raise DataError(
@@ -194,23 +182,21 @@ def _pair(files: Mapping[str, ValueFile], base: str, misses: bool) -> list[str]:
     return [query for query in files[base].values if query in paired]
 
 
-def _declare(name: str, values: Sequence[Floats], misses: str | None) -> MetricSpec:
+def _declare(name: str, values: Floats, misses: str | None) -> MetricSpec:
     """Declare a metric of another harness by the values that it has."""
-    known = np.concatenate(values)
-    highest = float(np.nanmax(known))
-    plain = re.sub(r"[\s@]+", "_", name) or "metric"
-    better = misses != ">"
-    if highest <= 1 and float(np.nanmin(known)) >= 0:
+    plain, better = "_".join(name.replace("@", " ").split()) or "metric", misses != ">"
+    highest = float(np.nanmax(values))
+    if highest <= 1 and float(np.nanmin(values)) >= 0:
         return MetricSpec(plain, label=name, higher_is_better=better)
     return MetricSpec(
         plain, label=name, scale="unbounded", highest=highest, higher_is_better=better
     )
 
 
-def _worst_value(values: Sequence[Floats], spec: MetricSpec) -> float:
+def _worst_value(values: Floats, spec: MetricSpec) -> float:
     """Return what a missing value counts as in a gate."""
     if spec.higher_is_better:
-        return float(min(0.0, np.nanmin(np.concatenate(values))))
+        return float(min(0.0, np.nanmin(values)))
     if spec.scale == "unbounded":
         raise ConfigError(
             f"the run lacks values that the baseline has, and how bad a missing {spec.label} is "
@@ -219,13 +205,19 @@ def _worst_value(values: Sequence[Floats], spec: MetricSpec) -> float:
     return spec.top
 
 
-def read_value_files(paths: Iterable[Path], columns: ValueColumns) -> list[ValueFile]:
+# Reading
+
+
+def read_value_files(paths: Sequence[Path], columns: ValueColumns) -> list[ValueFile]:
     """Read files and check that queries of equal ids have equal texts."""
     rows = {path: _read_rows(path) for path in dict.fromkeys(paths)}
-    names = {path: _fields(of_file) for path, of_file in rows.items()}
+    fields = {
+        path: dict.fromkeys(str(name) for row in of_file for name in row)
+        for path, of_file in rows.items()
+    }
     text = columns.text
     if text is None:
-        shared = (name for name in TEXTS if all(name in fields for fields in names.values()))
+        shared = [name for name in TEXTS if all(name in names for names in fields.values())]
         text = next((name for name in shared if name != columns.id), None)
     files = []
     for path, of_file in rows.items():
@@ -233,38 +225,33 @@ def read_value_files(paths: Iterable[Path], columns: ValueColumns) -> list[Value
             if name is not None and not any(_field(row, name)[0] for row in of_file):
                 raise ConfigError(
                     f"{path}: has no column {name!r} (--{option}); its columns: "
-                    f"{', '.join(names[path])}"
+                    f"{', '.join(fields[path])}"
                 )
-        files.append(_value_file(path, of_file, columns, text))
+        files.append(_make_file(path, of_file, columns, text))
     for other in files[1:]:
         _check_texts(files[0], other, text)
     return files
 
 
-def _value_file(
-    path: Path, rows: Sequence[Record], columns: ValueColumns, text: str | None
-) -> ValueFile:
-    values: dict[str, float] = {}
-    texts: dict[str, str] = {}
+def _make_file(path: Path, rows: Rows, columns: ValueColumns, text: str | None) -> ValueFile:
+    file = ValueFile(path, {}, {})
     for number, row in enumerate(rows, start=1):
-        place = f"{path}, row {number}"
+        where = f"{path}, row {number}"
         name = _text(_field(row, columns.id)[1])
         if not name:
-            raise DataError(f"{place}: has no {columns.id}, so it cannot be paired")
-        if name in values:
+            raise DataError(f"{where}: has no {columns.id}, so it cannot be paired")
+        if name in file.values:
             raise DataError(
-                f"{place}: has the {columns.id} {name[:60]!r} a second time; write each query once"
+                f"{where}: has the {columns.id} {name[:60]!r} a second time; write each query once"
             )
-        values[name] = _number(_field(row, columns.value)[1], f"{place}: {columns.value}")
+        file.values[name] = _number(_field(row, columns.value)[1], f"{where}: {columns.value}")
         if text is not None:
-            texts[name] = _text(_field(row, text)[1])
-    return ValueFile(path, values, texts if text is not None else None)
+            file.texts[name] = _text(_field(row, text)[1])
+    return file
 
 
 def _check_texts(first: ValueFile, other: ValueFile, text: str | None) -> None:
-    if first.texts is None or other.texts is None:
-        return
-    both = [name for name in first.texts if first.texts[name] and other.texts.get(name)]
+    both = [name for name, its in first.texts.items() if its and other.texts.get(name)]
     differing = [name for name in both if first.texts[name] != other.texts[name]]
     if differing:
         name = differing[0]
@@ -275,7 +262,7 @@ def _check_texts(first: ValueFile, other: ValueFile, text: str | None) -> None:
         )
 
 
-def _field(row: Record, name: str) -> tuple[bool, Any]:
+def _field(row: Mapping[str, Any], name: str) -> tuple[bool, Any]:
     """Return whether a row has a field, and the field; ``a.b`` is ``b`` inside ``a``."""
     if name in row:
         return True, row[name]
@@ -283,10 +270,6 @@ def _field(row: Record, name: str) -> tuple[bool, Any]:
     if inner and isinstance(row.get(outer), Mapping):
         return _field(row[outer], inner)
     return False, None
-
-
-def _fields(rows: Sequence[Record]) -> list[str]:
-    return list(dict.fromkeys(str(name) for row in rows for name in row))
 
 
 def _text(value: Any) -> str:
@@ -300,29 +283,25 @@ def _text(value: Any) -> str:
     return unicodedata.normalize("NFC", str(value)).strip()
 
 
-def _number(value: Any, place: str) -> float:
+_WORDS = {"": nan, "nan": nan, "none": nan, "null": nan, "true": 1.0, "false": 0.0}
+
+
+def _number(value: Any, where: str) -> float:
     """Return a value; NaN where there is none."""
     if value is None:
         return nan
     if isinstance(value, str):
-        word = value.strip().lower()
-        if word in _MISSING:
-            return nan
-        value = _WORDS.get(word, word)
+        value = value.strip().lower()
     try:
-        number = float(value)
+        number = _WORDS[value] if isinstance(value, str) and value in _WORDS else float(value)
     except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{place} is no number: {str(value)[:60]!r}") from None
+        raise DataError(f"{where} is no number: {str(value)[:60]!r}") from None
     if number in (inf, -inf):
-        raise DataError(f"{place} is infinite")
+        raise DataError(f"{where} is infinite")
     return number
 
 
-# Forms
-
-
-def _read_rows(path: Path) -> list[Record]:
-    """Return the rows of a file as mappings."""
+def _read_rows(path: Path) -> Rows:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ConfigError(
@@ -333,12 +312,12 @@ def _read_rows(path: Path) -> list[Record]:
         if suffix == ".parquet":
             import pyarrow.parquet
 
-            rows: list[Record] = pyarrow.parquet.read_table(path).to_pylist()
+            rows: Rows = pyarrow.parquet.read_table(path).to_pylist()
         elif suffix == ".eval":
-            rows = _inspect_rows(path)
+            rows = _read_inspect(path)
         else:
             text = path.read_text(encoding="utf-8-sig")
-            rows = _csv_rows(text, suffix) if suffix in (".csv", ".tsv") else _json_rows(text)
+            rows = _read_csv(text, suffix) if suffix in (".csv", ".tsv") else _read_json(text)
     except DataError:
         raise
     except (OSError, ValueError, csv.Error) as error:  # pyarrow's errors are of both
@@ -348,14 +327,13 @@ def _read_rows(path: Path) -> list[Record]:
     return rows
 
 
-def _csv_rows(text: str, suffix: str) -> list[Record]:
-    reader = csv.DictReader(
-        io.StringIO(text, newline=""), delimiter="\t" if suffix == ".tsv" else ",", strict=True
-    )
+def _read_csv(text: str, suffix: str) -> Rows:
+    delimiter = "\t" if suffix == ".tsv" else ","
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     header = reader.fieldnames or []
     if twice := [name for name in header if header.count(name) > 1]:
         raise ValueError(f"two columns are called {twice[0]!r}")
-    rows: list[Record] = []
+    rows: Rows = []
     for row in reader:
         if None in row:
             raise ValueError(f"line {reader.line_num} has more cells than the header")
@@ -363,34 +341,24 @@ def _csv_rows(text: str, suffix: str) -> list[Record]:
     return rows
 
 
-def _json_rows(text: str) -> list[Record]:
+def _read_json(text: str) -> Rows:
     try:
         document = parse_json(text)
     except ValueError:
-        document = _json_lines(text)
-    if isinstance(document, Mapping):
-        document = [document]
-    if not isinstance(document, list) or not all(isinstance(row, Mapping) for row in document):
-        raise ValueError("expected an object for each query: JSON lines, or a list of objects")
-    return document
-
-
-def _json_lines(text: str) -> list[Any]:
-    records = []
-    for number, line in enumerate(text.split("\n"), start=1):  # a text may hold U+2028
-        if line.strip():
+        document = []
+        for number, line in enumerate(text.split("\n"), start=1):  # a text may hold U+2028
             try:
-                records.append(parse_json(line))
+                document += [parse_json(line)] if line.strip() else []
             except ValueError as error:
                 raise ValueError(f"line {number}: no JSON ({error})") from error
-    return records
+    rows = [document] if isinstance(document, Mapping) else document
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ValueError("expected an object for each query: JSON lines, or a list of objects")
+    return rows
 
 
-def _inspect_rows(path: Path) -> list[Record]:
-    """Read a log of Inspect: a row a sample, a column a scorer; the mean of several epochs.
-
-    A sample that failed in any epoch has no value.
-    """
+def _read_inspect(path: Path) -> Rows:
+    """Read a log of Inspect: a row a sample, a column a scorer; the mean of several epochs."""
     try:
         from inspect_ai.log import read_eval_log
     except ImportError:
@@ -404,16 +372,16 @@ def _inspect_rows(path: Path) -> list[Record]:
             "inspect eval-retry"
         )
     epochs: dict[str, list[dict[str, float]]] = defaultdict(list)
-    texts: dict[str, Any] = {}
+    texts: dict[str, str] = {}
     for sample in log.samples or ():
-        scored: dict[str, float] = {}
-        for scorer, score in (sample.scores or {}).items():
+        scores: dict[str, float] = {}
+        # A sample that failed in any epoch has no value.
+        for scorer, score in ((sample.scores or {}) if not sample.error else {}).items():
             parts = score.value if isinstance(score.value, dict) else {"": score.value}
             for part, value in parts.items():
-                scored[f"{scorer}/{part}" if part else scorer] = _inspect_number(path, value)
-        name = str(sample.id)
-        epochs[name].append({} if sample.error else scored)
-        texts[name] = sample.input if isinstance(sample.input, str) else str(sample.input)
+                scores[f"{scorer}/{part}" if part else scorer] = _inspect_number(path, value)
+        epochs[str(sample.id)].append(scores)
+        texts[str(sample.id)] = str(sample.input)
     scorers = dict.fromkeys(scorer for runs in epochs.values() for run in runs for scorer in run)
     return [
         {
@@ -429,8 +397,8 @@ def _inspect_number(path: Path, value: Any) -> float:
     """Return a value as Inspect reads it: C is 1, P .5, I and N 0."""
     from inspect_ai.scorer import value_to_float
 
-    known = ("c", "p", "i", "n", "yes", "no", "true", "false")
-    if isinstance(value, str) and value.lower() not in known:
+    words = ("c", "p", "i", "n", "yes", "no", "true", "false")
+    if isinstance(value, str) and value.lower() not in words:
         return _number(value, f"{path}: a score")
     if not isinstance(value, str | int | float):
         raise DataError(f"{path}: a score is no number: {str(value)[:60]!r}")

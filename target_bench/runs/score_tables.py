@@ -124,7 +124,7 @@ def _table(
 ) -> TextTable:
     first = results[0]
     columns = [Column("retriever")] if first.retriever else []
-    columns += [Column("generator", below=bool(columns))] if first.generator else []
+    columns += [Column("generator")] if first.generator else []
     same = {result.generator for result in results}
     if first.retriever and first.generator and len(same) == 1:  # named in the title
         columns.pop()
@@ -180,7 +180,7 @@ def slice_table(name: str, runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]
             n = next((scores[metric].n for metric in shown if metric in scores), None)
             cells = [score_cell(metric, scores.get(metric)) for metric in shown]
             rows.append([value, "" if n is None else f"{n:,}", run, *cells])
-    columns = [Column(name), Column("n", right=True), Column("run", below=True)]
+    columns = [Column(name), Column("n", right=True), Column("run")]
     rules = frozenset(range(len(parts), len(rows), len(parts))) if len(parts) > 1 else frozenset()
     return TextTable([*columns, *map(metric_column, shown)], rows, f"by {name}", rules)
 
@@ -199,7 +199,7 @@ def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
 def metric_column(name: str) -> Column:
     """Return the column of a metric with its interval; ``R@10`` is recall@10."""
     heading = re.sub("^recall@", "R@", name)
-    return Column(f"{heading}\n[95%]", right=True, beside=True, label=name)
+    return Column(f"{heading}\n[95%]", right=True)
 
 
 def score_cell(name: str, score: Score | None) -> str:

@@ -202,7 +202,7 @@ def _align_table(
         for i, side in enumerate(sides)
     }
     table = TextTable(
-        [Column("row"), *(Column(cell.text, prose=True) for cell in header)],
+        [Column("row"), *(Column(cell.text) for cell in header)],
         [[names[i], *(cell.text for cell in cells)] for i, cells in shown],
         f"{name}: reference → prediction",
         note=" ".join(notes) or None,
