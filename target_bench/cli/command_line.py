@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import typer
 from typer.core import TyperGroup
@@ -27,7 +27,6 @@ from target_bench.core.user_code import described, place
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
     from rich.progress import Progress, TaskID
 
     from target_bench.core.schema import Generation
@@ -84,7 +83,7 @@ def _set_offline(value: bool) -> None:
 
 
 def option(help: str, *names: str, **settings: Any) -> Any:
-    """Return an option whose help says what its default means."""
+    """Return an option; its help says what its default means."""
     return typer.Option(*names, help=help, show_default=False, **settings)
 
 
@@ -100,19 +99,16 @@ def group(help: str) -> typer.Typer:
 
 def config_option(name: str) -> Any:
     """Return the annotation of a parameter that sets an option of ``RunConfig``."""
-    option = OPTIONS[name]
+    option, field = OPTIONS[name], RunConfig.model_fields[name]
+    # A tuple is an option that may be repeated.
+    type_ = list[str] | None if isinstance(field.default, tuple) else field.annotation
     shown = typer.Option(
         flag_of(name),
         help=option.help,
         show_default=option.show_default,
         rich_help_panel=option.panel,
     )
-    return Annotated[_typer_type(RunConfig.model_fields[name]), shown]
-
-
-def _typer_type(field: "FieldInfo") -> Any:
-    """Return the type of an option: a list of texts where it may be repeated."""
-    return list[str] | None if isinstance(field.default, tuple) else field.annotation
+    return Annotated[type_, shown]
 
 
 def takes_config(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -127,24 +123,19 @@ def takes_config(*names: str) -> Callable[[Callable[..., None]], Callable[..., N
             given = {n: value for n, value in given.items() if on_line(context, n)}
             command(context=context, given=given, **values)
 
-        own = [
-            parameter
-            for name, parameter in signature(command).parameters.items()
-            if name not in ("context", "given")
+        parameters = [
+            Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
         ]
-        fields = {name: RunConfig.model_fields[name] for name in names}
-        options = [
-            Parameter(
-                name,
-                Parameter.KEYWORD_ONLY,
-                default=None if isinstance(field.default, tuple) else field.default,
-                annotation=config_option(name),
+        for name in names:
+            default = RunConfig.model_fields[name].default
+            default = None if isinstance(default, tuple) else default
+            annotation = config_option(name)
+            parameters.append(
+                Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
             )
-            for name, field in fields.items()
-        ]
-        context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-        own = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in own]
-        parameters = [context, *options, *own]
+        for name, parameter in signature(command).parameters.items():
+            if name not in ("context", "given"):
+                parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
         run.__annotations__ = {p.name: p.annotation for p in parameters}
         run.__doc__ = command.__doc__
@@ -193,20 +184,14 @@ def on_line(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-_EVERY = 60.0
-"""Seconds between two lines on a stage, where no bar is drawn."""
-
-
 _PACKAGE = Path(__file__).parent.parent
-
-
 _ACTIVE: list["TerminalObserver"] = []
 
 
 @contextmanager
 def paused() -> Iterator[None]:
     """Take the bar off the terminal, as long as a question stands there."""
-    active = [observer._progress for observer in _ACTIVE if observer._progress is not None]
+    active = [observer.bars for observer in _ACTIVE if observer.bars is not None]
     for bars in active:
         bars.stop()
     try:
@@ -220,21 +205,19 @@ class TerminalObserver(Observer):
     """One line per stage with a bar where the number of steps is known, on standard error.
 
     Bars are drawn on a terminal only. Elsewhere, as in a log, a stage that takes long has a line a
-    minute: how far it is, and how much longer it takes at this rate. Warnings are printed always,
-    each once; those that this package gives to Python's ``warnings``, as of a damaged file in the
-    cache, too.
+    minute. Each warning is printed once, also those that Python's ``warnings`` are given.
     """
 
     def __init__(self) -> None:
         self.notes: dict[str, None] = {}
-        self._progress = _bars() if sys.stderr.isatty() else None
+        self.warned: set[str] = set()
+        self.bars = _make_bars() if sys.stderr.isatty() else None
         self._task: TaskID | None = None
         self._name = ""
-        self.warned: set[str] = set()
 
-    def __enter__(self) -> "TerminalObserver":
-        if self._progress is not None:
-            self._progress.start()
+    def __enter__(self) -> Self:
+        if self.bars is not None:
+            self.bars.start()
         _ACTIVE.append(self)
         self._show_other = warnings.showwarning
         warnings.showwarning = self._show
@@ -244,61 +227,54 @@ class TerminalObserver(Observer):
         if self.notes and error is None:
             count = len(self.notes)
             several = f"{count} on the tables: target-bench describe corpus CORPUS"
-            self._say(next(iter(self.notes)) if count == 1 else several, "Note: ")
+            self.say(next(iter(self.notes)) if count == 1 else several, "Note: ")
         warnings.showwarning = self._show_other
         _ACTIVE.remove(self)
-        if self._progress is not None:
-            self._progress.stop()
+        if self.bars is not None:
+            self.bars.stop()
 
     def _show(
-        self, message: Any, category: type[Warning], filename: str, *place: Any, **more: Any
+        self, message: Any, category: type[Warning], filename: str, *where: Any, **more: Any
     ) -> None:
-        """Print what Python warns of."""
         if category is UserWarning and Path(filename).is_relative_to(_PACKAGE):
             self.warning(str(message))
         else:
-            shown = visible(without_secrets(str(message)))
-            self._show_other(shown, category, filename, *place, **more)
+            self._show_other(clean(str(message)), category, filename, *where, **more)
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Replace the bar of the stage before."""
         self.finished()
-        self._name, self._total, self._done, self._failed = (
-            visible(without_secrets(name)),
-            total,
-            0,
-            0,
-        )
-        if self._progress is not None:
-            self._task = self._progress.add_task(self._name, total=total)
+        self._name, self._total, self._done, self._failed = clean(name), total, 0, 0
+        if self.bars is not None:
+            self._task = self.bars.add_task(self._name, total=total)
         self._begun = self._last_line = time.monotonic()
 
     def advance(self, steps: int) -> None:
         """Move the bar."""
-        if self._progress is not None and self._task is not None:
-            self._progress.advance(self._task, steps)
-        if not self._name or self._progress is not None:
+        if self.bars is not None and self._task is not None:
+            self.bars.advance(self._task, steps)
+        if not self._name or self.bars is not None:
             return
         self._done += steps
         now = time.monotonic()
-        if now - self._last_line >= _EVERY and self._total and self._done:
+        if now - self._last_line >= 60 and self._total and self._done:
             self._last_line = now
             left = (now - self._begun) / self._done * (self._total - self._done)
             far = f"{self._done:,} of {self._total:,}, about {left:,.0f} s left"
-            self._say(f"{self._label}: {far}")
+            self.say(f"{self._label}: {far}")
 
     def finished(self) -> None:
         """Remove the bar."""
-        if self._progress is not None and self._task is not None:
-            self._progress.remove_task(self._task)
+        if self.bars is not None and self._task is not None:
+            self.bars.remove_task(self._task)
         self._task, self._name = None, ""
 
     def answered(self, generation: "Generation") -> None:
         """Count failed answers beside the name of the stage."""
         if generation.error is not None and self._name:
             self._failed += 1
-            if self._progress is not None and self._task is not None:
-                self._progress.update(self._task, description=self._label)
+            if self.bars is not None and self._task is not None:
+                self.bars.update(self._task, description=self._label)
 
     @property
     def _label(self) -> str:
@@ -306,37 +282,41 @@ class TerminalObserver(Observer):
 
     def waiting(self, reason: str, seconds: float) -> None:
         """Say that nothing happens for a while, and why."""
-        self._say(f"Waiting {seconds:.0f} s: {visible(without_secrets(reason))}")
+        self.say(f"Waiting {seconds:.0f} s: {clean(reason)}")
 
-    def warning(self, message: str, heading: str = "Warning: ") -> None:
+    def warning(self, message: str) -> None:
         """Print a warning that was not printed before."""
-        message = visible(without_secrets(message))
+        message = clean(message)
         if message not in self.warned:
             self.warned.add(message)
-            self._say(message, heading)
+            self.say(message, "Warning: ")
 
     def note(self, message: str) -> None:
         """Keep a note on the data; results are printed with it, and else it is at the end."""
         self.notes[message] = None
 
-    def _say(self, message: str, heading: str = "") -> None:
+    def say(self, message: str, heading: str = "") -> None:
         """Print a line, above the bar where there is one."""
-        if self._progress is None:
+        if self.bars is None:
             print(f"{heading}{message}", file=sys.stderr)  # noqa: T201 (the command line prints)
             return
         from rich.text import Text
 
         line = Text.assemble((heading, "yellow"), message)
-        self._progress.console.print(line, soft_wrap=True)
+        self.bars.console.print(line, soft_wrap=True)
 
 
-def _bars() -> "Progress":
-    """Return bars on standard error."""
+def clean(text: str) -> str:
+    """Return a text of others without secrets and control characters."""
+    return visible(without_secrets(text))
+
+
+def _make_bars() -> "Progress":
     from rich import progress
     from rich.console import Console
 
     return progress.Progress(
-        progress.TextColumn("{task.description}"),
+        progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
         progress.TimeElapsedColumn(),

@@ -1,9 +1,9 @@
 """What a sweep shows while it runs."""
 
-import io
+import re
+import sys
 
 import pytest
-from rich.console import Console
 
 from target_bench.cli.sweep_progress import SweepView
 
@@ -15,11 +15,14 @@ FAILED = DONE | {"state": "failed", "error": "no luck\nat all"}
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_lines_and_a_bar(terminal: bool) -> None:
+def test_lines_and_a_bar(
+    terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Cells, counts, the stage, failures, tokens and cost; the bar on a terminal alone."""
-    out = io.StringIO()
-    console = Console(file=out, force_terminal=terminal, width=160, color_system=None)
-    view = SweepView(console=console)
+    for name, value in {"COLUMNS": "160", "TERM": "xterm", "NO_COLOR": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    view = SweepView()
     view.n_cells = 3
     with view:
         view.cell_started(1, "one [x]")
@@ -27,11 +30,13 @@ def test_lines_and_a_bar(terminal: bool) -> None:
         view.of_cell(1).advance(128)
         view.warning("mind this")
         view.of_cell(2).warning("mind this")
-        view.progress.refresh()
+        if view.bars:
+            view.bars.refresh()
         view.cell_finished(1, "one [x]", DONE)
         view.cell_finished(2, "two", FAILED)
-        view.progress.refresh()
-    shown = out.getvalue()
+        if view.bars:
+            view.bars.refresh()
+    shown = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().err)
     if terminal:
         for part in ("bm25: retrieve 128 of 280", "1 done · 1 failed"):
             assert part in shown

@@ -24,7 +24,7 @@ from target_bench.runs.score_tables import describe_answers
 from target_bench.tasks.table_to_text import TableToText
 from tests.builders import Recorder, only
 from tests.corpora.test_totto import RECORD
-from tests.reporting.report.written import blocks, listed
+from tests.reporting.report.written import read_data
 from tests.target import TARGET
 
 MINI = select_task(load("mini"), "table_to_text")
@@ -129,7 +129,7 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
     assert result.scores["parent"].n == 6
     page = tmp_path / "report.html"
     write_report([result.folder], page, tmp_path, observer=Recorder())
-    remarks = {q["id"]: q["facts"].get("remarks") for q in listed(blocks(page), "queries")}
+    remarks = {q["id"]: q["facts"].get("remarks") for q in read_data(page)["queries"]}
     assert remarks == {
         "0": None,
         "1": "no highlight",

@@ -1,48 +1,35 @@
-"""The queries of a report: what became of each, and all that is shown.
-
-The data lie in blocks of compressed JSON, which the page unpacks when they are needed.
-"""
+"""The queries of a report: the outcome of each, and the data that the page's script reads."""
 
 import base64
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isnan
 from typing import Any
 
 import numpy as np
 
-from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Query, Table, TableId
-from target_bench.data.table_text import cell_text
+from target_bench.core.schema import NO_DATABASE, Dataset, Query, Table, TableId
+from target_bench.data.table_text import cell_text, languages_in, stop_words
 from target_bench.metrics.scores import deciding_metric
 from target_bench.reporting.report.report_runs import ReportRun, ShownTables
+from target_bench.reporting.web import valid
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import by_property, partition
 
-RETRIEVED = ("first", "found", "partly", "missed", "failed", "unlabelled")
-"""All gold tables at the top; all of them somewhere; some; none; no ranking; no gold table known;
-no table answers the query."""
+COLUMNS = 60  # of a table that are embedded
+LONGEST_TEXT = 20_000  # characters of a question, an answer, a statement
+_LONGEST_METADATA = 2_000
 
-QUERIES_PER_BLOCK = 64
-TABLES_PER_BLOCK = 16
-COLUMNS = 60
-"""Columns of a table that are embedded."""
-LONGEST_TEXT = 20_000
-"""Characters of a question, an answer, a statement: what is longer is cut, and says so."""
-
-_LISTED = 600  # characters of a question in the list and the search
-_SEARCHED = 200  # characters of a reference answer in the search
-_METADATA = 2_000  # characters of an entry of the metadata
-
-Block = tuple[str, str]
-"""How the page's script asks for it; base64 of zlib of ASCII JSON: nothing can end an element."""
+Outcomes = tuple[Sequence[str], Sequence[str]]
+"""The outcome of the ranking of each query, and of its answer; no answers in a run of rankings."""
 
 
-def pack_block(name: str, value: Any) -> Block:
-    """Return a block of a JSON value; NaN and infinity are not allowed in it."""
+def pack(value: Any) -> str:
+    """Return JSON as base64 of zlib of ASCII: nothing in it can end an element."""
     encoded = json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
-    return name, base64.b64encode(zlib.compress(encoded, 6)).decode("ascii")
+    return base64.b64encode(zlib.compress(encoded, 6)).decode("ascii")
 
 
 def cut_text(text: str, longest: int = LONGEST_TEXT) -> str | list[Any]:
@@ -50,11 +37,11 @@ def cut_text(text: str, longest: int = LONGEST_TEXT) -> str | list[Any]:
     return text if len(text) <= longest else [text[:longest], len(text) - longest]
 
 
-# What became of each query
+# Outcomes
 
 
-def list_outcomes(run: ReportRun, queries: Sequence[Query]) -> tuple[list[str], list[str]]:
-    """Say what became of each query in a run."""
+def list_outcomes(run: ReportRun, queries: Sequence[Query]) -> Outcomes:
+    """Return the outcome of each query in a run."""
     rankings = [ranking_outcome(query, run.tables[query.id]) for query in queries]
     if run.answers is None:
         return rankings, []
@@ -62,30 +49,16 @@ def list_outcomes(run: ReportRun, queries: Sequence[Query]) -> tuple[list[str], 
     values = run.values[metric] if metric else np.full(len(queries), np.nan)
     return rankings, [
         answer_outcome(
-            float(values[i]),
+            float(value),
             run.run.answers[query.id].generation.error,
             run.run.judgements.get(query.id, {}).get("verdict"),
         )
-        for i, query in enumerate(queries)
+        for query, value in zip(queries, values, strict=True)
     ]
 
 
-_SEVERITY = {
-    **{"failed": 3, "missed": 2, "wrong": 2, "partly": 1},
-    **dict.fromkeys(("first", "found", "unlabelled", "right", "correct", "not judged"), 0),
-}
-
-
-def severity(ranking: str, answer: str | None) -> int:
-    """Return how bad an outcome is: that of the answer, where there is one, else of the ranking.
-
-    Every verdict on SQL but ``correct`` is as bad as a wrong answer.
-    """
-    return _SEVERITY.get(ranking if answer is None else answer, 2)
-
-
 def ranking_outcome(query: Query, shown: ShownTables) -> str:
-    """Return the outcome of a ranking, one of ``RETRIEVED``."""
+    """Return where the gold tables are: first, found, partly or missed; else why not known."""
     n_gold, ranks = len(set(query.gold)), shown.gold_ranks
     if shown.error is not None:
         return "failed"
@@ -107,27 +80,41 @@ def answer_outcome(value: float, error: str | None, verdict: str | None) -> str:
     return "right" if value == 1 else "wrong" if value == 0 else "partly"
 
 
+_SEVERITY = {
+    **{"failed": 3, "missed": 2, "wrong": 2, "partly": 1},
+    **dict.fromkeys(("first", "found", "unlabelled", "right", "correct", "not judged"), 0),
+}
+
+
+def order_by_failure(outcomes: Sequence[Outcomes]) -> list[int]:
+    """Return the queries as numbers, the worst first by the outcome of any run.
+
+    Every verdict on SQL but ``correct`` is as bad as a wrong answer.
+    """
+    worst = [
+        max(_SEVERITY.get(outcome, 2) for outcome in each)
+        for each in zip(*(answers or rankings for rankings, answers in outcomes), strict=True)
+    ]
+    return sorted(range(len(worst)), key=lambda i: -worst[i])
+
+
 def recall_curve(
     queries: Sequence[Query], ranks: Sequence[Sequence[int]], depth: int
 ) -> list[float]:
-    """Return the mean recall at 1, 2, ..., ``depth``; empty without gold tables.
-
-    ``ranks`` are those of each query's gold tables.
-    """
+    """Return the mean recall at 1, 2, ... ``depth`` by the ranks of gold; empty without any."""
     recalled, n = np.zeros(depth + 1), 0
-    for query, of_gold in zip(queries, ranks, strict=True):
+    for query, its_ranks in zip(queries, ranks, strict=True):
         if query.gold:
             n += 1
-            for rank in of_gold:
+            for rank in its_ranks:
                 recalled[rank] += 1 / len(set(query.gold))
     return (recalled[1:].cumsum() / n).tolist() if n else []
 
 
 def share_in_common(runs: Sequence[ReportRun], queries: Sequence[Query]) -> list[float]:
-    """Return for each query how far rankings agree: what there is to see without gold tables.
+    """Return for each query the share of the shown tables that all rankings have.
 
-    It is the share of the shown tables that all rankings have, of the longest one; 1 where none
-    has any. Empty with fewer than two runs that rank.
+    This is what there is to see without gold tables; empty with fewer than two runs that rank.
     """
     ranked = [run for run in runs if run.is_ranked]
     if len(ranked) < 2:
@@ -136,34 +123,25 @@ def share_in_common(runs: Sequence[ReportRun], queries: Sequence[Query]) -> list
     for query in queries:
         shown = [{*run.tables[query.id].tables} for run in ranked]
         n = max(map(len, shown))
-        shares.append(len(set.intersection(*shown)) / n if n else 1.0)
+        shares.append(round(len(set.intersection(*shown)) / n, 3) if n else 1.0)
     return shares
 
 
-# What the page gets
+# Data of the page
 
 
-def number_tables(runs: Sequence[ReportRun], queries: Sequence[Query]) -> dict[TableId, int]:
-    """Return the number of each table that is shown: gold tables first, then by their best rank."""
-    best: dict[TableId, int] = {table: 0 for query in queries for table in query.gold}
-    for query in queries:
-        for run in runs:
-            for rank, table in enumerate(run.tables[query.id].tables, start=1):
-                best[table] = min(best.get(table, rank), rank)
-    return {table: n for n, table in enumerate(sorted(best, key=best.__getitem__))}
-
-
-def index_blocks(
+def collect_data(
     runs: Sequence[ReportRun],
-    queries: Sequence[Query],
-    of_runs: Sequence[tuple[Sequence[str], Sequence[str]]],
-) -> Iterator[Block]:
-    """Yield the data of the list, the search and the filters, and one block per metric and run."""
-    index = {
-        "ids": [query.id for query in queries],
-        "texts": [cut_text(query.text, _LISTED) for query in queries],
-        "answers": [cut_text(" | ".join(_list_answers(query)), _SEARCHED) for query in queries],
-        "n_gold": [len(set(query.gold)) for query in queries],
+    dataset: Dataset,
+    outcomes: Sequence[Outcomes],
+    limits: Mapping[str, int],
+) -> dict[str, Any]:
+    """Return all that the page's script reads of queries, runs and tables."""
+    queries = dataset.queries
+    numbers = _number_tables(runs, queries)
+    return {
+        "stop_words": sorted(frozenset().union(*map(stop_words, languages_in(dataset.corpus)))),
+        "labelled": any(query.gold for query in queries),
         "slices": [
             {
                 "name": name,
@@ -173,64 +151,81 @@ def index_blocks(
             for name, column in by_property(queries).items()
             if (divided := partition(column)).groups
         ],
-        "common": [round(share, 3) for share in share_in_common(runs, queries)],
+        "common": share_in_common(runs, queries),
         "runs": [
-            {
-                "first": [next(iter(run.tables[query.id].gold_ranks), 0) for query in queries],
-                "outcome": [RETRIEVED.index(outcome) for outcome in rankings],
-                "answer": answers,
-            }
-            for run, (rankings, answers) in zip(runs, of_runs, strict=True)
+            _describe_run(run, queries, *its) for run, its in zip(runs, outcomes, strict=True)
+        ],
+        "queries": [_describe_query(query, runs, numbers) for query in queries],
+        "tables": [
+            _describe_table(dataset.corpus[table], limits["rows"], limits["cell"])
+            for table in numbers
         ],
     }
-    yield pack_block("index", index)
-    for i, run in enumerate(runs):
-        for j, values in enumerate(run.values.values()):
-            rounded = [None if isnan(v) else round(v, 6) for v in values.tolist()]
-            yield pack_block(f"values-{i}-{j}", rounded)
 
 
-def query_blocks(
-    runs: Sequence[ReportRun], dataset: Dataset, tables: Mapping[TableId, int]
-) -> Iterator[Block]:
-    """Yield all there is to each query."""
-    for first in range(0, len(dataset.queries), QUERIES_PER_BLOCK):
-        queries = dataset.queries[first : first + QUERIES_PER_BLOCK]
-        shown = [_query(query, runs, tables) for query in queries]
-        yield pack_block(f"queries-{first // QUERIES_PER_BLOCK}", shown)
+def _number_tables(runs: Sequence[ReportRun], queries: Sequence[Query]) -> dict[TableId, int]:
+    """Return a number for each table that is shown: gold tables first, then by their best rank."""
+    best: dict[TableId, int] = {table: 0 for query in queries for table in query.gold}
+    for query in queries:
+        for run in runs:
+            for rank, table in enumerate(run.tables[query.id].tables, start=1):
+                best[table] = min(best.get(table, rank), rank)
+    return {table: n for n, table in enumerate(sorted(best, key=best.__getitem__))}
 
 
-def _query(
-    query: Query, runs: Sequence[ReportRun], tables: Mapping[TableId, int]
+def _describe_run(
+    run: ReportRun, queries: Sequence[Query], rankings: Sequence[str], answers: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "label": valid(run.label),
+        "ranked": not run.is_given,
+        "answered": run.answers is not None,
+        "outcome": rankings,
+        "answer": answers,
+        "first": [next(iter(run.tables[query.id].gold_ranks), 0) for query in queries],
+        "values": {
+            name: [None if isnan(v) else round(v, 6) for v in values.tolist()]
+            for name, values in run.values.items()
+        },
+    }
+
+
+def _describe_query(
+    query: Query, runs: Sequence[ReportRun], numbers: Mapping[TableId, int]
 ) -> dict[str, Any]:
     facts = {str(name): _metadata_text(value) for name, value in query.metadata.items()}
     if query.database_id != NO_DATABASE:
         facts = {"database": _metadata_text(query.database_id)} | facts
     remarks = [remark for run in runs for remark in run.remarks.get(query.id, ())]
     facts["remarks"] = "; ".join(dict.fromkeys(remarks))
+    answers = (query.answer,) if isinstance(query.answer, str) else query.answer
     return {
         "id": query.id,
         "text": cut_text(query.text),
-        "answers": [cut_text(answer) for answer in _list_answers(query) if answer],
-        "gold": [tables[table] for table in dict.fromkeys(query.gold)],
+        "answers": [cut_text(answer) for answer in answers if answer],
+        "gold": [numbers[table] for table in dict.fromkeys(query.gold)],
         "facts": {name: value for name, value in facts.items() if value not in ("", None)},
-        "runs": [_describe_in_run(query, run, tables) for run in runs],
+        "runs": [_describe_in_run(query, run, numbers) for run in runs],
     }
 
 
-def _describe_in_run(query: Query, run: ReportRun, tables: Mapping[TableId, int]) -> dict[str, Any]:
+def _metadata_text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return cut_text(str(value), _LONGEST_METADATA)
+
+
+def _describe_in_run(
+    query: Query, run: ReportRun, numbers: Mapping[TableId, int]
+) -> dict[str, Any]:
     shown = run.tables[query.id]
-    record: dict[str, Any] = {
-        "tables": [tables[table] for table in shown.tables],
-        "scores": shown.scores,
-        "n": shown.n,
-    }
+    tables = [numbers[table] for table in shown.tables]
+    record: dict[str, Any] = {"tables": tables, "scores": shown.scores, "n": shown.n}
     if shown.error is not None:
         record["error"] = cut_text(shown.error)
     if run.answers is not None:
-        record["answer"] = _answer(run.run.answers[query.id])
-    judged = run.run.judgements.get(query.id)
-    if judged is not None:
+        record["answer"] = _describe_answer(run.run.answers[query.id])
+    if (judged := run.run.judgements.get(query.id)) is not None:
         record["judged"] = {
             name: cut_text(value) if isinstance(value, str) else value
             for name, value in run.task.view.detail(judged).items()
@@ -244,7 +239,7 @@ _FACTS = (
 )
 
 
-def _answer(answer: Answered) -> dict[str, Any]:
+def _describe_answer(answer: Answered) -> dict[str, Any]:
     record = asdict(answer.generation) | {"truncated": answer.truncated}
     facts = {name: record[name] for name in _FACTS if record[name] not in (None, False)}
     if answer.generation.error is not None:
@@ -252,30 +247,8 @@ def _answer(answer: Answered) -> dict[str, Any]:
     return facts | {"text": cut_text(answer.generation.text)}
 
 
-def _list_answers(query: Query) -> Sequence[str]:
-    return (query.answer,) if isinstance(query.answer, str) else query.answer
-
-
-def _metadata_text(value: Any) -> Any:
-    """Return an entry of the metadata as text."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return cut_text(value if isinstance(value, str) else str(value), _METADATA)
-
-
-def table_blocks(
-    tables: Mapping[TableId, int], corpus: Corpus, rows: int, cell: int
-) -> Iterator[Block]:
-    """Yield the tables."""
-    ids = list(tables)
-    for first in range(0, len(ids), TABLES_PER_BLOCK):
-        some = [corpus[table] for table in ids[first : first + TABLES_PER_BLOCK]]
-        shown = [_table(table, rows, cell) for table in some]
-        yield pack_block(f"tables-{first // TABLES_PER_BLOCK}", shown)
-
-
-def _table(table: Table, rows: int, longest: int) -> dict[str, Any]:
-    """Return a table as the page's script reads it: a NULL is null, any other cell text."""
+def _describe_table(table: Table, rows: int, longest: int) -> dict[str, Any]:
+    """Return a table: a NULL is null, any other cell text."""
     titles = [str(table.context.get(name) or "") for name in ("title", "section_title")]
     return {
         "id": list(table.id),

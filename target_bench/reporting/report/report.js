@@ -1,34 +1,31 @@
-/* What ties filters, list and query together. The open query stands in the address: #query-17. */
+/* Unpacks the data, ties filters, list and query together. The open query stands in the address: #query-17. */
 (async () => {
   const control = filters.control;
-  let overview, last = null, open = null, asked = 0;
+  let last = null, open = null;
 
-  async function refresh() {
-    const mine = ++asked;
-    const result = await filters.apply();
-    if (mine !== asked) return; // the filters changed since
-    last = result;
-    list.show(result);
+  async function unpack() {
+    const binary = atob(control("data").textContent);
+    const bytes = new Uint8Array(binary.length);
+    for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  function refresh() {
+    last = filters.apply();
+    list.show(last);
     if (open !== null) show(open, false);
   }
 
-  async function show(i, focus = true) {
+  function show(i, focus = true) {
     open = i;
     list.reading(i);
-    const nodes = await detail.nodes(i, last.runs, list.place(), go);
-    if (open !== i) return; // another was opened since
     control("panes").classList.add("reading");
-    control("detail").replaceChildren(...nodes);
-    if (focus) {
-      control("detail").focus({ preventScroll: true });
-      bringUp();
-    }
-  }
-
-  /* Where the query begins above or far below what is seen, scroll to it. */
-  function bringUp() {
+    control("detail").replaceChildren(...detail.makeNodes(i, last.runs, list.position(), go));
+    if (!focus) return;
+    control("detail").focus({ preventScroll: true });
     const top = control("detail").getBoundingClientRect().top;
-    if (top < 0 || top > innerHeight / 2) control("panes").scrollIntoView();
+    if (top < 0 || top > innerHeight / 2) control("panes").scrollIntoView(); // it begins out of sight
   }
 
   function go(step) {
@@ -48,8 +45,8 @@
   }
 
   function fromAddress() {
-    const match = /^#query-(\d+)$/.exec(location.hash);
-    if (match && Number(match[1]) >= 1 && Number(match[1]) <= overview.n) show(Number(match[1]) - 1);
+    const number = Number(/^#query-(\d+)$/.exec(location.hash)?.[1]);
+    if (number >= 1 && number <= data.queries.length) show(number - 1);
   }
 
   function onKey(event) {
@@ -67,11 +64,9 @@
   }
 
   try {
-    const [about, index] = await Promise.all([data.overview, data.index]);
-    overview = about;
-    filters.setUp(about, index);
-    list.setUp(about, index, choose);
-    detail.setUp(about);
+    data = await unpack();
+    filters.setUp();
+    list.setUp(choose);
   } catch (error) {
     control("found").textContent = `The data of this file cannot be read: ${error.message}`;
     return;
@@ -83,7 +78,7 @@
   });
   const changed = () => {
     filters.fillOthers();
-    return refresh();
+    refresh();
   };
   control("filters").addEventListener("change", (event) => {
     if (event.target.id !== "search") changed();
@@ -95,7 +90,7 @@
   }));
   control("browser").addEventListener("keydown", onKey);
   addEventListener("hashchange", fromAddress);
-  await refresh();
+  refresh();
   fromAddress();
   control("browser").dataset.ready = "true";
 })();

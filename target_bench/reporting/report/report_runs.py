@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,8 @@ from target_bench.runs.result import Result, check_same_data, read_run
 from target_bench.runs.score_tables import describe_answers
 
 
-@dataclass(frozen=True, slots=True)
-class ShownTables:
-    """What is kept of the tables of a query, so that a report of many long rankings stays small.
+class ShownTables(NamedTuple):
+    """The part of a ranking that is kept, so that a report of many long ones stays small.
 
     Attributes:
         tables: the first ones, best first, as many as the report shows.
@@ -92,12 +91,12 @@ class ReportRun:
 
     @cached_property
     def remarks(self) -> Mapping[str, Sequence[str]]:
-        """Query id -> what its task found wrong with the query."""
+        """Query id -> the faults that its task found in the query."""
         return self.task.view.remarks(self.run.report) if self.run.report else {}
 
     @property
     def findings(self) -> Sequence[SummaryBlock]:
-        """What the task sums its answers up to."""
+        """The task's summary of the answers."""
         return describe_answers(self.run)
 
     @property
@@ -122,41 +121,31 @@ def open_runs(
     check_same_data(
         [run.rankings_run for run in stored],
         _SAME,
-        "All runs of one report are on the same queries over the same tables; --limit and "
-        "--database make other queries. Write a report of each.",
+        "All runs of one report are on the same queries over the same tables; --limit makes other "
+        "queries. Write a report of each.",
     )
     stored = _drop_basis(stored)
     loaded = ResumedRun(stored[0], data_dir, observer).load()
-    runs = [
-        _open_run(run, label, loaded, depth)
-        for run, label in zip(stored, labels(stored), strict=True)
-    ]
-    return runs, loaded
+    names = zip(stored, labels(stored), strict=True)
+    return [_open_run(run, label, loaded, depth) for run, label in names], loaded
 
 
 def group_by_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
     """Return the runs of each set of queries over the same tables, in the order they are named."""
     sets: dict[tuple[str, ...], tuple[str, list[Path]]] = {}
     for run in _drop_basis([read_run(folder) for folder in folders]):
-        rankings = run.rankings_run
-        data = tuple(str(getattr(rankings.identity, part)) for part in _SAME)
+        ranked = run.rankings_run
+        data = tuple(str(getattr(ranked.identity, part)) for part in _SAME)
         # Rankings may have been made for another task that asks the same queries: the first names.
-        words = (
-            Path(rankings.corpus).name[-_LONGEST_NAME:],
-            rankings.split,
-            rankings.command.about,
-        )
-        name = " ".join([*filter(None, words), f"{rankings.manifest.queries} queries"])
-        name = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")
+        corpus = Path(ranked.corpus).name[-40:]
+        parts = (corpus, ranked.split, ranked.command.about, f"{ranked.manifest.queries} queries")
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(filter(None, parts))).strip("-")
         sets.setdefault(data, (name, []))[1].append(run.folder)
-    n_of_name = Counter(name for name, _ in sets.values())
+    n_sets = Counter(name for name, _ in sets.values())
     return {
-        name if n_of_name[name] == 1 else f"{name}-{data[2]:.12}-{data[3]:.12}": runs
+        name if n_sets[name] == 1 else f"{name}-{data[2]:.12}-{data[3]:.12}": runs
         for data, (name, runs) in sets.items()
     }
-
-
-_LONGEST_NAME = 40  # characters of the name of a corpus
 
 
 def _drop_basis(runs: Sequence[Result]) -> list[Result]:
@@ -166,21 +155,21 @@ def _drop_basis(runs: Sequence[Result]) -> list[Result]:
 
 
 def _open_run(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportRun:
-    rankings, dataset = stored.rankings_run, loaded.dataset
+    ranked, dataset = stored.rankings_run, loaded.dataset
     ids = [query.id for query in dataset.queries]
     task = make_task(stored.command.task or stored.task)
-    if rankings.command.retriever is None:
+    if ranked.command.retriever is None:
         tables = {
             query.id: keep_tables(query.gold, given_tables(task, query), depth=depth)
             for query in dataset.queries
         }
     else:
-        tables = _read_rankings(rankings, dataset, depth)
-        _check_complete(rankings.folder / RANKINGS.file, ids, tables)
-    values = aligned(ids, [(rankings.query_ids, rankings.per_query)]) if rankings.scores else {}
-    if rankings is not stored:
+        tables = _read_rankings(ranked, dataset, depth)
+        _check_complete(ranked.folder / RANKINGS.file, ids, tables)
+    values = aligned(ids, [(ranked.query_ids, ranked.per_query)]) if ranked.scores else {}
+    if ranked is not stored:
         if stored.identity.is_no_context:  # answers are not built on these rankings
-            values = {name: np.full_like(known, np.nan) for name, known in values.items()}
+            values = {name: np.full_like(column, np.nan) for name, column in values.items()}
         values |= aligned(ids, [(stored.query_ids, stored.per_query)]) if stored.scores else {}
     if stored.answer_counts is not None:
         _check_complete(stored.folder / ANSWERS.file, ids, stored.answers)
@@ -194,15 +183,16 @@ def _open_run(stored: Result, label: str, loaded: Loaded, depth: int) -> ReportR
     return ReportRun(stored, label, task, tables, values)
 
 
-def _read_rankings(rankings: Result, dataset: Dataset, depth: int) -> dict[str, ShownTables]:
+def _read_rankings(ranked: Result, dataset: Dataset, depth: int) -> dict[str, ShownTables]:
     """Read rankings line by line, and keep no more of each than is shown."""
     gold = {query.id: query.gold for query in dataset.queries}
-    shown = {}
-    for ranking in RANKINGS.lines(rankings.folder, rankings.manifest.logs.get(RANKINGS.file)):
-        if ranking.query_id in gold:
-            own = (gold[ranking.query_id], ranking.tables, ranking.scores, ranking.error)
-            shown[ranking.query_id] = keep_tables(*own, depth)
-    return shown
+    return {
+        ranking.query_id: keep_tables(
+            gold[ranking.query_id], ranking.tables, ranking.scores, ranking.error, depth
+        )
+        for ranking in RANKINGS.lines(ranked.folder, ranked.manifest.logs.get(RANKINGS.file))
+        if ranking.query_id in gold
+    }
 
 
 def keep_tables(
@@ -212,7 +202,7 @@ def keep_tables(
     error: str | None = None,
     depth: int = 10,
 ) -> ShownTables:
-    """Return what is kept of a ranking."""
+    """Return the part of a ranking that the report shows."""
     ranks = tuple(rank for rank, table in enumerate(tables, start=1) if table in set(gold))
     return ShownTables(tuple(tables[:depth]), tuple(scores[:depth]), len(tables), ranks, error)
 

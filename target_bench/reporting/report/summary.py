@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isnan, nan
+from math import inf, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,10 @@ from target_bench.runs.slicing import (
 from target_bench.runs.times import LATENCY, left_out_note
 
 Shown = dict[str, Any]
-"""What a template shows, by the names that it has for it."""
+"""Variables of the template."""
 
-_LARGEST_SLICES = 12
-_SLICE_FIELDS = 6
+_MOST_VALUES = 12  # of a property that scores are shown for
+_MOST_PROPERTIES = 6
 
 
 def summarize(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = ()) -> Shown:
@@ -47,7 +47,7 @@ def summarize(runs: Sequence[ReportRun], dataset: Dataset, by: Sequence[str] = (
         "mains": [metric for metric in mains if metric],
         "digits": [specs[metric].digits if metric else 3 for metric in mains],
         "saturated": why,
-        "by_database": _describe_other_databases(runs, mains),
+        "by_database": _describe_databases(runs, mains),
         "specs": specs,
         "metrics": list_metrics(runs),
         "best": {metric: find_best(runs, metric) for metric in specs},
@@ -73,14 +73,13 @@ def choose_main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], st
         {name: run.scores[name] for name in ranking_metrics(run.scores)} or run.scores
         for run in runs
     ]
-    for of_runs in (answered, ranked):
-        metrics = [leading([scores], k=k)[0] if scores else None for scores in of_runs]
+    for candidates in (answered, ranked):
+        metrics = [leading([scores], k=k)[0] if scores else None for scores in candidates]
         if None not in metrics and len(set(metrics)) == 1:
-            systems = [
-                s for run, s in zip(runs, of_runs, strict=True) if not run.run.identity.is_bound
-            ]
+            pairs = zip(runs, candidates, strict=True)
+            systems = [scores for run, scores in pairs if not run.run.identity.is_bound]
             n_tables = count_tables(run.run for run in runs)
-            lead, why = leading(systems or of_runs, k=k, n_tables=n_tables)
+            lead, why = leading(systems or candidates, k=k, n_tables=n_tables)
             return [lead] * len(runs), why
     return metrics, None
 
@@ -88,8 +87,7 @@ def choose_main_metrics(runs: Sequence[ReportRun]) -> tuple[list[str | None], st
 def list_metrics(runs: Sequence[ReportRun]) -> list[str]:
     """List the metrics of the summary: the one that decides, then those of answers and rankings.
 
-    What a narrow screen shows without scrolling is what tells the runs apart. Those over no query
-    are not among them.
+    A narrow screen shows the first ones without scrolling. Those over no query are left out.
     """
     scores = _scores(runs)
     answered = _scores([run for run in runs if run.answers is not None])
@@ -108,7 +106,7 @@ def find_best(runs: Sequence[ReportRun], metric: str) -> float | None:
 
 
 def order_runs(runs: Sequence[ReportRun]) -> list[int]:
-    """Return the places of the runs, the best by the metric that decides first, then the bounds.
+    """Return the runs as numbers, the best by the metric that decides first, then the bounds.
 
     Where runs have different ones they stay in their order.
     """
@@ -117,10 +115,10 @@ def order_runs(runs: Sequence[ReportRun]) -> list[int]:
         return list(range(len(runs)))
     spec, values = spec_of(metric, runs[0].scores[metric]), _values(runs, metric)
 
-    def place(i: int) -> tuple[bool, float]:
-        return runs[i].run.identity.is_bound, -spec.merit(values[i]) if i in values else np.inf
+    def sort_key(i: int) -> tuple[bool, float]:
+        return runs[i].run.identity.is_bound, -spec.merit(values[i]) if i in values else inf
 
-    return sorted(range(len(runs)), key=place)
+    return sorted(range(len(runs)), key=sort_key)
 
 
 def _scores(runs: Sequence[ReportRun]) -> dict[str, Score]:
@@ -132,7 +130,7 @@ def _scores(runs: Sequence[ReportRun]) -> dict[str, Score]:
 
 
 def _values(runs: Sequence[ReportRun], metric: str) -> dict[int, float]:
-    """Place of a run -> its value of a metric, of those that have one; over no query it is NaN."""
+    """Return run, as a number -> its value of a metric, where it is over any query."""
     values = {i: run.scores[metric].value for i, run in enumerate(runs) if metric in run.scores}
     return {i: value for i, value in values.items() if not isnan(value)}
 
@@ -140,7 +138,7 @@ def _values(runs: Sequence[ReportRun], metric: str) -> dict[int, float]:
 def describe_unlabelled(runs: Sequence[ReportRun]) -> str:
     """Say how many queries have no reference, and what that means; empty if none."""
     counts = [run.run.answer_counts or run.run.counts for run in runs]
-    n, n_queries = max((of_run.unlabelled, of_run.asked) for of_run in counts)
+    n, n_queries = max((each.unlabelled, each.asked) for each in counts)
     if n == n_queries > 0:
         if any(run.run.scores for run in runs):
             return "No query has a reference: the scores are of metrics that need none."
@@ -162,13 +160,13 @@ def list_differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -
     """Compare the runs of each task with the best of them, but for the bounds (as ``oracle``)."""
     compared = []
     for task in dict.fromkeys(run.run.task for run in runs):
-        of_run = {run: m for run, m in zip(runs, metrics, strict=True) if run.run.task == task}
+        mains = {run: m for run, m in zip(runs, metrics, strict=True) if run.run.task == task}
         systems = [
-            r for r, m in of_run.items() if not r.run.identity.is_bound and m and _values([r], m)
+            r for r, m in mains.items() if not r.run.identity.is_bound and m and _values([r], m)
         ]
-        named = {of_run[run] for run in systems}
-        if len(systems) > 1 and len(named) == 1 and (metric := named.pop()):
-            bounds = [run for run in of_run if run.run.identity.reads_gold]
+        shared = {mains[run] for run in systems}
+        if len(systems) > 1 and len(shared) == 1 and (metric := shared.pop()):
+            bounds = [run for run in mains if run.run.identity.reads_gold]
             compared.append(_compare_systems(systems, bounds, metric))
     return compared
 
@@ -176,7 +174,8 @@ def list_differences(runs: Sequence[ReportRun], metrics: Sequence[str | None]) -
 def _compare_systems(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], metric: str) -> Shown:
     spec = spec_of(metric, runs[0].scores[metric])
     ordered = sorted(runs, key=lambda run: -spec.merit(run.scores[metric].value))
-    shown = {"metric": metric, "best": ordered[0].label, "rows": [], "undecided": []}
+    best = ordered[0]
+    shown = {"metric": metric, "best": best.label, "rows": [], "undecided": []}
     stored = [run.run for run in ordered]
     try:
         comparison = compare_results(stored, [metric], stored[0])
@@ -184,29 +183,27 @@ def _compare_systems(runs: Sequence[ReportRun], bounds: Sequence[ReportRun], met
         return shown | {"sentence": f"The runs were not compared: {error}", "explained": []}
     label = dict(zip(comparison.systems, (run.label for run in ordered), strict=True))
     rows = tuple(replace(row, system=label[row.system]) for row in comparison.rows)
-    named = replace(comparison, baseline=ordered[0].label, rows=rows)
+    highest = best.scores[metric].value
     known = {bounds[i].label: value for i, value in _values(bounds, metric).items()}
-    highest = ordered[0].scores[metric].value
-    parts = [f"{ordered[0].label} is best by {metric}: {spec.text(highest)}"]
-    sentence = f"{'; '.join([*parts, *describe_differences(rows)])}."
-    alike = [row for row in rows[1:] if row.verdict == "not significantly different"]
+    parts = [f"{best.label} is best by {metric}: {spec.text(highest)}", *describe_differences(rows)]
+    above = describe_upper_bounds(known, highest, spec)
     return shown | {
         "rows": rows[1:],
-        "undecided": [row.system for row in alike],
-        "sentence": " ".join(filter(None, (sentence, describe_upper_bounds(known, highest, spec)))),
-        "explained": legend(named),
+        "undecided": [r.system for r in rows[1:] if r.verdict == "not significantly different"],
+        "sentence": " ".join(filter(None, (f"{'; '.join(parts)}.", above))),
+        "explained": legend(replace(comparison, baseline=best.label, rows=rows)),
     }
 
 
-def _describe_other_databases(runs: Sequence[ReportRun], mains: Sequence[str | None]) -> str:
+def _describe_databases(runs: Sequence[ReportRun], mains: Sequence[str | None]) -> str:
     """Say the interval of the best run where the databases are a sample, too; empty without any."""
-    place = order_runs(runs)[0]
-    run, metric = runs[place].run, mains[place]
+    first = order_runs(runs)[0]
+    run, metric = runs[first].run, mains[first]
     if metric is None or not run.databases:
         return ""
     # A metric of rankings may belong to the run that answers are built on.
     scored = run if metric in {*run.scores} else run.rankings_run
-    return describe_other_databases(scored, metric, runs[place].label) or ""
+    return describe_other_databases(scored, metric, runs[first].label) or ""
 
 
 # Slices
@@ -225,26 +222,25 @@ def score_slices(
     else:
         partitions = {name: partition(column) for name, column in columns.items()}
         grouping = [name for name, divided in partitions.items() if divided.groups]
-        shown = {name: partitions[name] for name in grouping[:_SLICE_FIELDS]}
+        shown = {name: partitions[name] for name in grouping[:_MOST_PROPERTIES]}
     ids = [query.id for query in dataset.queries]
-    known = [(run, metric) for run, metric in zip(runs, metrics, strict=True) if metric is not None]
-    judged = ~np.isnan([run.values[metric] for run, metric in known]).all(axis=0)
-    top = max(spec_of(metric, run.scores[metric]).top for run, metric in known)
+    pairs = list(zip(runs, metrics, strict=True))
+    scored = [(run, metric) for run, metric in pairs if metric is not None]
+    judged = ~np.isnan([run.values[metric] for run, metric in scored]).all(axis=0)
+    top = max(spec_of(metric, run.scores[metric]).top for run, metric in scored)
     parts = []
     for name, divided in shown.items():
-        kept = divided.largest(_LARGEST_SLICES)
-        means = [
-            _score_parts(run, metric, ids, divided, kept)
-            for run, metric in zip(runs, metrics, strict=True)
-        ]
+        kept = divided.largest(_MOST_VALUES)
+        means = [_score_parts(run, metric, ids, divided, kept) for run, metric in pairs]
         longest = np.nanmax([[top] * len(kept), *means])
+        lengths = np.nan_to_num(100 * np.clip(means, 0, None) / longest)
         parts.append(
             {
                 "name": name,
                 "values": [str(divided.values[i]) for i in kept],
                 "n": [int((judged & (divided.codes == i)).sum()) for i in kept],
                 "means": means,
-                "lengths": np.nan_to_num(100 * np.clip(means, 0, None) / longest).round(1).tolist(),
+                "lengths": lengths.round(1).tolist(),
                 "left_out": len(divided.values) - len(kept),
             }
         )
@@ -258,23 +254,22 @@ def _score_parts(
 
     It is that of the part alone: the BLEU of its answers, not the mean of their BLEU.
     """
-    unknown = [nan] * len(kept)
     if metric is None or not _values([run], metric):
-        return unknown
+        return [nan] * len(kept)
     result = run.run if metric in {*run.run.scores} else run.run.rankings_run
     try:
         measured = result.measured(metric)
     except MissingPluginError:
-        return unknown
-    part_of = dict(zip(ids, divided.codes, strict=True))
-    places = np.array([part_of[query_id] for query_id in result.query_ids])
-    return [part_score(measured, places == part, None).value for part in kept]
+        return [nan] * len(kept)
+    codes = dict(zip(ids, divided.codes, strict=True))
+    codes_of_scored = np.array([codes[query_id] for query_id in result.query_ids])
+    return [part_score(measured, codes_of_scored == part, None).value for part in kept]
 
 
 # Queries and times
 
-_OF_RANKINGS = {"answered": "ranked", "failed": "failed", "empty": "no table", "short": "short"}
-_OF_ANSWERS = {
+_RANKING_COUNTS = {"answered": "ranked", "failed": "failed", "empty": "no table", "short": "short"}
+_ANSWER_COUNTS = {
     "answered": "answered",
     "failed": "failed answers",
     "unparsed": "not read",
@@ -289,9 +284,9 @@ def count_queries_and_times(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     counts, answers = [run.run.rankings_run.counts for run in runs], [run.answers for run in runs]
     numbers: dict[str, Sequence[float | None]] = {"asked": [each.asked for each in counts]}
     if any(run.is_ranked for run in runs):
-        for part, name in _OF_RANKINGS.items():
+        for part, name in _RANKING_COUNTS.items():
             numbers[name] = [getattr(each, part) for each in counts]
-    for part, name in _OF_ANSWERS.items():
+    for part, name in _ANSWER_COUNTS.items():
         numbers[name] = [getattr(each, part, None) for each in answers]
     columns = {n: [count(v) for v in values] for n, values in numbers.items() if any(values)}
     costs = [each.cost if each else None for each in answers]

@@ -7,7 +7,7 @@ import pytest
 
 from target_bench.reporting.report import write_report
 from tests.builders import Recorder, only
-from tests.reporting.report.written import blocks, ranked
+from tests.reporting.report.written import ranked, read_data
 from tests.target import TARGET
 
 
@@ -24,9 +24,9 @@ def mini_report(mini_runs: list[Path], tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture(scope="session")
-def mini_blocks(mini_report: Path) -> dict[str, Any]:
+def mini_data(mini_report: Path) -> dict[str, Any]:
     """The data in it."""
-    return blocks(mini_report)
+    return read_data(mini_report)
 
 
 @pytest.fixture(scope="session")

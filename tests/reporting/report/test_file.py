@@ -16,13 +16,13 @@ from target_bench.reporting.report import report_writer, write_report
 from target_bench.reporting.report.report_runs import open_runs
 from target_bench.reporting.report.summary import choose_main_metrics, score_slices
 from tests.builders import Record, Recorder, only, rewrite
-from tests.reporting.report.written import HOSTILE, blocks, hostile_runs, listed, ranked
+from tests.reporting.report.written import HOSTILE, hostile_runs, ranked, read_data
 from tests.target import TARGET
 
 
-def test_questions_and_tables_are_those_of_the_corpus(mini_blocks: dict[str, Any]) -> None:
+def test_questions_and_tables_are_those_of_the_corpus(mini_data: dict[str, Any]) -> None:
     dataset = select_task(load("mini", "test"), "retrieval")
-    queries, tables = listed(mini_blocks, "queries"), listed(mini_blocks, "tables")
+    queries, tables = mini_data["queries"], mini_data["tables"]
     ids = [tuple(table["id"]) for table in tables]
     assert len(set(ids)) == len(ids)
     for table_id, shown in zip(ids, tables, strict=True):
@@ -36,10 +36,10 @@ def test_questions_and_tables_are_those_of_the_corpus(mini_blocks: dict[str, Any
 
 
 def test_rankings_and_scores_are_those_of_the_runs(
-    mini_report: Path, mini_blocks: dict[str, Any], mini_runs: list[Path]
+    mini_report: Path, mini_data: dict[str, Any], mini_runs: list[Path]
 ) -> None:
     """Also the first ranks, of which MRR is made, and the dots of the chart."""
-    queries, tables = listed(mini_blocks, "queries"), listed(mini_blocks, "tables")
+    queries, tables = mini_data["queries"], mini_data["tables"]
     text = mini_report.read_text(encoding="utf-8")
     for i, folder in enumerate(mini_runs):
         run = read_run(folder)
@@ -47,11 +47,10 @@ def test_rankings_and_scores_are_those_of_the_runs(
             shown, recorded = query["runs"][i], run.rankings[query["id"]]
             assert [tuple(tables[n]["id"]) for n in shown["tables"]] == list(recorded.tables)
             assert shown["scores"] == list(recorded.scores)
-        first = mini_blocks["index"]["runs"][i]["first"]
+        first = mini_data["runs"][i]["first"]
         mrr = sum(1 / rank for rank in first if rank) / len(first)
         assert mrr == pytest.approx(run.scores["mrr"].value)
-        place = mini_blocks["overview"]["runs"][i]["metrics"].index("recall@10")
-        values = mini_blocks[f"values-{i}-{place}"]
+        values = mini_data["runs"][i]["values"]["recall@10"]
         assert sum(values) / 280 == pytest.approx(run.scores["recall@10"].value, abs=1e-6)
         for k in (1, 5, 10):
             recall = score_text(run.scores[f"recall@{k}"].value)
@@ -67,7 +66,7 @@ def test_charts_show_as_many_runs_as_there_are_colours(tmp_path: Path) -> None:
     assert "The 8 best of 9 runs" in text
     assert text.count('<polyline class="line"') == 8
     assert text.count('<span class="data">bm25:<wbr>k1=0.1</span>') > 2
-    assert blocks(path)["overview"]["runs"][-1]["label"] == "random"
+    assert read_data(path)["runs"][-1]["label"] == "random"
 
 
 def test_what_is_cut_is_counted(
@@ -75,12 +74,12 @@ def test_what_is_cut_is_counted(
 ) -> None:
     for name, limit in {"DEPTH": 3, "ROWS": 2, "CELL": 4}.items():
         monkeypatch.setattr(report_writer, name, limit)
-    stored = blocks(write_report(mini_runs[:1], tmp_path / "r.html"))
-    shown = [query["runs"][0] for query in listed(stored, "queries")]
+    stored = read_data(write_report(mini_runs[:1], tmp_path / "r.html"))
+    shown = [query["runs"][0] for query in stored["queries"]]
     assert all(len(run["tables"]) <= 3 for run in shown)
     assert any(run["n"] == 10 for run in shown)
     corpus = load("mini", "test").corpus
-    for table in listed(stored, "tables"):
+    for table in stored["tables"]:
         whole = corpus[tuple(table["id"])]
         assert (len(table["rows"]), table["n_rows"]) == (min(2, len(whole.rows)), len(whole.rows))
         for name, kept in zip(whole.header, table["header"], strict=True):
@@ -94,7 +93,7 @@ def test_hostile_text_is_never_markup(tmp_path: Path) -> None:
     assert text.count("<script>") == 1  # our own
     assert "<img" not in text
     assert "<svg onload" not in text
-    queries = listed(blocks(report), "queries")
+    queries = read_data(report)["queries"]
     composed = [unicodedata.normalize("NFC", answer) for answer in HOSTILE]
     assert [query["answers"] for query in queries] == [[answer] for answer in composed]
 
@@ -147,11 +146,11 @@ def test_of_many_queries_the_failures_are_listed_first(
     """Scores and charts are over all, and the page says how many are listed."""
     monkeypatch.setattr("target_bench.reporting.report.report_writer.MOST_QUERIES", 20)
     path = write_report(mini_runs[:2], tmp_path / "r.html")
-    text, made = path.read_text(encoding="utf-8"), blocks(path)
+    text, made = path.read_text(encoding="utf-8"), read_data(path)
     assert text.count("20 of 280 queries, failures first.") == 1
     assert "Listed are 20 of the 280 queries, failures first; scores and charts" in text
-    shown = listed(made, "queries")
-    assert len(shown) == made["overview"]["n"] == len(made["index"]["ids"]) == 20
+    shown = made["queries"]
+    assert len(shown) == 20
     runs = [read_run(folder) for folder in mini_runs[:2]]
     missed = {
         query_id
@@ -162,7 +161,7 @@ def test_of_many_queries_the_failures_are_listed_first(
     ids = {query["id"] for query in shown}
     assert missed
     assert ids <= missed or missed <= ids
-    place = made["overview"]["runs"][0]["metrics"].index("recall@10")
     values = dict(zip(runs[0].query_ids, runs[0].per_query["recall@10"], strict=True))
-    assert made[f"values-0-{place}"] == [round(values[query["id"]], 6) for query in shown]
+    shown_values = made["runs"][0]["values"]["recall@10"]
+    assert shown_values == [round(values[query["id"]], 6) for query in shown]
     assert f"{runs[0].label}: recall@10" in text

@@ -10,7 +10,7 @@ from typing import Any
 from tests.builders import Recorder, only, rewrite
 from tests.target import TARGET
 
-_BLOCK = re.compile(r'<script type="text/plain" id="block-([\w-]+)">([A-Za-z0-9+/=]*)</script>')
+_DATA = re.compile(r'<script type="text/plain" id="data">([A-Za-z0-9+/=]*)</script>')
 
 HOSTILE = (
     "<script>document.title='owned'</script>",
@@ -87,17 +87,7 @@ def rename(folder: Path, label: str) -> None:
     rewrite(folder / "manifest.json", lambda manifest: manifest["asked"].update(generator=label))
 
 
-def blocks(report: Path) -> dict[str, Any]:
-    """Name -> value of every block of a report."""
-    text = report.read_text(encoding="utf-8")
-    return {
-        name: json.loads(zlib.decompress(base64.b64decode(encoded)))
-        for name, encoded in _BLOCK.findall(text)
-    }
-
-
-def listed(stored: dict[str, Any], kind: str) -> list[Any]:
-    """All queries, tables or texts, in the order of their numbers."""
-    names = [name for name in stored if re.fullmatch(rf"{kind}-\d+", name)]
-    names.sort(key=lambda name: int(name.rpartition("-")[2]))
-    return [entry for name in names for entry in stored[name]]
+def read_data(report: Path) -> Any:
+    """Unpack the data of a report."""
+    (packed,) = _DATA.findall(report.read_text(encoding="utf-8"))
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
