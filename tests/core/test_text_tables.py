@@ -69,16 +69,14 @@ def test_the_first_layout_that_fits() -> None:
         " bm25   0.988 [.973, .998]  Words that are rare count more",
         "                            than words that are not.",
     ]
-    assert lines(TABLE, 36) == [
+    assert lines(TABLE, 38) == [
         "               score",
         " run           [95%]  what it is",
-        " " + "─" * 35,
-        " bm25          0.988  Words that",
-        "        [.973, .998]  are rare",
-        "                      count more",
-        "                      than words",
-        "                      that are",
-        "                      not.",
+        " " + "─" * 37,
+        " bm25          0.988  Words that are",
+        "        [.973, .998]  rare count more",
+        "                      than words that",
+        "                      are not.",
         " tfidf             –  Cosine.",
     ]
     long = TextTable([Column("run")], [["bm25:fields=[title,header],stopwords=en,stemmer=none"]])
