@@ -2,15 +2,15 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType, NoneType, UnionType
+from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
-    NamedTuple,
     Union,
     cast,
     get_args,
@@ -19,32 +19,17 @@ from typing import (
 
 import typer
 
-from target_bench.cli.command_line import (
-    AsJson,
-    DataDir,
-    Offline,
-    PrintedAs,
-    Split,
-    argument,
-)
-from target_bench.cli.output import exit_if_incomplete, print_as
-from target_bench.cli.plugins import bounds_of
+from target_bench.cli.command_line import AsJson, DataDir, Offline, Split, argument
+from target_bench.cli.output import exit_if_incomplete, print_json
+from target_bench.cli.plugins import bounds
 from target_bench.cli.samples import sample_rows
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, unknown_name
-from target_bench.core.text_tables import (
-    Column,
-    TextTable,
-    counted,
-    print_tables,
-    say,
-    say_wrapped,
-    terminal_width,
-)
+from target_bench.core.text_tables import counted, print_tables, say, say_wrapped, terminal_width
 
 if TYPE_CHECKING:
     from target_bench.core.metric import Metric, MetricSpec
-    from target_bench.core.schema import Table
+    from target_bench.core.schema import Dataset, Table
     from target_bench.core.task import Task
 
 DESCRIBE_HELP = """Describe a corpus, task, metric, retriever, generator, encoder or index.
@@ -54,25 +39,26 @@ is, its metrics. Of a metric, as in recall@10: definition, range, tasks and what
 other plug-in: its settings with types and defaults.
 """
 
+Kind = Literal["corpus", "task", "metric", "retriever", "generator", "encoder", "index"]
 
-Described = Literal["corpus", "task", "metric", "retriever", "generator", "encoder", "index"]
-"""What can be described."""
+_SAMPLE_ROWS = 5
 
 
-class Description(NamedTuple):
-    """What is known of a corpus, task, metric or other plug-in.
+@dataclass
+class Description:
+    """A corpus, task, metric or other plug-in.
 
     Attributes:
-        facts: name -> value, as JSON has it; what is None or empty is not shown.
-        shown: name -> how people read a fact, where that is not its value.
+        facts: name -> value, as JSON has it; nothing is printed for None, and empty ones.
+        printed: name -> how people read a fact, where that is not its value.
         text: paragraphs, whose lines may be joined.
-        settings: name, type, default and meaning of each; None for what has none by nature.
+        settings: name, type, default and meaning of each; None for a corpus or a metric.
         notes: what is to know besides.
-        print_more: prints what stands below it on the terminal.
+        print_more: prints below it on the terminal.
     """
 
-    facts: Mapping[str, Any]
-    shown: Mapping[str, str] = MappingProxyType({})
+    facts: dict[str, Any]
+    printed: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
     settings: Sequence[Mapping[str, Any]] | None = None
     notes: Sequence[str] = ()
@@ -80,16 +66,16 @@ class Description(NamedTuple):
 
 
 def _kind(word: str) -> str:
-    if word in get_args(Described):
+    kinds = get_args(Kind)
+    if word in kinds:
         return word
-    kinds = get_args(Described)
-    of_name = [kind for kind in kinds if registry.is_known(kind, word.partition(":")[0])]
-    example = f"{of_name[0]} {word}" if of_name else "corpus ./my_tables"
+    candidates = [kind for kind in kinds if registry.is_known(kind, word.partition(":")[0])]
+    example = f"{candidates[0]} {word}" if candidates else "corpus ./my_tables"
     raise ConfigError(f"{unknown_name('kind', word, kinds)} As in: target-bench describe {example}")
 
 
 def describe(
-    kind: Annotated[str, argument(f"One of {', '.join(get_args(Described))}.", parser=_kind)],
+    kind: Annotated[str, argument(f"One of {', '.join(get_args(Kind))}.", parser=_kind)],
     name: Annotated[
         str, argument("A name, module:Class or file.py:Class; of a corpus also a path.")
     ],
@@ -100,52 +86,38 @@ def describe(
         bool, typer.Option("--verbose", "-v", help="Of a folder, name every file that is not read.")
     ] = False,
     as_json: AsJson = False,
-    printed_as: PrintedAs = "text",
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
     if kind != "corpus" and verbose:
         raise ConfigError(f"--verbose is for a corpus, not for a {kind}")
     if kind == "corpus":
-        description = _corpus(name, split, data_dir, verbose)
+        description = _describe_corpus(name, split, data_dir, verbose)
     elif kind == "task":
-        description = _task(name)
+        description = _describe_task(name)
     elif kind == "metric":
-        description = _metric(name)
+        description = _describe_metric(name)
     else:
-        description = _plugin(cast(registry.Kind, kind), name)
-    form = "json" if as_json else printed_as
-    if form == "text":
+        description = _describe_plugin(cast(registry.Kind, kind), name)
+    if as_json:
+        document = dict(description.facts)
+        if kind == "corpus":
+            document["notes"] = list(description.notes)
+        if description.text:
+            document["description"] = description.text
+        if description.settings is not None:
+            document["settings"] = description.settings
+        print_json(document)
+    else:
         _print(description)
-        exit_if_incomplete(description.notes)
-        return
-    document: dict[str, Any] = dict(description.facts)
-    if kind == "corpus":
-        document["notes"] = list(description.notes)
-    if description.text:
-        document["description"] = description.text
-    if description.settings is not None:
-        document["settings"] = description.settings
-    records: Sequence[Mapping[str, Any]] = description.settings or [
-        {"fact": fact, "value": text} for fact, text in _known_facts(description)
-    ]
-    columns = [Column(name) for name in (records[0] if records else ())]
-    rows = [list(map(_value_text, record.values())) for record in records]
-    print_as(form, document, records, [TextTable(columns, rows)])
     exit_if_incomplete(description.notes)
 
 
-def _known_facts(description: Description) -> Iterator[tuple[str, str]]:
-    """Yield the facts that are known, each as people read it."""
-    for fact, value in description.facts.items():
-        if text := description.shown.get(fact, _fact_text(value)):
-            yield fact, text
-
-
 def _print(description: Description) -> None:
-    for fact, text in _known_facts(description):
-        say_wrapped(f"{fact}: {text}", "  ")
-    for paragraph in filter(None, re.split(r"\n\n+", description.text)):
-        if description.facts or paragraph != description.text:
+    for fact, value in description.facts.items():
+        if text := description.printed.get(fact, _fact_text(value)):
+            say_wrapped(f"{fact}: {text}", "  ")
+    for i, paragraph in enumerate(filter(None, re.split(r"\n\n+", description.text))):
+        if description.facts or i:
             say("")
         # Its lines are joined in a terminal, unless it is a list or an example.
         lines = paragraph.split("\n")
@@ -153,7 +125,8 @@ def _print(description: Description) -> None:
         for line in lines if is_list or not terminal_width() else [" ".join(lines)]:
             say_wrapped(line, "  ")
     if description.settings is not None:
-        say("\nSettings, written as NAME:setting=value,..." if description.settings else _NONE)
+        written = "Settings, written as NAME:setting=value,..."
+        say(f"\n{written if description.settings else 'It has no settings.'}")
     for setting in description.settings or ():
         default = "..." if setting["needed"] else _value_text(setting["default"])
         type_ = f"  ({setting['type']})" if setting["type"] else ""
@@ -167,21 +140,20 @@ def _print(description: Description) -> None:
         say_wrapped(f"note: {note}", "  ")
 
 
-_NONE = "\nIt has no settings."
-
-
 def _fact_text(value: Any) -> str:
-    if value is None or isinstance(value, Mapping):  # of a mapping only JSON has it
+    if value is None or isinstance(value, Mapping):  # JSON alone has a mapping
         return ""
     if isinstance(value, Sequence):
         return value if isinstance(value, str) else ", ".join(map(str, value))
     return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
 
 
-_SAMPLE_ROWS = 5
+# Corpora
 
 
-def _corpus(name: str, split: str | None, data_dir: Path | None, verbose: bool) -> Description:
+def _describe_corpus(
+    name: str, split: str | None, data_dir: Path | None, verbose: bool
+) -> Description:
     """Describe sizes as in the TARGET paper's Table 3, licence, citation and a gold table."""
     from target_bench.data.formats.own_folder import TableFolder
     from target_bench.data.languages import language_name
@@ -191,8 +163,6 @@ def _corpus(name: str, split: str | None, data_dir: Path | None, verbose: bool) 
     dataset = load(name, split, data_dir=data_dir)
     info, corpus = dataset.info, dataset.corpus
     n = len(corpus)
-    rows = sum(len(table.rows) for table in corpus) / n if n else 0.0
-    columns = sum(len(table.header) for table in corpus) / n if n else 0.0
     copies = n - len(set(corpus.groups))
     recognised = recognised_in(corpus)
     languages: Sequence[str] = languages_in(corpus)
@@ -200,76 +170,83 @@ def _corpus(name: str, split: str | None, data_dir: Path | None, verbose: bool) 
         languages = [recognised or "en"]
     plugin = loader(name)
     unread = plugin.unread() if isinstance(plugin, TableFolder) else {}
+    language = ", ".join(f"{language_name(code)} ({code})" for code in languages)
     facts = {
         "corpus": f"{info.title} ({info.name}), split {dataset.split}",
         "queries": len(dataset.queries),
         "tables": n,
-        "avg rows": rows,
-        "avg columns": columns,
+        "avg rows": sum(len(table.rows) for table in corpus) / n if n else 0.0,
+        "avg columns": sum(len(table.header) for table in corpus) / n if n else 0.0,
         "copies": copies,
         "tasks": list(info.tasks),
-        "language": ", ".join(f"{language_name(code)} ({code})" for code in languages),
+        "language": language,
         "licence": info.licence,
         "citation": info.citation,
         "source": info.source,
-        "contributed": None if is_path(name) else _contributed("corpus", name),
+        "contributed": None if is_path(name) else _contributed_file("corpus", name),
         "fingerprint": corpus.fingerprint,
         "not read": unread,
     }
     repeat = "repeats" if copies == 1 else "repeat"
-    of_copies = f"{counted(copies, 'table')} {repeat} the header and rows of another"
+    repeated = f"{counted(copies, 'table')} {repeat} the header and rows of another"
+    printed = {"copies": repeated if copies else ""}
+    if recognised is None and len(languages) == 1:
+        printed["language"] = f"not recognised; read as {language}"
+    if is_path(name):
+        printed["citation"] = ""  # it is the user's own
 
     def print_more() -> None:
-        if dataset.queries:
-            query = dataset.queries[0]
-            say_wrapped(f"First query {query.id}: {query.text}", "  ")
-            if query.answer:
-                say_wrapped(f"Answer: {query.answer}", "  ")
-            for table in [corpus[table_id] for table_id in query.gold[:1]]:
-                say("")
-                _print_sample(table, "Gold table")
-        elif n:
-            _print_sample(next(iter(corpus)), "First table")
+        _print_samples(dataset)
         for kind, names in unread.items() if verbose else ():
             say(f"\n{kind} that are not read:")
             for path in names:
                 say(f"  {path}")
 
-    shown = {"copies": of_copies if copies else ""}
-    if recognised is None and len(languages) == 1:
-        shown["language"] = f"not recognised; read as {facts['language']}"
-    if is_path(name):
-        shown["citation"] = ""  # it is the user's own
-    return Description(facts, shown, notes=dataset.notes, print_more=print_more)
+    return Description(facts, printed, notes=dataset.notes, print_more=print_more)
 
 
-def _print_sample(table: "Table", what: str) -> None:
-    """Print the first rows of a table, and as many of its columns as there is room for."""
+def _print_samples(dataset: "Dataset") -> None:
+    """Print the first query with its gold table, or the first table where there is none."""
+    if dataset.queries:
+        query = dataset.queries[0]
+        say_wrapped(f"First query {query.id}: {query.text}", "  ")
+        if query.answer:
+            say_wrapped(f"Answer: {query.answer}", "  ")
+        for table_id in query.gold[:1]:
+            say("")
+            _print_table(dataset.corpus[table_id], "Gold table")
+    elif len(dataset.corpus):
+        _print_table(next(iter(dataset.corpus)), "First table")
+
+
+def _print_table(table: "Table", name: str) -> None:
     parts = [str(table.context.get(key) or "") for key in ("title", "section_title")]
     is_path = parts[0].replace(" ", "") == table.id.table_id.replace(" ", "")
-    title = " / ".join(filter(None, [f"{what} {table.id.label}", *parts[is_path:]]))
+    title = " / ".join(filter(None, [f"{name} {table.id.label}", *parts[is_path:]]))
     print_tables(sample_rows(table, range(min(_SAMPLE_ROWS, len(table.rows))), title))
 
 
-def _task(name: str) -> Description:
+# Tasks and metrics
+
+
+def _describe_task(name: str) -> Description:
     """Describe the definition of a task, its metrics and its settings."""
     from target_bench.data.load import loader
 
     task = registry.resolve("task", registry.parse("task", name).target)
-    short = task.name
     infos = [loader(corpus).info for corpus in registry.working("corpus")]
     facts = {
-        "task": f"{task.title} ({short})",
+        "task": f"{task.title} ({task.name})",
         "also called": list(task.aliases),
         "input": task.view.takes,
         "an answer is": task.view.gives,
-        "corpora": [info.name for info in infos if short in info.tasks],
-        "metrics": [f"{s.name}@k" if s.at_k else s.name for s in _declared(task, name)],
+        "corpora": [info.name for info in infos if task.name in info.tasks],
+        "metrics": [f"{s.name}@k" if s.at_k else s.name for s in _list_metrics(task, name)],
     }
-    return Description(facts, text=_read_docstring(task)[0], settings=_settings(task))
+    return Description(facts, text=_read_docstring(task)[0], settings=_list_settings(task))
 
 
-def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
+def _list_metrics(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
     """Return the metrics of a task: of one with its own ``metrics`` those that it lists.
 
     Which of those of a built-in task are computed depends on the data.
@@ -287,23 +264,23 @@ def _declared(task: "type[Task[Any]]", name: str) -> "list[MetricSpec]":
     return list({spec.name: spec for spec in specs}.values())
 
 
-def _metric(name: str) -> Description:
+def _describe_metric(name: str) -> Description:
     """Describe the declaration of a metric, the tasks that use it, and its signature."""
     from target_bench.core.metric_function import can_score, resolve_metric
     from target_bench.core.task_names import make_task
     from target_bench.metrics.scores import named, parse
 
-    made: Metric[Any] | None
+    metric: Metric[Any] | None
+    names = registry.names("task")
     if ":" in name:
-        made, k = resolve_metric(name), None
-        spec = made.spec
-        tasks = [task for task in registry.names("task") if can_score(made, make_task(task))]
+        metric, k = resolve_metric(name), None
+        spec = metric.spec
+        tasks = [task for task in names if can_score(metric, make_task(task))]
     else:
         spec, k = parse(name, needs_cutoff=False)
-        made = named(spec.at(k)) if spec.at_k == (k is not None) else None
-        named_tasks = registry.names("task")
-        tasks = [t for t in named_tasks if registry.resolve("task", t).scores == spec.scores]
-    signature = "" if made is None or (spec.at_k and not k) else made.signature
+        metric = named(spec.at(k)) if spec.at_k == (k is not None) else None
+        tasks = [t for t in names if registry.resolve("task", t).scores == spec.scores]
+    signature = "" if metric is None or (spec.at_k and not k) else metric.signature
     facts = {
         "metric": spec.at(k) if k else f"{spec.name}@k" if spec.at_k else spec.name,
         "label": spec.label_at(k or "k"),
@@ -320,35 +297,38 @@ def _metric(name: str) -> Description:
         "rank": spec.rank,
         "signature": signature,
     }
-    shown = {
+    no_rank = "none: it stands for a run only where there is no other"
+    printed = {
         "needs": ", ".join(spec.needs) or "nothing but predictions and gold",
         "deterministic": "yes" if spec.deterministic else "no: its value differs between runs",
         "tolerance of verify": f"{spec.tolerance:g}",
-        "rank": "none: it stands for a run only where there is no other"
+        "rank": no_rank
         if spec.rank is None
         else f"{spec.rank}; the metric of the lowest rank stands for a run",
         "signature": signature.replace("|", " | "),
     }
-    return Description(facts, shown)
+    return Description(facts, printed)
 
 
-def _plugin(kind: registry.Kind, name: str) -> Description:
+# Plug-ins
+
+
+def _describe_plugin(kind: registry.Kind, name: str) -> Description:
     """Describe a plug-in by its documentation and its settings."""
-    bounds = bounds_of(kind)
-    if name in bounds:
-        return Description({}, text=bounds[name])
-    plugin = registry.resolve(kind, registry.parse(kind, name).target, other_names=bounds)
-    facts = {kind: name, "contributed": _contributed(kind, name)}
-    return Description(facts, text=_read_docstring(plugin)[0], settings=_settings(plugin))
+    modes = bounds(kind)
+    if name in modes:
+        return Description({}, text=modes[name])
+    plugin = registry.resolve(kind, registry.parse(kind, name).target, other_names=modes)
+    facts = {kind: name, "contributed": _contributed_file(kind, name)}
+    return Description(facts, text=_read_docstring(plugin)[0], settings=_list_settings(plugin))
 
 
-def _contributed(kind: registry.Kind, name: str) -> str | None:
-    """Return the file of a contributed plug-in that is named with or without settings."""
+def _contributed_file(kind: registry.Kind, name: str) -> str | None:
     return registry.contributed_file(kind, registry.parse(kind, name).target)
 
 
-def _settings(plugin: Any) -> list[dict[str, Any]]:
-    """Return the constructor's arguments, with what the docstrings of its classes say of them."""
+def _list_settings(plugin: Any) -> list[dict[str, Any]]:
+    """Return the arguments of the constructor with their meanings from the docstrings."""
     documented: dict[str, str] = {}
     for cls in reversed(getattr(plugin, "__mro__", (plugin,))):
         documented |= _read_docstring(cls)[1]
@@ -362,7 +342,7 @@ def _settings(plugin: Any) -> list[dict[str, Any]]:
             "type": _type_text(parameter.annotation),
             "needed": parameter.default is parameter.empty,
             "default": _as_json(parameter.default),
-            "meaning": _PYTHON_VALUE.sub(_as_written, documented.get(parameter.name, "")),
+            "meaning": _PYTHON_VALUE.sub(_as_yaml, documented.get(parameter.name, "")),
         }
         for parameter in signature.parameters.values()
     ]
@@ -371,12 +351,11 @@ def _settings(plugin: Any) -> list[dict[str, Any]]:
 _PYTHON_VALUE = re.compile(r"\b(None|True|False)(?= (?:to|for)\b|:)")
 
 
-def _as_written(value: re.Match[str]) -> str:
-    return _value_text({"None": None, "True": True, "False": False}[value[0]])
+def _as_yaml(value: re.Match[str]) -> str:
+    return {"None": "null", "True": "true", "False": "false"}[value[0]]
 
 
 def _as_json(default: Any) -> Any:
-    """Return a default as JSON can hold it; None where there is none."""
     if default is inspect.Parameter.empty:
         return None
     if isinstance(default, tuple | list):
@@ -387,7 +366,7 @@ def _as_json(default: Any) -> Any:
 def _value_text(value: Any) -> str:
     """Return a default as it is written in settings."""
     if value is None or isinstance(value, bool):
-        return str(value).lower().replace("none", "null")
+        return "null" if value is None else str(value).lower()
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_value_text, value))}]"
     return str(value)
@@ -397,10 +376,7 @@ _TYPES = {NoneType: "null", str: "text"} | {t: t.__name__ for t in (bool, int, f
 
 
 def _type_text(annotation: Any) -> str:
-    """Return a type hint in words that settings are written in: ``sqlite | duckdb``, ``float``.
-
-    Objects, which Python alone can give, are left out.
-    """
+    """Return a type hint as settings are written: ``sqlite | duckdb``; objects are left out."""
     if isinstance(annotation, str):  # a hint that exists for type checkers only
         return annotation
     origin, arguments = get_origin(annotation), get_args(annotation)
@@ -428,12 +404,11 @@ def _read_docstring(plugin: Any) -> tuple[str, dict[str, str]]:
     for line in inspect.cleandoc(plugin.__doc__ or "").replace("``", "`").splitlines():
         if line and not line.startswith(" "):
             section = line if line in ("Args:", "Attributes:", "Raises:") else ""
-        start = _ARGUMENT.fullmatch(line) if section == "Args:" else None
-        if start:
-            name = start[1]
-            meanings[name] = start[2]
-        elif not section:
+        if not section:
             kept.append(line)
-        elif section == "Args:" and name:
-            meanings[name] = f"{meanings[name]} {line.strip()}".strip()
+        elif section == "Args:":
+            if start := _ARGUMENT.fullmatch(line):
+                name, meanings[start[1]] = start.groups()
+            elif name:
+                meanings[name] = f"{meanings[name]} {line.strip()}".strip()
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip(), meanings

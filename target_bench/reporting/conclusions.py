@@ -305,9 +305,9 @@ def sentences(conclusion: Conclusion) -> list[str]:
     ranges = [_describe_range(effect) for effect in conclusion.effects if effect.is_significant]
     if ranges:
         lines.append(f"Significant effects on the average, the largest first: {'; '.join(ranges)}.")
-    others = [effect.factor for effect in conclusion.effects if not effect.is_significant]
-    if others:
-        lines.append(f"No significant effect on the average: {', '.join(others)}.")
+    unclear = [effect.factor for effect in conclusion.effects if not effect.is_significant]
+    if unclear:
+        lines.append(f"No significant effect on the average: {', '.join(unclear)}.")
     return [*lines, *conclusion.notes]
 
 

@@ -26,7 +26,8 @@ def mini_report(mini_runs: list[Path], tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture(scope="session")
 def mini_data(mini_report: Path) -> dict[str, Any]:
     """The data in it."""
-    return read_data(mini_report)
+    stored: dict[str, Any] = read_data(mini_report)
+    return stored
 
 
 @pytest.fixture(scope="session")
