@@ -1,14 +1,12 @@
 """ToTTo: sentences that describe highlighted cells of Wikipedia tables (Parikh et al. 2020)."""
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from operator import itemgetter
-from pathlib import Path
 from typing import Any, Literal
 
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell, sound_rows
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
@@ -17,30 +15,7 @@ from target_bench.data import highlights
 Ask = Literal["cells", "sentence"]
 """What a query is: the highlighted cells, to be described, or a sentence whose table is sought."""
 
-Stage = Literal["deletion", "decontextualization", "grammar"]
-"""A step of the annotation: what it makes of the sentence of the step before."""
-
-_STAGES: dict[str, tuple[str, str, str]] = {
-    "deletion": (
-        "original_sentence",
-        "sentence_after_deletion",
-        "Delete from this sentence what the cells and titles do not say, and change nothing else",
-    ),
-    "decontextualization": (
-        "sentence_after_deletion",
-        "sentence_after_ambiguity",
-        "Replace in this sentence what cannot be understood without its page, such as pronouns",
-    ),
-    "grammar": (
-        "sentence_after_ambiguity",
-        "final_sentence",
-        "Correct the grammar of this sentence, and change nothing else",
-    ),
-}
-"""The field that a stage begins with, the field that it ends with, and the instruction."""
-
-WIDEST = 1_000
-"""The columns or rows that a cell spans at most, as browsers have it."""
+WIDEST = 1_000  # columns or rows that a cell spans at most, as in browsers
 
 _FILES = {
     "validation": ("totto_dev_data.jsonl", "dev_sample.jsonl"),
@@ -57,17 +32,11 @@ class ToTTo(CorpusLoader):
     metadata of a query holds ``highlighted_cells`` (row and column in the ragged rows of the file),
     ``overlap_subset`` (``overlap`` or ``non-overlap`` of the header with those of train; validation
     and test) and, where they cannot be used as they are, ``highlights``: ``no highlight`` or ``out
-    of range``. Without the release, its official samples are read; without those, a file
-    ``*.jsonl`` whose records have the same form: of the split that its name holds (dev, train or
-    test), or else of validation.
+    of range``. Without the release, its official samples are read.
 
     Args:
         ask: ``cells``: a query is to be described, for table-to-text; ``sentence``: each sentence
             is a query for the table that it describes, for retrieval.
-        stage: a stage of the annotation in place of the whole: the prompt gives the sentence before
-            it (``original_sentence`` for ``deletion``), and what is accepted is the sentence after
-            it. Deletion begins with one sentence for all annotators; of the other stages each
-            annotator's sentence is a query. None: the final sentence.
     """
 
     info = CorpusInfo(
@@ -85,11 +54,8 @@ class ToTTo(CorpusLoader):
     )
     subfolders = ("totto_data", "sample")
 
-    def __init__(self, ask: Ask = "cells", stage: Stage | None = None) -> None:
-        if stage is not None and ask != "cells":
-            raise ConfigError(f"totto: stage={stage} is of ask=cells, not of ask={ask}")
+    def __init__(self, ask: Ask = "cells") -> None:
         self.ask = ask
-        self.stage = stage
         only: Any = {"cells": ("table_to_text",), "sentence": ("retrieval",)}
         self.info = replace(type(self).info, tasks=only[ask])
 
@@ -101,9 +67,7 @@ class ToTTo(CorpusLoader):
         """Yield the query of every record; with ``ask=sentence`` one for each of its sentences."""
         for place, record in _records(release, split):
             query = _query(release, place, record)
-            if self.stage is not None:
-                yield from _of_stage(query, self.stage, record, place)
-            elif self.ask == "cells":
+            if self.ask == "cells":
                 yield query
             elif not any(query.references):
                 yield replace(query, text="", answer="")
@@ -113,41 +77,7 @@ class ToTTo(CorpusLoader):
 
 
 def _records(release: Release, split: str) -> Iterator[tuple[str, Any]]:
-    if not any(map(release.find, _FILES[split])) and (own := _own_file(release, split)):
-        return release.json_lines(own)
     return release.json_lines(release.require(*_FILES[split]))
-
-
-def _own_file(release: Release, split: str) -> Path | None:
-    """Return a file of another name whose first record has ToTTo's form, or None.
-
-    Raises:
-        DataError: several are of this split.
-    """
-    files = [path for path in release.matching("*.jsonl*") if _has_form(release, path)]
-    words = {path: {*re.split(r"[\W_]+", path.name.lower())} for path in files}
-    named = [path for path in files if _SPLIT_NAMES[split] in words[path]]
-    unnamed = [path for path in files if words[path].isdisjoint(_SPLIT_NAMES.values())]
-    of_split = named or (unnamed if split == "validation" else [])
-    if len(of_split) > 1:
-        names = ", ".join(path.name for path in of_split)
-        raise DataError(
-            f"{release.folder}: {names} all hold records in ToTTo's form; keep one in the folder, "
-            f"or name the one of the split {split} {_FILES[split][0]}"
-        )
-    return of_split[0] if of_split else None
-
-
-_SPLIT_NAMES = {"validation": "dev", "train": "train", "test": "test"}
-
-
-def _has_form(release: Release, path: Path) -> bool:
-    with suppress(DataError):
-        _, record = next(release.json_lines(path), ("", None))
-        return isinstance(record, dict) and {"table", "highlighted_cells", "example_id"} <= {
-            *record
-        }
-    return False
 
 
 def _id(place: str, record: Any) -> str:
@@ -246,20 +176,3 @@ def _query(release: Release, place: str, record: Any) -> Query:
         answer=tuple(text for text in references if text.strip()),
         metadata=metadata,
     )
-
-
-def _of_stage(query: Query, stage: Stage, record: Any, place: str) -> Iterator[Query]:
-    """Yield the query of every annotation; of deletion one for all, as they begin alike."""
-    first, last, instruction = _STAGES[stage]
-    annotations = field(record, "sentence_annotations", list, place)
-    pairs = [
-        [field(entry, name, str, f"{place}, sentence_annotations {n}") for name in (first, last)]
-        for n, entry in enumerate(annotations)
-    ]
-    if stage == "deletion" and len({before for before, _ in pairs}) == 1:
-        changes = [(query.id, pairs[0][0], tuple(after for _, after in pairs))]
-    else:
-        changes = [(f"{query.id}:{n}", pair[0], (pair[1],)) for n, pair in enumerate(pairs)]
-    for own, before, texts in changes:
-        metadata = {**query.metadata, "instruction": f"{instruction}: {before}"}
-        yield replace(query, id=own, answer=texts, metadata=metadata)

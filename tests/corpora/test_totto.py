@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset
 from target_bench.corpora import load
 
@@ -64,27 +64,6 @@ def test_sentences_are_queries_for_their_table(folder: Path) -> None:
     assert all("won" not in q.text for q in _loaded(folder, RECORD).queries)
 
 
-def test_stages_of_the_annotation(folder: Path) -> None:
-    names = ("original_sentence", "sentence_after_deletion", "sentence_after_ambiguity")
-    texts = [("He won, too.", "He won.", "Ann won."), ("He won, too.", "won.", "Ann: won.")]
-    annotations = [
-        {**dict(zip(names, each, strict=True)), "final_sentence": "Ann won."} for each in texts
-    ]
-    record = {**RECORD, "example_id": 7, "sentence_annotations": annotations}
-    (deletion,) = _loaded(folder, record, corpus="totto:stage=deletion").queries
-    assert (deletion.id, deletion.references) == ("7", ("He won.", "won."))
-    assert deletion.metadata["instruction"].endswith("change nothing else: He won, too.")
-    dataset = _loaded(folder, record, corpus="totto:stage=decontextualization")
-    assert [(q.id, q.references) for q in dataset.queries] == [
-        ("7:0", ("Ann won.",)),
-        ("7:1", ("Ann: won.",)),
-    ]
-    with pytest.raises(DataError, match="no field 'original_sentence'"):
-        _loaded(folder, RECORD, corpus="totto:stage=deletion")
-    with pytest.raises(ConfigError, match="stage=grammar is of ask=cells"):
-        _loaded(folder, RECORD, corpus="totto:stage=grammar,ask=sentence")
-
-
 @pytest.mark.parametrize(
     ("cells", "fault"), [([], "no highlight"), ([[1, 0], [2, 1]], "out of range")]
 )
@@ -127,22 +106,3 @@ def test_spans_of_0_and_empty_sentences_are_counted(folder: Path) -> None:
 def test_a_broken_record_is_named(folder: Path, change: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=rf"line 1.*{message}"):
         _loaded(folder, {**RECORD, **change})
-
-
-def test_files_of_other_names_are_known_by_their_records(folder: Path) -> None:
-    (folder / "queries.jsonl").write_text('{"query_id": "q", "query": "?"}\n')
-    mine, training = folder / "mine.jsonl", folder / "my_train.jsonl"
-    mine.write_text(json.dumps(RECORD))
-    training.write_text(json.dumps({**RECORD, "example_id": 7}))
-    assert [query.id for query in load("totto", data_dir=folder).queries] == [str(-(2**63))]
-    assert [query.id for query in load("totto", "train", data_dir=folder).queries] == ["7"]
-    with pytest.raises(DataError, match="no unlabeled_totto_test_data"):
-        load("totto", "test", data_dir=folder)
-    training.rename(folder / "My_TRAIN.jsonl")
-    (folder / "latest.jsonl").write_text("{}")
-    assert [query.id for query in load("totto", "train", data_dir=folder).queries] == ["7"]
-    (folder / "other.jsonl").write_text(json.dumps(RECORD))
-    with pytest.raises(DataError, match=r"mine.*, other.* all hold"):
-        load("totto", data_dir=folder)
-    mine.rename(folder / "totto_dev_data.jsonl")
-    assert len(load("totto", data_dir=folder).queries) == 1

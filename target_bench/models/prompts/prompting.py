@@ -269,7 +269,7 @@ class CellPrompter(Prompter):
 
     The tables of a request say in their context which cells are highlighted, so that formats and
     generators find them there. Where a query highlights none, its own text is asked for. An
-    ``instruction`` in its metadata, as of a stage of ToTTo's annotation, follows the cells.
+    ``instruction`` in its metadata follows the cells.
     """
 
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
