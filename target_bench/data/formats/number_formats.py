@@ -8,7 +8,6 @@ calamine gives values without their formats: 7.5% as .075, the ZIP code 00501 as
 import html
 import posixpath
 import re
-import struct
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -195,120 +194,6 @@ def _format_xlsx(sheet: str, codes: Mapping[str, str]) -> Iterator[tuple[tuple[i
         text = format_number(value, code)
         if text is not None:
             yield (int(reference[2]) - 1, parse_column(reference[1]) - 1), text
-
-
-# .xls: records of a type, a length and data, in a file with a table of its sectors
-
-_END_OF_CHAIN = 0xFFFFFFFA  # and above
-
-
-def read_xls_numbers(content: bytes) -> Shown:
-    """Read the numbers of an Excel 97 workbook that are shown otherwise than they are stored."""
-    try:
-        return _format_xls_stream(_read_stream(content))
-    except (struct.error, IndexError):  # calamine has read it: older, or written in another way
-        return {}
-
-
-def _read_stream(content: bytes) -> bytes:
-    size = 1 << struct.unpack_from("<H", content, 30)[0]
-
-    def read(sector: int) -> bytes:
-        return content[(sector + 1) * size : (sector + 2) * size]
-
-    def integers(block: bytes) -> tuple[int, ...]:
-        return struct.unpack(f"<{len(block) // 4}I", block[: len(block) // 4 * 4])
-
-    def chain(sector: int) -> bytes:
-        blocks: list[bytes] = []
-        while sector < _END_OF_CHAIN and len(blocks) <= len(table):  # a damaged chain may turn
-            blocks.append(read(sector))
-            sector = table[sector]
-        return b"".join(blocks)
-
-    first_directory, more = (struct.unpack_from("<I", content, at)[0] for at in (48, 68))
-    listed = list(integers(content[76:512]))
-    while more < _END_OF_CHAIN and len(listed) * size <= len(content):
-        *block, more = integers(read(more))
-        listed += block
-    table: list[int] = []
-    for sector in listed:
-        table += integers(read(sector)) if sector < _END_OF_CHAIN else ()
-    directory = chain(first_directory)
-    for at in range(0, len(directory), 128):
-        name = directory[at : at + 64].decode("utf-16-le", "replace").rstrip("\0")
-        start, length = struct.unpack_from("<II", directory, at + 116)
-        if name in ("Workbook", "Book"):
-            return chain(start)[:length]
-    return b""
-
-
-def _format_xls_stream(stream: bytes) -> Shown:
-    codes = dict(_BUILT_IN)
-    styles: list[int] = []  # of each style its format
-    names: dict[int, str] = {}  # where a sheet begins -> its name
-    for _, kind, data in _read_xls_records(stream, 0):
-        if kind == 0x041E:
-            codes[struct.unpack_from("<H", data)[0]] = _decode_xls_text(data[2:], "<H")
-        elif kind == 0x00E0:
-            styles.append(struct.unpack_from("<H", data, 2)[0])
-        elif kind == 0x0085:
-            names[struct.unpack_from("<I", data)[0]] = _decode_xls_text(data[6:], "<B")
-    shown = {number: code for number, code in codes.items() if _is_shown(code)}
-    by_style = {i: shown[number] for i, number in enumerate(styles) if number in shown}
-    if not by_style:
-        return {}
-    return {name: dict(_format_xls_cells(stream, at, by_style)) for at, name in names.items()}
-
-
-def _read_xls_records(stream: bytes, at: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the records of a part of the stream, up to its end."""
-    while at + 4 <= len(stream):
-        kind, length = struct.unpack_from("<HH", stream, at)
-        yield at, kind, stream[at + 4 : at + 4 + length]
-        at += 4 + length
-        if kind == 0x000A:
-            return
-
-
-def _decode_xls_text(data: bytes, length: str) -> str:
-    n, width = struct.unpack_from(length, data)[0], struct.calcsize(length)
-    if data[width] & 1:
-        return data[width + 1 : width + 1 + 2 * n].decode("utf-16-le", "replace")
-    return data[width + 1 : width + 1 + n].decode("latin-1")
-
-
-def _format_xls_cells(
-    stream: bytes, at: int, codes: Mapping[int, str]
-) -> Iterator[tuple[tuple[int, int], str]]:
-    for _, kind, data in _read_xls_records(stream, at):
-        for row, column, style, value in _read_xls_values(kind, data):
-            text = format_number(repr(value), codes[style]) if style in codes else None
-            if text is not None:
-                yield (row, column), text
-
-
-def _read_xls_values(kind: int, data: bytes) -> Iterator[tuple[int, int, int, float]]:
-    """Yield row, column, style and value of the numbers of a record."""
-    if kind == 0x0203 or (kind == 0x0006 and data[12:14] != b"\xff\xff"):  # a formula's number
-        yield struct.unpack_from("<HHHd", data)
-    elif kind == 0x027E:
-        row, column, style, packed = struct.unpack_from("<HHHI", data)
-        yield row, column, style, _unpack_number(packed)
-    elif kind == 0x00BD:
-        row, first = struct.unpack_from("<HH", data)
-        for i in range((len(data) - 6) // 6):
-            style, packed = struct.unpack_from("<HI", data, 4 + 6 * i)
-            yield row, first + i, style, _unpack_number(packed)
-
-
-def _unpack_number(packed: int) -> float:
-    """Return a number of 30 bits: whole, or the upper half of a float; perhaps of hundredths."""
-    if packed & 2:
-        value = float((packed >> 2) - (1 << 30 if packed >> 31 else 0))
-    else:
-        value = struct.unpack("<d", struct.pack("<II", 0, packed & ~3))[0]
-    return value / 100 if packed & 1 else value
 
 
 # .ods: XML that holds the text of each cell

@@ -20,7 +20,8 @@ BOOK: dict[str, Rows] = {"Sales": [["Region", "2020"], ["N", 1], ["S", 2.5]]}
 
 def _read(path: Path, **settings: Any) -> tuple[list[FileTable], list[str]]:
     release = Release(path.parent, "")
-    return read_workbook(release, path, FileSettings(**settings)), release.notes
+    tables = read_workbook(release, path, FileSettings(**settings))
+    return tables, [note for note in release.notes if "Excel 97" not in note]
 
 
 def _grid(table: FileTable) -> list[list[Any]]:
@@ -191,7 +192,6 @@ def test_merged_headers_stay_headers(path: Path, sub: list[Any]) -> None:
     assert list(table.header) == ["Name", f"Amount {sub[0]}", f"Amount {sub[1]}"]
 
 
-@pytest.mark.parametrize("suffix", [".xlsx", ".xls"])
 @pytest.mark.parametrize(
     ("value", "code", "shown"),
     [
@@ -230,11 +230,9 @@ def test_merged_headers_stay_headers(path: Path, sub: list[Any]) -> None:
         ("a", "0.0%", "a"),
     ],
 )
-def test_numbers_are_what_a_person_sees(
-    tmp_path: Path, suffix: str, value: Any, code: str, shown: Any
-) -> None:
+def test_numbers_are_what_a_person_sees(tmp_path: Path, value: Any, code: str, shown: Any) -> None:
     """Percentages, padded digits, durations and words; others stay numbers, dates are ISO's."""
-    path = tmp_path / f"t{suffix}"
+    path = tmp_path / "t.xlsx"
     rows: Rows = [["name", "plain", "n"], [value, 0.075, 5]]
     write_workbook(path, {"Déjà & vu": rows}, codes={(1, 0): code})
     (table,), _ = _read(path)
@@ -291,10 +289,11 @@ def test_numbers_of_opendocument_are_what_a_person_sees(
     assert _grid(read) == [["a", "b"], [cell, cell]]
 
 
-def test_a_long_xls_is_read_through_its_table_of_sectors(tmp_path: Path) -> None:
-    """Of 7 MB, whose sectors are listed in more than the first block."""
-    rows: Rows = [["share", "text"], *([n / 1000, f"{n} {'ж' * 250}"] for n in range(15000))]
-    codes = {(i, 0): "0.0%" for i in range(1, len(rows))}
-    (table,), _ = _read(write_workbook(tmp_path / "t.xls", {"S": rows}, codes=codes))
-    assert (tmp_path / "t.xls").stat().st_size > 7_000_000
-    assert [row[0] for row in table.rows] == [f"{n / 10:.1f}%" for n in range(15000)]
+def test_numbers_of_excel_97_are_read_without_their_formats(tmp_path: Path) -> None:
+    path = tmp_path / "t.xls"
+    write_workbook(path, {"S": [["share", "n"], [0.075, 501]]}, codes={(1, 0): "0.0%"})
+    release = Release(tmp_path, "")
+    (table,) = read_workbook(release, path)
+    assert _grid(table) == [["share", "n"], [0.075, 501]]
+    (note,) = release.notes
+    assert note.startswith("workbooks of Excel 97 are read without the formats of their numbers")
