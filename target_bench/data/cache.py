@@ -47,7 +47,7 @@ from target_bench.data.tables import (
 if TYPE_CHECKING:
     import pyarrow
 
-_READERS = (
+_READERS = (  # decide what is read from the sources of a corpus
     "data",
     "corpora",
     "core/declarations.py",
@@ -56,7 +56,6 @@ _READERS = (
     "core/unicode_text.py",
     "sql/hardness.py",
 )
-"""Folders and files of this package that decide what is read from the sources of a corpus."""
 
 _TEMPORARY = ".new-"
 _ABANDONED = 24 * 3600  # seconds
@@ -96,11 +95,7 @@ def read_cached(
 ) -> Cached:
     """Return what is cached of unchanged sources, read into the cache first if need be.
 
-    Where the cache cannot be written, or the loader wants none or has no hash of its code or
-    settings, the sources are read into memory.
-
-    Raises:
-        DataError: the sources cannot be read.
+    Where the cache cannot be written, or the loader wants none, they are read into memory.
     """
     prefix = _entry_prefix(loader, split, kind) if loader.cached else None
     home = cache_root() / "corpora"
@@ -114,10 +109,7 @@ def read_cached(
 
 
 def _find_entry(home: Path, prefix: str, folder: Path, kind: Kind) -> Cached | None:
-    """Return the entry of these sources; damaged ones, and those of changed sources, are removed.
-
-    Those of another folder stay: it may hold what they were read from.
-    """
+    """Return the entry of these sources; remove damaged ones, and those of changed sources."""
     for path in sorted(home.glob(f"{prefix}-*.arrow")):
         # another process may remove it, or it is no entry
         with suppress(OSError, ValueError, KeyError, TypeError):
@@ -130,17 +122,14 @@ def _find_entry(home: Path, prefix: str, folder: Path, kind: Kind) -> Cached | N
             seen = Seen.from_json(record["seen"])
             if seen.still_true(folder):
                 return Cached(kind.open(path), seen.files, tuple(record["notes"]))
+            # the entry of another folder may be what that folder still holds
             if record["folder"] == str(folder.resolve()):
                 path.unlink()
     return None
 
 
 def _write_entry(home: Path, prefix: str, folder: Path, kind: Kind, reading: Reading) -> Cached:
-    """Read sources into an entry, a batch at a time.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Read sources into an entry, a batch at a time."""
     home.mkdir(parents=True, exist_ok=True)
     for path in home.glob(f"{_TEMPORARY}*"):  # of a process that was killed
         with suppress(OSError):
@@ -166,10 +155,7 @@ def _write_entry(home: Path, prefix: str, folder: Path, kind: Kind, reading: Rea
 
 
 def _entry_prefix(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
-    """Return how names of entries begin: corpus, split, part, and a hash of what reads them.
-
-    None if the loader's code or settings have no hash.
-    """
+    """Return how names of entries begin; None if the loader's code or settings have no hash."""
     plugin = type(loader)
     settings = {k: v for k, v in vars(loader).items() if k not in ("info", "embedded")}
     whole = [loader.info.name, split, kind.name]
@@ -191,11 +177,9 @@ def _entry_prefix(loader: CorpusLoader, split: str, kind: Kind) -> str | None:
 
 @cache
 def _hash_readers() -> str:
-    """Return a hash of this package's files that read corpora.
-
-    An entry is made again for nothing where only their words have changed: that costs seconds, and
-    an entry of earlier code would cost wrong tables.
-    """
+    """Return a hash of this package's files that read corpora."""
+    # Where only words have changed, an entry is made again for nothing: that costs seconds, and an
+    # entry of earlier code would cost wrong tables.
     paths = [PACKAGE / name for name in _READERS]
     files = [file for path in paths for file in ([path] if path.suffix else path.rglob("*.py"))]
     return hashlib.sha256("".join(map(sha256_of, sorted(files))).encode()).hexdigest()
@@ -254,15 +238,7 @@ def _open_arrow(path: Path) -> "pyarrow.ipc.RecordBatchFileReader":
 
 
 class ArrowCorpus(HashedCorpus):
-    """The tables of a file of the kind ``TABLES``.
-
-    Args:
-        path: the file.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is not a whole Arrow file of tables.
-    """
+    """The tables of a file of the kind ``TABLES``; raises OSError or ValueError if it is none."""
 
     def __init__(self, path: Path) -> None:
         file = _open_arrow(path)

@@ -29,8 +29,7 @@ def check_tables(tables: Iterable[Table]) -> Iterator[Table]:
     """Yield the same tables, with texts in NFC, each checked as it passes.
 
     Raises:
-        DataError: two tables have the same id, a table has no header, a column name is not text, a
-            row is not as long as its header, or a cell is of a type no cell can have.
+        DataError: an id occurs twice, or header, rows or cells are not what they should be.
     """
     seen: set[TableId] = set()
     for table in tables:
@@ -99,12 +98,7 @@ def _find_fault(table: Table) -> str:
 
 
 def complete_table(release: Release, table: Table) -> Table:
-    """Return the table with rows as long as its header; in a database, its name is its title.
-
-    There the id of a table is the name that SQL calls it by. The id of any other table may be a
-    number, a hash or a path in somebody's archive: it is a key, which no retriever reads, so that
-    rankings do not depend on it. A loader that knows a table's name puts it into the context.
-    """
+    """Return the table with rows as long as its header; in a database, its name is its title."""
     _check_table_id(table)
     if not isinstance(table.rows, LazyRows):
         header, rows = fill_rows(
@@ -112,6 +106,8 @@ def complete_table(release: Release, table: Table) -> Table:
         )
         if rows is not table.rows:
             table = replace(table, header=header, rows=rows)
+    # SQL calls a table by its id. Any other id may be a number, a hash or a path in an archive: no
+    # retriever reads it, so that rankings do not depend on it.
     if table.id.database_id != NO_DATABASE and not has_title(table):
         table = replace(table, context={**table.context, "title": table.id.table_id})
     return table
@@ -124,20 +120,9 @@ def fill_rows(
     place: Callable[[int], str],
     advice: str = "",
 ) -> Grid:
-    """Return header and rows, all of one length; every cell keeps its row and its column.
-
-    A short row ends in empty cells: empty text in a table of text alone, else None. Where a row is
-    longer than the header, the header ends in empty names. A table without a header, or with rows
-    that are not lists, stays as it is: the check of tables refuses it.
-
-    Args:
-        release: keeps the note of how many there were, and where the first was.
-        header: the names of the columns.
-        rows: the rows.
-        place: the number of a row, from 0 -> where it is.
-        advice: what may be wrong, for the note.
-    """
+    """Return header and rows, all of one length; every cell keeps its row and its column."""
     width = len(header)
+    # the check of tables refuses these
     if not width or not all(isinstance(row, list | tuple) for row in rows):
         return header, rows
     ragged = [number for number, row in enumerate(rows) if len(row) != width]
@@ -200,11 +185,7 @@ _PECULIAR: Mapping[str, Callable[[Table], bool]] = {
 
 
 def check_query(query: Query) -> Query:
-    """Return a query whose fields have the types that they should have, with its texts in NFC.
-
-    Raises:
-        DataError: id, text or answer is not text, or a gold table is not a pair of texts.
-    """
+    """Return a query whose fields have the types that they should have, with its texts in NFC."""
     if not isinstance(query, Query):
         raise TypeError(f"expected Query, found {type(query).__name__}")
     answers = query.answer if isinstance(query.answer, tuple) else (query.answer,)
@@ -232,14 +213,8 @@ def check_query(query: Query) -> Query:
 def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
     """Check that ids of queries are unique, and that every gold table is among the tables.
 
-    Args:
-        queries: the queries, each checked already.
-        corpus: the tables.
-        where: what an error begins with.
-
     Raises:
-        DataError: an id occurs twice, or gold tables are missing; the message lists them with
-            tables of similar names.
+        DataError: one is not; the message begins with ``where`` and lists similar names.
     """
     for query_id, n in Counter(query.id for query in queries).items():
         if n > 1:

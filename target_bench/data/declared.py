@@ -97,11 +97,7 @@ class DeclaredCorpus(CorpusLoader):
 
 
 def _find_files(release: Release, info: CorpusInfo, split: str) -> list[Path]:
-    """Return the files of a split.
-
-    Raises:
-        DataError: there are none.
-    """
+    """Return the files of a split."""
     paths = _match_files(release, info, split)
     if not paths:
         release.require(*dict.fromkeys(p for s in info.sources(split) for p in s.patterns))
@@ -178,12 +174,7 @@ def _explain_type(place: str, name: str, what: str, value: Any) -> DataError:
 
 
 def load_hub_corpus(name: str, observer: Observer | None = None) -> CorpusLoader:
-    """Return the loader of ``hf:owner/name@revision``, fetched if it is not here.
-
-    Raises:
-        ConfigError: it is not written so.
-        DataError: it cannot be fetched, or is in no known layout.
-    """
+    """Return the loader of ``hf:owner/name@revision``, fetched if it is not here."""
     from target_bench.data import download
     from target_bench.data.formats import detect
 

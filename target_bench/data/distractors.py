@@ -93,22 +93,19 @@ class MixedCorpus(CorpusView):
     Args:
         base: the corpus.
         source: where distractors are drawn from.
-        same: whether the source is of the same corpus, so that an id means the same table in
-            both. Tables that are in the base already are left out; one of another corpus that
-            only has the id of another table gets a database id of its own.
+        same: whether an id means the same table in both; else a table of the source that has the
+            id of another table gets a database id of its own.
         spec: how many to draw, the seed, and what becomes of near-copies.
         gold: the tables of the base that near-copies are looked for.
-
-    Attributes:
-        base: the corpus that tables were mixed into.
-        drawn_ids: the distractors as they are called here, in corpus order.
-        drawn_databases: their databases by the source's names, and by those they have here.
-        near_copies: the near-copies of gold tables that were met among the drawn tables.
-        notes: what a user should know about the mixture.
 
     Raises:
         ConfigError: more tables were asked for than there are.
     """
+
+    drawn_ids: list[TableId]  # as they are called here, in corpus order
+    drawn_databases: dict[str, str]  # the source's name -> the name here
+    near_copies: tuple[NearCopy, ...]  # of gold tables, among the drawn tables
+    notes: list[str]
 
     def __init__(
         self,
@@ -169,11 +166,8 @@ class MixedCorpus(CorpusView):
 
 
 def _rename_tables(source: Corpus, base: Corpus) -> list[TableId]:
-    """Return the ids of the source's tables, with another database id where one is taken.
-
-    A database is renamed as a whole if the base has another one of its name; a table of no
-    database if the base has another one of its id.
-    """
+    """Return the ids of the source's tables, with another database id where one is taken."""
+    # A database is renamed as a whole, so that its tables stay together.
     theirs = dict(zip(source.ids, digest_corpus(source), strict=True))
     ours = dict(zip(base.ids, digest_corpus(base), strict=True))
     other = {table_id for table_id in ours if theirs.get(table_id) != ours[table_id]}

@@ -1,10 +1,9 @@
 """Data of corpora fetched on first use: pinned, verified byte by byte, used offline after.
 
-A download lies in ``<cache>/downloads/<corpus>-<pin>/``; other pins lie elsewhere. A file gets its
-name when it is whole, and is held against the size and hash of its pin (``pins/<repository>.txt``
-for GitHub), on the hub against those that the hub states for the commit. Then ``source.json``
-(sealed) records commits, files, sizes and SHA-256, with which whatever reads the files compares
-them (``verify_files``). A download that was interrupted resumes with the files that are missing.
+A download lies in ``<cache>/downloads/<corpus>-<pin>/``. A file gets its name when it is whole, and
+must have the hash of its pin (``pins/<repository>.txt`` for GitHub), on the hub that which the hub
+states for the commit. ``source.json`` (sealed) records commits, files, sizes and SHA-256, with
+which whatever reads the files compares them. An interrupted download resumes with what is missing.
 """
 
 import hashlib
@@ -60,23 +59,14 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """Splits of a corpus that are whole.
-
-    Attributes:
-        name: the corpus.
-        folder: where it lies.
-        commits: repository -> commit.
-        splits: split -> its files, by their path in the folder.
-        files: path in the folder -> (size, SHA-256).
-        fetched: the files that were fetched just now.
-    """
+    """Splits of a corpus that are whole."""
 
     name: str
     folder: Path
-    commits: Mapping[str, str] = field(default_factory=dict)
-    splits: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    files: Mapping[str, tuple[int, str]] = field(default_factory=dict)
-    fetched: tuple[str, ...] = ()
+    commits: Mapping[str, str] = field(default_factory=dict)  # by repository
+    splits: Mapping[str, Sequence[str]] = field(default_factory=dict)  # their paths in the folder
+    files: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # size and SHA-256 by path
+    fetched: tuple[str, ...] = ()  # just now
 
 
 def is_offline() -> bool:
@@ -100,11 +90,7 @@ def find_download(info: CorpusInfo, split: str) -> Path | None:
 
 
 def verify_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Verify that files of a download are as they were fetched; other folders are not verified.
-
-    Args:
-        folder: where the files were read.
-        files: SHA-256 of those that were read, by their path in the folder.
+    """Verify that files of a download, by path and SHA-256, are as they were fetched.
 
     Raises:
         DataError: one is not.
@@ -298,12 +284,7 @@ def _list_hub(source: Hub, revision: str) -> list[_File]:
 
 
 def _verify(path: Path, file: _File) -> tuple[int, str]:
-    """Return size and SHA-256 of a file that is what it should be; another one is removed.
-
-    Raises:
-        FileNotFoundError: it is not there.
-        DataError: it is something else.
-    """
+    """Return size and SHA-256 of a file that is what it should be; another one is removed."""
     size = path.stat().st_size
     sha256 = hashlib.sha256()
     blob = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
@@ -332,7 +313,7 @@ def _fetch_files(
     here: dict[str, tuple[int, str]],
     observer: Observer,
 ) -> None:
-    """Fetch files beside each other, note them in ``here``; the first error ends it."""
+    """Fetch files side by side and note them in ``here``; the first error ends it."""
     import requests
 
     session = _make_session()

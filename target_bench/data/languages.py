@@ -105,12 +105,8 @@ OTHER_SCRIPTS = re.compile(f"[{_UNSPACED}\u0590-\u109f\u1700-\u1cff]")
 
 
 def known_or_alike(tokens: Sequence[str], known: Collection[str]) -> Sequence[str]:
-    """Return the tokens of a query, or known ones that hold their characters.
-
-    A query of pairs of characters of which none is known (a short one may be) would find nothing.
-    It is asked with every known token that holds one of its characters instead. Where a token is
-    known, and in other scripts, the tokens stay as they are.
-    """
+    """Return the tokens of a query, or known ones that hold their characters."""
+    # Pairs of characters of which none is known, as of a short query, would find nothing.
     if not tokens or any(token in known for token in tokens):
         return tokens
     characters = "".join(run for token in tokens for run in UNSPACED_RUNS.findall(token))
@@ -121,16 +117,7 @@ def known_or_alike(tokens: Sequence[str], known: Collection[str]) -> Sequence[st
 
 
 def recognised_language(texts: Iterable[str], sure: float = 0.99) -> str | None:
-    """Return the language of the first 300 texts by its code; None where it cannot be told.
-
-    Texts with enough of *the*, *and*, *of* are English. Of others, py3langid looks at their
-    different words: among all that have a name here, then among those of ``TOLD_APART`` alone.
-
-    Args:
-        texts: such as cells or questions.
-        sure: the least probability of the language. Column names and names of people are .9 of
-            some language; whole sentences need less.
-    """
+    """Return the language of the first 300 texts by its code; None where it cannot be told."""
     words = [word for text in islice(texts, _READ) for word in _WORD.findall(text)]
     lower = Counter(map(str.lower, words))
     # the model takes 0.7 s to read, which most corpora are spared

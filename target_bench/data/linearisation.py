@@ -19,11 +19,7 @@ _MARKER = "<highlighted_cell>"
 
 
 class CellHeaders:
-    """Finds the headers of the cells of a table.
-
-    Args:
-        rows: the cells, ragged.
-    """
+    """Finds the headers of the cells of a table, given as ragged rows."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -57,13 +53,8 @@ def _spans_of_headers(row: Sequence[GridCell]) -> list[tuple[int, int, str]]:
 def full_table(rows: Rows, highlighted: Places = (), strict: bool = True) -> str:
     """Write every cell with its headers, row by row; highlighted ones carry a tag of their own.
 
-    Args:
-        rows: the cells, ragged.
-        highlighted: row and column of each; a negative one names no cell.
-        strict: whether at least one of them has to be marked.
-
     Raises:
-        DataError: none of the highlighted cells is in the table.
+        DataError: with ``strict``, none of the highlighted cells is in the table.
     """
     headers = CellHeaders(rows)
     marked = {tuple(place) for place in highlighted}
@@ -83,13 +74,8 @@ def full_table(rows: Rows, highlighted: Places = (), strict: bool = True) -> str
 def subtable(rows: Rows, highlighted: Places) -> str:
     """Write the highlighted cells alone, in the order given, each with its headers.
 
-    Args:
-        rows: the cells, ragged.
-        highlighted: row and column of each; negative ones count from the end, and a cell in a
-            negative row has no column headers, one in a negative column no row headers.
-
     Raises:
-        DataError: a highlighted cell is not in the table.
+        DataError: a highlighted cell is not in the table; negative places count from the end.
     """
     headers = CellHeaders(rows)
     check_places(rows, highlighted)
@@ -98,11 +84,7 @@ def subtable(rows: Rows, highlighted: Places) -> str:
 
 
 def check_places(rows: Rows, highlighted: Places) -> None:
-    """See that places are those of cells; negative ones count from the end.
-
-    Raises:
-        DataError: one is not; the message names it.
-    """
+    """See that places are those of cells; negative ones count from the end."""
     for row, column in highlighted:
         if not -len(rows) <= row < len(rows):
             raise DataError(f"highlighted_cells: row {row} of {len(rows)} rows")
@@ -112,10 +94,7 @@ def check_places(rows: Rows, highlighted: Places) -> None:
 
 
 def with_titles(body: str, title: object, section_title: object) -> str:
-    """Write the titles of page and section before a table; empty ones are left out.
-
-    The text of the section is never written.
-    """
+    """Write the titles of page and section before a table; empty ones are left out."""
     parts = []
     for tag, text in (("page_title", title), ("section_title", section_title)):
         if text:

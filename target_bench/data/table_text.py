@@ -132,11 +132,7 @@ def cell_text(cell: Cell) -> str:
 
 
 def grid_rows(table: Table) -> Sequence[Sequence[GridCell]]:
-    """Return the cells of a table as its source has them: ragged, with spans, headers first.
-
-    A table without a grid has a row of header cells, and its rows; of one with a grid those rows
-    that its own ``rows`` reach.
-    """
+    """Return the cells of a table as its source has them: ragged, with spans, headers first."""
     if table.grid is None:
         header = [GridCell(name, is_header=True) for name in table.header]
         return [header, *([GridCell(cell_text(cell)) for cell in row] for row in table.rows)]
@@ -254,11 +250,7 @@ class Analyzer:
 
 
 class _NormalForms(dict[str, str | None]):
-    """Raw token -> its normal form, or None for a stop word; each is worked out once.
-
-    Attributes:
-        other_scripts: the raw tokens that may be more than one token, or part of one.
-    """
+    """Raw token -> its normal form, or None for a stop word; each is worked out once."""
 
     def __init__(
         self, fold: bool, stopwords: StopWords, stemmer: Stemming, languages: Sequence[Language]
@@ -266,7 +258,7 @@ class _NormalForms(dict[str, str | None]):
         from Stemmer import Stemmer
 
         super().__init__()
-        self.other_scripts: set[str] = set()
+        self.other_scripts: set[str] = set()  # may be more than one token, or part of one
         self._fold = folded if fold else str
         self._stop_words = languages, stopwords
         names = [WORDS_OF[language][0] for language in languages if stemmer != "none"]
@@ -328,11 +320,9 @@ def serializers(
 
 
 def languages_in(corpus: Corpus, language: AnyLanguage = "auto") -> tuple[Language, ...]:
-    """Return the languages whose words a corpus holds; of another setting than ``auto``, that one.
+    """Return the languages whose words a corpus holds, the most frequent first.
 
-    They are those that its tables name in their context (``with_languages``), as far as 300 tables
-    from all over the corpus do, the most frequent first. Where none is named, it is the one that
-    titles, headers and first rows are in, or English where that has no stemmer and stop words here.
+    Of another setting than ``auto``, that one. English where none has a stemmer and stop words.
     """
     if language != "auto":
         return (language,)
@@ -343,14 +333,11 @@ def languages_in(corpus: Corpus, language: AnyLanguage = "auto") -> tuple[Langua
 
 
 def with_languages(tables: Iterable[Table]) -> Iterator[Table]:
-    """Yield tables, and where they are in several languages, each with the code of its own.
-
-    The code stands in the context, as ``language``. Languages that count are those of at least one
-    in twenty of the first 300 tables; a table that does not show its language gets none.
-    """
+    """Yield tables, and where they are in several languages, each with the code of its own."""
     rest = iter(tables)
     first = list(islice(rest, _TABLES_OF_LANGUAGES))
     counts = Counter(map(_shown_language, first))
+    # a few tables may only look like another language
     known = {code for code, n in counts.items() if code in WORDS_OF and n * 20 >= len(first)}
     for table in chain(first, rest):
         code = _shown_language(table) if len(known) > 1 and not table_language(table) else None
@@ -391,29 +378,22 @@ def distinct(tokens: Iterable[str]) -> list[str]:
 
 
 class Piece(NamedTuple):
-    """The tokens of a piece: consecutive tables, of each all fields.
+    """The tokens of a piece: consecutive tables, of each all fields."""
 
-    Attributes:
-        numbers: of the terms, one a token.
-        lengths: how many tokens each text has.
-    """
-
-    numbers: NDArray[np.integer]
-    lengths: NDArray[np.integer]
+    numbers: NDArray[np.integer]  # of the terms, one a token
+    lengths: NDArray[np.integer]  # how many tokens each text has
 
 
 class TermNumbers(dict[str, int]):
-    """Texts -> the numbers of their terms. A term gets its number where it occurs first.
+    """Texts -> the numbers of their terms, -1 of what is none; a dict from pieces of text.
 
-    The tokens are those of the analyzer. They are numbered as they are found, without making
-    their normal forms again; the few texts that this does not fit are handed to the analyzer.
-
-    As a dict: piece of text -> the number of its term, -1 if it has none.
+    Tokens are numbered as they are found, without making their normal forms again; the few texts
+    that this does not fit are handed to the analyzer.
 
     Args:
         analyzer: what makes the tokens.
-        terms: the number of each term; it grows.
-        fixed: it does not grow: tokens that are none of the terms are left out.
+        terms: the number of each term; a new one gets its number where it occurs first.
+        fixed: there are no new ones: tokens that are none of the terms are left out.
     """
 
     def __init__(self, analyzer: Analyzer, terms: dict[str, int], fixed: bool = False) -> None:

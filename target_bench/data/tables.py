@@ -26,15 +26,10 @@ DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """Hashes of one table, 16 bytes each.
+    """Hashes of one table, 16 bytes each."""
 
-    Attributes:
-        content: of header and rows; equal for copies.
-        context: of what the source says about the table.
-    """
-
-    content: bytes
-    context: bytes
+    content: bytes  # of header and rows; equal for copies
+    context: bytes  # of what the source says about the table
 
 
 class HashedCorpus(Corpus):
@@ -102,9 +97,6 @@ class HashedCorpus(Corpus):
 class MemoryCorpus(HashedCorpus):
     """A corpus whose tables all lie in memory. It gives away copies of them.
 
-    Args:
-        tables: the tables, in corpus order.
-
     Raises:
         DataError: two tables have the same id, a table has no header, or a row is not as long as
             its header.
@@ -133,19 +125,13 @@ def _copy_row(row: Sequence[Any]) -> Sequence[Any]:
 
 
 class CorpusView(HashedCorpus):
-    """Tables of other corpora in an order of their own, which are read when they are asked for.
-
-    Args:
-        parts: the corpora.
-        places: of each table its corpus, by its place among them, and its place in that corpus.
-        ids: how the tables are called here.
-    """
+    """Tables of other corpora in an order of their own, which are read when they are asked for."""
 
     def __init__(
         self,
         parts: Sequence[Corpus],
-        places: Sequence[tuple[int, int]],
-        ids: Iterable[TableId],
+        places: Sequence[tuple[int, int]],  # corpus, and place in that corpus, of each table
+        ids: Iterable[TableId],  # how the tables are called here
     ) -> None:
         self._parts = parts
         self._places = places
@@ -165,33 +151,20 @@ class CorpusView(HashedCorpus):
         return [digests[part][i] for part, i in self._places]
 
 
-class ShuffledCorpus(HashedCorpus):
-    """The tables of a corpus in the order that breaks ties.
-
-    Args:
-        base: the corpus.
-    """
+class ShuffledCorpus(CorpusView):
+    """The tables of a corpus in the order that breaks ties."""
 
     def __init__(self, base: HashedCorpus) -> None:
         from target_bench.core.ranking import tie_order
 
-        self._base = base
-        self._order = tie_order(base.ids).tolist()
-        self._ids = tuple(map(base.ids.__getitem__, self._order))
-
-    def at(self, place: int) -> Table:
-        """Return the table at a place of the corpus."""
-        return self._base.at(self._order[place])
+        order = tie_order(base.ids).tolist()
+        ids = map(base.ids.__getitem__, order)
+        super().__init__([base], [(0, place) for place in order], ids)
 
     @property
     def shuffled(self) -> Corpus:
         """The corpus itself."""
         return self
-
-    @cached_property
-    def digests(self) -> Sequence[Digest]:
-        """One a table, in the order that breaks ties."""
-        return list(map(self._base.digests.__getitem__, self._order))
 
 
 def digest_corpus(corpus: Corpus) -> Sequence[Digest]:
@@ -221,11 +194,7 @@ def _hash(encoded: bytes) -> bytes:
 
 
 def encode_body(table: Table) -> bytes:
-    """Return header, rows and the grid if there is one as JSON; ``decode_body`` reads it back.
-
-    Raises:
-        DataError: a cell is of a type no cell can have, or a number of too many digits.
-    """
+    """Return header, rows and the grid if there is one as JSON; ``decode_body`` reads it back."""
     try:
         rows = list(table.rows) if isinstance(table.rows, LazyRows) else table.rows
         grid = [] if table.grid is None else [table.grid.to_json()]
@@ -235,21 +204,13 @@ def encode_body(table: Table) -> bytes:
 
 
 def decode_body(encoded: bytes) -> tuple[list[str], list[list[Cell]], CellGrid | None]:
-    """Return header, rows and grid that ``encode_body`` wrote.
-
-    Raises:
-        ValueError: it wrote something else.
-    """
+    """Return header, rows and grid that ``encode_body`` wrote."""
     header, rows, *grid = decode_json(encoded)
     return header, rows, CellGrid.from_json(grid[0]) if grid else None
 
 
 def encode_context(table: Table) -> bytes:
-    """Return the context as JSON.
-
-    Raises:
-        DataError: a value in it is not JSON.
-    """
+    """Return the context as JSON."""
     try:
         return encode_json(dict(table.context))
     except (TypeError, ValueError, RecursionError) as error:
@@ -257,11 +218,7 @@ def encode_context(table: Table) -> bytes:
 
 
 def encode_json(value: Any) -> bytes:
-    """Return a value as JSON, bytes included.
-
-    Raises:
-        TypeError, ValueError, RecursionError: it has no such form.
-    """
+    """Return a value as JSON, bytes included."""
     text = _encode(value)
     return _encode(_escape(value)) if _BYTES.encode() in text else text
 

@@ -28,12 +28,7 @@ _NO_ROOM = ("SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_IOERR_W
 
 
 def build_sqlite(name: str, script: str) -> Path:
-    """Return the SQLite file of this name that a script of SQL makes.
-
-    Raises:
-        DataError: SQLite refuses the script.
-        StoreError: there is no room for the file.
-    """
+    """Return the SQLite file of this name that a script of SQL makes."""
 
     def write(path: Path) -> None:
         try:
@@ -53,16 +48,7 @@ def write_sqlite(path: Path, script: str) -> None:
 
 
 def build_file(name: str, version: str, write: Callable[[Path], None]) -> Path:
-    """Return the file of this name and version; ``write`` makes it if it is not there yet.
-
-    Args:
-        name: the file's name without suffix.
-        version: what its content follows from.
-        write: makes the file.
-
-    Raises:
-        StoreError: there is no room for it anywhere.
-    """
+    """Return the file of this name and version; ``write`` makes it if it is not there yet."""
     key = hashlib.sha256(f"{FORMAT}\0{name}\0{version}".encode()).hexdigest()[:16]
     try:
         return _build_in(cache_root() / DATABASES, key, f"{name}.sqlite", write)

@@ -118,14 +118,7 @@ def _open_member(path: Path, member: str) -> Iterator[IO[bytes]]:
 def target_copies(
     corpus: str, split: str, tables: str = MAIN, queries: str = MAIN
 ) -> tuple[Hub, Hub]:
-    """Return where TARGET's copies of the databases and questions of a split lie on the hub.
-
-    Args:
-        corpus: the corpus.
-        split: its split.
-        tables: the commit of the databases, perhaps abbreviated.
-        queries: that of the questions.
-    """
+    """Return where TARGET's copies of the databases and questions of a split lie on the hub."""
     name = f"target-benchmark/{corpus}"
     # database by database: its JSON files hold the same rows once more, 1.93 GB for BIRD
     return (

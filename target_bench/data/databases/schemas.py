@@ -124,12 +124,7 @@ Descriptions = Mapping[str, Mapping[str, str]]
 def build_tables(
     schema: Schema, file: DatabaseFile | None, descriptions: Descriptions | None = None
 ) -> Iterator[Table]:
-    """Yield the tables of a database, in the order and spelling of its schema.
-
-    Header, types, statement and rows come from the database file; where that has no such table,
-    from the schema, and there are no rows. The context says in ``title`` and ``columns`` what
-    people call the table and its columns.
-    """
+    """Yield the tables of a database, in the order and spelling of its schema."""
     stored = _list_stored(file)
     for declared, title, called in schema.tables:
         there = stored.get(declared.name.lower())
@@ -159,11 +154,7 @@ def _list_stored(file: DatabaseFile | None) -> dict[str, StoredTable]:
 def find_gold(
     sql: str, schema: Schema, file: DatabaseFile | None, place: str
 ) -> tuple[TableId, ...]:
-    """Return the tables that gold SQL needs, in the order and spelling of the schema.
-
-    Raises:
-        DataError: SQLite refuses the SQL, or it reads no table.
-    """
+    """Return the tables that gold SQL needs, in the order and spelling of the schema."""
     from target_bench.sql.gold_tables import gold_tables
 
     try:

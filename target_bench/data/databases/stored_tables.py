@@ -70,11 +70,7 @@ def is_duckdb(path: Path) -> bool:
 
 @contextmanager
 def open_database(path: Path) -> Iterator[Any]:
-    """Open a database file for reading; no file is left beside it.
-
-    Raises:
-        DataError: it cannot be opened, or what is done inside fails; the message names the file.
-    """
+    """Open a database file for reading; no file is left beside it."""
     if not is_duckdb(path):
         from target_bench.sql.databases import opened as open_sqlite
 
@@ -91,15 +87,7 @@ def open_database(path: Path) -> Iterator[Any]:
 
 
 def read_stored_tables(path: Path, first_rows: bool = False) -> list[StoredTable]:
-    """Return the base tables of a database file, in the order of their names.
-
-    Args:
-        path: the file.
-        first_rows: read a first row of each, so that a damaged one raises.
-
-    Raises:
-        DataError: it, or one of its tables, cannot be read.
-    """
+    """Return the base tables of a database file, in the order of their names."""
     from target_bench.sql.databases import declared_tables
 
     with open_database(path) as database:

@@ -76,12 +76,7 @@ class TableFolder(CorpusLoader):
         return bool(_survey_folder(Release(folder, "")).files)
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """Yield the tables, the same ones for every split; a note names files without any.
-
-        Raises:
-            DataError: no file can be read, or ``tables.jsonl`` names one that is not here; the
-                message names all faults.
-        """
+        """Yield the tables, the same ones for every split; a note names files without any."""
         files, faults, unread = _survey_folder(release)
         known = dict(_read_table_records(release))
         unused = set(known)
@@ -120,18 +115,11 @@ class TableFolder(CorpusLoader):
             release.notes.append(f"{kind} are not read: {len(names):,} ({named})")
 
     def unread(self) -> Mapping[str, Sequence[str]]:
-        """Return the kind of files -> the paths of those that are in the folder and are not read.
-
-        Kinds are suffixes; files in a hidden folder count as that folder.
-        """
+        """Return kind of files -> the paths of those that are not read, by their suffixes."""
         return _survey_folder(Release(self.embedded or Path(), "")).unread
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Return the queries of the split; none if there is no file of queries.
-
-        Raises:
-            DataError: there are two files of queries, or one of them is broken.
-        """
+        """Return the queries of the split; none if there is no file of queries."""
         paths = [*filter(None, map(release.find, records.FILES))]
         if len(paths) > 1:
             first, second = paths

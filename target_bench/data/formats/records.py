@@ -74,10 +74,7 @@ def list_served_tasks(with_databases: bool) -> tuple[str, ...]:
 
 
 def normalize_split(name: str) -> str:
-    """Return ``train``, ``validation`` or ``test`` for any spelling of it, as ``" Test"``, ``val``.
-
-    Other names keep their case, without blanks around them.
-    """
+    """Return ``train``, ``validation`` or ``test`` for any spelling of it; other names stay."""
     name = name.strip()
     split = SPLIT_ALIASES.get(name.lower(), name.lower())
     return split if split in _PREFERENCE else name
@@ -284,10 +281,7 @@ def read_csv_records(
 
 
 def find_sql_field(names: Iterable[Any]) -> str | None:
-    """Return the field that holds SQL, if there is one.
-
-    Beside ``question``, the field ``query`` is SQL, as in Spider.
-    """
+    """Return the field that holds SQL, if there is one."""
     known = {str(name).lower(): str(name) for name in names}
     fields = [*SQL_FIELDS, *(["query"] if "question" in known else [])]
     return next((known[name] for name in fields if name in known), None)

@@ -33,15 +33,7 @@ _KNOWN_SPLITS = ("train", "validation", "test", "dev", "val")
 
 
 class TargetLayout(CorpusLoader):
-    """A folder in TARGET's layout.
-
-    Args:
-        folder: the folder.
-        info: the corpus it is known to be; default: one named after the folder.
-
-    Raises:
-        DataError: a shard is missing.
-    """
+    """A folder in TARGET's layout; ``info`` is the corpus that it is known to be."""
 
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
         release = Release(folder, str(folder))
@@ -239,12 +231,7 @@ class TargetDatabases(TargetLayout):
             yield replace(query, gold=tuple(gold))
 
     def _has_all_databases(self, files: Mapping[str, Path], release: Release, split: str) -> bool:
-        """Return whether the tables can be read from databases alone.
-
-        A corpus file in JSON, as on the hub, holds the rows once more and is parsed as a whole
-        (1.93 GB for BIRD). It is not read, and may be missing, where the databases of all queries
-        are here.
-        """
+        """Return whether the tables can be read from databases alone."""
         corpus, queries = (
             list_shards(release, "corpus").get(split, []),
             list_shards(release, "queries"),
