@@ -30,6 +30,7 @@ from target_bench.core.run_config import (
     OPTIONS,
     READ_BY_SOME,
     RunConfig,
+    add_columns,
     flag_of,
     options_read,
 )
@@ -81,6 +82,8 @@ def run(
 
     options, written = _with_config(given, config)
     names = _corpora([*(corpus or ()), *options.corpora])
+    if options.columns:
+        names = [*add_columns(names, options.columns)]
     pairs = _pairs(options, names)
     _check_all("retriever", options.retrievers, BOUNDS)
     _check_all("generator", options.generators, ANSWER_MODES)

@@ -122,7 +122,7 @@ class Columns:
     table of several records is one table, and is the same in all of them.
 
     Args:
-        table_id: the id of the table that the record is about.
+        table_id: the id of the table that the record is about; default: a hash of the table.
         table: its rows of cells, the header first; or, in its place,
         header: the names of the columns, and
         rows: the rows of cells.
@@ -134,7 +134,7 @@ class Columns:
         metadata: name in the query's metadata -> field.
     """
 
-    table_id: str
+    table_id: str = ""
     table: str = ""
     header: str = ""
     rows: str = ""

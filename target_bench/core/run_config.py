@@ -229,10 +229,21 @@ class RunConfig(BaseModel):
             show_default=False,
         ),
     ] = None
+    columns: Annotated[
+        str | None,
+        Option(
+            "What is in which field of a data set of the hub (hf:owner/name) in no known layout, "
+            "as in query=question,answer=answers,table=table.rows; also title and files.",
+            "Data",
+            show_default=False,
+        ),
+    ] = None
     out: Annotated[Path, Option("Folder of the runs.")] = Path("runs")
 
     def __init__(self, **options: Any) -> None:
         check_option_names(options)
+        if options.get("columns") and options.get("corpora"):
+            options["corpora"] = add_columns(options["corpora"], options["columns"])
         try:
             super().__init__(**options)
         except ValidationError as error:
@@ -273,8 +284,8 @@ PROMPT_OPTIONS = frozenset(
 
 PLUGIN_LISTS = ("corpora", "tasks", "retrievers", "generators")
 
-RUN_OPTIONS = frozenset(OPTIONS) - PROMPT_OPTIONS - {*PLUGIN_LISTS, "data_dir", "out"}
-"""The options of how a run is made."""
+RUN_OPTIONS = frozenset(OPTIONS) - PROMPT_OPTIONS - {*PLUGIN_LISTS, "columns", "data_dir", "out"}
+"""The options of how a run is made; columns are settings of a corpus."""
 
 READ_BY_SOME = PROMPT_OPTIONS | {"generators", "run_file", "predictions", "order"}
 """The options, those of ``score`` too, that some tasks read and others do not."""
@@ -284,6 +295,24 @@ EXTRACTIVE = "extractive"
 
 TOP_K: Sequence[int] = RunConfig.model_fields["top_k"].default
 RUNS: Path = RunConfig.model_fields["out"].default
+
+
+def add_columns(corpora: Any, columns: str) -> tuple[Any, ...]:
+    """Return corpora, those of the hub with columns among their settings, once.
+
+    Raises:
+        ConfigError: none is a data set of the hub.
+    """
+    listed = corpora if isinstance(corpora, list | tuple) else (corpora,)
+    is_hub = [isinstance(name, str) and name.startswith("hf:") for name in listed]
+    if not any(is_hub):
+        raise ConfigError(f"columns={columns!r}: for a data set of the hub, as hf:owner/name")
+    return tuple(
+        f"{name}{',' if ':' in name[3:] else ':'}{columns}"
+        if of_hub and not name.endswith(columns)
+        else name
+        for name, of_hub in zip(listed, is_hub, strict=True)
+    )
 
 
 def check_option_names(names: Iterable[str]) -> None:

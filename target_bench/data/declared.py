@@ -2,33 +2,36 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from target_bench.core.declarations import MAIN, Columns, Hub
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError, unknown_name
 from target_bench.core.observer import Observer
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import NO_DATABASE, CorpusInfo, Query, Table, TableId
+from target_bench.core.settings import written_settings
 from target_bench.data.formats import records
 from target_bench.data.formats.cells import convert_cells
 from target_bench.data.formats.record_files import read_records
 
 
 class DeclaredCorpus(CorpusLoader):
-    """The corpus that a loader declares with ``columns`` instead of methods.
+    """The corpus that a loader declares with ``columns`` instead of methods."""
 
-    Args:
-        declaring: the loader.
-        columns: its columns.
-    """
-
-    def __init__(self, declaring: CorpusLoader, columns: Columns) -> None:
-        self.info = declaring.info
-        self.tables_alone = declaring.tables_alone or not columns.query
+    def __init__(
+        self,
+        info: CorpusInfo,
+        columns: Columns,
+        files: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self.info = info
+        self.tables_alone = not columns.query
         self._columns = columns
+        self._files = files  # split -> paths in the folder, where no patterns name them
 
     def is_in(self, folder: Path) -> bool:
         """Return whether a folder holds the files of a split."""
@@ -40,8 +43,7 @@ class DeclaredCorpus(CorpusLoader):
         first: dict[TableId, tuple[bytes, str]] = {}
         for place, record in self._records(release, split):
             table = self._table(record, place)
-            content = json.dumps([table.header, table.rows], default=repr).encode()
-            digest = hashlib.blake2b(content, digest_size=16).digest()
+            digest = _digest(table.header, table.rows)
             before, where = first.setdefault(table.id, (digest, place))
             if before != digest:
                 raise DataError(f"{place}: table {table.id} differs from that of {where}")
@@ -60,14 +62,18 @@ class DeclaredCorpus(CorpusLoader):
             yield Query(
                 records.read_identifier(query_id, columns.query_id, place),
                 text,
-                (self._table_id(record, place),),
+                (self._find_table_id(record, place),),
                 records.read_answer(records.convert_value(answer, columns.answer, place), place),
                 self._database_id(record, place),
                 _find_all(record, columns.metadata, place),
             )
 
     def _records(self, release: Release, split: str) -> Iterator[tuple[str, Any]]:
-        for path in _find_files(release, self.info, split):
+        if self._files is None:
+            paths = _find_files(release, self.info, split)
+        else:
+            paths = [release.require(name) for name in self._files[split]]
+        for path in paths:
             yield from read_records(release, path)
 
     def _table(self, record: Any, place: str) -> Table:
@@ -79,11 +85,18 @@ class DeclaredCorpus(CorpusLoader):
                 _read_cells(record, columns.header, place),
                 _read_rows(record, columns.rows, place),
             )
-        context = _find_all(record, columns.context, place)
-        return Table(self._table_id(record, place), records.name_columns(names), rows, context)
+        header = records.name_columns(names)
+        table_id = (
+            self._find_table_id(record, place)
+            if columns.table_id
+            else TableId(self._database_id(record, place), _digest(header, rows).hex())
+        )
+        return Table(table_id, header, rows, _find_all(record, columns.context, place))
 
-    def _table_id(self, record: Any, place: str) -> TableId:
+    def _find_table_id(self, record: Any, place: str) -> TableId:
         name = self._columns.table_id
+        if not name:
+            return self._table(record, place).id
         value = records.read_identifier(_find(record, name, place), name, place)
         return TableId(self._database_id(record, place), value)
 
@@ -94,6 +107,11 @@ class DeclaredCorpus(CorpusLoader):
             if name
             else NO_DATABASE
         )
+
+
+def _digest(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
+    content = json.dumps([header, rows], default=repr).encode()
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _find_files(release: Release, info: CorpusInfo, split: str) -> list[Path]:
@@ -173,22 +191,85 @@ def _explain_type(place: str, name: str, what: str, value: Any) -> DataError:
     return DataError(f"{place}: field {name!r} should be {what}, but is {kind}: {value!r:.80}")
 
 
+# Data sets of the hub by name
+
+_RECORD_FILES = tuple(f"*.{kind}" for kind in ("parquet", "jsonl", "json", "csv", "tsv"))
+_CONTEXT = ("title", "section_title")
+_FIELDS = tuple(
+    field.name for field in fields(Columns) if field.name not in ("context", "metadata")
+)
+
+
 def load_hub_corpus(name: str, observer: Observer | None = None) -> CorpusLoader:
-    """Return the loader of ``hf:owner/name@revision``, fetched if it is not here."""
+    """Return the loader of ``hf:owner/name@revision``, fetched if it is not here.
+
+    Raises:
+        ConfigError: it is not written so.
+        DataError: it cannot be fetched, or is in no known layout.
+    """
     from target_bench.data import download
     from target_bench.data.formats import detect
 
-    written, _, settings = name.removeprefix("hf:").partition(":")
+    written, _, text = name.removeprefix("hf:").partition(":")
     repository, _, revision = written.partition("@")
     if repository.count("/") != 1 or not all(repository.split("/")):
         raise ConfigError(f"{name!r}: write hf:owner/name or hf:owner/name@revision")
+    settings = written_settings(text, name) if text else {}
+    columns: Columns | None = None
+    patterns: tuple[str, ...] = ("*",)
+    if not settings.keys().isdisjoint(_FIELDS):
+        pattern = settings.pop("files", "")
+        columns, patterns = parse_columns(settings, name), (pattern,) if pattern else _RECORD_FILES
     plain = repository.replace("/", "-").lower()
     title = f"hf:{written}"
-    info = CorpusInfo(plain, title, data=Hub(repository, revision=revision or MAIN))
+    info = CorpusInfo(plain, title, data=Hub(repository, patterns, revision or MAIN))
     split = info.splits[0]  # of files that are not known yet: all of them
     folder = download.find_download(info, split) or download.fetch(info, [split], observer).folder
     path = folder / PurePosixPath(repository).name
-    named = detect.split_settings(f"{path}:{settings}") if settings else (path, {})
-    plugin = detect.choose_loader(*named)
+    if columns:
+        files = _group_by_split(path)
+        own = replace(records.describe_path(path, files), name=plain, title=title)
+        plugin: CorpusLoader = DeclaredCorpus(own, columns, files)
+        plugin.embedded = path
+    else:
+        named = detect.split_settings(f"{path}:{text}") if text else (path, {})
+        plugin = detect.choose_loader(*named)
     plugin.info = replace(plugin.info, name=plain, title=title, source=info.source, data=info.data)
     return plugin
+
+
+def parse_columns(settings: Mapping[str, str], name: str) -> Columns:
+    """Read ``query=question,answer=answers,table=table.rows``, by the names of ``Columns``.
+
+    Raises:
+        ConfigError: a name is none of them, or no table is named.
+    """
+    for key in settings:
+        if key not in (*_FIELDS, *_CONTEXT):
+            raise ConfigError(f"{name}: {unknown_name('column', key, [*_FIELDS, *_CONTEXT])}")
+    context = {key: settings[key] for key in _CONTEXT if key in settings}
+    rest = {key: value for key, value in settings.items() if key not in _CONTEXT}
+    try:
+        return Columns(**rest, context=context)  # type: ignore[arg-type]  # texts all
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}") from error
+
+
+def _group_by_split(folder: Path) -> dict[str, list[str]]:
+    """Return split -> the files of records whose path names it; without any, all are ``test``."""
+    release = Release(folder, "")
+    paths = [release.relative(path) for path in release.matching("**/*")]
+    names = [path for path in paths if any(map(path.endswith, (s[1:] for s in _RECORD_FILES)))]
+    by_split: dict[str, list[str]] = {}
+    for name in names:
+        words = map(records.normalize_split, re.split(r"[\W_]+", name))
+        if split := next((word for word in words if word in ("train", "validation", "test")), ""):
+            by_split.setdefault(split, []).append(name)
+    for split, files in by_split.items():
+        homes = {PurePosixPath(file).parent.as_posix() for file in files}
+        if len(homes) > 1:
+            raise DataError(
+                f"{folder}: the split {split} lies in {', '.join(sorted(homes))}. Name one with "
+                f"files=, as in files={min(homes)}/*"
+            )
+    return by_split or {records.DEFAULT_SPLIT: names}

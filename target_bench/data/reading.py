@@ -82,7 +82,8 @@ def choose_reader(plugin: CorpusLoader, folder: Path) -> CorpusLoader:
     if plugin.columns is not None:
         from target_bench.data.declared import DeclaredCorpus
 
-        reader = DeclaredCorpus(plugin, plugin.columns)
+        reader = DeclaredCorpus(plugin.info, plugin.columns)
+        reader.tables_alone |= plugin.tables_alone
         if reader.is_in(folder):
             return reader
     is_own_folder = not plugin.info.files and folder == folder_of_code(plugin)

@@ -12,7 +12,14 @@ from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric_function import check_metrics
 from target_bench.core.observer import Observer, default_observer
-from target_bench.core.run_config import EXTRACTIVE, RUNS, TOP_K, RunConfig, takes_options
+from target_bench.core.run_config import (
+    EXTRACTIVE,
+    RUNS,
+    TOP_K,
+    RunConfig,
+    add_columns,
+    takes_options,
+)
 from target_bench.core.schema import Dataset
 from target_bench.core.settings import check_named_once, named, read_texts
 from target_bench.core.task import Task
@@ -87,6 +94,8 @@ def evaluate(
     """
     if corpus is None:
         raise ConfigError("corpus=None: expected a name as 'mini', a path as './tables', or a list")
+    if columns := options.pop("columns", None):
+        corpus = add_columns(corpus, columns)
     tasks: Sequence[Any] = task if isinstance(task, list | tuple) else [task]
     pairs = once(pair for text in tasks for pair in tasks_and_corpora((text, corpus)))
     chosen = RunConfig(split=split, top_k=top_k, out=out, **options)

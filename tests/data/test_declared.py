@@ -225,3 +225,75 @@ def test_names_of_the_hub_that_are_none(server: Server) -> None:
             loader(name)
     with pytest.raises(ConfigError, match=r"access was refused \(status 401\)"):
         loader("hf:me/nothing")
+
+
+def _moons(n: int) -> dict[str, Any]:
+    rows = [[f"planet{n}", str(n)]]
+    table = {"title": f"Planet {n}", "header": ["planet", "moons"], "rows": rows}
+    return {"question": f"How many moons has planet{n}?", "answers": [str(n)], "table": table}
+
+
+COLUMNS = "query=question,answer=answers,header=table.header,rows=table.rows,title=table.title"
+
+
+def test_a_data_set_of_the_hub_whose_columns_are_named(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From one command; interrupted and resumed, and a wrong byte is refused."""
+    monkeypatch.setattr(download, "_PARALLEL", 1)
+    server.copies["me/qa"] = {
+        "data/test-00000-of-00002.parquet": _parquet([_moons(n) for n in range(3)]),
+        "data/test-00001-of-00002.parquet": _parquet([_moons(n) for n in (2, 3)]),
+        "data/dev.jsonl": json_lines([_moons(7)]).encode(),
+        "README.md": b"# QA",
+    }
+    command = ["run", "hf:me/qa", "--columns", COLUMNS, "--retriever", "bm25", "--top-k", "1"]
+    server.wrong["test-00001-of-00002.parquet"] = b"PAR1"
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code != 0
+    assert "the same command goes on from there" in " ".join(str(done.exception).split())
+    server.wrong.clear()
+    server.seen.clear()
+    done = CliRunner().invoke(app, command)
+    assert (done.exit_code, "1.000" in done.output) == (0, True), (done.output, done.exception)
+    assert server.gets("test-00000-of-00002.parquet") == 0
+    server.dead = True
+    (result,) = evaluate("bm25", "hf:me/qa", columns=COLUMNS, top_k=1, out=tmp_path / "runs")
+    assert result.scores["recall@1"].value == 1
+    dataset = load(f"hf:me/qa:{COLUMNS}")
+    assert (len(dataset.corpus), len(dataset.queries), dataset.info.splits) == (
+        4,
+        5,
+        ("test", "validation"),
+    )
+    assert dataset.queries[2].gold == dataset.queries[3].gold, "equal tables are one"
+    assert len(load(f"hf:me/qa:{COLUMNS}", "dev").corpus) == 1
+    (path,) = (tmp_path / "cache" / "downloads").rglob("test-00000*")
+    path.write_bytes(_parquet([_moons(1), _moons(5), _moons(6)]))
+    with pytest.raises(DataError, match="not what was fetched"):
+        load(f"hf:me/qa:{COLUMNS}")
+
+
+@pytest.mark.parametrize(
+    ("columns", "fault"),
+    [
+        ("query=q,answers=a,table=t", "unknown column 'answers'"),
+        ("query=q,answer=a", "name the field of the table, or those of header and rows"),
+    ],
+)
+def test_columns_that_are_none(server: Server, columns: str, fault: str) -> None:
+    with pytest.raises(ConfigError, match=fault):
+        load(f"hf:me/qa:{columns}")
+    with pytest.raises(ConfigError, match="for a data set of the hub"):
+        evaluate("bm25", "mini", columns=columns)
+
+
+def test_files_of_several_configurations(server: Server) -> None:
+    server.copies["me/two"] = {
+        f"{name}/test.csv": b'q,a,t\nwho?,Ann,"[[""n""], [""Ann""]]"\n' for name in ("x", "y")
+    }
+    columns = "query=q,answer=a,table=t"
+    with pytest.raises(DataError, match=r"lies in x, y. Name one with files=, as in files=x/\*"):
+        load(f"hf:me/two:{columns}")
+    dataset = load(f"hf:me/two:{columns},files=y/*")
+    assert [list(row) for table in dataset.corpus for row in table.rows] == [["Ann"]]

@@ -1,4 +1,4 @@
-"""Files of records: Parquet, JSON lines, and JSON as a list or as an object of lists."""
+"""Files of records: Parquet, JSON lines, CSV, and JSON as a list or as an object of lists."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from target_bench.core.files import parse_json
 from target_bench.core.release import Release
 from target_bench.core.schema import Cell
 from target_bench.data.formats.cells import convert_cells
+from target_bench.data.formats.csv_files import read_csv
 from target_bench.data.formats.file_tables import FileSettings, FileTable
 
 _LARGEST_JSON = 500_000_000  # bytes; such a file is parsed whole
@@ -27,6 +28,8 @@ def read_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
     name = path.name.lower().removesuffix(".gz").removesuffix(".zip")
     if name.endswith(".parquet"):
         yield from _read_parquet_records(release, path)
+    elif name.endswith((".csv", ".tsv")):
+        yield from _read_csv_records(release, path, "\t" if name.endswith(".tsv") else ",")
     elif name.endswith(".json") and not _is_lines(release, path):
         yield from _read_document(release, path)
     else:
@@ -98,6 +101,25 @@ def read_arrow_values(values: Any, place: str) -> list[Any]:
         # such as a date after the year 9999
         raise DataError(f"{place}: a value cannot be read: {error}. Cast it to text.") from error
     return listed
+
+
+def _read_csv_records(
+    release: Release, path: Path, delimiter: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    (table,) = read_csv(release, path, delimiter=delimiter)
+    for number, row in enumerate(table.rows, start=1):
+        yield (
+            f"{path}, row {number}",
+            dict(zip(table.header, map(_parse_cell, row), strict=True)),
+        )
+
+
+def _parse_cell(cell: Any) -> Any:
+    """Return a list or an object that is written as JSON, other cells as they are."""
+    try:
+        return parse_json(cell) if cell.startswith(("[", "{")) else cell
+    except ValueError:
+        return cell
 
 
 def _read_parquet_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
