@@ -125,6 +125,7 @@ class Sets(Retriever):
             raise ConfigError(f"share={self.share}: a share of the first probability, from 0 to 1")
         if self.weights not in ("auto", *WEIGHTS):
             raise ConfigError(f"weights={self.weights}: expected auto, {', '.join(WEIGHTS)}")
+        self.returns_sets = self.share != 0  # which ranks all tables
         self._encoding = (
             None if self.encoder in ("none", None) else Encoding(self.encoder, self.cache)
         )

@@ -10,6 +10,9 @@ RANKING_TASK = "retrieval"
 Its name is also what the identity of answers calls the rankings that they are built on.
 """
 
+SETS_TASK = f"{RANKING_TASK}:sets=true"
+"""The same with the metrics of sets, for retrievers that choose how many tables to return."""
+
 SQL_TASK = "text_to_sql"
 """The task of answers in SQL, which need databases."""
 

@@ -132,11 +132,14 @@ class Retriever(ABC):
         queries_at_once: how many ``retrieve_batch`` is given, and are written to disk, at a time.
         reads_gold: whether it is given whole queries, their gold tables included, in place of their
             texts: a bound, and no system; read once, before the run, and part of its identity.
+        returns_sets: whether it chooses how many tables to return: then its sets are scored, too
+            (``set_precision``, ``complete_recall`` ...).
     """
 
     VERSION: ClassVar[str] = "1"
     packages: tuple[str, ...] = ()
     reads_gold: ClassVar[bool] = False
+    returns_sets: bool = False
     queries_at_once: ClassVar[int] = 128
 
     @abstractmethod
@@ -313,6 +316,7 @@ _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "queries_at_once": (_is_count, "a whole number from 1"),
     "paid": _TRUTH,
     "reads_gold": _TRUTH,
+    "returns_sets": _TRUTH,
     "converses": _TRUTH,
     "follows_schema": _TRUTH,
 }

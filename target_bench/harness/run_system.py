@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from target_bench.core.built_in import RANKING_TASK
+from target_bench.core import registry
+from target_bench.core.built_in import RANKING_TASK, SETS_TASK
 from target_bench.core.contract import guard_plugin
 from target_bench.core.credentials import mask_settings
 from target_bench.core.errors import DataError, StoreError
@@ -137,8 +138,11 @@ class Setup:
 
     def rankings(self) -> "Setup":
         """Return the run of the rankings that answers are built on."""
-        task = make_task(RANKING_TASK)
-        return replace(self, task=task, generator=None, prompter=None, task_text=None)
+        text = _ranking_task(RANKING_TASK, self.retriever)
+        task_text = None if text == RANKING_TASK else text
+        return replace(
+            self, task=make_task(text), generator=None, prompter=None, task_text=task_text
+        )
 
     def metrics(self) -> list[Any]:
         """Return the metrics that are asked for besides those of the task, and that it can read."""
@@ -186,6 +190,9 @@ def set_up(
         DataError: the task cannot score the data.
     """
     if task.answer == "ranking":
+        text = _ranking_task(task_text or task.name, retriever)
+        if text == SETS_TASK:
+            task, task_text = make_task(text), text
         return Setup(config, task, loaded, retriever, task_text=task_text)
     from target_bench.models.prompts.prompting import make_prompt_writer  # it takes time to import
 
@@ -200,6 +207,13 @@ def set_up(
     follows_schema = bool(getattr(system.plugin, "follows_schema", False))
     prompter = make_prompt_writer(task, config, dataset.databases, follows_schema)
     return Setup(config, task, loaded, retriever, system, prompter, task_text)
+
+
+def _ranking_task(text: str, retriever: System | None) -> str:
+    """Return a task about rankings; that of a retriever of sets scores them, unless it says so."""
+    if retriever is None or not retriever.returns_sets:
+        return text
+    return SETS_TASK if registry.canonical("task", text) == RANKING_TASK else text
 
 
 def _count_given(task: Task[Any], dataset: Dataset) -> int:

@@ -58,6 +58,11 @@ class System:
         return reads_gold(self.identity)
 
     @property
+    def returns_sets(self) -> bool:
+        """Whether it chooses how many tables to return."""
+        return bool(self.identity.get("returns_sets"))
+
+    @property
     def is_gold(self) -> bool:
         """Whether the reference answers are its answers."""
         return self.identity == {"mode": GOLD}
@@ -94,6 +99,8 @@ def make_retriever(
     identity["ranking"] = ranking.RULE
     if getattr(plugin, "reads_gold", False):  # read here alone: later it could say otherwise
         identity["reads_gold"] = True
+    if getattr(plugin, "returns_sets", False):
+        identity["returns_sets"] = True
     packages = used_packages(plugin)
     return System(mask_settings(label), identity, plugin, name=name, packages=packages)
 

@@ -228,7 +228,7 @@ DEFINITIONS: dict[str, MetricDefinition] = {}
 """Every metric of rankings, in the order of lists."""
 
 OF_DATABASES = "tables that are in databases"
-OF_SETS = "the setting sets=true of the task"
+OF_SETS = "a retriever of sets, or the setting sets=true of the task"
 """What the metrics need that are not of every corpus."""
 
 

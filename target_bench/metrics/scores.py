@@ -38,6 +38,14 @@ _EQUAL = 1e-9  # scores that are as close are equal: sums in another order diffe
 MOST_WORDS = 4
 """Words of a reference that is short: it holds one sequence of four words at most."""
 
+ALIASES = {
+    "table_precision": ("precision", "set_precision"),
+    "table_recall": ("recall", "set_recall"),
+    "table_f1": (None, "set_f1"),
+    "perfect_recall": ("full_recall", "complete_recall"),
+}
+"""Name in papers on sets of tables -> the metric at a cutoff, and that of the whole set."""
+
 Scores = Iterable[str] | Mapping[str, Any]
 """Names of metrics, or name -> score: a ``Score``, what ``Score.to_json`` wrote, or a number."""
 
@@ -60,7 +68,7 @@ def check_names(metrics: Iterable[MetricLike]) -> None:
     for made in map(resolve_metric, metrics):
         is_own = type(made).__module__.startswith("target_bench.") and not made.reads_outputs
         name = made.spec.name  # without a cutoff: a function recall would be recall@10 too
-        if registry.built_in_metric(name) and not is_own:
+        if (registry.built_in_metric(name) or name in ALIASES) and not is_own:
             raise ConfigError(
                 f"{name!r} is the name of a metric of target-bench; give yours a name of its own"
             )
@@ -84,6 +92,13 @@ def spec_of(name: str, score: Any = None) -> MetricSpec:
     return _installed(name) or MetricSpec(name.partition("@")[0] or "metric", at_k="@" in name)
 
 
+def canonical_name(name: str) -> str:
+    """Return the name of a metric, of which papers may have another: ``perfect_recall@5``."""
+    family, at, k = name.partition("@")
+    at_k, whole = ALIASES.get(family, (None, None))
+    return (f"{at_k}@{k}" if at and at_k else None if at else whole) or name
+
+
 def specs_of(scores: Scores) -> dict[str, MetricSpec]:
     """Find the declarations of the metrics of a run: name -> declaration, in the run's order."""
     if isinstance(scores, Mapping):
@@ -99,7 +114,7 @@ def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]
     """
     if ":" in name:
         return declared(registry.resolve("metric", name), name), None
-    family, k = split(name)
+    family, k = split(canonical_name(name))
     spec = declared(registry.resolve("metric", family), family)
     if spec.at_k and k is None and needs_cutoff:
         raise ConfigError(f"metric {name!r}: write it with a cutoff, as in {spec.at(10)}")

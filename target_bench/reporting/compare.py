@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.metrics.scores import definition, leading, main_metrics
+from target_bench.metrics.scores import canonical_name, definition, leading, main_metrics
 from target_bench.reporting.rows import Comparison, Row, Values, correct, make_rows
 from target_bench.reporting.value_files import compare_values, find_value_files, read_columns
 from target_bench.runs import slicing
@@ -341,7 +341,7 @@ def _choose_metrics(
     """Return the metrics to compare, and what to say of those that are left out."""
     runs = [run for group in groups for run in group]
     if chosen:
-        names = list(dict.fromkeys(chosen))
+        names = list(dict.fromkeys(map(canonical_name, chosen)))
         for metric in names:
             _check_signatures(groups, metric)
         return names, []

@@ -19,7 +19,7 @@ from target_bench.core.text_tables import (
     text,
 )
 from target_bench.metrics import stats
-from target_bench.metrics.scores import is_perfect, spec_of
+from target_bench.metrics.scores import canonical_name, is_perfect, spec_of
 from target_bench.reporting.compare import RunLike, compare, named_runs
 from target_bench.reporting.layouts import describe_own_means
 from target_bench.reporting.rows import Comparison, Difference, Row, flat_record
@@ -428,7 +428,7 @@ def parse_rule(text: str) -> Rule:
             "as in 'recall@10<-0.01'"
         )
     sign: Literal["<", ">"] = "<" if match["sign"] == "<" else ">"
-    rule = Rule(match["metric"], sign, float(match["limit"]))
+    rule = Rule(canonical_name(match["metric"]), sign, float(match["limit"]))
     if rule.is_broken_by(0.0):
         raise ConfigError(
             f"{text!r}: a run that is equal to the baseline would fail, because the number is the "

@@ -28,7 +28,7 @@ from target_bench.core.observer import Observer
 from target_bench.harness.resume import ResumedRun
 from target_bench.metrics import stats
 from target_bench.metrics.retrieval import judge, parse
-from target_bench.metrics.scores import spec_of
+from target_bench.metrics.scores import canonical_name, spec_of
 from target_bench.reporting.compare import leading_metric
 from target_bench.runs.differences import labels
 from target_bench.runs.record_log import write_file
@@ -210,7 +210,7 @@ def front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) 
 
 def _metric(runs: Sequence[Result], metric: str | None) -> tuple[str, MetricSpec]:
     """Return a metric, by default the one that leads, and its declaration."""
-    name = metric or leading_metric(runs)[0]
+    name = canonical_name(metric) if metric else leading_metric(runs)[0]
     return name, spec_of(name, runs[0].scores.get(name))
 
 

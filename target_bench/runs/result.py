@@ -35,6 +35,7 @@ from target_bench.core.task import FAILED, NOT_JUDGED
 from target_bench.core.text_tables import TextTable, counted, first_of
 from target_bench.metrics import stats
 from target_bench.metrics.scores import (
+    canonical_name,
     edited_metrics,
     headline,
     named,
@@ -126,9 +127,10 @@ class Result:
         Raises:
             ConfigError: the run has no such metric.
         """
-        if metric not in self.all_scores:
-            raise ConfigError(self._no_metric(metric, self.all_scores))
-        return self.all_scores[metric]
+        name = canonical_name(metric)
+        if name not in self.all_scores:
+            raise ConfigError(self._no_metric(name, self.all_scores))
+        return self.all_scores[name]
 
     def keys(self) -> Iterable[str]:
         """Return the names of the metrics; so ``dict(result)`` gives metric name -> score."""

@@ -49,6 +49,31 @@ class LastGold(Retriever):
         return [query.gold[-1]]
 
 
+class FirstTwo(Retriever):
+    """A set of two tables."""
+
+    returns_sets = True
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.ids = list(corpus.ids)[:2]
+
+    def retrieve(self, query: str, top_k: int) -> list[TableId]:
+        return self.ids[:top_k]
+
+
+def test_a_retriever_of_sets_is_scored_by_them(tmp_path: Path) -> None:
+    """Beside one that ranks, and before answers; a task that says so decides otherwise."""
+    results = evaluate([FirstTwo(), "bm25"], "mini", out=tmp_path, limit=9)
+    assert results["FirstTwo"]["set_size"].value == 2
+    assert results["FirstTwo"]["perfect_recall"].value == results["FirstTwo"]["success@5"].value
+    assert "set_size" not in results["bm25"]
+    assert str(results).count("complete_recall") == 1
+    (answered,) = evaluate(FirstTwo(), "mini", task="qa", generator="gold", out=tmp_path, limit=9)
+    assert answered["set_size"].value == 2
+    (plain,) = evaluate(FirstTwo(), "mini", task="retrieval:sets=false", out=tmp_path, limit=9)
+    assert "set_size" not in plain
+
+
 def test_bounds_are_retrievers_that_read_gold(tmp_path: Path) -> None:
     retrievers: list[Any] = [LastGold(), "oracle", "no-context"]
     results = evaluate(retrievers, "mini", out=tmp_path, limit=9, latency=3)

@@ -6,10 +6,12 @@ from target_bench.core.metric import Score
 from target_bench.core.schema import Query, TableId
 from target_bench.metrics.scores import (
     answer_metrics,
+    canonical_name,
     have_short_answers,
     headline,
     in_order,
     main_metrics,
+    parse,
 )
 from tests.target import TARGET
 
@@ -60,3 +62,23 @@ def test_a_run_records_its_scores_in_this_order(tmp_path: object) -> None:
     assert "sacrebleu" not in printed
     assert "rougeL" not in printed
     assert {"sacrebleu", "rougeL"} <= set(result.to_json()["scores"])
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("perfect_recall", "complete_recall"),
+        ("perfect_recall@5", "full_recall@5"),
+        ("table_precision", "set_precision"),
+        ("table_recall", "set_recall"),
+        ("table_recall@20", "recall@20"),
+        ("table_f1", "set_f1"),
+        ("table_f1@5", "table_f1@5"),
+        ("recall@10", "recall@10"),
+    ],
+)
+def test_names_in_papers(name: str, ours: str) -> None:
+    assert canonical_name(name) == ours
+    if ours != name:
+        spec, k = parse(name)
+        assert spec.at(k) == ours

@@ -118,7 +118,15 @@ class _Planner:
         if task is None or loaded is None or len(self._file.problems) > n_problems:
             return None
         with collecting("prompts" if config.prompt else "tables"):
-            setup = set_up(config, task, loaded, retriever, generator, observer=self._observer)
+            setup = set_up(
+                config,
+                task,
+                loaded,
+                retriever,
+                generator,
+                task_text=cell.task,
+                observer=self._observer,
+            )
         if setup is None or len(self._file.problems) > n_problems:
             return None
         return self._with_state(cell, setup)
