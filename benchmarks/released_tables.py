@@ -21,6 +21,7 @@ from typing import Any
 
 from target_bench.core.errors import ConfigError
 from target_bench.harness.score_given import score_file
+from target_bench.runs.score_tables import to_document
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             result = score_file(
                 "text-to-table", options.corpus, predictions=file, data_dir=folder, out=runs
             )
-            print(json.dumps(result.to_json()))
+            print(json.dumps(to_document(result)))
 
 
 def answers_of(folder: Path, model: str, corpus: str, raw: bool = False) -> dict[str, str]:

@@ -98,9 +98,10 @@ def printed(
     if printed_as == "text":
         print_results(ordered, on_data, every)
     else:
-        from target_bench.runs.score_tables import score_tables
+        from target_bench.runs.score_tables import score_tables, to_document
 
-        print_as(printed_as, ordered.to_json(), records_of(ordered), score_tables(ordered, every))
+        document = {"results": [to_document(result) for result in ordered]}
+        print_as(printed_as, document, records_of(ordered), score_tables(ordered, every))
     _fail_if_queries_failed(ordered)
     exit_if_incomplete(observer.warned)
 
@@ -206,7 +207,9 @@ def _sorted(results: "list[Result]") -> "Results":
 
 
 def _fail_if_queries_failed(results: "Results") -> None:
-    lines = results.failures()
+    from target_bench.runs.score_tables import describe_failures
+
+    lines = [line for result in results for line in describe_failures(result)]
     traces = [
         record.traceback
         for result in results

@@ -267,7 +267,9 @@ def score(
         with printed(*shown) as (observer, results):
             stored = ResumedRun(read_run(find(corpus, options.out)), options.data_dir, observer)
             scored = stored.score(task, confirm, options.metrics)
-            results += [result.sliced(by or ()) for result in scored]
+            for result in scored:
+                result.by = tuple(by or ())
+            results += scored
         return
     pairs = [(task or RANKING_TASK, _corpora([*([corpus] if corpus else []), *options.corpora]))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}

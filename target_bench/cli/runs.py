@@ -1,9 +1,10 @@
 """``target-bench runs``: what lies in a store of runs, and its export."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -30,6 +31,9 @@ from target_bench.core.text_tables import (
     say_wrapped,
 )
 
+if TYPE_CHECKING:
+    from target_bench.runs.result import Result
+
 HELP = "List, show and export stored runs."
 
 app = group(HELP)
@@ -47,18 +51,17 @@ def list_(
 ) -> None:
     """Print the runs of a store."""
     from target_bench.core.task_names import task_named
-    from target_bench.runs.documents import listed
     from target_bench.runs.result import list_runs
 
     short_name = task and task_named(task)
     runs = [
         run
-        for run in listed(list_runs(out))
+        for run in map(_to_line, list_runs(out))
         if corpus in (None, run["corpus"]) and short_name in (None, run["task"])
     ]
     columns = [Column(name) for name in _LISTED]
     form = "json" if as_json else printed_as
-    print_as(form, runs, runs, [TextTable(columns, list(map(_row, runs)))])
+    print_as(form, runs, runs, [TextTable(columns, list(map(_to_row, runs)))])
     if form != "text":
         return
     say_wrapped(f"{counted(len(runs), 'run')} in {out}")
@@ -70,21 +73,43 @@ def list_(
 _LISTED = ("id\ntask", "corpus\nrun", "queries", "score\nstarted")
 
 
-def _row(run: Mapping[str, Any]) -> list[str]:
-    """Return the cells of an entry of ``runs.documents.listed``."""
+def _to_line(run: "Result") -> dict[str, Any]:
+    """Return a run as ``runs list --format json`` prints it; unreadable entries are empty."""
     from target_bench.metrics.scores import spec_of
 
-    score = run["state"] if run["state"] != "finished" else "no reference"
-    if run["state"] == "finished" and run["metric"] is not None:
-        spec = replace(spec_of(run["metric"]), digits=run["digits"])
-        score = f"{run['metric']} {spec.text(run['score'])}"
+    line: dict[str, Any] = {"folder": str(run.folder), "state": run.status, "problem": run.problem}
+    line |= dict.fromkeys(("task", "corpus", "split", "about", "label", "started"), "")
+    line |= {"about": None, "queries": None, "metric": None, "score": None, "digits": 3}
+    line["error"] = None
+    with suppress(StoreError):  # its state says so
+        line |= {name: getattr(run, name) for name in ("task", "corpus", "split", "label", "error")}
+        manifest = run.manifest
+        line |= {"about": run.command.about, "started": manifest.started or ""}
+        line["queries"] = run.n_queries if run.is_scored else manifest.queries
+        if run.is_scored and run.scores:
+            score = run.scores[run.headline]
+            line |= {"metric": run.headline, "digits": spec_of(run.headline, score).digits}
+            # The empty rankings of no-context have no score that says anything.
+            is_empty = run.identity.is_no_context and not run.identity.has_answers
+            if run.status == "finished" and not is_empty:
+                line["score"] = score.to_json()["value"]
+    return line
+
+
+def _to_row(line: Mapping[str, Any]) -> list[str]:
+    from target_bench.metrics.scores import spec_of
+
+    score = line["state"] if line["state"] != "finished" else "no reference"
+    if line["state"] == "finished" and line["metric"] is not None:
+        spec = replace(spec_of(line["metric"]), digits=line["digits"])
+        score = f"{line['metric']} {spec.text(line['score'])}"
     # Rankings that answers are built on are about the task of those.
-    answer_task = "" if run["about"] in (None, run["task"]) else f" ({run['about']})"
+    answer_task = "" if line["about"] in (None, line["task"]) else f" ({line['about']})"
     return [
-        f"{_id(run['folder'])}\n{run['task']}",
-        f"{run['corpus']} {run['split']}{answer_task}\n{run['label']}",
-        "" if run["queries"] is None else f"{run['queries']:,}",
-        f"{score}\n{run['started'][:16].replace('T', ' ')}",
+        f"{_id(line['folder'])}\n{line['task']}",
+        f"{line['corpus']} {line['split']}{answer_task}\n{line['label']}",
+        "" if line["queries"] is None else f"{line['queries']:,}",
+        f"{score}\n{line['started'][:16].replace('T', ' ')}",
     ]
 
 
@@ -103,13 +128,12 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print the content of a run folder."""
-    from target_bench.runs.documents import described
     from target_bench.runs.find import find
     from target_bench.runs.result import read_run
     from target_bench.runs.score_tables import slice_table, slices_to_json
 
     stored = read_run(find(run, out))
-    document = described(stored)
+    document = _to_document(stored)
     problem = document.get("problem")
     slices = {} if problem else {name: stored.scores_by(name) for name in by or ()}
     if as_json:
@@ -119,6 +143,49 @@ def show(
         print_tables(*(slice_table(name, [(document["run"], slices)]) for name in slices))
     if problem:
         raise StoreError(str(problem))
+
+
+_OPTIONAL = {
+    *("error", "problem", "code", "times_left_out", "latency_ms"),
+    *("distractors", "data_notes", "notes"),
+}
+
+
+def _to_document(run: "Result") -> dict[str, Any]:
+    """Return all of a run but its answers: part -> entry -> value; ``scores`` as stored."""
+    from target_bench.runs.manifest import flatten
+    from target_bench.runs.score_tables import describe_edited
+    from target_bench.runs.times import cold
+
+    manifest, times = run.manifest, cold(run.manifest)
+    scores = run.scores if run.is_scored else {}
+    answers = run.answer_counts.to_json() if run.is_scored and run.answer_counts else {}
+    document: dict[str, Any] = {
+        "run": str(run.folder),
+        "state": run.status,
+        "started": manifest.started,
+        "error": manifest.error,
+        "problem": run.problem,
+        "code": describe_edited(run, scores) if scores else None,
+        "asked": dict(flatten(manifest.asked.to_json())),
+        "identity": dict(flatten(manifest.identity.content)),
+        "environment": dict(flatten(manifest.environment)),
+        "seconds": dict(times.seconds),
+        "times_left_out": dict(times.left_out),
+        "latency_ms": dict(flatten(times.latency or {})),
+        "data": {"source": manifest.data, "files": len(manifest.files)},
+        "distractors": {mixed.spec: mixed.n for mixed in manifest.distractors},
+        "data_notes": _number(manifest.data_notes),
+        "notes": _number(manifest.notes),
+        # Entries of the answers replace those of the rankings with the same name.
+        "counts": run.counts.to_json() | answers if run.is_scored else {},
+        "scores": {name: score.to_json() for name, score in scores.items()},
+    }
+    return {n: value for n, value in document.items() if value or n not in _OPTIONAL}
+
+
+def _number(texts: Sequence[str]) -> dict[str, str]:
+    return {str(i): text for i, text in enumerate(texts, start=1)}
 
 
 def _show(document: dict[str, Any], verbose: bool) -> None:
@@ -195,8 +262,8 @@ def export(
     from target_bench.data.formats import detect
     from target_bench.data.load import is_path, load
     from target_bench.runs.find import find
+    from target_bench.runs.ranking_files import export_trec
     from target_bench.runs.result import read_run
-    from target_bench.runs.trec import export as export_trec
 
     stored = read_run(find(run, RUNS))
     name = corpus or stored.command.corpus

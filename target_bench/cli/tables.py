@@ -71,9 +71,9 @@ def compare(
     else:
         print_tables(*text_tables(comparison, chosen, title))
     if html is not None:
-        from target_bench.runs.record_log import refused
+        from target_bench.runs.record_log import storage_errors
 
-        with refused("be written", html, "--html"):
+        with storage_errors("be written", html, "--html"):
             atomic_write(html, page(comparison, title, chosen).encode())
 
 

@@ -27,7 +27,7 @@ from target_bench.harness.systems import GeneratorLike, System
 from target_bench.models.prompts.prompting import may_repair
 from target_bench.runs.record_log import ANSWERS, Answered
 from target_bench.runs.store import Run
-from target_bench.runs.times import Took, with_times
+from target_bench.runs.times import Took, add_times
 
 _NOT_RETRIEVED = "retrieval: "
 """First words of the error of a query whose tables could not be retrieved."""
@@ -121,7 +121,7 @@ def answer(
                 cache_use.record_answers(plugin, any_cached=True)
             took = Took(time.perf_counter() - start, watch.used(), n)
             stages = {"generate": took} if plugin is not None else {}
-            run.write_manifest(**with_times(run.manifest, "timed_answers", stages))
+            run.write_manifest(**add_times(run.manifest, "timed_answers", stages))
 
     def keep(stored: dict[str, Answered]) -> dict[str, Answered]:
         """Ask failures again, but where the tables of a query are still missing."""

@@ -155,8 +155,10 @@ def evaluate_pairs(
             for text, loaded in data
         ]
     in_order = [result for i in range(len(data)) for result in results[i :: len(data)]]
-    once_each = {result.folder: result for result in in_order}.values()
-    return Results(result.sliced(properties) for result in once_each)
+    for result in in_order:
+        result.by = tuple(properties)
+    # Two names for one retriever are one run.
+    return Results({result.folder: result for result in in_order}.values())
 
 
 def check_tasks(pairs: Iterable[Pair], config: RunConfig) -> None:

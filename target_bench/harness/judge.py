@@ -55,7 +55,7 @@ def judge(
         return {query_id: each for query_id, each in stored.items() if query_id not in outdated}
 
     def work(todo: Sequence[Query], _: Mapping[str, Judgement]) -> Iterator[Sequence[Judgement]]:
-        run.work_begins()
+        run.begin_work()
         observer.stage(f"{label}: judge", total=len(todo))
         start = time.perf_counter()
         judging = task_judge.judged(todo, dataset, generations, rankings)
@@ -72,7 +72,7 @@ def judge(
     judgements, n_kept = run.complete(JUDGEMENTS, dataset.queries, work, keep)
     is_reused = n_kept == len(dataset.queries)
     if not is_reused or list(known) != list(judgements):
-        run.work_begins()
+        run.begin_work()
         # in the order of the queries, without what was replaced
         JUDGEMENTS.write(run.folder, judgements.values())
     return judgements, is_reused

@@ -121,7 +121,7 @@ def _ask(
         while n_asked < len(todo):
             batch = todo[n_asked : n_asked + size]
             most = None if any_done else MOST_FAILURES - n_asked
-            with times.worked() as took:
+            with times.time_work() as took:
                 rankings = contract.retrieve(
                     plugin, batch, top_k[-1], dataset.corpus.shuffled, most, retriever.reads_gold
                 )
@@ -167,7 +167,7 @@ def _embed(retriever: System, dataset: Dataset, observer: Observer) -> float:
     with (
         process_restored(),
         plugin_errors(f"retriever {retriever.label}", where),
-        times.worked() as took,
+        times.time_work() as took,
     ):
         retriever.plugin.embed_corpus(dataset.corpus.handed_out())
     return took[0]
@@ -260,7 +260,7 @@ def _record_times(
     stages = {"load": Took(load_seconds)}
     if embed and retrieve and not is_bound(retriever.identity):  # no bound is a system
         stages |= {"embed_corpus": embed, "retrieve": retrieve}
-    run.write_manifest(**times.with_times(run.manifest, "timed_queries", stages))
+    run.write_manifest(**times.add_times(run.manifest, "timed_queries", stages))
 
 
 def _time_single_queries(

@@ -17,9 +17,9 @@ from target_bench.runs.store import Run
 def begin_work(run: Run, system: System, dataset: Dataset, **more: Any) -> None:
     """Record that work begins; of a new run, where it runs and on what data."""
     if run.manifest.environment:
-        run.work_begins()
+        run.begin_work()
         return
-    run.work_begins(
+    run.begin_work(
         environment={
             **times.environment(system.packages),
             times.SOURCES: sources_of(system.plugin) if system.plugin is not None else {},

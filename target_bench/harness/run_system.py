@@ -47,7 +47,7 @@ from target_bench.metrics.scores import code_of
 from target_bench.runs import slicing
 from target_bench.runs.manifest import Command, answers_fingerprint, queries_fingerprint
 from target_bench.runs.result import Result
-from target_bench.runs.score_files import read_scores
+from target_bench.runs.score_files import SLICE_PREFIX, read_scores
 from target_bench.runs.store import Run
 
 
@@ -345,8 +345,7 @@ def _score(
     seconds = run.manifest.seconds
     known = reused and "score" in seconds
     took = {"score": round(time.perf_counter() - start, 6)}
-    run.scored(command)
-    run.finish(**({} if known else {"seconds": {**seconds, **took}}))
+    run.finish(command, **({} if known else {"seconds": {**seconds, **took}}))
 
 
 def _write_scores(
@@ -363,9 +362,9 @@ def _write_scores(
     ids = set(scored.query_ids)
     queries = [query for query in dataset.queries if query.id in ids]
     properties = slicing.by_property(queries)
-    columns = {slicing.SLICE_PREFIX + name: values for name, values in properties.items()}
+    columns = {SLICE_PREFIX + name: values for name, values in properties.items()}
     if any(query.synthetic for query in queries):
-        columns[f"{slicing.SLICE_PREFIX}synthetic"] = [query.synthetic for query in queries]
+        columns[f"{SLICE_PREFIX}synthetic"] = [query.synthetic for query in queries]
     code = code_of(scored.scores)
     changed: list[str] = []
     with suppress(StoreError):  # there are none, or they are damaged and written again

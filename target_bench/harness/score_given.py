@@ -110,7 +110,9 @@ def score_given(
                     confirm=confirm,
                 )
             )
-    return Results(result.sliced(names) for result in results)
+    for result in results:
+        result.by = tuple(names)
+    return Results(results)
 
 
 def _rankings_of(

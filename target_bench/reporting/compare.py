@@ -9,8 +9,8 @@ from target_bench.metrics.scores import canonical_name, definition, leading, mai
 from target_bench.reporting.rows import Comparison, Row, Values, correct, make_rows
 from target_bench.reporting.value_files import compare_values, find_value_files, read_columns
 from target_bench.runs import slicing
-from target_bench.runs.differences import check_same_slices, labels, method_of
-from target_bench.runs.find import find, is_store, labelled
+from target_bench.runs.differences import check_same_data, check_same_slices, labels, method_of
+from target_bench.runs.find import find, find_by_label, is_store
 from target_bench.runs.manifest import read_manifest
 from target_bench.runs.newest import (
     BASELINE_OF_FOLDER,
@@ -19,7 +19,8 @@ from target_bench.runs.newest import (
     newest_runs,
     newest_runs_of_corpora,
 )
-from target_bench.runs.result import SYNTHETIC, Result, Results, check_same_data, read_run
+from target_bench.runs.result import SYNTHETIC, Result, Results, read_run
+from target_bench.runs.score_tables import databases, describe_edited
 
 RunLike = str | Path | Result | Results
 """A run folder, the id of a run, a result or several; or a folder of runs.
@@ -127,8 +128,8 @@ def compare_results(
             name: {m: Values(run.measured(m), run.scores[m]) for m in compared}
             for name, run in by_name.items()
         }
-        subsets = slicing.parts(whole.slices, conditions, len(whole.query_ids))
-        rows += make_rows(corpus, values, baseline, subsets, whole.databases)
+        subsets = slicing.parts(whole.values.properties, conditions, len(whole.query_ids))
+        rows += make_rows(corpus, values, baseline, subsets, databases(whole))
     rows = correct(rows, tested)
     rows.sort(key=lambda row: compared.index(row.metric))
     synthetic = [corpus for corpus, group in groups.items() if any(r.is_synthetic for r in group)]
@@ -203,7 +204,7 @@ def named_runs(
     folders: list[Path] = []
     notes: list[str | None] = []
     beside: list[Path] = []
-    labels_of = {run: labelled(run, Path(out)) for run in named if isinstance(run, str)}
+    labels_of = {run: find_by_label(run, Path(out)) for run in named if isinstance(run, str)}
     if any(len(of_label) > 1 for of_label in labels_of.values()):
         names = [name for name, of_label in labels_of.items() if of_label]
         beside, left_out = newest_runs(Path(out), shared, names)
@@ -399,7 +400,7 @@ def _describe_runs(
                 f"{name}: {run.answer_counts.unparsed:,} of {run.answer_counts.asked:,} answers "
                 "cannot be read, and score 0"
             )
-        if edited := run.note_on_edited(metrics):
+        if edited := describe_edited(run, metrics):
             yield f"{name}: {edited}"
     cut = {name: run.counts for name, run in runs.items() if not run.identity.has_answers}
     ties = [f"{n.cut:,} of {n.answered:,} of {name}" for name, n in cut.items() if n.cut]

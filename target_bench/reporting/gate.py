@@ -25,7 +25,7 @@ from target_bench.reporting.layouts import describe_own_means
 from target_bench.reporting.rows import Comparison, Difference, Row, flat_record
 from target_bench.reporting.sentences import describe_power
 from target_bench.reporting.value_files import HAS_VALUE, ValueColumns, compare_values, read_columns
-from target_bench.runs.baseline_file import opened_baseline
+from target_bench.runs.baseline_file import open_baseline
 from target_bench.runs.result import Result, read_run
 
 Verdict = Literal["passed", "not significant", "failed"]
@@ -287,7 +287,7 @@ def gate(
         checked = run_to_check(run, out)
     else:
         baseline, checked = _find_runs(2, [baseline, run], out)
-    with opened_baseline(baseline, Path(out), checked) as base:
+    with open_baseline(baseline, Path(out), checked) as base:
         metrics = [rule.metric for rule in rules]
         comparison = compare([base, checked], metrics, base, slices, by=by, out=out)
         notes = comparison.notes

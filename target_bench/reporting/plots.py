@@ -30,9 +30,9 @@ from target_bench.metrics import stats
 from target_bench.metrics.retrieval import judge, parse
 from target_bench.metrics.scores import canonical_name, spec_of
 from target_bench.reporting.compare import leading_metric
-from target_bench.runs.differences import labels
+from target_bench.runs.differences import check_same_data, labels
 from target_bench.runs.record_log import write_file
-from target_bench.runs.result import Result, check_same_data, read_run
+from target_bench.runs.result import Result, read_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,6 +11,7 @@ from target_bench.metrics.stats import ALPHA, FEWEST, POWER
 from target_bench.reporting.compare import compare_results, leading_metric
 from target_bench.reporting.rows import Comparison, Row
 from target_bench.runs.result import SYNTHETIC, Result
+from target_bench.runs.score_tables import databases, interval_by_database
 
 MOST_NAMES = 4
 
@@ -160,12 +161,13 @@ def describe_best(best: Result, metric: str, alone: bool) -> str:
 
 def describe_other_databases(run: Result, metric: str, label: str = "") -> str | None:
     """Say the interval of a score where the databases are a sample, too; None without any."""
-    bounds = run.interval_by_database(metric)
+    bounds = interval_by_database(run, metric)
     if bounds is None or isnan(bounds[0]):
         return None
     interval = spec_of(metric, run.scores[metric]).interval(*bounds, ", ")
+    n_databases = len(set(databases(run)))
     return (
-        f"For questions about other databases than these {len(set(run.databases))} the interval of "
+        f"For questions about other databases than these {n_databases} the interval of "
         f"{label or run.label}'s {metric} is [{interval}]."
     )
 

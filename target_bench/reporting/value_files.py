@@ -21,7 +21,8 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import parse_json
 from target_bench.core.metric import MetricSpec
 from target_bench.reporting.rows import Comparison, Values, correct, make_rows
-from target_bench.runs.slicing import Floats, mean_of
+from target_bench.runs.score_files import Floats
+from target_bench.runs.slicing import mean_of
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
 

@@ -14,30 +14,23 @@ from target_bench.core.text_tables import counted
 from target_bench.runs.find import find
 from target_bench.runs.manifest import key_of
 from target_bench.runs.result import Result
+from target_bench.runs.score_files import PER_QUERY, STATISTICS
 
 FORMAT = 1
 _TEXT = ("manifest.json", "scores.json")
-_BINARY = ("per_query.parquet", "statistics.parquet")
+_BINARY = (PER_QUERY, STATISTICS)
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, StoreError)
 
 
 def write_baseline(run: Result, path: Path) -> None:
     """Write the manifest, the scores and the values of every query of a run.
 
     Rankings, answers and judgements are left out, so the file is small: about 56 KB for 280
-    queries and 30 metrics. Of the rankings that answers are built on, the manifest is there.
-
-    Args:
-        run: a run with scores.
-        path: the file, which ends in ``.json``; replaced if it is there.
-
-    Raises:
-        ConfigError: the name of the file does not end in ``.json``; or the run failed on all
-            queries, or on more than that of the baseline that it would replace.
-        StoreError: the run has no scores, is damaged, or the file cannot be written.
+    queries and 30 metrics.
     """
     if path.suffix != ".json":
         raise ConfigError(f"{path}: the name of a baseline file ends in .json")
-    document = _document(run)
+    document = _to_document(run)
     _check_failures(run, path)
     try:
         atomic_write(path, (json.dumps(document, indent=1) + "\n").encode())
@@ -47,7 +40,7 @@ def write_baseline(run: Result, path: Path) -> None:
         ) from error
 
 
-def _document(run: Result) -> dict[str, Any]:
+def _to_document(run: Result) -> dict[str, Any]:
     run.headline  # noqa: B018 (a run without scores is refused)
     if run.problem is not None:
         raise StoreError(f"{run.folder}: damaged: {run.problem}")
@@ -56,15 +49,15 @@ def _document(run: Result) -> dict[str, Any]:
         if (run.folder / name).exists():
             files[name] = base64.b64encode((run.folder / name).read_bytes()).decode()
     document = {"target_bench_baseline": FORMAT, "run": run.folder.name, "files": files}
-    if run.rankings_run is not run:
-        manifest = run.rankings_run.folder / "manifest.json"
-        text = manifest.read_text(encoding="utf-8")
-        document["rankings"] = {"run": run.rankings_run.folder.name, "manifest.json": text}
+    rankings = run.rankings_run
+    if rankings is not run:
+        text = (rankings.folder / "manifest.json").read_text(encoding="utf-8")
+        document["rankings"] = {"run": rankings.folder.name, "manifest.json": text}
     return document
 
 
 def _check_failures(run: Result, path: Path) -> None:
-    """See that no baseline of failures is written: it would let the next ones pass."""
+    """Refuse a baseline of failures: it would let the next ones pass."""
     failed, n = run.n_failed, counted(run.n_queries, "query")
     mend = f"mend what failed (target-bench runs show {run.folder} says what) and run it again"
     if failed and failed == run.n_queries:
@@ -73,7 +66,7 @@ def _check_failures(run: Result, path: Path) -> None:
         scores = parse_json(parse_json(path.read_bytes())["files"]["scores.json"])
         before = (scores.get("answers") or scores["counts"])["failed"]
     except _UNREADABLE:
-        return  # there is none, or nothing that anyone could compare with
+        return  # there is no baseline that anyone could compare with
     if failed > before:
         raise ConfigError(
             f"{run.folder} is no better baseline: it failed on {failed} of {n}, that of {path} on "
@@ -82,37 +75,27 @@ def _check_failures(run: Result, path: Path) -> None:
 
 
 @contextmanager
-def opened_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
-    """Give the folder of a baseline: a stored run, or a file of ``write_baseline`` unpacked.
-
-    Args:
-        name: a file that ends in ``.json``, or a run as ``find`` takes it.
-        root: the folder of all runs.
-        run: the run that is compared with it; the baseline is a copy where it is this run itself.
-
-    Raises:
-        ConfigError: there is no such file or run.
-        StoreError: the file is not a baseline, or cannot be read.
-    """
+def open_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
+    """Give the folder of a baseline: a stored run, or a file of ``write_baseline`` unpacked."""
     path = Path(name)
     with TemporaryDirectory(prefix="target-bench-baseline-") as scratch:
         if path.suffix != ".json":
             stored = find(name, root)
             is_run = stored.samefile(run)
-            yield _unpacked(_document(Result(stored)), Path(scratch)) if is_run else stored
+            yield _unpack(_to_document(Result(stored)), Path(scratch)) if is_run else stored
             return
         update = f"target-bench gate {path} --run RUN --update"
         if not path.is_file():
             raise ConfigError(f"{path}: there is no such file; write it with {update}")
         try:
-            folder = _unpacked(parse_json(path.read_bytes()), Path(scratch))
+            folder = _unpack(parse_json(path.read_bytes()), Path(scratch))
         except _UNREADABLE as error:
             raise StoreError(
                 f"{path}: is not a baseline file ({error}); write it again with {update}"
             ) from error
         try:
             yield folder
-        except DataError as error:  # the file is meant, and not its copy
+        except DataError as error:  # the user knows the file, and not its copy
             raise DataError(str(error).replace(str(folder), str(path))) from error
         except StoreError as error:
             if str(folder) not in str(error):
@@ -123,26 +106,23 @@ def opened_baseline(name: str | Path, root: Path, run: Path) -> Iterator[Path]:
             ) from error
 
 
-_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, StoreError)
-
-
-def _unpacked(document: dict[str, Any], scratch: Path) -> Path:
+def _unpack(document: dict[str, Any], scratch: Path) -> Path:
     """Write the files of a baseline into folders of runs, and return the folder of its run."""
     if document["target_bench_baseline"] != FORMAT:
         raise ValueError(f"format {document['target_bench_baseline']!r}, expected {FORMAT}")
+    if missing := [file for file in _TEXT if file not in document["files"]]:
+        raise ValueError(f"files: no {missing[0]}")
     runs = {document["run"]: dict(document["files"])}
     if (rankings := document.get("rankings")) is not None:
         runs[rankings["run"]] = {"manifest.json": rankings["manifest.json"]}
     for name, files in runs.items():
-        if key_of(Path(name)) is None or Path(name).name != name:
+        if key_of(Path(name)) is None or Path(name).name != name:  # it would lie elsewhere
             raise ValueError(f"run: {name!r:.80} is not the name of a run")
         (scratch / name).mkdir()
         for file in (*_TEXT, *_BINARY):
             if file in files:
-                content = files[file]
+                text = files[file]
                 is_text = file in _TEXT
-                encoded = content.encode() if is_text else base64.b64decode(content, validate=True)
-                (scratch / name / file).write_bytes(encoded)
-    if missing := [file for file in _TEXT if file not in document["files"]]:
-        raise ValueError(f"files: no {missing[0]}")
+                content = text.encode() if is_text else base64.b64decode(text, validate=True)
+                (scratch / name / file).write_bytes(content)
     return scratch / str(document["run"])

@@ -1,57 +1,55 @@
-"""Runs side by side: what they are called, in what they differ, and whether they can be compared.
+"""Runs side by side: their labels, in what they differ, and whether they can be compared.
 
 A run is called by the user's names, or by the settings in which it differs from the others:
 ``bm25:k1=0.9,b=0.4`` and ``bm25:k1=1.2,b=0.4`` are called ``bm25:k1=0.9`` and ``bm25:k1=1.2``. What
 runs of one plug-in share is left out; where only one run has a plug-in, all its settings stand.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.settings import written_settings
-from target_bench.runs.manifest import flat
-from target_bench.runs.result import Result
+from target_bench.core.text_tables import first_of
+from target_bench.runs.manifest import flatten
+
+if TYPE_CHECKING:
+    from target_bench.runs.result import Result
 
 PLUGINS: Sequence[registry.Kind] = ("retriever", "generator", "task")
 """The plug-ins of a run that have settings of their own."""
 
-_ALONE = ("corpus", "split", "task", "about")
-"""Settings whose value says enough."""
+_ALONE = ("corpus", "split", "task", "about")  # settings whose value says enough
 
-_SHORTEST = 6
-"""Characters of a run's id that a label ends with where nothing else tells two runs apart."""
+# Settings that say what a run is of, and not how it answers.
+_DATA = ("corpus", "split", "distractors", "about", "limit", "task")
+
+_SHORTEST = 6  # characters of an id that tells runs apart where nothing else does
 
 
 class Plugin(NamedTuple):
-    """A plug-in of a run as it was asked for.
+    """A plug-in of a run as the command named it."""
 
-    Attributes:
-        target: what the user calls it, or its name, file or module.
-        settings: setting -> value, as it was written.
-        is_named: whether the user gave it a name.
-    """
-
-    target: str
-    settings: Mapping[str, str]
-    is_named: bool = False
+    target: str  # what the user calls it, or its name, file or module
+    settings: Mapping[str, str]  # setting -> value, as it was written
+    is_named: bool = False  # whether the user gave it a name
 
 
-def plugins(run: Result) -> dict[str, Plugin]:
+def plugins(run: "Result") -> dict[str, Plugin]:
     """Return retriever, generator and task of a run, as far as it has them."""
     command = run.command
     names = {"retriever": command.retriever_name, "generator": command.generator_name}
     texts = {kind: getattr(command, kind) for kind in PLUGINS}
     texts["task"] = texts["task"] or run.task
     return {
-        kind: _plugin(kind, texts[kind], names.get(kind))
+        kind: _read_plugin(kind, texts[kind], names.get(kind))
         for kind in PLUGINS
         if texts[kind] is not None
     }
 
 
-def _plugin(kind: registry.Kind, text: str, name: str | None) -> Plugin:
+def _read_plugin(kind: registry.Kind, text: str, name: str | None) -> Plugin:
     try:
         target, settings = registry.divided(kind, text)
         written = written_settings(settings, text)
@@ -60,7 +58,7 @@ def _plugin(kind: registry.Kind, text: str, name: str | None) -> Plugin:
     return Plugin(name or target, written, is_named=name is not None)
 
 
-def settings(run: Result) -> dict[str, str]:
+def settings(run: "Result") -> dict[str, str]:
     """Return setting -> value of all that a user chose for a run, as text.
 
     Those of plug-ins are called ``retriever.k1`` and so on; ``retriever`` itself is what it is
@@ -70,10 +68,10 @@ def settings(run: Result) -> dict[str, str]:
     values = {"corpus": run.corpus, "split": run.split}
     values["distractors"] = " + ".join(command.distractors) or "none"
     chosen = {"about": command.about, "limit": command.limit}
-    ranked = run.rankings_run.identity.top_k
-    chosen |= {"k": ranked[-1] if ranked else None, **(command.prompting or {})}
-    if run.identity.has_answers and ranked:
-        chosen["tables"] = chosen.get("tables") or ranked[-1]
+    cutoffs = run.rankings_run.identity.top_k
+    chosen |= {"k": cutoffs[-1] if cutoffs else None, **(command.prompting or {})}
+    if run.identity.has_answers and cutoffs:
+        chosen["tables"] = chosen.get("tables") or cutoffs[-1]
     values |= {name: str(value) for name, value in chosen.items() if value is not None}
     for kind, plugin in plugins(run).items():
         values[kind] = plugin.target
@@ -81,50 +79,41 @@ def settings(run: Result) -> dict[str, str]:
     return values
 
 
-_DATA = ("corpus", "split", "distractors", "about", "limit", "task")
-"""Settings that say what a run is of, and not how it answers."""
+def method_of(run: "Result") -> tuple[str, ...]:
+    """Return the settings that identify a method on any corpus.
 
-
-def method_of(run: Result) -> tuple[str, ...]:
-    """Return the parts that identify a method on any corpus: plug-ins and their settings.
-
-    A plug-in with a name is known by it, so that one method may have other settings on each corpus.
+    A plug-in with a name is identified by it, so that one method may have other settings on each
+    corpus.
     """
-    chosen = settings(run)
-    of_named = [f"{kind}." for kind, plugin in plugins(run).items() if plugin.is_named]
-    kept = (
-        (name, value)
-        for name, value in chosen.items()
+    left_out = [f"{kind}." for kind, plugin in plugins(run).items() if plugin.is_named]
+    return tuple(
+        f"{name}={value}"
+        for name, value in sorted(settings(run).items())
         if name not in _DATA
-        and not (name == "k" and not run.identity.has_answers)
-        and not name.startswith(tuple(of_named))
+        and (name != "k" or run.identity.has_answers)
+        and not name.startswith(tuple(left_out))
     )
-    return tuple(f"{name}={value}" for name, value in sorted(kept))
 
 
-def system_of(run: Result) -> tuple[str, ...]:
-    """Return what makes a system: plug-ins with their settings, also as objects, and options.
-
-    That is all that a run is told apart by but code and versions.
-    """
-    chosen = settings(run) | {
-        path: str(value) for path, value in flat(run.identity.content) if "config." in path
+def system_of(run: "Result") -> tuple[str, ...]:
+    """Return what makes a system: all that tells runs apart but code and versions."""
+    values = settings(run) | {
+        path: str(value) for path, value in flatten(run.identity.content) if "config." in path
     }
-    return tuple(f"{name}={value}" for name, value in sorted(chosen.items()))
+    return tuple(f"{name}={value}" for name, value in sorted(values.items()))
 
 
 def varying(runs: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the settings in which some of the runs differ, plug-ins first.
-
-    Args:
-        runs: ``settings`` of each.
-    """
+    """Return the settings in which some of the runs differ, plug-ins first."""
     names = dict.fromkeys(name for run in runs for name in run)
     different = [name for name in names if len({run.get(name) for run in runs}) > 1]
     return sorted(different, key=lambda name: name.partition(".")[0] not in PLUGINS)
 
 
-def labels(runs: Sequence[Result]) -> list[str]:
+# Labels
+
+
+def labels(runs: Sequence["Result"]) -> list[str]:
     """Return a label for each run, no two alike.
 
     It is the name that the user gave, or the plug-in with the settings that differ from the other
@@ -132,51 +121,52 @@ def labels(runs: Sequence[Result]) -> list[str]:
     else the beginning of their id, else the folder.
     """
     of_runs = [plugins(run) for run in runs]
-    of_kind = {
-        kind: _labels_of([run_plugins.get(kind) for run_plugins in of_runs])
+    by_kind = [
+        _label_plugins([run_plugins.get(kind) for run_plugins in of_runs])
         for kind in ("retriever", "generator")
-    }
-    called = [" + ".join(filter(None, parts)) for parts in zip(*of_kind.values(), strict=True)]
-    for tell in (_settings_apart, _ids_apart):
-        called = _apart(called, runs, tell)
-    return called
+    ]
+    texts = [" + ".join(filter(None, pair)) for pair in zip(*by_kind, strict=True)]
+    for tell_apart in (_settings_apart, _ids_apart):
+        texts = _make_unique(texts, runs, tell_apart)
+    return texts
 
 
-def _labels_of(plugins: Sequence[Plugin | None]) -> list[str]:
+def _label_plugins(plugins: Sequence[Plugin | None]) -> list[str]:
     """Return the label of each plug-in; empty where a run has none."""
-    shown = []
+    texts = []
     for plugin in plugins:
         if plugin is None:
-            shown.append("")
+            texts.append("")
             continue
         alike = [p.settings for p in plugins if p is not None and p.target == plugin.target]
-        kept = (
-            varying(alike) if len(alike) > 1 else [] if plugin.is_named else list(plugin.settings)
-        )
-        written = ",".join(f"{k}={plugin.settings[k]}" for k in plugin.settings if k in kept)
-        shown.append(f"{plugin.target}:{written}" if written else plugin.target)
-    return shown
+        if len(alike) > 1:
+            names = varying(alike)
+        else:
+            names = [] if plugin.is_named else list(plugin.settings)
+        written = ",".join(f"{k}={plugin.settings[k]}" for k in plugin.settings if k in names)
+        texts.append(f"{plugin.target}:{written}" if written else plugin.target)
+    return texts
 
 
-def _apart(
-    called: Sequence[str],
-    runs: Sequence[Result],
-    tell: Callable[[Sequence[Result]], Sequence[str]],
+def _make_unique(
+    texts: Sequence[str],
+    runs: Sequence["Result"],
+    tell_apart: Callable[[Sequence["Result"]], Sequence[str]],
 ) -> list[str]:
     """Return the labels; those that several runs have with what tells these runs apart."""
-    added = list(called)
-    for label in {label for label in called if called.count(label) > 1}:
-        places = [i for i, other in enumerate(called) if other == label]
-        for i, difference in zip(places, tell([runs[i] for i in places]), strict=True):
-            added[i] = f"{label} ({difference})" if difference else label
-    return added
+    unique = list(texts)
+    for label in {label for label in texts if texts.count(label) > 1}:
+        indices = [i for i, other in enumerate(texts) if other == label]
+        for i, difference in zip(indices, tell_apart([runs[i] for i in indices]), strict=True):
+            unique[i] = f"{label} ({difference})" if difference else label
+    return unique
 
 
-def _settings_apart(runs: Sequence[Result]) -> list[str]:
+def _settings_apart(runs: Sequence["Result"]) -> list[str]:
     of_runs = [settings(run) for run in runs]
     names = varying(of_runs)
-    shown = ([_setting_text(name, chosen.get(name)) for name in names] for chosen in of_runs)
-    return [", ".join(filter(None, texts)) for texts in shown]
+    texts = ([_setting_text(name, chosen.get(name)) for name in names] for chosen in of_runs)
+    return [", ".join(filter(None, of_run)) for of_run in texts]
 
 
 def _setting_text(name: str, value: str | None) -> str:
@@ -185,7 +175,7 @@ def _setting_text(name: str, value: str | None) -> str:
     return value or "" if name in _ALONE else f"{name}={'default' if value is None else value}"
 
 
-def _ids_apart(runs: Sequence[Result]) -> list[str]:
+def _ids_apart(runs: Sequence["Result"]) -> list[str]:
     if len({run.id for run in runs}) < len(runs):  # the same run, made twice
         return [str(run.folder) for run in runs]
     n = _SHORTEST
@@ -194,16 +184,73 @@ def _ids_apart(runs: Sequence[Result]) -> list[str]:
     return [run.id[:n] for run in runs]
 
 
-def check_same_slices(runs: Sequence[Result], names: Sequence[str], metrics: Sequence[str]) -> None:
-    """Check that the runs agree on the properties of queries: rankings are reused without them.
+# Whether runs can be compared
 
-    Raises:
-        DataError: a query is in another part in one of them.
+_DATA_WORDS = {
+    "task": "tasks",
+    "corpus": "corpora",
+    "split": "splits",
+    "corpus_fingerprint": "tables",
+    "queries_fingerprint": "queries",
+}
+
+
+def check_same_data(runs: Sequence["Result"], entries: Iterable[str], advice: str) -> None:
+    """Raise ``DataError`` unless runs agree in these entries of their identities."""
+    first, *others = runs
+    for other in others:
+        for entry in entries:
+            mine, theirs = getattr(first.identity, entry), getattr(other.identity, entry)
+            if mine != theirs:
+                raise DataError(
+                    f"{first.folder} and {other.folder} are of different {_DATA_WORDS[entry]}: "
+                    f"{_data_apart(first, other) or f'{mine:.12} and {theirs:.12}'}. {advice}"
+                )
+
+
+def _data_apart(run: "Result", other: "Result") -> str:
+    """Return the options in which runs differ, else the files."""
+    mine, theirs = data_options(run), data_options(other)
+    options = [
+        f"{name} {option_text(mine[name])} and {option_text(theirs[name])}"
+        for name in mine
+        if mine[name] != theirs[name]
+    ]
+    files = dict(run.manifest.files.items() ^ other.manifest.files.items())
+    return ", ".join(options) or (f"files differ, as {first_of([*files], 3)}" if files else "")
+
+
+def data_options(run: "Result") -> dict[str, Any]:
+    """Return option -> value of all that says what a run is of."""
+    command = run.command
+    return {
+        "task": run.task,
+        "corpus": run.corpus,
+        "split": run.split,
+        "queries": run.manifest.queries,
+        **{name: getattr(command, name) for name in ("distractors", "about", "limit")},
+    }
+
+
+def option_text(value: Any) -> str:
+    """Return the value of an option in a sentence."""
+    if isinstance(value, tuple):
+        return " + ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+def check_same_slices(
+    runs: Sequence["Result"], names: Sequence[str], metrics: Sequence[str]
+) -> None:
+    """Raise ``DataError`` if a query is in another part in one of the runs.
+
+    Rankings are reused without the properties of their queries, so these can differ.
     """
     properties = {*names, *(("db_id",) if any("[db]" in metric for metric in metrics) else ())}
     for name in sorted(properties):
         for other in runs[1:]:
-            if name in other.slices and other.slices[name] != runs[0].slices.get(name):
+            theirs = other.values.properties.get(name)
+            if theirs is not None and theirs != runs[0].values.properties.get(name):
                 raise DataError(
                     f"{runs[0].folder.name} and {other.folder.name} differ in the {name} of their "
                     "queries: the data were changed in between. Run both again; rankings are reused"

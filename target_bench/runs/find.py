@@ -1,4 +1,4 @@
-"""Run folders: all of a store, or the one that a user means."""
+"""Run folders: all of a folder of runs, or the one that a user means."""
 
 import re
 from collections.abc import Iterator
@@ -11,18 +11,18 @@ from target_bench.runs.manifest import Command, key_of, read_manifest
 
 _NAME = re.compile(r"(.*-)?[0-9a-f]{12}")
 _LISTED = 20
-_SHORTEST = 4  # characters of a name or hash that are needed to find a run by its beginning
+_SHORTEST = 4  # characters of a name or id that find a run
 
 
 def run_folders(root: Path) -> list[Path]:
-    """Return every folder under ``root`` that is named as a run is, sorted by name; links are none.
-
-    Raises:
-        StoreError: there is no such folder.
-    """
+    """Return the folders of a folder that are named as runs are, sorted; links are none."""
     if not root.is_dir():
         raise StoreError(f"{root}: there is no such folder of runs; name one with --out")
     return [path for path in sorted(root.iterdir()) if _is_run(path)]
+
+
+def _is_run(path: Path) -> bool:
+    return key_of(path) is not None and path.is_dir() and not path.is_symlink()
 
 
 def is_store(name: str | Path) -> bool:
@@ -37,76 +37,64 @@ def is_name(name: str, root: Path) -> bool:
     path = Path(name)
     if (path / "manifest.json").is_file():
         return True
-    written = _NAME.fullmatch(path.name) is not None
-    named = written or bool(_beginning(name, root) or labelled(name, root))
-    return named and not path.exists()
+    is_written_so = _NAME.fullmatch(path.name) is not None
+    names_run = is_written_so or bool(_find_by_beginning(name, root) or find_by_label(name, root))
+    return names_run and not path.exists()
 
 
 def find(name: str | Path, root: Path) -> Path:
-    """Return the folder of a run.
-
-    Args:
-        name: the folder, its name under ``root``, the hash at the end of that, or the first
-            characters of one of these, at least four, if no other run begins so; or what lists
-            of runs call it, as ``bm25 + extractive``, if no other run is called so.
-        root: the folder of all runs.
-
-    Raises:
-        ConfigError: there is no such run, several begin or are called so, or the folder is not a
-            run folder.
-    """
+    """Return the folder of a run: by its path, name, id, their beginning (4 letters) or label."""
     for folder in (Path(name), root / name):
         if (folder / "manifest.json").is_file():
             return folder
         if folder.is_dir() and str(name) not in ("", ".", ".."):
             raise ConfigError(f"{folder} is not a run folder: it holds no manifest.json")
-    beginning = _beginning(name, root)
-    by_name = {f.name: f for f in beginning or labelled(str(name), root)}
-    if len(by_name) == 1:
-        return next(iter(by_name.values()))
-    if by_name:
-        lines = [n if beginning else n + _facts(folder) for n, folder in sorted(by_name.items())]
+    by_beginning = _find_by_beginning(name, root)
+    matches = {f.name: f for f in by_beginning or find_by_label(str(name), root)}
+    if len(matches) == 1:
+        return next(iter(matches.values()))
+    if matches:
+        lines = [n if by_beginning else n + _facts(folder) for n, folder in sorted(matches.items())]
         lines[_LISTED:] = [f"and {more} more"] if (more := len(lines) - _LISTED) > 0 else []
-        how = "begin so; write more" if beginning else "are called so; write the id"
+        how = "begin so; write more" if by_beginning else "are called so; write the id"
         raise ConfigError(
-            "\n  ".join([f"{name}: {len(by_name)} runs {how} of the one that you mean:", *lines])
+            "\n  ".join([f"{name}: {len(matches)} runs {how} of the one that you mean:", *lines])
         )
-    known = [text for f, command in _commands(root) for text in (command.label, f.name)]
+    names = [text for f, command in _read_commands(root) for text in (command.label, f.name)]
     raise ConfigError(
         f"{name}: neither a run folder nor the name or id of a run in {root}, of which "
-        f"{_SHORTEST} characters at least are needed.{did_you_mean(str(name), known)} See "
+        f"{_SHORTEST} characters at least are needed.{did_you_mean(str(name), names)} See "
         f"target-bench runs list --out {root}"
     )
 
 
 def _facts(folder: Path) -> str:
-    """Return what tells runs of a name apart, beside task and corpus, which their folders name."""
+    """Return what tells runs of a label apart, beside task and corpus, which their folders name."""
     manifest = read_manifest(folder)
     n_queries = "" if manifest.queries is None else f" of {counted(manifest.queries, 'question')}"
     return f"{n_queries}, {(manifest.started or '')[:16].replace('T', ' ')}"
 
 
-def labelled(name: str, root: Path) -> list[Path]:
+def find_by_label(name: str, root: Path) -> list[Path]:
     """Return the runs that lists and tables call so, as ``bm25 + extractive``.
 
-    None if a folder has the name, or the name or id of a run begins with it. Rankings that were
-    made for answers to some of the questions count only where there are no others.
+    None if a folder has the name, or the name or id of a run begins with it.
     """
-    if Path(name).exists() or (root / name).exists() or _beginning(name, root):
+    if Path(name).exists() or (root / name).exists() or _find_by_beginning(name, root):
         return []
-    runs = [(folder, command) for folder, command in _commands(root) if command.label == name]
+    runs = [(folder, command) for folder, command in _read_commands(root) if command.label == name]
+    # Rankings for answers to some of the questions count only where there are no others.
     return [f for f, command in runs if not command.is_basis] or [f for f, _ in runs]
 
 
-def _commands(root: Path) -> Iterator[tuple[Path, Command]]:
-    """Yield the runs whose manifests can be read, with the words of their commands."""
+def _read_commands(root: Path) -> Iterator[tuple[Path, Command]]:
     for folder in run_folders(root) if root.is_dir() else []:
         with suppress(StoreError):
             yield folder, read_manifest(folder).asked
 
 
-def _beginning(name: str | Path, root: Path) -> list[Path]:
-    """Return the runs whose name, or its hash, begins with this, those of ``root`` first."""
+def _find_by_beginning(name: str | Path, root: Path) -> list[Path]:
+    """Return the runs whose name or id begins with this, those of ``root`` first."""
     path = Path(name)
     if len(path.name) < _SHORTEST:
         return []
@@ -117,7 +105,3 @@ def _beginning(name: str | Path, root: Path) -> list[Path]:
         for folder in dict.fromkeys(folders)
         if any(n.startswith(path.name) for n in (folder.name, folder.name.rpartition("-")[2]))
     ]
-
-
-def _is_run(path: Path) -> bool:
-    return key_of(path) is not None and path.is_dir() and not path.is_symlink()

@@ -1,9 +1,8 @@
-"""What is recorded of a run but its answers and scores: its identity, and its manifest.
+"""``manifest.json``: identity, command, status, and what was recorded of a run on the way.
 
-The identity is all that can change the result, fingerprints of the queries among it; its hash names
-the run. The manifest holds it, the words of the command, the status, and what was recorded on the
-way. What is read is checked: a missing or wrong entry is a ``StoreError`` that names file, entry
-and value. Entries that this version does not know are kept and written back.
+The identity is all that can change the result; its hash names the run folder. What is read is
+checked: a missing or wrong entry is a ``StoreError`` that names file, entry and value. Entries that
+this version does not know are kept and written back.
 """
 
 import hashlib
@@ -32,54 +31,38 @@ LONGEST_ERROR = 2000
 """Characters of an error message that are recorded."""
 
 Status = Literal["running", "finished"]
-"""What a run recorded last: ``running`` when work begins, ``finished`` with the scores."""
+"""``running`` when work begins, ``finished`` with the scores."""
 
 Count = Annotated[int, Field(strict=True, ge=0)]
 Number = Annotated[float, Field(strict=True)]
 
 
 class Entries(BaseModel):
-    """A JSON object with known entries, and others that are kept."""
+    """A JSON object with entries of this version, and others that are kept."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="allow", hide_input_in_errors=True, populate_by_name=True
-    )
+    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
 
 
 class Identity(Entries):
-    """All that can change the result of a run.
-
-    Attributes:
-        task: short name of the task.
-        corpus: lower-case name of the corpus.
-        split: full name of the split.
-        corpus_fingerprint: hash of all tables.
-        queries_fingerprint: hash of what the run reads of its queries.
-        top_k: the cutoffs of rankings, ascending; empty for a run of answers.
-        metrics: the signatures of the metrics, and the settings of the task.
-        generator: the identity of what answered; None for rankings.
-        prompt: the identity of the prompt; None where it is not recorded.
-        retrieval: of a run of answers: the identity of the retriever and the depth of its rankings.
-        given: of a run of answers from given tables: where they come from.
-    """
+    """All that can change the result of a run."""
 
     task: str
     corpus: str
     split: str
-    corpus_fingerprint: str
-    queries_fingerprint: str
-    top_k: tuple[Count, ...] = ()
-    metrics: tuple[str, ...] = ()
+    corpus_fingerprint: str  # of all tables
+    queries_fingerprint: str  # of what the run reads of its queries
+    top_k: tuple[Count, ...] = ()  # ascending; empty for a run of answers
+    metrics: tuple[str, ...] = ()  # their signatures, and the settings of the task
     generator: dict[str, Any] | None = None
     prompt: dict[str, Any] | None = None
-    retrieval: dict[str, Any] | None = None
-    given: dict[str, Any] | None = None
+    retrieval: dict[str, Any] | None = None  # of answers: the retriever and the depth
+    given: dict[str, Any] | None = None  # of answers from given tables: where they come from
     own_retriever: dict[str, Any] | None = Field(None, alias="retriever")
 
     @cached_property
     def content(self) -> dict[str, Any]:
         """The JSON object as it was read, whose hash names the run folder."""
-        return _as_json(self.model_dump(exclude_unset=True, by_alias=True))
+        return _to_plain_json(self.model_dump(exclude_unset=True, by_alias=True))
 
     @property
     def key(self) -> str:
@@ -108,7 +91,7 @@ class Identity(Entries):
 
     @property
     def retriever(self) -> dict[str, Any]:
-        """The identity of what ranked, also for a run of answers; empty where nothing did."""
+        """The identity of the retriever, also for a run of answers; empty without one."""
         whole = self.own_retriever if self.retrieval is None else self.retrieval.get("retriever")
         return whole or {}
 
@@ -119,34 +102,19 @@ class Identity(Entries):
 
 
 class Command(Entries):
-    """The words of the command, with which the run can be asked for again.
+    """The words of the command, with which the run can be asked for again."""
 
-    Attributes:
-        corpus: name or absolute path of the corpus; None for one that was made in Python.
-        distractors: how each set of distractor tables was asked for.
-        retriever: the retriever, with its settings; None where nothing was retrieved.
-        generator: the generator, with its settings; None for rankings.
-        retriever_name: what the user calls the retriever; None without a name.
-        generator_name: what the user calls the generator; None without a name.
-        task: the task, with its settings; None for rankings.
-        retrieval_run: name of the folder of the rankings that answers are built on.
-        about: the task that the queries are about, where one was chosen.
-        limit: how many queries were asked at most.
-        options: option -> value of how the run was made; None for one that was made in parts.
-        prompting: option -> value of what its prompts are made of; None for rankings.
-    """
-
-    corpus: str | None
+    corpus: str | None  # name or absolute path; None for one that was made in Python
     distractors: tuple[str, ...]
-    retriever: str | None = None
+    retriever: str | None = None  # with its settings, as all plug-ins
     generator: str | None = None
-    retriever_name: str | None = None
+    retriever_name: str | None = None  # what the user calls it
     generator_name: str | None = None
-    task: str | None = None
-    retrieval_run: str | None = None
-    about: str | None = None
+    task: str | None = None  # None for rankings
+    retrieval_run: str | None = None  # the folder of the rankings that answers are built on
+    about: str | None = None  # the task that the queries are about, where one was chosen
     limit: Count | None = None
-    options: dict[str, Any] | None = None
+    options: dict[str, Any] | None = None  # None for a run that was made in parts
     prompting: dict[str, Any] | None = None
 
     @property
@@ -156,102 +124,67 @@ class Command(Entries):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What tables call retriever and generator: their names, else how they were asked for."""
+        """What tables call retriever and generator: their names, else their texts."""
         retriever = self.retriever_name or self.retriever
         generator = self.generator_name or self.generator
         return tuple(filter(None, (retriever, generator)))
 
     @property
     def label(self) -> str:
-        """What ranked, and what answered if anything did."""
+        """``bm25 + extractive``: the retriever, and the generator if there is one."""
         return " + ".join(self.names)
 
     def to_json(self) -> dict[str, Any]:
         """Return the mapping entry -> value, without empty entries except ``corpus``."""
-        return _as_json({"corpus": self.corpus, **self.model_dump(exclude_none=True)})
+        return _to_plain_json({"corpus": self.corpus, **self.model_dump(exclude_none=True)})
 
 
 class MixedIn(Entries):
-    """A set of distractor tables that was mixed into the corpus.
-
-    Attributes:
-        spec: how it was asked for.
-        n: how many tables.
-        ids: their ids, as text.
-        near_copies: the near-copies of gold tables that were drawn, if there are any: of each its
-            ``id``, the gold table that it is a copy ``of``, and their ``similarity`` from 0 to 1.
-    """
+    """A set of distractor tables that was mixed into the corpus."""
 
     spec: str
     n: Count
     ids: tuple[str, ...] = ()
-    near_copies: tuple[dict[str, Any], ...] | None = None
+    near_copies: tuple[dict[str, Any], ...] | None = None  # id, of (a gold table), similarity
 
 
 class Manifest(Entries):
-    """What is recorded of a run, but for its answers and scores.
-
-    Attributes:
-        format: the version of the layout.
-        id: name of the run folder when it was made.
-        identity: all that can change the result.
-        asked: the words of the command.
-        status: what was recorded last; None before any work.
-        error: what ended the last work on the run (also ``KeyboardInterrupt``), its type first;
-            credentials are masked. None after work that did not fail.
-        queries: how many queries were asked.
-        corpus_tables: how many tables the corpus had, distractors among them.
-        environment: interpreter, host, packages, accelerators and commit of the first work.
-        files: SHA-256 of the data files, by name.
-        data: where the data are from.
-        data_notes: what a user should know about the data.
-        distractors: what was mixed into the corpus.
-        started: when the run began, as local time with offset.
-        seconds: stage -> wall-clock seconds, over all times that the run was gone on with.
-        timed_queries: how many queries ``seconds["retrieve"]`` covers; None before it is measured.
-        timed_answers: how many answers ``seconds["generate"]`` covers; None likewise.
-        from_caches: stage -> the caches that something in its time came out of.
-        latency_ms: milliseconds of single queries, where measured.
-        notes: what the retriever has to say about its work.
-        tables: SHA-256 of the Parquet files, by name.
-        values: SHA-256 of the columns that they were made of, by name.
-        logs: SHA-256 of the files of lines, by name, of a finished run.
-    """
+    """What is recorded of a run, but for its answers and scores."""
 
     format: Literal[2] = FORMAT
-    id: str = ""
+    id: str = ""  # name of the folder when it was made
     identity: Identity
     asked: Command
     status: Status | None = None
-    error: str | None = None
+    error: str | None = None  # what ended the last work; credentials are masked
     queries: Count | None = None
-    corpus_tables: Count | None = None
-    environment: dict[str, Any] = {}
-    files: dict[str, str] = {}
-    data: str | None = None
+    corpus_tables: Count | None = None  # distractors among them
+    environment: dict[str, Any] = {}  # of the first work
+    files: dict[str, str] = {}  # data file -> SHA-256
+    data: str | None = None  # where the data are from
     data_notes: tuple[str, ...] = ()
     distractors: tuple[MixedIn, ...] = ()
-    started: str | None = None
-    seconds: dict[str, Number] = {}
-    timed_queries: Count | None = None
-    timed_answers: Count | None = None
-    from_caches: dict[str, list[str]] = {}
+    started: str | None = None  # local time with offset
+    seconds: dict[str, Number] = {}  # stage -> wall clock, over all times that work went on
+    timed_queries: Count | None = None  # those in seconds["retrieve"]
+    timed_answers: Count | None = None  # those in seconds["generate"]
+    from_caches: dict[str, list[str]] = {}  # stage -> the caches that its time came out of
     latency_ms: dict[str, Any] | None = None
-    notes: tuple[str, ...] = ()
-    tables: dict[str, str] = {}
-    values: dict[str, str] = {}
-    logs: dict[str, str] = {}
+    notes: tuple[str, ...] = ()  # the retriever's own
+    tables: dict[str, str] = {}  # Parquet file -> SHA-256
+    values: dict[str, str] = {}  # Parquet file -> SHA-256 of its columns
+    logs: dict[str, str] = {}  # file of lines -> SHA-256, of a finished run
 
     def to_json(self) -> dict[str, Any]:
         """Return the document without its seal; an entry of ours that says nothing is left out."""
-        document = _as_json(self.model_dump(by_alias=True, exclude_none=True))
+        document = _to_plain_json(self.model_dump(by_alias=True, exclude_none=True))
         document |= {"identity": self.identity.content, "asked": self.asked.to_json()}
         unknown = self.model_extra or {}  # of a later version: kept as it is
         return {n: value for n, value in document.items() if n in unknown or value not in ({}, [])}
 
 
-def _as_json(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document with lists for tuples; pydantic's own JSON mode loses lone surrogates."""
+def _to_plain_json(document: dict[str, Any]) -> dict[str, Any]:
+    # pydantic's own JSON mode loses lone surrogates.
     plain: dict[str, Any] = json.loads(json.dumps(document))
     return plain
 
@@ -260,12 +193,7 @@ _ADVICE = "run it again with another --out folder, or move the folder away"
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a run folder.
-
-    Raises:
-        StoreError: there is none, it is not of this version, an entry is missing or wrong, or it
-            is not what was written.
-    """
+    """Return the manifest of a run folder; ``StoreError`` where it is none of this version."""
     path = folder / "manifest.json"
     if not folder.is_dir():
         raise StoreError(f"{folder}: there is no such run folder")
@@ -291,7 +219,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(f"{path}: cannot be read ({reason(error)}); {_ADVICE}") from error
 
 
-def described_error(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return an error as it is recorded: its type and message, credentials masked."""
     return without_secrets(described(error))[:LONGEST_ERROR]
 
@@ -317,11 +245,11 @@ def queries_fingerprint(queries: Sequence[Query]) -> str:
     Rankings depend on these. Their scores read the database of a query too, and their slices its
     metadata; both are computed again whenever a ranking is reused.
     """
-    written: dict[str, list[Any]] = {query.id: ["synthetic"] * query.synthetic for query in queries}
+    more: dict[str, list[Any]] = {query.id: ["synthetic"] * query.synthetic for query in queries}
     for query in queries:
         if GRADES in query.metadata:
-            written[query.id].append(sorted(read_grades(query).items()))
-    entries = sorted((q.id, q.text, tuple(sorted(q.gold)), *written[q.id]) for q in queries)
+            more[query.id].append(sorted(read_grades(query).items()))
+    entries = sorted((q.id, q.text, tuple(sorted(q.gold)), *more[q.id]) for q in queries)
     return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
 
 
@@ -331,38 +259,37 @@ def answers_fingerprint(queries: Sequence[Query]) -> str:
         (query.id, [query.text, sorted(query.gold), query.answer, query.database_id])
         for query in queries
     )
-    metadata = sorted((query.id, _canonical(query.metadata)) for query in queries)
+    metadata = sorted((query.id, _to_canonical_text(query.metadata)) for query in queries)
     return hashlib.sha256(json.dumps([2, entries, metadata]).encode()).hexdigest()
 
 
-def _canonical(value: Any) -> str:
-    """Return a value of metadata as text, the same for equal lists and tuples, of numpy or not."""
-    return json.dumps(_plain(value), sort_keys=True)
+def _to_canonical_text(value: Any) -> str:
+    """Write a value of metadata the same for equal lists and tuples, of numpy or not."""
+    return json.dumps(_to_plain(value), sort_keys=True)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value of metadata as JSON has it; names of any kind, as pairs, become text."""
+def _to_plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
+        return {str(name): _to_plain(inner) for name, inner in value.items()}
     if isinstance(value, AbstractSet):
-        return sorted(map(_canonical, value))
+        return sorted(map(_to_canonical_text, value))
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
-    as_python = getattr(value, "tolist", None)  # numpy's arrays and scalars
-    if callable(as_python):
-        return _plain(as_python())
+    to_list = getattr(value, "tolist", None)  # numpy's arrays and scalars
+    if callable(to_list):
+        return _to_plain(to_list())
     if isinstance(value, Sequence):
-        return [_plain(inner) for inner in value]
-    return [type(value).__name__, str(value)]
+        return [_to_plain(inner) for inner in value]
+    return [type(value).__name__, str(value)]  # as a pair: 1 and a number of another type differ
 
 
-def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Return dotted path -> value; a list of texts, such as metrics, is a set of paths."""
+def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield dotted path and value of a document; each metric is a path of its own."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from flat(inner, f"{path}.{name}" if path else str(name))
+            yield from flatten(inner, f"{path}.{name}" if path else str(name))
     elif isinstance(value, list) and path == "metrics":
         for text in value:
             yield f"metrics: {text}", True

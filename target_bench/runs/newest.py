@@ -12,12 +12,12 @@ from typing import Any
 
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import counted
-from target_bench.runs.differences import method_of, system_of
+from target_bench.runs.differences import data_options, method_of, option_text, system_of
 from target_bench.runs.find import run_folders
-from target_bench.runs.result import Result, data_options, option_text
+from target_bench.runs.result import Result
 
 Shared = Mapping[str, Callable[[Result], Any]]
-"""What runs must have in common with the newest one: part -> its value."""
+"""What runs must have in common with the newest one: name -> its value."""
 
 COMPARED: Shared = {
     "task": lambda run: run.task,
@@ -40,37 +40,27 @@ def newest_runs(
     """Return the runs beside the one that began last, of each system the newest.
 
     The baseline comes first (``BASELINE_OF_FOLDER``; upper and lower bounds last), then the others
-    as they began.
-
-    Args:
-        root: the folder of all runs.
-        shared: what they must have in common with that run.
-        names: labels that they must have among them; then it is the last run beside which they are.
-
-    Returns:
-        The run folders, none where ``names`` are not together anywhere; and a sentence on what was
-        left out, if anything was.
-
-    Raises:
-        StoreError: there is no finished run, or no such folder.
+    as they began. Among the runs must be these ``names``: else those beside an earlier run are
+    tried. Also returned is a sentence on what was left out.
     """
     finished = [run for run in map(Result, run_folders(root)) if run.is_scored]
-    scored = sorted(filter(_is_readable, finished), key=_began)
-    if not scored:
+    readable = sorted(filter(_is_readable, finished), key=_read_start)
+    if not readable:
         raise StoreError(f"{root}: holds no finished run; target-bench run mini makes some")
-    known: set[tuple[Any, ...]] = set()
-    # Rankings that were made for answers to some of the questions are asked for last.
-    for newest in sorted(scored, key=lambda run: (run.command.is_basis, -_began(run))):
-        if (values := tuple(part(newest) for part in shared.values())) in known:
+    tried: set[tuple[Any, ...]] = set()
+    # Rankings that were made for answers to some of the questions come last.
+    for newest in sorted(readable, key=lambda run: (run.command.is_basis, -_read_start(run))):
+        values = tuple(read(newest) for read in shared.values())
+        if values in tried:
             continue
-        known.add(values)
-        systems, left_out = _beside(newest, scored, shared)
+        tried.add(values)
+        systems, left_out = _find_beside(newest, readable, shared)
         if {run.label for run in systems}.issuperset(names):
-            if len(scored) < len(finished):
-                left_out["that cannot be read (runs list)"] = len(finished) - len(scored)
-            first = min(systems, key=_merit_as_baseline)
+            if len(readable) < len(finished):
+                left_out["that cannot be read (runs list)"] = len(finished) - len(readable)
+            first = min(systems, key=_baseline_key)
             systems.sort(key=lambda run: run is not first)
-            return [run.folder for run in systems], _sentence(left_out, root)
+            return [run.folder for run in systems], _left_out_sentence(left_out, root)
     return [], None
 
 
@@ -79,40 +69,31 @@ def newest_runs_of_corpora(root: Path) -> tuple[list[Path], str | None]:
 
     Of each other corpus they are the runs beside the last one with the same limit, distractors and
     cutoffs, if the baseline is among them.
-
-    Args:
-        root: the folder of all runs.
-
-    Returns:
-        The run folders, those of the newest run's corpus first; and a sentence on what was left
-        out, if anything was.
-
-    Raises:
-        StoreError: there is no finished run, or no such folder.
     """
     folders, left_out = newest_runs(root)
     scored = [run for run in map(Result, run_folders(root)) if run.is_scored and _is_readable(run)]
-    scored.sort(key=_began)
+    scored.sort(key=_read_start)
     chosen = {folder.resolve() for folder in folders}
-    systems = [run for run in scored if run.folder.resolve() in chosen]
-    newest, baseline = systems[-1], Result(folders[0])
-    on_corpus = {run.corpus: run for run in scored if _options(run) == _options(newest)}
-    for corpus, last in on_corpus.items():
+    newest = [run for run in scored if run.folder.resolve() in chosen][-1]
+    baseline = method_of(Result(folders[0]))
+    last_of_corpus = {run.corpus: run for run in scored if _options(run) == _options(newest)}
+    for corpus, last in last_of_corpus.items():
         if corpus != newest.corpus:
-            beside, _ = _beside(last, scored, COMPARED)
-            if any(method_of(run) == method_of(baseline) for run in beside):
+            beside, _ = _find_beside(last, scored, COMPARED)
+            if any(method_of(run) == baseline for run in beside):
                 folders += [run.folder for run in beside]
-    others = {folder.resolve() for folder in folders} - chosen
-    if others:
-        rest = [run for run in scored if run.folder.resolve() not in others]
-        left_out = _sentence(_beside(newest, rest, COMPARED)[1], root)
+    added = {folder.resolve() for folder in folders} - chosen
+    if added:
+        rest = [run for run in scored if run.folder.resolve() not in added]
+        left_out = _left_out_sentence(_find_beside(newest, rest, COMPARED)[1], root)
     return folders, left_out
 
 
 def _options(run: Result) -> tuple[Any, ...]:
     """Return what runs of one comparison share beside their corpus."""
-    asked = run.command
-    return run.task, asked.about is None, asked.limit, asked.distractors, run.identity.top_k
+    command = run.command
+    is_whole = command.about is None
+    return run.task, is_whole, command.limit, command.distractors, run.identity.top_k
 
 
 def _is_readable(run: Result) -> bool:
@@ -122,53 +103,51 @@ def _is_readable(run: Result) -> bool:
         return False
 
 
-def _began(run: Result) -> float:
-    """Return when a run began, as it recorded that; a run that did not is the oldest."""
+def _read_start(run: Result) -> float:
+    """Return when a run began; one that did not record it is the oldest."""
     started = run.manifest.started
     return datetime.fromisoformat(started).timestamp() if started else 0.0
 
 
-def _beside(
-    newest: Result, scored: Sequence[Result], shared: Shared
+def _find_beside(
+    newest: Result, runs: Sequence[Result], shared: Shared
 ) -> tuple[list[Result], Counter[str]]:
-    """Return the newest run of each system, by their beginning, and how many others there are."""
-    built_on = {run.rankings_run.folder for run in scored if run.rankings_run is not run}
+    """Return the newest run of each system, and reason -> how many others there are."""
+    used_by_answers = {run.rankings_run.folder for run in runs if run.rankings_run is not run}
     systems: dict[tuple[str, ...], Result] = {}
     left_out: Counter[str] = Counter()
-    for run in scored:
-        other = next((name for name, part in shared.items() if part(run) != part(newest)), None)
-        if other:
-            left_out[_told_apart(run, newest, other)] += run.folder not in built_on
-        else:
+    for run in runs:  # from the oldest on
+        other = next((name for name, read in shared.items() if read(run) != read(newest)), None)
+        if other is None:
             data = (run.task, run.identity.corpus_fingerprint, run.identity.queries_fingerprint)
-            if systems.pop(system := (*system_of(run), *data), None):
+            system = (*system_of(run), *data)
+            if systems.pop(system, None):
                 left_out["older, of the same system"] += 1
             systems[system] = run
-    return list(systems.values()), +left_out
+        elif run.folder not in used_by_answers:
+            left_out[_describe_difference(run, newest, other)] += 1
+    return list(systems.values()), left_out
 
 
-def _told_apart(run: Result, newest: Result, part: str) -> str:
+def _describe_difference(run: Result, newest: Result, shared: str) -> str:
     """Return the first option in which a run differs from the newest one."""
     mine, theirs = (data_options(r) | {"cutoffs": r.identity.top_k} for r in (run, newest))
     options = [name for name in mine if mine[name] != theirs[name] and name != "queries"]
-    return f"with {options[0]} {option_text(mine[options[0]])}" if options else f"on other {part}"
+    return f"with {options[0]} {option_text(mine[options[0]])}" if options else f"on other {shared}"
 
 
-def _merit_as_baseline(run: Result) -> tuple[bool, bool, float]:
-    """Return a key: the smallest is that of the baseline."""
-    return (
-        run.identity.is_bound,
-        run.command.retriever != "bm25" or run.command.names[0] != "bm25",
-        _began(run),
-    )
+def _baseline_key(run: Result) -> tuple[bool, bool, float]:
+    """Order runs so that the baseline is the smallest."""
+    is_plain_bm25 = run.command.retriever == "bm25" == run.command.names[0]
+    return run.identity.is_bound, not is_plain_bm25, _read_start(run)
 
 
-def _sentence(left_out: Counter[str], root: Path) -> str | None:
+def _left_out_sentence(left_out: Counter[str], root: Path) -> str | None:
     if not left_out:
         return None
     (first, n), *others = left_out.most_common()
-    parts = [f"{counted(n, 'run')} {first}", *(f"{n} {what}" for what, n in others)]
+    reasons = [f"{counted(n, 'run')} {first}", *(f"{n} {reason}" for reason, n in others)]
     return (
-        f"Left out: {', '.join(parts)}. To choose runs, name them: target-bench runs list --out "
+        f"Left out: {', '.join(reasons)}. To choose runs, name them: target-bench runs list --out "
         f"{root}"
     )

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -21,11 +20,7 @@ from pydantic_core import from_json
 
 from target_bench.core.contract import find_fault
 from target_bench.core.errors import StoreError
-from target_bench.core.files import (
-    atomic_write,
-    parse_json,
-    sync_one,
-)
+from target_bench.core.files import atomic_write, parse_json, sync_one
 from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, TableId
 
 SECONDS_BETWEEN_SYNCS = 1.0
@@ -33,113 +28,80 @@ SECONDS_BETWEEN_SYNCS = 1.0
 
 T = TypeVar("T")
 Append = Callable[[Iterable[T]], None]
-"""Adds what is finished to a log."""
+"""Adds finished records to a log."""
 
 
 class Answered(NamedTuple):
-    """An answer, and what its prompt showed.
+    """An answer, and how much of each table its prompt showed."""
 
-    Attributes:
-        generation: the answer.
-        shown_rows: for each table of the prompt how many rows it showed, -1 for a table that
-            found no room.
-        truncated: whether anything was left out.
-    """
-
-    generation: Generation
+    generation: Generation  # the answer
+    # for each table of the prompt how many rows it showed, -1 for a table that found no room
     shown_rows: tuple[int, ...] = ()
-    truncated: bool = False
+    truncated: bool = False  # whether anything was left out
 
 
 @dataclass(frozen=True, slots=True)
 class LogFile(Generic[T]):
-    """A kind of lines: in which file of a run they are, and how they are written and read.
+    """A kind of lines: in which file of a run they are, and how they are written and read."""
 
-    Attributes:
-        file: name of the file in a run folder.
-        line: returns the JSON object of a value, without a line break.
-        parse: returns the value of a JSON object, or raises ``KeyError``, ``TypeError`` or
-            ``ValueError``.
-        query_id: returns the query that a value is of.
-    """
-
-    file: str
-    line: Callable[[T], str]
+    file: str  # name of the file in a run folder
+    line: Callable[[T], str]  # returns the JSON object of a value, without a line break
+    # returns the value of a JSON object, or raises ``KeyError``, ``TypeError`` or ``ValueError``
     parse: Callable[[dict[str, Any]], T]
-    query_id: Callable[[T], str]
+    query_id: Callable[[T], str]  # returns the query that a value is of
 
     @contextmanager
     def log(self, folder: Path) -> Iterator[Append[T]]:
         """Open the file of a run folder for appending, and give the function that appends.
 
         Every batch is handed to the system at once, and to the disk once a second and at the end.
-        What a killed process left of a last line is cut off first.
-
-        Raises:
-            StoreError: it cannot be written. Lines that were written before are whole.
         """
         path = folder / self.file
-        with refused("be written", path):
-            _cut_torn_line(path)
+        with storage_errors("be written", path):
+            _truncate_torn_line(path)
             is_new = not path.exists()
             file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         synced = time.monotonic()
 
         def append(values: Iterable[T]) -> None:
             nonlocal synced
-            left = memoryview(b"".join(encoded_line(self.line(value)) for value in values))
-            with refused("be written", path):
-                while left:
-                    left = left[os.write(file, left) :]
+            rest = memoryview(b"".join(encode_line(self.line(value)) for value in values))
+            with storage_errors("be written", path):
+                while rest:  # a quota or an interrupt lets the system take a part
+                    rest = rest[os.write(file, rest) :]
                 if time.monotonic() - synced >= SECONDS_BETWEEN_SYNCS:
                     os.fsync(file)
                     synced = time.monotonic()
 
         try:
             if is_new:  # else a power cut may lose its name, even if its content is on disk
-                with refused("be written", path):
+                with storage_errors("be written", path):
                     sync_one(folder)
                     sync_one(folder.parent)
             try:
                 yield append
             except BaseException:
-                with suppress(OSError):  # what ended the work says more
+                with suppress(OSError):  # the error that ended the work says more
                     os.fsync(file)
                 raise
-            with refused("be written", path):
+            with storage_errors("be written", path):
                 os.fsync(file)
         finally:
             os.close(file)
 
     def write(self, folder: Path, values: Iterable[T]) -> None:
-        """Replace the file of a run folder as a whole.
-
-        Raises:
-            StoreError: it cannot be written.
-        """
-        write_file(folder / self.file, b"".join(encoded_line(self.line(v)) for v in values))
+        """Replace the file of a run folder as a whole."""
+        write_file(folder / self.file, b"".join(encode_line(self.line(v)) for v in values))
 
     def read(self, folder: Path, sha256: str | None = None) -> dict[str, T]:
-        """Return query id -> its last value; nothing without the file.
-
-        Args:
-            folder: the run folder.
-            sha256: of the file, where the run is finished.
-
-        Raises:
-            StoreError: the file is damaged, or cannot be read.
-        """
+        """Return query id -> its last value; nothing without the file."""
         return {self.query_id(value): value for value in self.lines(folder, sha256)}
 
     def lines(self, folder: Path, sha256: str | None = None) -> Iterator[T]:
-        """Yield the value of every line; arguments and errors as for ``read``.
-
-        A last line without its end is what another process is writing, or was when it was killed:
-        it is left out, and left alone.
-        """
-        for number, line in enumerate(self._whole_lines(folder, sha256), start=1):
+        """Yield the value of every whole line; arguments and errors as for ``read``."""
+        for number, line in enumerate(self._read_lines(folder, sha256), start=1):
             try:
-                yield self.parse(_parsed(line))
+                yield self.parse(_parse_line(line))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise StoreError(
                     f"{folder / self.file}, line {number}: damaged ({error}); remove the line and "
@@ -149,11 +111,11 @@ class LogFile(Generic[T]):
     def check(self, folder: Path, sha256: str | None) -> None:
         """Check that a file is not damaged: by its SHA-256, else by reading all lines."""
         if sha256 is not None:
-            self._whole_lines(folder, sha256)
+            self._read_lines(folder, sha256)
         else:
             deque(self.lines(folder), maxlen=0)
 
-    def _whole_lines(self, folder: Path, sha256: str | None) -> list[bytes]:
+    def _read_lines(self, folder: Path, sha256: str | None) -> list[bytes]:
         path = folder / self.file
         try:
             content = path.read_bytes()
@@ -168,27 +130,19 @@ class LogFile(Generic[T]):
                 f"{path}: damaged (not what was written when the run finished); remove it "
                 "and run the same command again"
             )
-        return content.split(b"\n")[:-1]  # the last one is torn, or nothing
+        # After the last line end is nothing, or what another process is writing or died writing.
+        return content.split(b"\n")[:-1]
 
 
-def encoded_line(text: str) -> bytes:
+def encode_line(text: str) -> bytes:
     """Return the JSON object as a line of a file, with its end."""
     # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 @contextmanager
-def refused(what: str, path: Path, option: str = "--out") -> Iterator[None]:
-    """Say which file the system refuses.
-
-    Args:
-        what: what cannot be done, as ``be written``.
-        path: the file or folder.
-        option: the option that names another place.
-
-    Raises:
-        StoreError: for an ``OSError`` in the context.
-    """
+def storage_errors(what: str, path: Path, option: str = "--out") -> Iterator[None]:
+    """Turn ``OSError`` into a ``StoreError`` that names the file and the remedy."""
     try:
         yield
     except OSError as error:
@@ -199,61 +153,58 @@ def refused(what: str, path: Path, option: str = "--out") -> Iterator[None]:
 
 
 def write_file(path: Path, content: bytes | Iterable[bytes], option: str = "--out") -> None:
-    """Replace a file as a whole; errors as for ``refused``."""
-    with refused("be written", path, option):
+    """Replace a file as a whole; errors as for ``storage_errors``."""
+    with storage_errors("be written", path, option):
         atomic_write(path, content)
 
 
-def _parsed(line: bytes) -> Any:
+def _parse_line(line: bytes) -> Any:
     try:
         return from_json(line)  # in half the time of json.loads
     except ValueError:  # lone surrogates, which it does not read
         return parse_json(line)
 
 
-def _cut_torn_line(path: Path) -> None:
+def _truncate_torn_line(path: Path) -> None:
     with suppress(FileNotFoundError), path.open("rb+") as file:
         content = file.read()
         if not content.endswith(b"\n"):
             file.truncate(content.rfind(b"\n") + 1)
 
 
-_encoded = json.JSONEncoder(ensure_ascii=False).encode
-_encoded_id = lru_cache(2**20)(_encoded)
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _ranking_line(value: Retrieval) -> str:
-    """Return the ranking, with scores, error and marks where there are any."""
-    tables = ", ".join(map(_encoded_id, value.tables))
-    parts = [f'"query_id": {_encoded(value.query_id)}, "tables": [{tables}]']
+    record: dict[str, Any] = {"query_id": value.query_id, "tables": value.tables}
     if value.scores:
-        parts.append(f'"scores": [{", ".join(map(repr, value.scores))}]')
+        record["scores"] = value.scores
     texts = {"error": value.error, "traceback": value.traceback}
-    parts += [f'"{n}": {_encoded(text)}' for n, text in texts.items() if text is not None]
-    parts += [f'"{name}": true' for name in MARKS if getattr(value, name)]
-    parts += [] if value.cut is None else [f'"cut": {_encoded(value.cut)}']
+    record |= {name: text for name, text in texts.items() if text is not None}
+    record |= {name: True for name in MARKS if getattr(value, name)}
+    if value.cut is not None:
+        record["cut"] = value.cut
     if value.at:
-        shallow = (f'"{k}": [{", ".join(map(_encoded_id, ids))}]' for k, ids in value.at.items())
-        parts.append(f'"at": {{{", ".join(shallow)}}}')
-    return f"{{{', '.join(parts)}}}"
+        record["at"] = value.at
+    return _to_json(record)
 
 
-def _table_id(parts: Any) -> TableId:
-    if type(parts) is list and len(parts) == 2 and type(parts[0]) is type(parts[1]) is str:
-        return tuple.__new__(TableId, parts)
-    raise ValueError(f"{parts!r:.80} is no id of a table: [database, table], both text")
+def _parse_table_id(pair: Any) -> TableId:
+    if type(pair) is list and len(pair) == 2 and type(pair[0]) is type(pair[1]) is str:
+        return tuple.__new__(TableId, pair)  # a file has a hundred thousand of them
+    raise ValueError(f"{pair!r:.80} is no id of a table: [database, table], both text")
 
 
-def _parsed_ranking(record: Mapping[str, Any]) -> Retrieval:
+def _parse_ranking(record: Mapping[str, Any]) -> Retrieval:
     return Retrieval(
         str(record["query_id"]),
-        tuple(map(_table_id, record["tables"])),
+        tuple(map(_parse_table_id, record["tables"])),
         tuple(record.get("scores", ())),
         record.get("error"),
         **{name: record[name] for name in MARKS if name in record},
         cut=record.get("cut"),
         traceback=record.get("traceback"),
-        at={int(k): tuple(map(_table_id, ids)) for k, ids in record.get("at", {}).items()},
+        at={int(k): tuple(map(_parse_table_id, ids)) for k, ids in record.get("at", {}).items()},
     )
 
 
@@ -261,42 +212,39 @@ _DEFAULTS = {field.name: field.default for field in fields(Generation)}
 
 
 def _answer_line(value: Answered) -> str:
-    """Return the answer without what is not known."""
     answer = asdict(value.generation)
-    shown = {"shown_rows": value.shown_rows} if value.shown_rows else {}
-    known = {n: v for n, v in answer.items() if n in ("query_id", "text") or v != _DEFAULTS[n]}
-    return _encoded(known | shown | ({"truncated": True} if value.truncated else {}))
+    record = {n: v for n, v in answer.items() if n in ("query_id", "text") or v != _DEFAULTS[n]}
+    if value.shown_rows:
+        record["shown_rows"] = value.shown_rows
+    if value.truncated:
+        record["truncated"] = True
+    return _to_json(record)
 
 
-def _parsed_answer(record: dict[str, Any]) -> Answered:
+def _parse_answer(record: dict[str, Any]) -> Answered:
     rows = tuple(record.pop("shown_rows", ()))
     truncated = record.pop("truncated", False)
     generation = Generation(**record)
-    problem = find_fault(generation)
-    if problem:
-        raise ValueError(problem)
+    fault = find_fault(generation)
+    if fault:
+        raise ValueError(fault)
     return Answered(generation, rows, truncated)
 
 
 def _judgement_line(value: Judgement) -> str:
-    """Return the record between the query and the fingerprint."""
-    return _encoded({"query_id": value.query_id, **value.record, "fingerprint": value.fingerprint})
+    return _to_json({"query_id": value.query_id, **value.record, "fingerprint": value.fingerprint})
 
 
-def _parsed_judgement(record: dict[str, Any]) -> Judgement:
+def _parse_judgement(record: dict[str, Any]) -> Judgement:
     query_id, fingerprint = record.pop("query_id"), record.pop("fingerprint")
     if not isinstance(query_id, str) or not isinstance(fingerprint, str):
         raise TypeError("query_id and fingerprint should be text")
     return Judgement(query_id, fingerprint, record)
 
 
-RANKINGS = LogFile(
-    "retrieval.jsonl", _ranking_line, _parsed_ranking, lambda ranking: ranking.query_id
-)
+RANKINGS = LogFile("retrieval.jsonl", _ranking_line, _parse_ranking, lambda r: r.query_id)
 ANSWERS = LogFile(
-    "generations.jsonl", _answer_line, _parsed_answer, lambda answer: answer.generation.query_id
+    "generations.jsonl", _answer_line, _parse_answer, lambda answer: answer.generation.query_id
 )
-JUDGEMENTS = LogFile(
-    "judgements.jsonl", _judgement_line, _parsed_judgement, lambda judgement: judgement.query_id
-)
+JUDGEMENTS = LogFile("judgements.jsonl", _judgement_line, _parse_judgement, lambda j: j.query_id)
 LOGS: tuple[LogFile[Any], ...] = (RANKINGS, ANSWERS, JUDGEMENTS)

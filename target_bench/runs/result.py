@@ -15,50 +15,35 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import numpy as np
 
 from target_bench.core import text_tables
-from target_bench.core.errors import (
-    ConfigError,
-    DataError,
-    MissingExtraError,
-    StoreError,
-    did_you_mean,
-)
-from target_bench.core.metric import (
-    AnswerCounts,
-    Counts,
-    Score,
-    blank_scores,
-    compute_score,
-    to_mean_statistics,
-)
+from target_bench.core.errors import ConfigError, MissingExtraError, StoreError, did_you_mean
+from target_bench.core.metric import AnswerCounts, Counts, Score, blank_scores, compute_score
 from target_bench.core.schema import Generation, Query, Retrieval
 from target_bench.core.task import FAILED, NOT_JUDGED
-from target_bench.core.text_tables import TextTable, counted, first_of
-from target_bench.metrics import stats
-from target_bench.metrics.scores import (
-    canonical_name,
-    edited_metrics,
-    headline,
-    named,
-    spec_of,
-)
+from target_bench.core.text_tables import counted, first_of
+from target_bench.metrics.scores import canonical_name, headline, named, spec_of
+from target_bench.runs.differences import check_same_data
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import Command, Identity, Manifest, key_of, read_manifest
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, LOGS, RANKINGS, Answered, LogFile
-from target_bench.runs.score_files import StoredScores, check_tables, read_scores, read_table
+from target_bench.runs.score_files import (
+    Floats,
+    QueryValues,
+    StoredScores,
+    check_tables,
+    read_scores,
+    read_values,
+)
 from target_bench.runs.score_tables import (
     ScoresOfParts,
     describe_failures,
     group_results,
     score_tables,
     shown_metrics,
-    slices_to_json,
 )
 from target_bench.runs.slicing import (
-    SLICE_PREFIX,
-    Floats,
-    KnownMean,
     Measured,
     MissingPluginError,
+    StoredMean,
     by_name,
     part_score,
 )
@@ -78,17 +63,14 @@ what ended the last work on it. ``damaged``: a file is not what was written, or 
 """
 
 SYNTHETIC = "The questions are synthetic: they do not decide between lexical and dense retrievers."
-"""What is said wherever scores of such questions are shown."""
+"""The warning beside all scores of such questions."""
 
-_NAMED = 12
-"""Metrics that the message on an unknown one lists."""
-
-_IN_A_LINE = 3
-"""Scores in the repr of a result."""
+_LISTED = 12  # metrics that the message on an unknown one names
+_IN_A_LINE = 3  # scores in the repr of a result
 
 
 class Result:
-    """One retriever, and generator if there is one, on one split of a corpus.
+    """Read one retriever, and generator if there is one, on one split of a corpus.
 
     ```python
     result = evaluate("bm25", "mini")["bm25"]
@@ -105,7 +87,7 @@ class Result:
             manifest.
         queries: the queries, for their texts in ``Results.to_arrow``.
         reused: whether nothing had to be retrieved or answered.
-        by: properties of the queries whose values get scores of their own.
+        by: properties of the queries whose values get scores of their own where it is printed.
     """
 
     def __init__(
@@ -118,8 +100,8 @@ class Result:
         by: Sequence[str] = (),
     ) -> None:
         self.folder = Path(folder)
-        self.queries, self.reused = queries, reused
-        self._command, self._by = command, tuple(by)
+        self.queries, self.reused, self.by = queries, reused, tuple(by)
+        self._command = command
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric, also of the rankings that answers are built on.
@@ -129,7 +111,7 @@ class Result:
         """
         name = canonical_name(metric)
         if name not in self.all_scores:
-            raise ConfigError(self._no_metric(name, self.all_scores))
+            raise ConfigError(self._unknown_metric(name, self.all_scores))
         return self.all_scores[name]
 
     def keys(self) -> Iterable[str]:
@@ -158,7 +140,7 @@ class Result:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What was run on what, and what was recorded on the way."""
+        """All that is recorded of the run, but for its answers and scores."""
         return read_manifest(self.folder)
 
     @property
@@ -193,35 +175,20 @@ class Result:
 
     @property
     def retriever(self) -> str | None:
-        """The retriever as it was asked for; None for a task that retrieves nothing."""
+        """The retriever with its settings; None for a task that retrieves nothing."""
         return self.command.retriever
 
     @property
     def generator(self) -> str | None:
-        """The generator as it was asked for, or None."""
+        """The generator with its settings, or None."""
         return self.command.generator
 
     @property
     def label(self) -> str:
-        """What ranked, and what answered if anything did: ``bm25 + extractive``."""
+        """``bm25 + extractive``: the retriever, and the generator if there is one."""
         return self.command.label
 
-    @property
-    def data(self) -> dict[str, Any]:
-        """Fingerprints of ``corpus`` and ``queries``, SHA-256 of ``files``, ``distractors``."""
-        mixed_in = [mixed.spec for mixed in self.rankings_run.manifest.distractors]
-        return {
-            "corpus": self.identity.corpus_fingerprint,
-            "queries": self.identity.queries_fingerprint,
-            "files": dict(self.manifest.files),
-            "distractors": mixed_in or list(self.command.distractors),
-        }
-
     # Scores
-
-    @cached_property
-    def _scored(self) -> StoredScores:
-        return read_scores(self.folder)
 
     @property
     def is_scored(self) -> bool:
@@ -229,19 +196,24 @@ class Result:
         return (self.folder / "scores.json").exists()
 
     @cached_property
+    def stored(self) -> StoredScores:
+        """All of ``scores.json``."""
+        return read_scores(self.folder)
+
+    @property
     def scores(self) -> Mapping[str, Score]:
         """Metric name -> score: of the answers if there are any, else of the rankings."""
-        return self._scored.scores
+        return self.stored.scores
 
     @cached_property
     def all_scores(self) -> Mapping[str, Score]:
         """Metric name -> score, those of the rankings that answers are built on included."""
         if self.rankings_run is self:
             return self.scores
-        rankings = self.rankings_run.scores
+        of_rankings = self.rankings_run.scores
         if self.identity.is_no_context:  # its rankings are empty: no score says anything
-            rankings = blank_scores(rankings, {})[0]
-        return {**rankings, **self.scores}
+            of_rankings = blank_scores(of_rankings, {})[0]
+        return {**of_rankings, **self.scores}
 
     @property
     def headline(self) -> str:
@@ -260,16 +232,16 @@ class Result:
     @property
     def counts(self) -> Counts:
         """The denominators of the rankings."""
-        return self._scored.counts
+        return self.stored.counts
 
     @property
     def answer_counts(self) -> AnswerCounts | None:
         """The denominators of the answers; None for a run of rankings."""
-        return self._scored.answers
+        return self.stored.answers
 
     @property
     def n_queries(self) -> int:
-        """How many queries were asked."""
+        """How many queries were run."""
         return (self.answer_counts or self.counts).asked
 
     @property
@@ -280,97 +252,36 @@ class Result:
     @property
     def report(self) -> Mapping[str, Any]:
         """What else the task says of the answers; empty where it says nothing."""
-        return self._scored.report
-
-    @property
-    def is_synthetic(self) -> bool:
-        """Whether any of its questions is synthetic."""
-        return any(self.slices.get("synthetic", ()))
-
-    def note_on_edited(self, metrics: Iterable[str]) -> str | None:
-        """Say which metrics were computed by other code than the one here, if any were."""
-        edited = edited_metrics(self._scored.code, metrics)
-        if not edited:
-            return None
-        return (
-            f"{first_of(edited, 3)} {'was' if len(edited) == 1 else 'were'} computed by other code "
-            f"than that of this version; target-bench score {self.folder} computes it again"
-        )
+        return self.stored.report
 
     # Every query
 
     @cached_property
-    def _tables(self) -> tuple[Any, Any]:
-        """The tables of values and of statistics, sorted by query id."""
-        # Another run of the same queries may have written the files again.
-        check_tables(self.folder, read_manifest(self.folder).tables)
-        values = read_table(self.folder / "per_query.parquet").sort_by("query_id")
-        path = self.folder / "statistics.parquet"
-        return values, read_table(path).sort_by("query_id") if path.exists() else values.select([])
+    def values(self) -> QueryValues:
+        """The values, statistics and properties of every scored query."""
+        # Another run of the same queries may have written the files again since the manifest of
+        # this result was read.
+        return read_values(self.folder, read_manifest(self.folder).tables)
 
-    @cached_property
-    def query_ids(self) -> list[str]:
+    @property
+    def query_ids(self) -> Sequence[str]:
         """The scored queries, sorted by id."""
-        ids: list[str] = self._tables[0]["query_id"].to_pylist()
-        return ids
+        return self.values.ids
 
-    @cached_property
-    def slices(self) -> Mapping[str, Sequence[Any]]:
-        """Property of the queries -> its value of every query, as ``query_ids`` has them."""
-        values, _ = self._tables
-        return {
-            name.removeprefix(SLICE_PREFIX): values[name].to_pylist()
-            for name in values.column_names
-            if name.startswith(SLICE_PREFIX)
-        }
-
-    @cached_property
+    @property
     def per_query(self) -> Mapping[str, Floats]:
         """Metric name -> (n,) value of each query alone; NaN where the metric is not over it."""
-        values, _ = self._tables
-        return {
-            name: values[name].to_numpy().astype(np.float64)
-            for name in values.column_names
-            if name != "query_id" and not name.startswith(SLICE_PREFIX)
-        }
+        return self.values.values
 
-    @cached_property
-    def statistics(self) -> Mapping[str, Floats]:
-        """Metric name -> (n, m) what each query adds to the score; sums of rows give scores."""
-        _, stored = self._tables
-        n, statistics = len(self.query_ids), {}
-        for name, values in self.per_query.items():
-            statistics[name] = to_mean_statistics(values)
-            if name in stored.column_names:
-                flat = stored[name].combine_chunks().flatten().to_numpy()
-                statistics[name] = flat.astype(np.float64).reshape(n, -1)
-        return statistics
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether any of its questions is synthetic."""
+        return any(self.values.properties.get("synthetic", ()))
 
-    def _no_metric(self, metric: str, known: Iterable[str]) -> str:
-        """Return the message for a metric that is not among the scores: those like it, and some."""
-        names = list(known)
-        hint, there = did_you_mean(metric, names), first_of(names, _NAMED)
+    def _unknown_metric(self, metric: str, metrics: Iterable[str]) -> str:
+        names = list(metrics)
+        hint, there = did_you_mean(metric, names), first_of(names, _LISTED)
         return f"{self.folder.name}: no metric {metric!r}.{hint} There are {there}"
-
-    @cached_property
-    def databases(self) -> Sequence[str]:
-        """The database of each query, if every query is about one and they are several; else ()."""
-        names = self.slices.get("db_id", ())
-        return names if None not in names and len(set(names)) > 1 else ()
-
-    def interval_by_database(self, metric: str) -> tuple[float, float] | None:
-        """Return the 95% interval of a score where the databases are a sample, too.
-
-        None for a run over tables that are in no databases, or in one.
-
-        Raises:
-            ConfigError: as ``measured``.
-            StoreError: as ``measured``.
-        """
-        if not self.databases:
-            return None
-        measured = self.measured(metric)
-        return stats.interval_by_cluster(measured.metric, measured.statistics, self.databases)
 
     def measured(self, metric: str) -> Measured:
         """Return the contributions of the queries to a metric.
@@ -378,16 +289,16 @@ class Result:
         Raises:
             ConfigError: the run has no such metric, or it is more than a mean and its plug-in is
                 not installed.
-            StoreError: what is stored does not give the score.
+            StoreError: the stored statistics do not give the score.
         """
         if metric not in self.scores or metric not in self.per_query:
             rankings = self.command.retrieval_run
             elsewhere = f". Its rankings were scored in {rankings}" if rankings else ""
-            raise ConfigError(self._no_metric(metric, self.scores) + elsewhere)
-        score, statistics = self.scores[metric], self.statistics[metric]
-        spec, known = spec_of(metric, score), named(metric)
+            raise ConfigError(self._unknown_metric(metric, self.scores) + elsewhere)
+        score, statistics = self.scores[metric], self.values.statistics[metric]
+        spec, installed = spec_of(metric, score), named(metric)
         # A ratio of nothing may be 0 by itself, and is no score of a run over no query.
-        summary = KnownMean(spec) if known is None or isnan(score.value) else known
+        summary = StoredMean(spec) if installed is None or isnan(score.value) else installed
         again = f"score it again with target-bench score {self.folder}"
         try:
             value = compute_score(summary, statistics)
@@ -396,7 +307,7 @@ class Result:
                 f"{self.folder}: what is stored of {metric} gives no score ({error}); {again}"
             ) from error
         if not np.isclose(value, score.value, rtol=1e-9, atol=1e-9, equal_nan=True):
-            if known is None and metric in self._tables[1].column_names:
+            if installed is None and metric in self.values.summed:
                 raise MissingPluginError(
                     f"{self.folder.name}: {metric} is a metric of a plug-in that is not installed "
                     "here, or of a file, and more than a mean of its values, so it cannot be "
@@ -410,15 +321,6 @@ class Result:
             )
         values = np.where(statistics.any(axis=1), self.per_query[metric], np.nan)
         return Measured(metric, values, statistics, summary, spec)
-
-    @cached_property
-    def by(self) -> Mapping[str, ScoresOfParts]:
-        """Property of the queries -> its value -> metric -> score, as far as that was asked for.
-
-        Raises:
-            ConfigError: the queries have no such property.
-        """
-        return {name: self.scores_by(name) for name in self._by}
 
     def scores_by(
         self, name: str, metrics: Iterable[str] | None = None
@@ -438,9 +340,9 @@ class Result:
 
         Raises:
             ConfigError: there is no such property or metric; the message lists those there are.
-            StoreError: what is stored does not give the score.
+            StoreError: the stored statistics do not give the score.
         """
-        masks = by_name(self.slices, name).masks()
+        masks = by_name(self.values.properties, name).masks()
         measured = {}
         for metric in self.scores if metrics is None else metrics:
             with suppress(*([MissingPluginError] if metrics is None else [])):
@@ -450,10 +352,9 @@ class Result:
             for value, mask in masks.items()
         }
 
-    def sliced(self, by: Sequence[str]) -> "Result":
-        """Return the same result with scores for each value of these properties (``by``)."""
-        command, queries, reused = self._command, self.queries, self.reused
-        return Result(self.folder, command=command, queries=queries, reused=reused, by=by)
+    def parts(self) -> Mapping[str, ScoresOfParts]:
+        """Return property -> value -> metric -> score, of the properties in ``by``."""
+        return {name: self.scores_by(name) for name in self.by}
 
     # Rankings, answers and judgements
 
@@ -465,23 +366,23 @@ class Result:
 
     @cached_property
     def rankings(self) -> Mapping[str, Retrieval]:
-        """Query id -> what was retrieved, by the run that answers are built on."""
-        return self.rankings_run._logged(RANKINGS)
+        """Query id -> its ranking, by the run that answers are built on."""
+        return self.rankings_run._read_log(RANKINGS)
 
     @cached_property
     def answers(self) -> Mapping[str, Answered]:
-        """Query id -> what was answered; empty for a run of rankings."""
-        return self._logged(ANSWERS)
+        """Query id -> its answer; empty for a run of rankings."""
+        return self._read_log(ANSWERS)
 
     @cached_property
     def judgements(self) -> Mapping[str, Mapping[str, Any]]:
         """Query id -> how its answer was judged; empty where nothing was."""
         return {
             query_id: {"query_id": query_id, **judged.record, "fingerprint": judged.fingerprint}
-            for query_id, judged in self._logged(JUDGEMENTS).items()
+            for query_id, judged in self._read_log(JUDGEMENTS).items()
         }
 
-    def _logged(self, records: LogFile[T]) -> dict[str, T]:
+    def _read_log(self, records: LogFile[T]) -> dict[str, T]:
         return records.read(self.folder, read_manifest(self.folder).logs.get(records.file))
 
     @cached_property
@@ -504,7 +405,7 @@ class Result:
         }
         return {record.query_id: str(record.error) for record in self.failed} | not_judged
 
-    # Times
+    # Times and state
 
     @property
     def times(self) -> ColdTimes:
@@ -524,16 +425,14 @@ class Result:
             left_out={**ranked.left_out, **own.left_out},
         )
 
-    # The state of the folder
-
     @cached_property
     def status(self) -> RunStatus:
-        """How it stands; every byte of its files is read for this, once."""
+        """``finished``, ``unfinished`` or ``damaged``; every byte of its files is read, once."""
         if self.problem is not None:
             return "damaged"
-        begun = (self.folder / "manifest.json").exists()
-        works = not begun or self.manifest.status == "running"
-        return "finished" if self.is_scored and not works else "unfinished"
+        has_begun = (self.folder / "manifest.json").exists()
+        is_working = not has_begun or self.manifest.status == "running"
+        return "finished" if self.is_scored and not is_working else "unfinished"
 
     @property
     def error(self) -> str | None:
@@ -555,7 +454,7 @@ class Result:
             if rankings and not (self.folder.parent / rankings / "manifest.json").is_file():
                 return f"the run of its rankings is missing: {rankings}"
             if self.is_scored:
-                self._scored  # noqa: B018 (whether it can be read)
+                self.stored  # noqa: B018 (whether it can be read)
                 check_tables(self.folder, self.manifest.tables)
             for records in LOGS:
                 records.check(self.folder, self.manifest.logs.get(records.file))
@@ -563,39 +462,9 @@ class Result:
             return str(error)
         return None
 
-    def _by_database(self) -> dict[str, Any]:
-        """Return how many databases there are, and metric -> its interval by database."""
-        bounds = {name: self.interval_by_database(name) for name in self.scores}
-        known = {name: each for name, each in bounds.items() if each and each[0] == each[0]}
-        intervals = {name: {"low": low, "high": high} for name, (low, high) in known.items()}
-        return {"databases": len(set(self.databases)), "intervals": intervals}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as ``target-bench run --json`` prints it."""
-        return {
-            "corpus": self.corpus,
-            "split": self.split,
-            "task": self.task,
-            "retriever": self.retriever,
-            "generator": self.generator,
-            "names": list(self.command.names),
-            "n_queries": self.counts.asked,
-            "counts": self.counts.to_json(),
-            "answers": self.answer_counts.to_json() if self.answer_counts else None,
-            **({"report": dict(self.report)} if self.report else {}),
-            "scores": {name: score.to_json() for name, score in self.all_scores.items()},
-            **({"by_database": self._by_database()} if self.databases else {}),
-            **({"by": slices_to_json(self.by)} if self.by else {}),
-            "seconds": dict(self.times.seconds),
-            "latency_ms": self.times.latency,
-            "times_left_out": dict(self.times.left_out),
-            "folder": str(self.folder),
-            "data": self.data,
-        }
-
 
 class Results(Sequence[Result]):
-    """Results side by side, such as those of one call; prints as a table.
+    """Hold results side by side, such as those of one call; prints as a table.
 
     ```python
     results = evaluate(["bm25", "tfidf"], "mini")
@@ -626,7 +495,7 @@ class Results(Sequence[Result]):
     @overload
     def __getitem__(self, index: slice) -> "Results": ...
     def __getitem__(self, index: int | str | slice) -> "Result | Results":
-        """Return a result by its place or name; several for a slice.
+        """Return a result by its number or name; several for a slice.
 
         A name is that of the retriever, or of retriever and generator as in ``bm25 + gold``.
 
@@ -635,7 +504,22 @@ class Results(Sequence[Result]):
         """
         if isinstance(index, slice):
             return Results(self._results[index])
-        return self._named(index) if isinstance(index, str) else self._results[index]
+        return self._find(index) if isinstance(index, str) else self._results[index]
+
+    def _find(self, name: str) -> Result:
+        matches = [run for run in self if name == run.label or name in run.command.names[:1]]
+        if len(matches) == 1:
+            return matches[0]
+        listed = [
+            f"{i}: {run.label} on {run.corpus} {run.split}, {run.task}"
+            for i, run in enumerate(self)
+            if run in matches or not matches
+        ]
+        how_many = f"{len(matches)} results are" if matches else "no result is"
+        raise ConfigError(
+            f"{how_many} called {name!r}; choose one by its number, as in results[0]: "
+            + "; ".join(listed)
+        )
 
     def __add__(self, other: "Results") -> "Results":
         """Return the results of both, those of a run that is in both once.
@@ -645,21 +529,6 @@ class Results(Sequence[Result]):
         """
         folders = {result.folder for result in self}
         return Results([*self, *(result for result in other if result.folder not in folders)])
-
-    def _named(self, name: str) -> Result:
-        called = [run for run in self if name == run.label or name in run.command.names[:1]]
-        if len(called) == 1:
-            return called[0]
-        places = [
-            f"{i}: {run.label} on {run.corpus} {run.split}, {run.task}"
-            for i, run in enumerate(self)
-            if run in called or not called
-        ]
-        how_many = f"{len(called)} results are" if called else "no result is"
-        raise ConfigError(
-            f"{how_many} called {name!r}; choose one by its number, as in results[0]: "
-            + "; ".join(places)
-        )
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self._results)
@@ -671,31 +540,17 @@ class Results(Sequence[Result]):
         Raises:
             ConfigError: there are several; take one of them.
         """
-        return self._only.all_scores
-
-    @property
-    def per_query(self) -> Mapping[str, Floats]:
-        """Metric name -> (n,) values, when there is one result.
-
-        Raises:
-            ConfigError: there are several; take one of them.
-        """
-        return self._only.per_query
-
-    @property
-    def _only(self) -> Result:
-        if len(self._results) == 1:
-            return self._results[0]
+        if len(self) == 1:
+            return self[0].all_scores
         raise ConfigError(f"there are {len(self)} results; choose one, as in results[0]")
 
     def to_arrow(self) -> "pyarrow.Table":
-        """One row per query: what was run, the query and its ranking, one column per metric.
+        """Return one row per query: what was run, the query and its ranking, one column per metric.
 
         What was run stands in ``corpus``, ``split``, ``task``, ``retriever``, ``generator`` and
         ``name`` (what tables call it); the query in ``query_id``, ``query`` (its text) and
-        ``gold``, which are known of fresh results alone, ``ranking`` (tables as
-        ``database_id/table_id``, best first) and ``answer``. A query that a metric is not over has
-        null.
+        ``gold``, which only fresh results have, ``ranking`` (tables as ``database_id/table_id``,
+        best first) and ``answer``. A query that a metric is not over has null.
 
         Raises:
             StoreError: a run folder cannot be read any more.
@@ -707,20 +562,20 @@ class Results(Sequence[Result]):
         schema = pyarrow.schema({**columns, "gold": texts, "ranking": texts, "answer": text})
         tables = [schema.empty_table()]
         for result in self._results:
-            rows = pyarrow.table(_columns(result), schema)
-            for part in dict.fromkeys((result.rankings_run, result)):
-                place = {query_id: i for i, query_id in enumerate(part.query_ids)}
-                order = [place.get(query_id, -1) for query_id in rows["query_id"].to_pylist()]
-                if part is not result and result.identity.is_no_context:
+            rows = pyarrow.table(_to_columns(result), schema)
+            for run in dict.fromkeys((result.rankings_run, result)):
+                index = {query_id: i for i, query_id in enumerate(run.query_ids)}
+                order = [index.get(query_id, -1) for query_id in rows["query_id"].to_pylist()]
+                if run is not result and result.identity.is_no_context:
                     order = [-1] * len(order)
-                for metric, values in part.per_query.items():
-                    column = np.append(values, np.nan)[order]
+                for metric, values in run.per_query.items():
+                    column = np.append(values, np.nan)[order]  # -1 takes the last
                     rows = rows.append_column(metric, pyarrow.array(column, from_pandas=True))
             tables.append(rows)
         return pyarrow.concat_tables(tables, promote_options="default")
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """``to_arrow`` as a data frame.
+        """Return ``to_arrow`` as a data frame.
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -732,33 +587,20 @@ class Results(Sequence[Result]):
         frame: pandas.DataFrame = self.to_arrow().to_pandas()
         return frame
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the document that ``target-bench run --json`` prints."""
-        return {"results": [result.to_json() for result in self._results]}
-
     def __str__(self) -> str:
         width = text_tables.terminal_width()
-        failures = ["\n".join(text_tables.wrapped(line, width)) for line in self.failures()]
-        return "\n\n".join(filter(None, [text_tables.text(self.tables(), width), *failures]))
+        lines = [line for result in self for line in describe_failures(result)]
+        failures = ["\n".join(text_tables.wrapped(line, width)) for line in lines]
+        table = text_tables.text(score_tables(self), width)
+        return "\n\n".join(filter(None, [table, *failures]))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from target_bench.core.html_view import html
 
-        return html(self.tables(), self.failures())
-
-    def failures(self) -> list[str]:
-        """Return what failed, a sentence for each run and cause; nothing where nothing did."""
-        return [line for result in self for line in describe_failures(result)]
-
-    def tables(self) -> list[TextTable]:
-        """Return the scores as tables of text, one row per retriever.
-
-        One table per task, split of a corpus, number of queries and set of cutoffs: a figure down
-        to rank 5 is none down to rank 10. After it come its slices, where they were asked for.
-        """
-        return score_tables(self._results)
+        failures = [line for result in self for line in describe_failures(result)]
+        return html(score_tables(self), failures)
 
 
 def read_run(folder: str | Path) -> Result:
@@ -804,10 +646,10 @@ def list_runs(root: str | Path = "runs") -> list[Result]:
     Raises:
         StoreError: there is no such folder.
     """
-    return sorted(map(Result, run_folders(Path(root))), key=_place)
+    return sorted(map(Result, run_folders(Path(root))), key=_sort_key)
 
 
-def _place(run: Result) -> tuple[str, str, str]:
+def _sort_key(run: Result) -> tuple[str, str, str]:
     try:
         return run.task, run.corpus, run.folder.name
     except StoreError:
@@ -817,76 +659,25 @@ def _place(run: Result) -> tuple[str, str, str]:
 _WORDS = ("corpus", "split", "task", "retriever", "generator")
 
 
-def _columns(result: Result) -> dict[str, list[Any]]:
-    """Column -> value of each query: what was run, the query, its ranking and its answer."""
+def _to_columns(result: Result) -> dict[str, list[Any]]:
+    """Return column -> value of each query: what was run, the query, its ranking and its answer."""
     queries = {query.id: query for query in result.queries}
-    ids = result.query_ids
+    ids = list(result.query_ids)
     if queries:  # in the order of the dataset; of answers those without a reference too
         scored = {*ids, *result.rankings_run.query_ids} if result.retriever else {*ids}
         ids = [
             query_id for query_id in queries if result.identity.has_answers or query_id in scored
         ]
-    known = [queries.get(query_id) for query_id in ids]
-    ranked, answered = result.retriever is not None, result.generator is not None
+    texts = [queries.get(query_id) for query_id in ids]
+    has_ranking, has_answer = result.retriever is not None, result.generator is not None
     return {
         **{name: [getattr(result, name)] * len(ids) for name in _WORDS},
         "name": [result.label] * len(ids),
-        "query_id": list(ids),
-        "query": [query and query.text for query in known],
-        "gold": [query and list(map(str, query.gold)) for query in known],
-        "ranking": [list(map(str, result.rankings[q].tables)) if ranked else None for q in ids],
-        "answer": [result.answers[q].generation.text if answered else None for q in ids],
+        "query_id": ids,
+        "query": [query and query.text for query in texts],
+        "gold": [query and list(map(str, query.gold)) for query in texts],
+        "ranking": [
+            list(map(str, result.rankings[q].tables)) if has_ranking else None for q in ids
+        ],
+        "answer": [result.answers[q].generation.text if has_answer else None for q in ids],
     }
-
-
-_DATA = {
-    "task": "tasks",
-    "corpus": "corpora",
-    "split": "splits",
-    "corpus_fingerprint": "tables",
-    "queries_fingerprint": "queries",
-}
-
-
-def check_same_data(runs: Sequence[Result], parts: Iterable[str], advice: str) -> None:
-    """See that runs are of the same data."""
-    first, *others = runs
-    for other in others:
-        for part in parts:
-            mine, theirs = getattr(first.identity, part), getattr(other.identity, part)
-            if mine != theirs:
-                raise DataError(
-                    f"{first.folder} and {other.folder} are of different {_DATA[part]}: "
-                    f"{_data_apart(first, other) or f'{mine:.12} and {theirs:.12}'}. {advice}"
-                )
-
-
-def _data_apart(run: Result, other: Result) -> str:
-    """Return the options in which runs differ, else the files."""
-    mine, theirs = data_options(run), data_options(other)
-    options = [
-        f"{name} {option_text(mine[name])} and {option_text(theirs[name])}"
-        for name in mine
-        if mine[name] != theirs[name]
-    ]
-    files = dict(run.manifest.files.items() ^ other.manifest.files.items())
-    return ", ".join(options) or (f"files differ, as {first_of([*files], 3)}" if files else "")
-
-
-def data_options(run: Result) -> dict[str, Any]:
-    """Return option -> value of what a run is of."""
-    options = run.command
-    return {
-        "task": run.task,
-        "corpus": run.corpus,
-        "split": run.split,
-        "queries": run.manifest.queries,
-        **{name: getattr(options, name) for name in ("distractors", "about", "limit")},
-    }
-
-
-def option_text(value: Any) -> str:
-    """Return the value of an option in a sentence."""
-    if isinstance(value, tuple):
-        return " + ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value)

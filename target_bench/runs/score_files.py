@@ -1,12 +1,12 @@
 """``scores.json`` and the Parquet tables of values, as they are written and as they are read.
 
-``per_query.parquet`` has a row for each query and a column for each metric or slice;
+``per_query.parquet`` has a row for each query and a column for each metric or property;
 ``statistics.parquet`` a column of lists for each metric that is more than a mean of these values.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,37 +16,46 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import StoreError, reason
 from target_bench.core.files import DamageError, check_file, parse_json, unsealed
-from target_bench.core.metric import AnswerCounts, Counts, Score
+from target_bench.core.metric import AnswerCounts, Counts, Score, to_mean_statistics
 
 CountsT = TypeVar("CountsT", Counts, AnswerCounts)
+Floats = NDArray[np.float64]
+
+SLICE_PREFIX = "slice."
+"""How the columns of ``per_query.parquet`` begin that hold a property of the queries."""
+
+PER_QUERY = "per_query.parquet"
+STATISTICS = "statistics.parquet"
 
 
 @dataclass(frozen=True)
 class StoredScores:
-    """What ``scores.json`` holds.
+    """What ``scores.json`` holds."""
 
-    Attributes:
-        scores: metric name -> score, in the order in which they are recorded; empty where no query
-            has a reference.
-        counts: the denominators of the rankings.
-        answers: the denominators of the answers; None for a run of rankings.
-        report: what else the task says of the answers; empty where it says nothing.
-        code: metric without its cutoff -> hash of the code that computed it.
-    """
-
+    # metric name -> score, in the order in which they are recorded; empty where no query has a
+    # reference
     scores: Mapping[str, Score]
-    counts: Counts
-    answers: AnswerCounts | None
-    report: Mapping[str, Any]
-    code: Mapping[str, str]
+    counts: Counts  # the denominators of the rankings
+    answers: AnswerCounts | None  # the denominators of the answers; None for a run of rankings
+    report: Mapping[str, Any]  # what else the task says of the answers; empty where it says nothing
+    code: Mapping[str, str]  # metric without its cutoff -> hash of the code that computed it
+
+
+@dataclass(frozen=True, eq=False)
+class QueryValues:
+    """The values of every scored query."""
+
+    ids: Sequence[str]  # (n,) the queries, sorted by id
+    properties: Mapping[str, Sequence[Any]]  # property -> (n,) its value of each query
+    # metric name -> (n,) value of each query alone; NaN where the metric is not over it
+    values: Mapping[str, Floats]
+    # metric name -> (n, m) what each query adds to the score; sums of rows give scores
+    statistics: Mapping[str, Floats]
+    summed: frozenset[str]  # the metrics that are more than a mean of their values
 
 
 def read_scores(folder: Path) -> StoredScores:
-    """Return the scores of a run.
-
-    Raises:
-        StoreError: the run is not finished, or the file is damaged.
-    """
+    """Return the scores of a run; ``StoreError`` where there are none, or the file is damaged."""
     path = folder / "scores.json"
     if not path.exists():
         raise StoreError(
@@ -58,8 +67,8 @@ def read_scores(folder: Path) -> StoredScores:
         answers = content.get("answers")
         return StoredScores(
             {name: Score.from_json(score) for name, score in content["scores"].items()},
-            _counts(Counts, content["counts"]),
-            None if answers is None else _counts(AnswerCounts, answers),
+            _read_counts(Counts, content["counts"]),
+            None if answers is None else _read_counts(AnswerCounts, answers),
             content.get("report") or {},
             content.get("code") or {},
         )
@@ -69,36 +78,48 @@ def read_scores(folder: Path) -> StoredScores:
         ) from error
 
 
-def read_table(path: Path) -> Any:
-    """Return a table of values or statistics, an Arrow table with ``query_id``.
+def _read_counts(kind: type[CountsT], record: Mapping[str, Any]) -> CountsT:
+    """Return the denominators; entries that this version does not know are left out."""
+    return kind(
+        **{field.name: record[field.name] for field in fields(kind) if field.name in record}
+    )
 
-    Raises:
-        StoreError: it cannot be read.
-    """
+
+def read_values(folder: Path, sha256s: Mapping[str, str]) -> QueryValues:
+    """Return the values of every query, from files with these SHA-256."""
+    check_tables(folder, sha256s)
+    values = _read_table(folder / PER_QUERY)
+    path = folder / STATISTICS
+    stored = _read_table(path) if path.exists() else values.select([])
+    properties, per_query = {}, {}
+    for name in values.column_names:
+        if name.startswith(SLICE_PREFIX):
+            properties[name.removeprefix(SLICE_PREFIX)] = values[name].to_pylist()
+        elif name != "query_id":
+            per_query[name] = values[name].to_numpy().astype(np.float64)
+    statistics = {name: to_mean_statistics(column) for name, column in per_query.items()}
+    summed = frozenset(stored.column_names) & per_query.keys()
+    for name in summed:
+        flat = stored[name].combine_chunks().flatten().to_numpy()
+        statistics[name] = flat.astype(np.float64).reshape(len(values), -1)
+    return QueryValues(values["query_id"].to_pylist(), properties, per_query, statistics, summed)
+
+
+def _read_table(path: Path) -> Any:
     from pyarrow import ArrowException, parquet
 
     try:
-        table = parquet.read_table(path, partitioning=None)
-        table.column("query_id")
+        return parquet.read_table(path, partitioning=None).sort_by("query_id")
     except (OSError, KeyError, ArrowException) as error:
         raise StoreError(
             f"{path}: cannot be read ({reason(error)}); run the same command again"
         ) from error
-    return table
 
 
 def check_tables(folder: Path, sha256s: Mapping[str, str]) -> None:
-    """See that the tables of values are those that were written with the scores.
-
-    Args:
-        folder: the run folder.
-        sha256s: name of a file -> its SHA-256, as the manifest has them.
-
-    Raises:
-        StoreError: they are not.
-    """
+    """Raise ``StoreError`` unless the tables of values are those that the manifest names."""
     for name, sha256 in sha256s.items():
-        path = folder / Path(name).name
+        path = folder / Path(name).name  # a manifest of others may name any path
         try:
             check_file(path, sha256)
         except (OSError, DamageError) as error:
@@ -107,20 +128,20 @@ def check_tables(folder: Path, sha256s: Mapping[str, str]) -> None:
             ) from error
 
 
-def encoded_table(columns: Mapping[str, Any]) -> bytes:
+def encode_table(columns: Mapping[str, Any]) -> bytes:
     """Return a Parquet file with these columns."""
     import pyarrow
     from pyarrow import parquet
 
     buffer = pyarrow.BufferOutputStream()
-    arrays = {name: _column(values) for name, values in columns.items()}
+    arrays = {name: _to_array(values) for name, values in columns.items()}
     parquet.write_table(pyarrow.table(arrays), buffer)
     encoded: bytes = buffer.getvalue().to_pybytes()
     return encoded
 
 
-def hash_of_columns(columns: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of columns, in hexadecimal; it takes no import of Arrow's."""
+def hash_columns(columns: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of columns, in hexadecimal, without an import of Arrow."""
     hashed = hashlib.sha256()
     for name, values in columns.items():
         if isinstance(values, np.ndarray):
@@ -131,31 +152,33 @@ def hash_of_columns(columns: Mapping[str, Any]) -> str:
     return hashed.hexdigest()
 
 
-def _column(values: Any) -> Any:
-    """Return values as an array: NaN is null, and lone surrogates are written as escapes.
-
-    It is made from its buffers: ``pyarrow.array`` imports pandas where that is installed, which
-    takes longer than all the rest of a short run.
-    """
+def _to_array(values: Any) -> Any:
+    """Return values as an array: NaN is null, and lone surrogates are written as escapes."""
     import pyarrow
 
     if isinstance(values, np.ndarray) and values.ndim == 2:
-        return _lists(values)
+        return _to_lists(values)
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
         return _from_buffers(values, np.isnan(values))
-    plain = [_as_utf8(value) for value in values]
+    plain = [_escape_surrogates(value) for value in values]
     kinds = {type(value) for value in plain} - {type(None)}
     missing = np.array([value is None for value in plain], dtype=np.bool_)
+    # From its buffers: ``pyarrow.array`` imports pandas where that is installed, which takes longer
+    # than all the rest of a short run.
     if kinds == {str}:
         builder = pyarrow.lib.StringBuilder()
         builder.append_values(plain)
         return builder.finish()
     if kinds in ({int}, {float}, {bool}):
         (kind,) = kinds
-        known = np.array([kind() if value is None else value for value in plain])
-        if known.dtype in (np.int64, np.float64, np.bool_):
-            return _from_buffers(known, missing | (known != known))
+        filled = np.array([kind() if value is None else value for value in plain])
+        if filled.dtype in (np.int64, np.float64, np.bool_):
+            return _from_buffers(filled, missing | (filled != filled))
     return pyarrow.array(plain, from_pandas=True)
+
+
+def _escape_surrogates(value: Any) -> Any:
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
 def _from_buffers(values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
@@ -168,11 +191,7 @@ def _from_buffers(values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
     return pyarrow.Array.from_buffers(kind, len(values), [valid, content])
 
 
-def _as_utf8(value: Any) -> Any:
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
-
-
-def _lists(rows: NDArray[np.float64]) -> Any:
+def _to_lists(rows: Floats) -> Any:
     """Return lists of fixed length, of the smallest type that holds every number."""
     import pyarrow
 
@@ -182,10 +201,3 @@ def _lists(rows: NDArray[np.float64]) -> Any:
     flat = small.ravel()
     values = _from_buffers(flat, np.isnan(flat))
     return pyarrow.FixedSizeListArray.from_arrays(values, rows.shape[1])
-
-
-def _counts(kind: type[CountsT], record: Mapping[str, Any]) -> CountsT:
-    """Return the denominators; entries that this version does not know are left out."""
-    return kind(
-        **{field.name: record[field.name] for field in fields(kind) if field.name in record}
-    )

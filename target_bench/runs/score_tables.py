@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core.metric import Score, split
 from target_bench.core.task import NOT_JUDGED, SummaryBlock
-from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted
-from target_bench.metrics.scores import is_built_in, ranking_metrics, spec_of, table_metrics
+from target_bench.core.text_tables import Column, Mark, TextTable, best_rows, counted, first_of
+from target_bench.metrics import stats
+from target_bench.metrics.scores import (
+    edited_metrics,
+    is_built_in,
+    ranking_metrics,
+    spec_of,
+    table_metrics,
+)
 from target_bench.runs.times import left_out_note
 
 if TYPE_CHECKING:
@@ -27,10 +34,16 @@ def group_results(
     """Group results by task, corpus, split and distractors, and by one more value of each."""
     alike: dict[tuple[Any, ...], list[Result]] = {}
     for result in results:
-        data = (result.task, result.corpus, result.split, tuple(result.data["distractors"]))
+        data = (result.task, result.corpus, result.split, list_distractors(result))
         key = (*data, result.retriever is not None, more(result))
         alike.setdefault(key, []).append(result)
     return list(alike.values())
+
+
+def list_distractors(result: "Result") -> tuple[str, ...]:
+    """Return the sets of tables that were mixed into the corpus, as they were asked for."""
+    mixed_in = result.rankings_run.manifest.distractors
+    return tuple(mixed.spec for mixed in mixed_in) or result.command.distractors
 
 
 def score_tables(results: Iterable["Result"], every: bool = False) -> list[TextTable]:
@@ -73,7 +86,7 @@ def group_tables(results: Sequence["Result"], every: bool = False) -> list[TextT
 def write_title(results: Sequence["Result"]) -> str:
     """Return corpus, task and number of queries of results that share them."""
     first = results[0]
-    corpus = " + ".join([f"{first.corpus} {first.split}", *first.data["distractors"]])
+    corpus = " + ".join([f"{first.corpus} {first.split}", *list_distractors(first)])
     return f"{corpus}: {first.task}, {counted(first.counts.asked, 'query')}"
 
 
@@ -162,8 +175,8 @@ def _latency_cell(latency: Mapping[str, Any] | None) -> str:
 
 def slice_tables(results: Sequence["Result"]) -> list[TextTable]:
     """Return the scores by each property of the queries that was asked for."""
-    runs = [(result.label, result.by) for result in results]
-    return [slice_table(name, runs) for name in results[0].by]
+    runs = [(result.label, result.parts()) for result in results if results[0].by]
+    return [slice_table(name, runs) for name in dict.fromkeys(results[0].by)]
 
 
 def slice_table(name: str, runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]]]) -> TextTable:
@@ -185,17 +198,6 @@ def slice_table(name: str, runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]
     return TextTable([*columns, *map(metric_column, shown)], rows, f"by {name}", rules)
 
 
-def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
-    """Return property -> value -> metric -> value, interval, n and signature."""
-    return {
-        name: {
-            value: {metric: score.to_json() for metric, score in scores.items()}
-            for value, scores in parts.items()
-        }
-        for name, parts in by.items()
-    }
-
-
 def metric_column(name: str) -> Column:
     """Return the column of a metric with its interval; ``R@10`` is recall@10."""
     heading = re.sub("^recall@", "R@", name)
@@ -212,6 +214,83 @@ def score_cell(name: str, score: Score | None) -> str:
     return f"{spec.text(score.value)}\n[{spec.interval(score.low, score.high, ', ')}]"
 
 
+# Documents
+
+
+def to_document(result: "Result") -> dict[str, Any]:
+    """Return a result as ``run --format json`` prints it."""
+    answers, command = result.answer_counts, result.command
+    document: dict[str, Any] = {
+        "corpus": result.corpus,
+        "split": result.split,
+        "task": result.task,
+        "retriever": result.retriever,
+        "generator": result.generator,
+        "names": list(command.names),
+        "n_queries": result.counts.asked,
+        "counts": result.counts.to_json(),
+        "answers": answers.to_json() if answers else None,
+    }
+    if result.report:
+        document["report"] = dict(result.report)
+    document["scores"] = {name: score.to_json() for name, score in result.all_scores.items()}
+    if databases(result):
+        document["by_database"] = _intervals_by_database(result)
+    if result.by:
+        document["by"] = slices_to_json(result.parts())
+    return document | {
+        "seconds": dict(result.times.seconds),
+        "latency_ms": result.times.latency,
+        "times_left_out": dict(result.times.left_out),
+        "folder": str(result.folder),
+        "data": {
+            "corpus": result.identity.corpus_fingerprint,
+            "queries": result.identity.queries_fingerprint,
+            "files": dict(result.manifest.files),
+            "distractors": list(list_distractors(result)),
+        },
+    }
+
+
+def databases(result: "Result") -> Sequence[str]:
+    """Return the database of each query, if all queries are about several; else nothing."""
+    names = result.values.properties.get("db_id", ())
+    return names if None not in names and len(set(names)) > 1 else ()
+
+
+def interval_by_database(result: "Result", metric: str) -> tuple[float, float] | None:
+    """Return the 95% interval of a score where the databases are a sample, too.
+
+    None for a run over tables that are in no databases, or in one.
+    """
+    clusters = databases(result)
+    if not clusters:
+        return None
+    measured = result.measured(metric)
+    return stats.interval_by_cluster(measured.metric, measured.statistics, clusters)
+
+
+def _intervals_by_database(result: "Result") -> dict[str, Any]:
+    bounds = {name: interval_by_database(result, name) for name in result.scores}
+    intervals = {
+        name: {"low": each[0], "high": each[1]}
+        for name, each in bounds.items()
+        if each and not isnan(each[0])
+    }
+    return {"databases": len(set(databases(result))), "intervals": intervals}
+
+
+def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
+    """Return property -> value -> metric -> value, interval, n and signature."""
+    return {
+        name: {
+            value: {metric: score.to_json() for metric, score in scores.items()}
+            for value, scores in parts.items()
+        }
+        for name, parts in by.items()
+    }
+
+
 # Sentences
 
 
@@ -222,6 +301,17 @@ def describe_answers(result: "Result") -> Sequence[SummaryBlock]:
     from target_bench.core.task_names import make_task
 
     return make_task(result.command.task or result.task).view.summary(result.report)
+
+
+def describe_edited(result: "Result", metrics: Iterable[str]) -> str | None:
+    """Say which metrics were computed by other code than the one here, if any were."""
+    edited = edited_metrics(result.stored.code, metrics)
+    if not edited:
+        return None
+    return (
+        f"{first_of(edited, 3)} {'was' if len(edited) == 1 else 'were'} computed by other code "
+        f"than that of this version; target-bench score {result.folder} computes it again"
+    )
 
 
 def describe_failures(result: "Result") -> Iterator[str]:

@@ -25,18 +25,18 @@ from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.core.text_tables import first_of
 from target_bench.metrics import stats
 from target_bench.metrics.scores import definition
+from target_bench.runs.score_files import SLICE_PREFIX, Floats
 
 Columns = Mapping[str, Sequence[Any]]
 """Property of the queries -> its value of every query, None for one without it."""
 
 Mask = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-
-SLICE_PREFIX = "slice."
-"""How the columns of ``per_query.parquet`` begin that hold no metric."""
 
 _LONGEST = 64  # characters of a text that is a property
-_SHOWN = 12
+_SHOWN = 12  # values that a message lists
+
+
+# Properties of queries
 
 
 def by_property(queries: Sequence[Query]) -> dict[str, list[Any]]:
@@ -54,8 +54,88 @@ def by_property(queries: Sequence[Query]) -> dict[str, list[Any]]:
         kinds = {type(value) for value in values if value is not None}
         longest = max((len(value) for value in values if isinstance(value, str)), default=0)
         if len(kinds) == 1 and kinds <= {str, int, float, bool} and longest <= _LONGEST:
-            columns.setdefault(name, values)
+            columns.setdefault(name, values)  # metadata never hides a property of ours
     return columns
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Partition:
+    """The parts that the values of one property make of n queries."""
+
+    # the values without None: numbers ascending, words of difficulty from easy to hard, other
+    # texts by alphabet and number (``<5``, ``5-9``, ``10+``)
+    values: Sequence[Any]
+    codes: NDArray[np.intp]  # (n,) the index of each query's value, -1 for a query without one
+
+    @property
+    def groups(self) -> bool:
+        """Whether it puts queries together: several values, and not nearly one a query.
+
+        An index of the queries, or an id, says nothing about which of them are hard.
+        """
+        n_queries = int((self.codes >= 0).sum())
+        return 1 < len(self.values) <= max(n_queries // 2, 2)
+
+    def masks(self, none: bool = True) -> dict[str, Mask]:
+        """Return value as text -> (n,) which queries have it; ``(none)`` for those without one."""
+        masks = {
+            str(value).lower() if isinstance(value, bool) else str(value): self.codes == i
+            for i, value in enumerate(self.values)
+        }
+        if none and (self.codes < 0).any():
+            masks["(none)"] = self.codes < 0
+        return masks
+
+    def largest(self, most: int) -> list[int]:
+        """Return the indices of the most frequent values, at most this many, in their order."""
+        sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
+        return sorted(np.argsort(-sizes, kind="stable")[:most].tolist())
+
+
+def partition(column: Sequence[Any]) -> Partition:
+    """Divide queries by the values of a property; ``1``, ``1.0`` and ``True`` are three values."""
+    typed = [(type(value).__name__, value) for value in column]
+    values = sorted({each for each in typed if each[1] is not None}, key=_sort_key)
+    index = {typed_value: i for i, typed_value in enumerate(values)}
+    codes = np.array([index.get(typed_value, -1) for typed_value in typed], dtype=np.intp)
+    return Partition([value for _, value in values], codes)
+
+
+def by_name(columns: Columns, name: str) -> Partition:
+    """Divide queries by a property; ``ConfigError`` with those there are if it is none."""
+    return partition(_find_column(columns, name))
+
+
+def _find_column(columns: Columns, name: str) -> Sequence[Any]:
+    plain = name.strip().removeprefix(SLICE_PREFIX)
+    if plain == "database" and plain not in columns:
+        plain = "db_id"
+    if plain not in columns:
+        names = ", ".join(columns) or "none"
+        raise ConfigError(f"unknown slice {name!r}; the queries have: {names}")
+    return columns[plain]
+
+
+_DIFFICULTIES = ("easy", "simple", "medium", "moderate", "hard", "challenging", "extra")
+_NUMBER = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
+
+
+def _sort_key(typed_value: tuple[str, Any]) -> tuple[Any, ...]:
+    kind, value = typed_value
+    if value in _DIFFICULTIES:
+        return kind, 0, _DIFFICULTIES.index(value)
+    return kind, 1, _natural_key(value) if isinstance(value, str) else value, value
+
+
+def _natural_key(text: str) -> tuple[Any, ...]:
+    """Order texts with their numbers by size, ``<5`` just before ``5``."""
+    pieces = _NUMBER.split(text.casefold().lstrip("<>=≤≥([ "))
+    numbers = (float(piece.replace(",", "")) for piece in [*pieces[1::2], "0"])
+    side = text.startswith((">", "≥")) - text.startswith(("<", "≤"))
+    return [*zip(pieces[::2], numbers, strict=True)], side
+
+
+# Conditions
 
 
 class Slice(NamedTuple):
@@ -70,7 +150,7 @@ class Slice(NamedTuple):
 
 
 _SLICE = re.compile(r"\s*(?:slice\.)?([^=<>!]+?)\s*(?:(!=|>=|<=|=|>|<)\s*(.*?)\s*)?")
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "!=": operator.ne,
     ">=": operator.ge,
     "<=": operator.le,
@@ -99,7 +179,7 @@ def parts(columns: Columns, slices: Sequence[Slice], n: int) -> dict[str, Mask]:
     """
     masks = {"": np.ones(n, dtype=np.bool_)}
     for condition in slices:
-        options = _parts_of(columns, condition)
+        options = _apply(condition, columns)
         masks = {
             ", ".join(filter(None, (name, more))): mask & kept
             for (name, mask), (more, kept) in product(masks.items(), options.items())
@@ -110,20 +190,20 @@ def parts(columns: Columns, slices: Sequence[Slice], n: int) -> dict[str, Mask]:
     return kept
 
 
-def _parts_of(columns: Columns, condition: Slice) -> dict[str, Mask]:
-    values = _column(columns, condition.name)
+def _apply(condition: Slice, columns: Columns) -> dict[str, Mask]:
+    values = _find_column(columns, condition.name)
     masks = partition(values).masks()
     if not condition.compared:
         return {f"{condition.name}={value}": mask for value, mask in masks.items()}
-    compared, bound = _COMPARED[condition.compared], _bound(condition, values)
-    holds = np.array([value is not None and compared(value, bound) for value in values], np.bool_)
+    compare, bound = _OPERATORS[condition.compared], _read_bound(condition, values)
+    holds = np.array([value is not None and compare(value, bound) for value in values], np.bool_)
     if not holds.any():
         there = first_of([*masks], _SHOWN)
         raise ConfigError(f"no query is in the slice {condition}; {condition.name} is {there}")
     return {str(condition): holds}
 
 
-def _bound(condition: Slice, values: Sequence[Any]) -> Any:
+def _read_bound(condition: Slice, values: Sequence[Any]) -> Any:
     """Return the value of a condition, in the type that the queries have."""
     kinds = {type(value) for value in values if value is not None}
     by_order = condition.compared not in ("=", "!=")
@@ -140,93 +220,15 @@ def _bound(condition: Slice, values: Sequence[Any]) -> Any:
     return condition.value
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Partition:
-    """The parts that the values of one property make of n queries.
-
-    Attributes:
-        values: the values in their natural order: numbers ascending, words of difficulty from easy
-            to hard, other texts by alphabet and number (``<5``, ``5-9``, ``10+``); without None.
-        codes: (n,) the place of each query's value among them, -1 for a query without one.
-    """
-
-    values: Sequence[Any]
-    codes: NDArray[np.intp]
-
-    @property
-    def groups(self) -> bool:
-        """Whether it puts queries together: several values, and not nearly one a query.
-
-        An index of the queries, or an id, says nothing about which of them are hard.
-        """
-        known = int((self.codes >= 0).sum())
-        return 1 < len(self.values) <= max(known // 2, 2)
-
-    def masks(self, none: bool = True) -> dict[str, Mask]:
-        """Return value as text -> (n,) which queries have it; ``(none)`` for those without one."""
-        by_value = {
-            str(value).lower() if isinstance(value, bool) else str(value): self.codes == i
-            for i, value in enumerate(self.values)
-        }
-        if none and (self.codes < 0).any():
-            by_value["(none)"] = self.codes < 0
-        return by_value
-
-    def largest(self, most: int) -> list[int]:
-        """Choose at most this many values, the most frequent, and return them in their order."""
-        sizes = np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
-        return sorted(np.argsort(-sizes, kind="stable")[:most].tolist())
-
-
-def partition(column: Sequence[Any]) -> Partition:
-    """Divide queries by the values of a property; ``1``, ``1.0`` and ``True`` are three values."""
-    typed = [(type(value).__name__, value) for value in column]
-    known = sorted({each for each in typed if each[1] is not None}, key=_rank)
-    place = {typed_value: i for i, typed_value in enumerate(known)}
-    codes = np.array([place.get(typed_value, -1) for typed_value in typed], dtype=np.intp)
-    return Partition([value for _, value in known], codes)
-
-
-def by_name(columns: Columns, name: str) -> Partition:
-    """Divide queries by a property."""
-    return partition(_column(columns, name))
-
-
-def _column(columns: Columns, name: str) -> Sequence[Any]:
-    plain = name.strip().removeprefix(SLICE_PREFIX)
-    if plain == "database" and plain not in columns:
-        plain = "db_id"
-    if plain not in columns:
-        known = ", ".join(columns) or "none"
-        raise ConfigError(f"unknown slice {name!r}; the queries have: {known}")
-    return columns[plain]
-
-
-_DIFFICULTIES = ("easy", "simple", "medium", "moderate", "hard", "challenging", "extra")
-_NUMBER = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
-
-
-def _rank(typed_value: tuple[str, Any]) -> tuple[Any, ...]:
-    kind, value = typed_value
-    if value in _DIFFICULTIES:
-        return kind, 0, _DIFFICULTIES.index(value)
-    return kind, 1, _natural(value) if isinstance(value, str) else value, value
-
-
-def _natural(text: str) -> tuple[Any, ...]:
-    """Return the key that orders texts: their numbers count by size, ``<5`` just before ``5``."""
-    parts = _NUMBER.split(text.casefold().lstrip("<>=≤≥([ "))
-    numbers = (float(part.replace(",", "")) for part in [*parts[1::2], "0"])
-    side = text.startswith((">", "≥")) - text.startswith(("<", "≤"))
-    return [*zip(parts[::2], numbers, strict=True)], side
+# Scores of parts
 
 
 class MissingPluginError(ConfigError):
-    """A metric of a plug-in that is not installed: only its score of all queries is known."""
+    """A metric of a plug-in that is not installed: only its score of all queries is there."""
 
 
-class KnownMean(RatioMetric[Any]):
-    """The mean of values that are known: of a metric that cannot be computed again."""
+class StoredMean(RatioMetric[Any]):
+    """The mean of stored values: of a metric that cannot be computed again."""
 
     signature = ""
 
@@ -239,21 +241,13 @@ class KnownMean(RatioMetric[Any]):
 
 
 class Measured(NamedTuple):
-    """One metric of a run.
+    """One metric of a run."""
 
-    Attributes:
-        name: as users write it.
-        values: (n,) the value of each query alone; NaN where it is left out.
-        statistics: (n, m) what each query contributes.
-        metric: the metric with its default settings.
-        spec: its declaration.
-    """
-
-    name: str
-    values: Floats
-    statistics: Floats
-    metric: Metric[Any]
-    spec: MetricSpec
+    name: str  # as users write it
+    values: Floats  # (n,) the value of each query alone; NaN where it is left out
+    statistics: Floats  # (n, m) what each query contributes
+    metric: Metric[Any]  # the metric with its default settings
+    spec: MetricSpec  # its declaration
 
     @property
     def is_mean(self) -> bool:
@@ -274,7 +268,7 @@ class Measured(NamedTuple):
 
 def mean_of(name: str, values: Floats, spec: MetricSpec) -> Measured:
     """Return a metric that is the mean of (n,) values, over those that are not NaN."""
-    return Measured(name, values, to_mean_statistics(values), KnownMean(spec), spec)
+    return Measured(name, values, to_mean_statistics(values), StoredMean(spec), spec)
 
 
 def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:
@@ -300,14 +294,13 @@ def report_by(
     statistics: Mapping[str, Floats],
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """Score the parts that a task reports, before its run is stored."""
-    known = {name: to_mean_statistics(values) for name, values in per_query.items()} | {
-        **statistics
-    }
+    means = {name: to_mean_statistics(values) for name, values in per_query.items()}
+    contributions = means | {**statistics}
     tables: dict[str, dict[str, dict[str, Any]]] = {}
     for name in names:
         with suppress(ConfigError):  # these queries have no such property
             for value, mask in by_name(by_property(queries), name).masks(none=False).items():
-                rows = {metric.name: known[metric.name][mask] for metric in metrics}
+                rows = {metric.name: contributions[metric.name][mask] for metric in metrics}
                 scores = {
                     metric.name: compute_score(metric, rows[metric.name]) for metric in metrics
                 }

@@ -1,8 +1,8 @@
 """The times of a run and where it ran: what its manifest says of them, and which may be shown.
 
 A time in which anything came out of a cache is none of the system's: a dense retriever whose
-embeddings are recorded takes no time for its model. It stays in the manifest, with what came from
-where, and is shown nowhere.
+embeddings are recorded takes no time for its model. It stays in the manifest, with the names of the
+caches, and is shown nowhere.
 """
 
 import builtins
@@ -34,20 +34,15 @@ LATENCY = "latency"
 
 @dataclass(frozen=True, slots=True)
 class ColdTimes:
-    """The times of a run that may be shown.
+    """The times of a run that may be shown."""
 
-    Attributes:
-        seconds: stage -> wall-clock seconds; of ``STAGES`` those that are known to be cold.
-        timed_queries: how many queries ``seconds["retrieve"]`` covers.
-        timed_answers: how many queries ``seconds["generate"]`` covers.
-        latency: milliseconds of single queries, where measured and known to be cold.
-        left_out: stage, or ``latency`` -> why its time is not shown.
-    """
-
+    # stage -> wall-clock seconds; of ``STAGES`` those that are cold
     seconds: Mapping[str, float] = field(default_factory=dict)
-    timed_queries: int = 0
-    timed_answers: int = 0
+    timed_queries: int = 0  # how many queries ``seconds["retrieve"]`` covers
+    timed_answers: int = 0  # how many queries ``seconds["generate"]`` covers
+    # milliseconds of single queries, where measured and cold
     latency: Mapping[str, Any] | None = None
+    # stage, or ``latency`` -> why its time is not shown
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -58,13 +53,15 @@ class ColdTimes:
     @property
     def retrieve(self) -> float | None:
         """Milliseconds a query, in batches."""
-        seconds, n = self.seconds.get("retrieve"), self.timed_queries
-        return 1000 * seconds / n if seconds and n else None
+        return self._per_query("retrieve", self.timed_queries)
 
     @property
     def generate(self) -> float | None:
         """Milliseconds an answer."""
-        seconds, n = self.seconds.get("generate"), self.timed_answers
+        return self._per_query("generate", self.timed_answers)
+
+    def _per_query(self, stage: str, n: int) -> float | None:
+        seconds = self.seconds.get(stage)
         return 1000 * seconds / n if seconds and n else None
 
     def cell(self, stage: str) -> str:
@@ -121,12 +118,7 @@ def _why_not(manifest: Manifest, stage: str, plugin_class: str) -> str | None:
 def left_out_note(
     runs: Iterable[Mapping[str, str]], stages: Sequence[str] = (*STAGES, LATENCY)
 ) -> str | None:
-    """Return the note below a table in which times are left out, or None.
-
-    Args:
-        runs: of each run, stage -> why its time is left out.
-        stages: those that the table shows.
-    """
+    """Return the note below a table in which times are left out, or None."""
     why = dict.fromkeys(
         left_out[stage] for left_out in runs for stage in stages if stage in left_out
     )
@@ -134,43 +126,30 @@ def left_out_note(
 
 
 class Took(NamedTuple):
-    """How long a stage took this time.
+    """How long a stage took this time."""
 
-    Attributes:
-        seconds: wall-clock.
-        from_caches: the caches that something in it came out of; none if it is cold.
-        queries: how many queries it covers.
-    """
-
-    seconds: float
+    seconds: float  # wall-clock
+    # the caches that something in it came out of; none if it is cold
     from_caches: Sequence[str] = ()
-    queries: int = 0
+    queries: int = 0  # how many queries it covers
 
 
-def with_times(
+def add_times(
     manifest: Manifest,
     counter: Literal["timed_queries", "timed_answers"],
     stages: Mapping[str, Took],
 ) -> dict[str, Any]:
-    """Return the manifest's entries for stages that took this long.
-
-    Times of ranking and answering add up over all times that a run was gone on with. A cold time of
-    the index stays where the index came out of a cache this time.
-
-    Args:
-        manifest: with the times before.
-        counter: the entry that counts the queries of ranking or answering.
-        stages: stage -> how long it took; without those that were not run.
-    """
+    """Return the manifest's entries for stages that took this long."""
     seconds, from_caches = dict(manifest.seconds), dict(manifest.from_caches)
     n: int = getattr(manifest, counter) or 0
     for stage, (took, caches, queries) in stages.items():
         if stage == "load":
             seconds[stage] = round(took, 6)
         elif stage == "embed_corpus":
+            # A cold time stays where the index came out of a cache this time.
             if not caches or from_caches.get(stage) != []:
                 seconds[stage], from_caches[stage] = round(took, 6), sorted(caches)
-        elif queries:
+        elif queries:  # these add up over all times that work went on
             seconds[stage] = round(seconds.get(stage, 0.0) + took, 6)
             from_caches[stage] = sorted({*from_caches.get(stage, ()), *caches})
             n += queries
@@ -178,23 +157,27 @@ def with_times(
 
 
 @contextmanager
-def worked() -> Iterator[list[float]]:
-    """Give a list that holds the seconds of the work, without imports of modules in this thread."""
+def time_work() -> Iterator[list[float]]:
+    """Give a list that holds the seconds of the work, without imports of modules in this thread.
+
+    Libraries are imported when they are first needed, which can take longer than an index.
+    """
     hooks, original, seconds = vars(builtins), builtins.__import__, [-time.perf_counter()]
     thread = get_ident()
 
-    def timed(*args: Any, **more: Any) -> Any:
+    def timed_import(*args: Any, **more: Any) -> Any:
         if get_ident() != thread:
             return original(*args, **more)
-        hooks["__import__"], start = original, time.perf_counter()  # inner imports are part of it
+        start = time.perf_counter()
+        hooks["__import__"] = original  # inner imports are part of this one
         try:
             return original(*args, **more)
         finally:
             seconds[0] -= time.perf_counter() - start
-            hooks["__import__"] = timed
+            hooks["__import__"] = timed_import
 
     try:
-        hooks["__import__"] = timed
+        hooks["__import__"] = timed_import
         yield seconds
     finally:
         hooks["__import__"] = original
@@ -207,14 +190,14 @@ _RECORDED = (
     "transformers", "sentence-transformers", "faiss-cpu", "faiss-gpu-cu12", "openai",
 )  # fmt: skip
 USED = "used_packages"
-"""The entry of an environment that says which packages, in which versions, a run depends on."""
+"""The entry of an environment with the versions of the packages that the run depends on."""
 
 SOURCES = "sources"
 """The entry of an environment with a hash of the source of each built-in class of the run."""
 
 _THREAD_VARIABLES = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "RAYON"))
 _GIT_SECONDS = 2.0
-_GIT_FRESH = 10.0  # seconds for which it is not asked again: a command makes dozens of runs
+_GIT_FRESH = 10.0  # seconds for which git is not asked again: a command makes dozens of runs
 
 
 def now() -> str:
@@ -223,11 +206,7 @@ def now() -> str:
 
 
 def environment(used: Mapping[str, str]) -> dict[str, Any]:
-    """Return interpreter, host, processors, threads, installed packages, the user's git commit.
-
-    Args:
-        used: package -> version of those that the plug-ins of the run use (``used_packages``).
-    """
+    """Return interpreter, host, processors, threads, installed packages, the user's git commit."""
     affinity = getattr(os, "sched_getaffinity", None)
     versions = {name: installed_version(name) for name in _RECORDED}
     return {
@@ -238,15 +217,15 @@ def environment(used: Mapping[str, str]) -> dict[str, Any]:
         "host": platform.node(),
         "processors": os.cpu_count(),
         "usable_processors": len(affinity(0)) if affinity else os.cpu_count(),
-        "devices": _devices(),
+        "devices": _list_devices(),
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
         "packages": {name: version for name, version in versions.items() if version is not None},
         USED: dict(used),
-        "git": _git(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH)),
+        "git": _describe_commit(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH)),
     }
 
 
-def _devices() -> list[str]:
+def _list_devices() -> list[str]:
     """Return the accelerators' names, from torch where it is imported, else from the driver."""
     torch = sys.modules.get("torch")
     if torch is not None:
@@ -262,16 +241,13 @@ def _devices() -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _git(folder: str, _fresh: int) -> dict[str, Any] | None:
-    """Return the commit of a folder, and whether tracked files were changed since.
-
-    None without git, outside a repository, or after a time limit.
-    """
+def _describe_commit(folder: str, _fresh: int) -> dict[str, Any] | None:
+    """Return the commit of a folder, and whether tracked files changed since; None without one."""
     git = shutil.which("git")
     if git is None:
         return None
     words = ["--no-optional-locks", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    with suppress(OSError, subprocess.SubprocessError):
+    with suppress(OSError, subprocess.SubprocessError):  # no repository, or it takes too long
         described = subprocess.run(  # noqa: S603 (a program and arguments of ours)
             [git, *words], cwd=folder, capture_output=True, timeout=_GIT_SECONDS, check=True
         ).stdout.decode()

@@ -16,6 +16,7 @@ from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.retrievers.dense import Dense
 from target_bench.retrievers.hybrid import Hybrid
 from target_bench.runs.result import Result, Results
+from target_bench.runs.score_tables import to_document
 from tests.builders import Counting, Recorder
 from tests.harness.answering import QUESTIONS, Own
 from tests.target import TARGET
@@ -82,7 +83,7 @@ def test_recorded_embeddings_leave_no_time(tmp_path: Path) -> None:
         assert not {"embed_corpus", "retrieve"} & set(again.times.seconds)
         times = (again.times.timed_queries, again.times.retrieve, again.times.index)
         assert times == (0, None, None)
-        shown = again.to_json()
+        shown = to_document(again)
         assert "retrieve" not in shown["seconds"]
         assert shown["times_left_out"]["retrieve"] == "from a cache (embedding cache)"
         text = " ".join(str(Results([first, again])).split())

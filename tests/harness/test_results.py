@@ -10,6 +10,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.metric import Score
 from target_bench.data.load import load
 from target_bench.runs.result import Result, Results, read_run, read_runs
+from target_bench.runs.score_tables import to_document
 from tests.builders import (
     Record,
     Recorder,
@@ -49,8 +50,7 @@ def test_single_result(single: Results) -> None:
     assert single[0] is result
     assert single["bm25"] is result
     assert single["bm25"]["recall@10"] == single.scores["recall@10"] == result.scores["recall@10"]
-    assert single.per_query is result.per_query
-    assert read_run(result.folder).to_json() == result.to_json(), "the same from disk"
+    assert to_document(read_run(result.folder)) == to_document(result), "the same from disk"
     assert [run.label for run in read_runs(result.folder.parent)] == ["bm25"]
     assert (result.corpus, result.split, result.task) == ("mini", "test", "retrieval")
     assert (result.retriever, result.generator) == ("bm25", None)
@@ -78,7 +78,7 @@ def test_a_line_each(single: Results) -> None:
 def test_to_arrow(single: Results, pair: Results, tmp_path: Path) -> None:
     table = single.to_arrow()
     assert table.column_names == [*COLUMNS, *single.scores]
-    values = dict(zip(single[0].query_ids, single.per_query["recall@5"], strict=True))
+    values = dict(zip(single[0].query_ids, single[0].per_query["recall@5"], strict=True))
     ids = table.column("query_id").to_pylist()
     assert ids == [query.id for query in single[0].queries], "in the order of the corpus"
     assert table.column("recall@5").to_pylist() == [values[query_id] for query_id in ids]
@@ -104,9 +104,8 @@ def test_html_and_json(single: Results, pair: Results) -> None:
     assert html.count("<table") == 3
     assert "bm25:fields=[title,header]" in html
     assert single[0]._repr_html_() == single._repr_html_()
-    document = pair.to_json()
-    assert [result["corpus"] for result in document["results"]] == ["ottqa", "mini"]
-    first = document["results"][0]
+    first, second = map(to_document, pair)
+    assert (first["corpus"], second["corpus"]) == ("ottqa", "mini")
     assert first["n_queries"] == 2
     assert first["scores"]["recall@1"] == pair[0].scores["recall@1"].to_json()
     assert Path(first["folder"]).is_dir()
@@ -155,4 +154,4 @@ def test_distractors_make_tables_of_their_own(tmp_path: Path) -> None:
     text = " ".join(str(Results(results)).split())
     assert text.count("retrieval, 3 queries") == 3
     assert "ottqa validation: retrieval" in text
-    assert len({result.data["corpus"] for result in results}) == 3
+    assert len({result.identity.corpus_fingerprint for result in results}) == 3

@@ -61,7 +61,7 @@ def test_a_run_records_its_scores_in_this_order(tmp_path: object) -> None:
     assert printed.index("exact") < printed.index("token_f1")
     assert "sacrebleu" not in printed
     assert "rougeL" not in printed
-    assert {"sacrebleu", "rougeL"} <= set(result.to_json()["scores"])
+    assert {"sacrebleu", "rougeL"} <= set(result.scores)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from target_bench import corpora, read_run
 from target_bench.core import registry
 from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.schema import Corpus, Dataset, TableId
+from target_bench.runs.ranking_files import export_trec
 from target_bench.runs.result import Result
-from target_bench.runs.trec import export
 from tests.builders import Recorder, only
 from tests.real.data import DATA, needs_data
 from tests.target import TARGET
@@ -76,7 +76,7 @@ def test_recall_is_the_same_on_any_scale(tmp_path: Path, name: str) -> None:
     for metric in ("recall@1", f"recall@{K}"):
         assert result.scores[metric].value == plain.scores[metric].value
     assert not [text for text in observer.warnings if "scored rankings" in text]
-    paths = export(read_run(result.folder), _dataset(), tmp_path / "trec")
+    paths = export_trec(read_run(result.folder), _dataset(), tmp_path / "trec")
     target = TARGET(("retrieval", _dataset()), out=tmp_path, observer=Recorder())
     again = only(target.score(paths[0], top_k=[1, K]))
     assert again.scores["recall@1"].value == plain.scores["recall@1"].value

@@ -7,7 +7,7 @@ import pytest
 
 from target_bench import corpora, read_run
 from target_bench.core.schema import Corpus
-from target_bench.runs.trec import export
+from target_bench.runs.ranking_files import export_trec
 from tests.builders import Recorder, only, same_scores
 from tests.real.data import DATA, needs_data
 from tests.runs.judges import check_figures
@@ -44,6 +44,6 @@ def test_judges_agree(tmp_path: Path, corpus: str, retriever: Any) -> None:
     subject = retriever if isinstance(retriever, str) else retriever()
     result = only(target.run(subject, top_k=CUTOFFS))
     dataset = corpora.load(corpus, None, data_dir=DATA)
-    paths = export(read_run(result.folder), dataset, tmp_path / "trec")
+    paths = export_trec(read_run(result.folder), dataset, tmp_path / "trec")
     check_figures(result, paths, CUTOFFS)
     same_scores(result, only(target.score(paths[0], top_k=CUTOFFS)))

@@ -10,8 +10,8 @@ import pytest
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.schema import Query
 from target_bench.data.load import load
+from target_bench.runs.ranking_files import export_trec, qrels_lines, to_words
 from target_bench.runs.result import Result
-from target_bench.runs.trec import export, qrels_lines, words_of
 from tests.builders import Counting, Recorder, only, same_scores
 from tests.runs.judges import check_figures
 from tests.target import TARGET
@@ -51,13 +51,15 @@ def five(tmp_path: Path) -> Result:
 @pytest.mark.parametrize("retriever", ["bm25", "oracle", "no-context", Odd])
 def test_judges_agree(tmp_path: Path, retriever: Any) -> None:
     result = _run(tmp_path, retriever if isinstance(retriever, str) else retriever())
-    check_figures(result, export(Result(result.folder), load("mini"), tmp_path / "trec"), TOP_K)
+    check_figures(
+        result, export_trec(Result(result.folder), load("mini"), tmp_path / "trec"), TOP_K
+    )
 
 
 def test_export_scores_as_the_run(tmp_path: Path) -> None:
     """Back through ``score``: the same values for every query."""
     first = _run(tmp_path, Odd())
-    run, _ = export(Result(first.folder), load("mini"), tmp_path / "trec")
+    run, _ = export_trec(Result(first.folder), load("mini"), tmp_path / "trec")
     target = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
     again = only(target.score(run, top_k=TOP_K))
     same_scores(first, again)
@@ -68,7 +70,7 @@ def test_export_scores_as_the_run(tmp_path: Path) -> None:
 def test_limited_run(tmp_path: Path) -> None:
     """The judgements are of the queries that were asked."""
     result = _run(tmp_path, "bm25", limit=7)
-    paths = export(Result(result.folder), load("mini"), result.folder)
+    paths = export_trec(Result(result.folder), load("mini"), result.folder)
     check_figures(result, paths, TOP_K)
     judged = {line.split()[0] for line in paths[1].read_text(encoding="utf-8").splitlines()}
     assert judged == set(result.query_ids)
@@ -87,7 +89,7 @@ def test_other_data_is_refused(tmp_path: Path, five: Result) -> None:
         replace(mini, queries=(Query(query.id, query.text, (mini.corpus.ids[-1],)), *others)),
     ):
         with pytest.raises(DataError, match="of other tables, queries or gold tables than mini te"):
-            export(five, data, tmp_path)
+            export_trec(five, data, tmp_path)
 
 
 def _without(name: str) -> Callable[[Path], None]:
@@ -113,17 +115,17 @@ def test_what_is_no_finished_run_is_refused(
 ) -> None:
     damage(five.folder)
     with pytest.raises((DataError, StoreError), match=message):
-        export(Result(five.folder), load("mini"), tmp_path)
+        export_trec(Result(five.folder), load("mini"), tmp_path)
     assert not (tmp_path / "run.trec").exists()
 
 
 def test_nothing_but_the_two_files_is_written(tmp_path: Path, five: Result) -> None:
     before = {path: path.read_bytes() for path in five.folder.iterdir()}
-    export(five, load("mini"), five.folder)
+    export_trec(five, load("mini"), five.folder)
     assert {path: path.read_bytes() for path in before} == before
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"cannot be written: .*with -o"):
-        export(five, load("mini"), tmp_path / "file")
+        export_trec(five, load("mini"), tmp_path / "file")
 
 
 def test_grades_are_exported_and_scored_as_here(tmp_path: Path) -> None:
@@ -136,10 +138,10 @@ def test_grades_are_exported_and_scored_as_here(tmp_path: Path) -> None:
     data = replace(mini, queries=queries)
     target = TARGET(("retrieval", data), out=tmp_path, observer=Recorder())
     run = only(target.run("tfidf", top_k=TOP_K))
-    paths = export(Result(run.folder), data, tmp_path / "trec")
+    paths = export_trec(Result(run.folder), data, tmp_path / "trec")
     written = {line.split()[3] for line in paths[1].read_text(encoding="utf-8").splitlines()}
     assert written == {"1", "2", "3", "4"}
     check_figures(run, paths, TOP_K)
     half = replace(queries[0], metadata={"grades": [0.5] * len(queries[0].gold)})
     with pytest.raises(DataError, match=r"grade of .* is 0.5, and TREC's"):
-        list(qrels_lines([half], words_of(data.corpus.ids)))
+        list(qrels_lines([half], to_words(data.corpus.ids)))

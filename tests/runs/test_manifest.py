@@ -13,7 +13,7 @@ from target_bench.core.files import sealed
 from target_bench.runs.manifest import (
     LONGEST_ERROR,
     Manifest,
-    described_error,
+    describe_error,
     read_manifest,
     run_key,
 )
@@ -145,7 +145,7 @@ def test_what_is_no_manifest_is_refused(tmp_path: Path, content: bytes, problem:
 def test_errors_are_recorded_without_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "abcdefgh12345")
     error = ValueError("Bearer xyz refused; key abcdefgh12345 of https://me:pw@host/")
-    recorded = described_error(error)
+    recorded = describe_error(error)
     assert recorded == "ValueError: Bearer *** refused; key *** of https://***@host/"
-    assert described_error(KeyboardInterrupt()) == "KeyboardInterrupt"
-    assert len(described_error(ValueError("x" * 10**6))) == LONGEST_ERROR
+    assert describe_error(KeyboardInterrupt()) == "KeyboardInterrupt"
+    assert len(describe_error(ValueError("x" * 10**6))) == LONGEST_ERROR

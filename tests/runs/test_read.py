@@ -55,11 +55,11 @@ def test_a_run_of_rankings(runs: Runs) -> None:
     assert (run.counts.answered, run.answer_counts, run.rankings_run) == (280, None, run)
     assert (len(run.rankings), run.answers, run.judgements) == (280, {}, {})
     assert run.query_ids == sorted(run.rankings)
-    assert set(run.per_query) == set(run.statistics) == set(run.scores)
+    assert set(run.per_query) == set(run.values.statistics) == set(run.scores)
     assert dict(run) == run.all_scores
     assert "recall@10" in run
     assert run.per_query["recall@10"].mean() == pytest.approx(run.scores["recall@10"].value)
-    assert len(run.statistics["recall@10"]) == len(run.slices["task"]) == 280
+    assert len(run.values.statistics["recall@10"]) == len(run.values.properties["task"]) == 280
     assert run.id == runs.bm25.name[-12:]
     assert run.times.retrieve is not None
 

@@ -17,9 +17,9 @@ from target_bench.core.identity import code_hash, plugin_identity, sources_of
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
 from target_bench.metrics.scores import code_of
-from target_bench.runs.documents import described
 from target_bench.runs.manifest import run_key
 from target_bench.runs.result import Result
+from target_bench.runs.score_tables import describe_edited
 from tests.builders import Recorder, only
 from tests.runs.stored import copied
 from tests.target import TARGET
@@ -245,11 +245,11 @@ def test_reading_a_run_says_that_a_metric_was_edited_since(
 ) -> None:
     """Its scores are those that were stored; ``score`` computes them again."""
     runs = [only(evaluate(name, "mini", limit=9, out=tmp_path)) for name in ("bm25", "tfidf")]
-    assert "code" not in described(runs[0])
+    assert describe_edited(runs[0], ["recall@10"]) is None
     assert not any("other code" in note for note in compare(runs).notes)
     monkeypatch.setattr("target_bench.metrics.scores.source_hash", lambda _: "edited")
     said = "recall was computed by other code than that of this version; target-bench score"
-    assert "by other code than that of this version" in described(runs[0])["code"]
+    assert said in str(describe_edited(runs[0], ["recall@10"]))
     notes = compare(runs, ["recall@10"]).notes
     assert [said in note for note in notes if "other code" in note] == [True, True]
 

@@ -124,7 +124,7 @@ def test_a_table_of_values_that_is_damaged_or_lost_is_written_again(
 def test_an_error_is_recorded_of_work_alone(tmp_path: Path, is_finished: bool) -> None:
     run = _begun(tmp_path)
     if is_finished:
-        run.finish()
+        run.finish(ASKED)
     with pytest.raises(ValueError, match="no"), run.locked(print):
         raise ValueError("no")
     assert run.manifest.status == ("finished" if is_finished else "running")

@@ -10,7 +10,7 @@ import pytest
 from target_bench.core.registry import installed_version
 from target_bench.runs import times as times_module
 from target_bench.runs.manifest import Identity, Manifest
-from target_bench.runs.times import Took, cold, environment, left_out_note, with_times
+from target_bench.runs.times import Took, add_times, cold, environment, left_out_note
 from tests.builders import ASKED, run_identity
 
 BM25 = {"class": "BM25"}
@@ -54,15 +54,15 @@ def test_what_was_not_computed_has_no_times(plugin: dict[str, Any]) -> None:
 def test_times_of_a_run_that_is_gone_on_with() -> None:
     """Ranking adds up; what was cached in any part is."""
     stages = {"load": Took(0.5), "embed_corpus": Took(2.0), "retrieve": Took(1.0, (), 10)}
-    first = with_times(_with({}), "timed_queries", stages)
+    first = add_times(_with({}), "timed_queries", stages)
     assert first["from_caches"] == {"embed_corpus": [], "retrieve": []}
     stages = {"load": Took(0.4), "embed_corpus": Took(0.1, ["index"])}
     stages["retrieve"] = Took(0.5, ["embeddings"], 5)
-    second = with_times(_with({}, **first), "timed_queries", stages)
+    second = add_times(_with({}, **first), "timed_queries", stages)
     assert second["seconds"] == {"load": 0.4, "embed_corpus": 2.0, "retrieve": 1.5}
     assert second["from_caches"] == {"embed_corpus": [], "retrieve": ["embeddings"]}
     assert second["timed_queries"] == 15
-    nothing = with_times(_with({}), "timed_queries", {"load": Took(0.5)})
+    nothing = add_times(_with({}), "timed_queries", {"load": Took(0.5)})
     assert nothing == {"seconds": {"load": 0.5}, "timed_queries": 0, "from_caches": {}}
 
 

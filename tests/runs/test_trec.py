@@ -13,7 +13,7 @@ from target_bench.core.schema import CorpusInfo, Dataset, Query, Retrieval, Tabl
 from target_bench.core.unicode_text import compose
 from target_bench.data.tables import MemoryCorpus
 from target_bench.runs import ranking_files
-from target_bench.runs.trec import qrels_lines, run_lines, word, words_of
+from target_bench.runs.ranking_files import qrels_lines, run_lines, to_word, to_words
 from tests.runs.judges import ir_measures_values, trec_eval
 
 INFO = CorpusInfo("shop", "Shop", ("retrieval",), ("test",), "ours", "us", "https://example.org")
@@ -57,7 +57,7 @@ def runs(draw: st.DrawFn) -> tuple[Dataset, list[Retrieval]]:
 
 
 def lines(dataset: Dataset, retrievals: Iterable[Retrieval]) -> str:
-    return "".join(run_lines(retrievals, words_of(dataset.corpus.ids)))
+    return "".join(run_lines(retrievals, to_words(dataset.corpus.ids)))
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_any_rankings_come_back(
 def test_scores_fall_strictly_in_single_precision(scores: list[float]) -> None:
     """And stay finite; in double precision too, as ir-measures reads them."""
     tables = tuple(TableId("0", str(i)) for i in range(len(scores)))
-    written = run_lines([Retrieval("q", tables, tuple(scores))], words_of(tables))
+    written = run_lines([Retrieval("q", tables, tuple(scores))], to_words(tables))
     numbers = [line.split()[4] for line in written]
     for kind in (np.float32, np.float64):
         read = np.array(numbers, dtype=kind)
@@ -102,7 +102,7 @@ def test_scores_fall_strictly_in_single_precision(scores: list[float]) -> None:
 @given(st.lists(written, unique=True))
 def test_words(texts: list[str]) -> None:
     """One word each in UTF-8, no two alike."""
-    words = [word(text) for text in texts]
+    words = [to_word(text) for text in texts]
     assert len(set(words)) == len(words)
     for made in words:
         assert made.split() == [made]
@@ -121,23 +121,23 @@ def test_words(texts: list[str]) -> None:
     ],
 )
 def test_word(text: str, expected: str) -> None:
-    assert word(text) == expected
+    assert to_word(text) == expected
 
 
 def test_words_of_tables() -> None:
     """Databases are named where there are any."""
     plain, other = TableId("0", "a/b"), TableId("x/y", "a b")
-    assert words_of([plain]) == {plain: "a/b"}
-    assert words_of([plain, other]) == {plain: "0/a/b", other: "x%2Fy/a%20b"}
+    assert to_words([plain]) == {plain: "a/b"}
+    assert to_words([plain, other]) == {plain: "0/a/b", other: "x%2Fy/a%20b"}
     slashes = [TableId("a", "b/c"), TableId("a/b", "c")]
-    assert len(set(words_of(slashes).values())) == 2
+    assert len(set(to_words(slashes).values())) == 2
 
 
 @given(runs())
 def test_trec_eval_ranks_as_we_do(folder: Path, given_run: tuple[Dataset, list[Retrieval]]) -> None:
     """trec_eval orders by its own reading of the scores; the ranks of gold tables agree."""
     dataset, retrievals = given_run
-    words = words_of(dataset.corpus.ids)
+    words = to_words(dataset.corpus.ids)
     run, qrels = folder / "p.trec", folder / "p.qrels"
     run.write_text(lines(dataset, retrievals), encoding="utf-8")
     qrels.write_text("".join(qrels_lines(dataset.queries, words)), encoding="utf-8")
@@ -146,7 +146,7 @@ def test_trec_eval_ranks_as_we_do(folder: Path, given_run: tuple[Dataset, list[R
         ranks = [i for i, t in enumerate(retrieval.tables, start=1) if t in query.gold]
         precisions = sum(n / rank for n, rank in enumerate(ranks, start=1))
         expected = pytest.approx(precisions / len(set(query.gold)), abs=1e-6)
-        name = word(query.id)
+        name = to_word(query.id)
         assert by_trec_eval.get(name, {"map": 0.0})["map"] == expected
         assert by_ir.get(name, 0.0) == expected
 
@@ -154,7 +154,7 @@ def test_trec_eval_ranks_as_we_do(folder: Path, given_run: tuple[Dataset, list[R
 def test_the_lines_of_judgements_and_of_a_ranking_without_scores() -> None:
     """A gold table that is named twice is one; the n-th table scores 1/n."""
     a, b = TableId("0", "a"), TableId("0", "b")
-    words = words_of([a, b])
+    words = to_words([a, b])
     queries = [Query("q 1", "", (a, b, a)), Query("q2", "", (b,))]
     assert [*qrels_lines(queries, words)] == ["q%201 0 a 1\n", "q%201 0 b 1\n", "q2 0 b 1\n"]
     lines = ["q Q0 a 1 1 target-bench\n", "q Q0 b 2 0.5 target-bench\n"]

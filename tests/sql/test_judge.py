@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from target_bench.core.schema import Cell, Executed, Judgement
 from target_bench.metrics.sql import JudgedQuery, Rule, Verdict
 from target_bench.metrics.sql_results import same_rows
-from target_bench.runs.record_log import JUDGEMENTS, encoded_line
+from target_bench.runs.record_log import JUDGEMENTS, encode_line
 from target_bench.sql.engines import SQLLimits
 from target_bench.sql.judge import SQLAnswer
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut
@@ -318,7 +318,7 @@ def answers(draw: st.DrawFn) -> JudgedAnswer:
 @given(answers(), st.text("0123456789abcdef", min_size=1))
 def test_a_record_comes_back_exactly(answer: JudgedAnswer, fingerprint: str) -> None:
     judgement = Judgement(answer.query_id, fingerprint, answer.to_json())
-    line = encoded_line(JUDGEMENTS.line(judgement))
+    line = encode_line(JUDGEMENTS.line(judgement))
     assert line.count(b"\n") == 1
     back = JUDGEMENTS.parse(json.loads(line))
     assert back == judgement

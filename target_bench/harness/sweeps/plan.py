@@ -30,7 +30,7 @@ from target_bench.models.prompts.prompting import may_repair
 from target_bench.runs.manifest import run_key
 from target_bench.runs.record_log import ANSWERS, JUDGEMENTS, RANKINGS
 from target_bench.runs.result import read_run
-from target_bench.runs.store import folder_of
+from target_bench.runs.store import find_folder
 
 State = Literal["new", "begun", "done", "damaged"]
 
@@ -162,7 +162,7 @@ def _on_disk(cell: SweepCell, setup: Setup, log: str) -> PlannedCell:
     """Return what is there of a run, whose queries are lines of a log."""
     n_queries, identity = len(setup.dataset.queries), setup.identity()
     key = run_key(json.loads(json.dumps(identity)))
-    folder = folder_of(cell.config.out, identity)
+    folder = find_folder(cell.config.out, identity)
     if folder is None:
         return PlannedCell(cell, key, None, "new", 0, n_queries)
     path = folder / log

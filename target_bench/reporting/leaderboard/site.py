@@ -19,7 +19,7 @@ from target_bench.reporting.leaderboard.board import LEVEL, corpus_title, make_b
 from target_bench.reporting.leaderboard.submission import SUFFIX, RefusedError
 from target_bench.reporting.leaderboard.verify import Entry, verify
 from target_bench.reporting.web import environment, page_parts, shown, today
-from target_bench.runs.record_log import refused
+from target_bench.runs.record_log import storage_errors
 
 GENERATOR = '<meta name="generator" content="target-bench leaderboard">'
 """Stands in every page, so that no other file is ever replaced or removed."""
@@ -106,7 +106,7 @@ def write_site(entries: Sequence[Entry], out: Path, rejected: int = 0) -> list[s
     for name, board in pages.items():
         files[name] = _render(board, here=name, cards=_list_cards(entries, board), **site)
         files[name.removesuffix("html") + "json"] = json.dumps(board, allow_nan=False) + "\n"
-    with refused("be written", out, "-o"):
+    with storage_errors("be written", out, "-o"):
         for path in old:
             if path.name not in files:
                 path.unlink()

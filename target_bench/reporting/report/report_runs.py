@@ -21,10 +21,10 @@ from target_bench.core.task_names import make_task
 from target_bench.data.load import Loaded
 from target_bench.harness.resume import ResumedRun
 from target_bench.harness.score import aligned
-from target_bench.runs.differences import labels
+from target_bench.runs.differences import check_same_data, labels
 from target_bench.runs.manifest import answers_fingerprint
 from target_bench.runs.record_log import ANSWERS, RANKINGS
-from target_bench.runs.result import Result, check_same_data, read_run
+from target_bench.runs.result import Result, read_run
 from target_bench.runs.score_tables import describe_answers
 
 

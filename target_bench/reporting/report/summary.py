@@ -20,6 +20,7 @@ from target_bench.reporting.sentences import (
     describe_upper_bounds,
 )
 from target_bench.reporting.web import count, duration, score
+from target_bench.runs.score_tables import databases
 from target_bench.runs.slicing import (
     MissingPluginError,
     Partition,
@@ -199,7 +200,7 @@ def _describe_databases(runs: Sequence[ReportRun], mains: Sequence[str | None]) 
     """Say the interval of the best run where the databases are a sample, too; empty without any."""
     first = order_runs(runs)[0]
     run, metric = runs[first].run, mains[first]
-    if metric is None or not run.databases:
+    if metric is None or not databases(run):
         return ""
     # A metric of rankings may belong to the run that answers are built on.
     scored = run if metric in {*run.scores} else run.rankings_run

@@ -19,8 +19,8 @@ from target_bench.data.selection import select_task
 from target_bench.reporting.leaderboard.pack import pack, publish_label
 from target_bench.reporting.leaderboard.submission import RefusedError
 from target_bench.reporting.leaderboard.verify import verify
+from target_bench.runs.ranking_files import to_word, to_words
 from target_bench.runs.result import Result
-from target_bench.runs.trec import word, words_of
 from tests.builders import Recorder, json_lines
 from tests.cli.inside import Inside
 from tests.reporting.leaderboard.conftest import card
@@ -108,16 +108,16 @@ def _answered(out: Path, task: str) -> Result:
 
 
 def _trec(out: Path) -> Result:
-    words = words_of(load("mini").corpus.ids)
-    lines = [f"{word(q.id)} Q0 {words[q.gold[-1]]} 1 1.0 x\n" for q in QUERIES[::2]]
+    words = to_words(load("mini").corpus.ids)
+    lines = [f"{to_word(q.id)} Q0 {words[q.gold[-1]]} 1 1.0 x\n" for q in QUERIES[::2]]
     (out / "run.trec").write_text("".join(lines))
     return _target(out).score(out / "run.trec")[0]
 
 
 def _deep_trec(out: Path) -> Result:
     """Deeper than the last cutoff, and with equal scores on both sides of it."""
-    words = list(words_of(load("mini").corpus.ids).values())[:12]
-    lines = [f"{word(q.id)} Q0 {name} 1 1.0 x\n" for q in QUERIES for name in words]
+    words = list(to_words(load("mini").corpus.ids).values())[:12]
+    lines = [f"{to_word(q.id)} Q0 {name} 1 1.0 x\n" for q in QUERIES for name in words]
     (out / "deep.trec").write_text("".join(lines))
     result = _target(out).score(out / "deep.trec")[0]
     assert result.counts.cut == len(QUERIES)
