@@ -24,8 +24,6 @@ from tests.data.workbooks import Rows, write_workbook
 from tests.data.written import asked, write_own, write_queries
 
 CSV = 'Year,Winner\n2001,Ann\n2002,"Bo, ""B"""\n'
-GRID = [["Year", "Winner"], ["2001", "Ann"], ["2002", 'Bo, "B"']]
-TSV = 'Year\tWinner\n2001\tAnn\n2002\t"Bo, ""B"""\n'
 
 
 def _load(folder: Path, name: str, content: str | bytes) -> Table:
@@ -44,45 +42,6 @@ def _grid(table: Table) -> list[list[Any]]:
 
 def _ids(folder: Path, **options: Any) -> list[str]:
     return [table_id.table_id for table_id in corpora.from_folder(folder, **options).corpus.ids]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("t.csv", CSV),
-        ("t.CSV", CSV),
-        ("t.csv", CSV.replace("\n", "\r\n")),
-        ("t.csv", CSV.replace("\n", "\r")),
-        ("t.csv", '\ufeff"Year","Winner"\n' + CSV.partition("\n")[2]),
-        ("t.csv", "\n\n" + CSV.replace("\n", "\n\n")),
-        ("t.csv", CSV.rstrip("\n")),
-        ("t.csv.gz", gzip.compress(CSV.encode(), mtime=0)),
-        ("t.tsv", TSV),
-        ("t.jsonl", json_lines(dict(zip(GRID[0], row, strict=True)) for row in GRID[1:])),
-    ],
-)
-def test_one_table_in_many_forms(tmp_path: Path, name: str, content: str | bytes) -> None:
-    table = _load(tmp_path, name, content)
-    assert _grid(table) == GRID
-    assert (table.id, dict(table.context)) == (TableId("0", "t"), {"title": "t"})
-
-
-@pytest.mark.parametrize(
-    ("content", "fault"),
-    [
-        ("\n\r\n", "the file is empty; the first line of a table is its header"),
-        ('a,b\n"1,2\n3,4,5\n', "unexpected end of data. Quote cells that hold quotes"),
-        ('a,b\n"1"x,2,3\n', "line 2: ',' expected after '\"'"),
-        (b"a,b\n1,\x81\n", "not valid cp1252 (character maps to <undefined>). Convert the file"),
-        ("a,b\n1,\0\n", "line 2: a NUL byte"),
-        ("a,b\n".encode("utf-16-le"), "line 1: a NUL byte, which no text file holds. Convert"),
-    ],
-)
-def test_broken_csv(tmp_path: Path, content: str | bytes, fault: str) -> None:
-    with pytest.raises(DataError) as caught:
-        _load(tmp_path, "t.csv", content)
-    assert str(tmp_path / "tables" / "t.csv") in str(caught.value)
-    assert fault in str(caught.value)
 
 
 @settings(deadline=None, max_examples=50)
@@ -244,28 +203,6 @@ def test_no_folder(tmp_path: Path) -> None:
             corpora.load(tmp_path / name)
     with pytest.raises(DataError, match="nowhere: there is no such folder"):
         corpora.from_folder(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize(
-    ("text", "noted"),
-    [
-        ("Münster,300000\nKöln,1080000\n", True),
-        ("Münster,NRW\nKöln,NRW\n", True),
-        ("Münster,1.5\nKöln,2.5\n", True),
-        ("2020-01-01,x\n2020-01-02,y\n", True),
-        ("city,people\nKöln,1080000\n", False),
-        ("city,2020,2021\nKöln,1,2\n", False),
-        ("city,1/22/20,1/23/20\nKöln,1,2\n", False),
-        ("0,1,2\n7,8,9\n", False),
-        ("city,people\nKöln,1\ncity,people\nBonn,2\n", False),
-    ],
-)
-def test_files_without_a_header_are_noted(tmp_path: Path, text: str, noted: bool) -> None:
-    write_own(tmp_path, {"a.csv": text}, [asked("a")])
-    notes = corpora.load(tmp_path).notes
-    start = "files or sheets begin with a row that looks like data and was taken as the header"
-    assert [note.startswith(start) for note in notes] == [True] * noted
-    assert corpora.load(f"{tmp_path}:header_rows=1").notes == (), "it is known then"
 
 
 # tables.jsonl, settings, files that are left out
