@@ -33,12 +33,6 @@ def compare(
     table: Annotated[
         int | None, option("Which table of files with several, from 1; FILE:2 is that of one.")
     ] = None,
-    weights: Annotated[
-        str,
-        typer.Option(
-            help="Of the score: equal, or pairs such as missing=1,extra=0.5,numeric=2.",
-        ),
-    ] = "equal",
     generator: Annotated[
         str | None,
         option(
@@ -53,10 +47,8 @@ def compare(
     """Read both tables, compare them, print the comparison."""
     from target_bench.data.formats.single_table import read_single_table
     from target_bench.tables.comparison import compare_tables
-    from target_bench.tables.comparison.rubric import parse_weights
     from target_bench.tables.comparison.show import page, text_tables
 
-    chosen = parse_weights(weights)
     if html is not None:
         check_output(html, "--html", "comparison.html")
     sides = read_single_table(reference, table), read_single_table(prediction, table)
@@ -67,14 +59,14 @@ def compare(
     comparison = compare_tables(*pair) if generator is None else _judged(generator, yes, *pair)
     title = f"{sides[0].name} and {sides[1].name}"
     if as_json:
-        print_json(comparison.to_json(chosen))
+        print_json(comparison.to_json())
     else:
-        print_tables(*text_tables(comparison, chosen, title))
+        print_tables(*text_tables(comparison, title))
     if html is not None:
         from target_bench.runs.record_log import storage_errors
 
         with storage_errors("be written", html, "--html"):
-            atomic_write(html, page(comparison, title, chosen).encode())
+            atomic_write(html, page(comparison, title).encode())
 
 
 def _judged(

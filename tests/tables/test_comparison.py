@@ -21,7 +21,6 @@ from target_bench.core.schema import Table, TableId
 from target_bench.tables.answer_tables import AnswerTable
 from target_bench.tables.comparison import RubricWeights, TableComparison, compare_tables
 from target_bench.tables.comparison.differences import CellDifference
-from target_bench.tables.comparison.rubric import parse_weights
 from target_bench.tables.comparison.values import read_name
 
 Rows = list[list[str]]
@@ -447,18 +446,7 @@ def test_columns_of_yes_and_no_do_not_outvote_the_names_of_rows() -> None:
 # Weights, and what is shown
 
 
-def test_weights() -> None:
-    assert parse_weights("equal") == RubricWeights()
-    assert parse_weights("missing=1, numeric=2") == RubricWeights(kinds={"numeric": 2})
-    for text, named in (
-        ("missing=1,missing=5", "missing=5"),
-        ("missing=-1", "missing=-1"),
-        ("row", "row"),
-        ("rows=1", "rows=1"),
-        ("row=x", "row=x"),
-    ):
-        with pytest.raises(ConfigError, match=f"--weights: '{named}' is not a weight"):
-            parse_weights(text)
+def test_wrong_weights() -> None:
     bad: list[Any] = [{"missing": -1}, {"partial": nan}, {"row": "1"}, {"kinds": {"foo": 1}}]
     for weights in bad:
         with pytest.raises(ConfigError, match="RubricWeights: "):

@@ -7,6 +7,7 @@ assignment (Jonker & Volgenant 1987) O(min(n, m)²·max(n, m)).
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import starmap
 from statistics import fmean
 from typing import NamedTuple
 
@@ -43,15 +44,10 @@ _ORDER = 1e-6  # what decides between equals: a place nearer to the own one
 
 @dataclass(frozen=True)
 class Grid:
-    """A table as it is compared, with its cells and names read.
+    """A table as it is compared, with its cells and names read."""
 
-    Attributes:
-        header: the names of columns; those of several levels as a path with dots.
-        rows: the cells; rows have one length.
-    """
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    header: tuple[str, ...]  # names of several levels are paths with dots
+    rows: tuple[tuple[str, ...], ...]  # of the length of the header
 
     @cached_property
     def names(self) -> list[Name]:
@@ -114,8 +110,8 @@ def _compare_columns(reference: Grid, prediction: Grid, names: Matrix) -> Matrix
 def _compare_names(first: tuple[str, ...], second: tuple[str, ...]) -> Matrix:
     if not first or not second:
         return np.zeros((len(first), len(second)))
-    left, right = map(_shorten, first), map(_shorten, second)
-    return _compare_texts(list(left), list(right), _is_either_abbreviation, _ABBREVIATED)
+    left, right = list(map(_shorten, first)), list(map(_shorten, second))
+    return _compare_texts(left, right, is_abbreviation, _ABBREVIATED)
 
 
 def _compare_texts(
@@ -125,13 +121,9 @@ def _compare_texts(
     similar = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
     for i, text in enumerate(left):
         for j, other in enumerate(right):
-            if similar[i, j] < value and is_short(text, other):
+            if similar[i, j] < value and (is_short(text, other) or is_short(other, text)):
                 similar[i, j] = value
     return similar
-
-
-def _is_either_abbreviation(text: str, other: str) -> bool:
-    return is_abbreviation(text, other) or is_abbreviation(other, text)
 
 
 def _shorten(text: str) -> str:
@@ -195,25 +187,21 @@ def _assign(similarities: Matrix, least: float) -> Pairs:
 
 def _compare_cells(reference: Values, prediction: Values) -> Matrix:
     """Return (n, m) similarities of the cells of two columns, from 0 to 1."""
-    sides = [
-        list({cell.key: cell for cell in reversed(cells)}.values())
-        for cells in (reference, prediction)
-    ]
-    similar = np.zeros((len(sides[0]), len(sides[1])))
+    # of cells with the same key the first is compared
+    left, right = ({cell.key: cell for cell in reversed(c)} for c in (reference, prediction))
+    similar = np.zeros((len(left), len(right)))
     for kind in ("number", "date", "string"):
-        at = [[i for i, cell in enumerate(side) if cell.type == kind] for side in sides]
-        if all(at):
-            left, right = (
-                [side[i] for i in places] for side, places in zip(sides, at, strict=True)
-            )
-            similar[np.ix_(*at)] = _NEAREST * _compare_values(left, right)
-    keys = [{cell.key: i for i, cell in enumerate(side)} for side in sides]
-    for key in keys[0].keys() & keys[1].keys():
-        similar[keys[0][key], keys[1][key]] = 1.0
-    first, second = (
-        [key_at[cell.key] for cell in cells]
-        for key_at, cells in zip(keys, (reference, prediction), strict=True)
-    )
+        rows, columns = (
+            {i: cell for i, cell in enumerate(side.values()) if cell.type == kind}
+            for side in (left, right)
+        )
+        if rows and columns:
+            close = _compare_values(list(rows.values()), list(columns.values()))
+            similar[np.ix_(list(rows), list(columns))] = _NEAREST * close
+    row_at, column_at = ({key: i for i, key in enumerate(side)} for side in (left, right))
+    for key in row_at.keys() & column_at.keys():
+        similar[row_at[key], column_at[key]] = 1.0
+    first, second = [row_at[c.key] for c in reference], [column_at[c.key] for c in prediction]
     return similar[np.ix_(first, second)]
 
 
@@ -231,13 +219,10 @@ def _compare_values(left: Values, right: Values) -> Matrix:
     return np.clip(close, 0, 1)
 
 
-def _is_initials(text: str, other: str) -> bool:
-    """Return whether one text is the first letters of the words of the other."""
-    for short, long in ((text, other), (other, text)):
-        letters = "".join(word[0] for word in long.split())
-        if len(letters) > 1 and letters == short.replace(" ", ""):
-            return True
-    return False
+def _is_initials(short: str, long: str) -> bool:
+    """Return whether a text is the first letters of the words of another."""
+    letters = "".join(word[0] for word in long.split())
+    return len(letters) > 1 and letters == short.replace(" ", "")
 
 
 def _pair_by_rows(
@@ -250,19 +235,12 @@ def _pair_by_rows(
     ]
     if not all(left) or not rows:
         return []
-    similar = np.array(
-        [
-            [
-                0.3 * names[i, j]
-                + 0.7
-                * fmean(
-                    _compare_two(reference.values[i][r], prediction.values[j][s]) for r, s in rows
-                )
-                for j in left[1]
-            ]
-            for i in left[0]
-        ]
-    )
+
+    def compare(i: int, j: int) -> float:
+        pairs = ((reference.values[i][r], prediction.values[j][s]) for r, s in rows)
+        return float(0.3 * names[i, j] + 0.7 * fmean(starmap(_compare_two, pairs)))
+
+    similar = np.array([[compare(i, j) for j in left[1]] for i in left[0]])
     return [(left[0][i], left[1][j]) for i, j in _assign(similar, _LEAST_BY_ROWS)]
 
 
@@ -278,21 +256,15 @@ def _compare_two(first: Value, second: Value) -> float:
 
 # Columns that were merged or split.
 
-_LEAST_MERGED = 0.6  # share of the rows in which one cell has to contain the others
+_LEAST_MERGED = 0.6  # share of the rows in which a cell has to contain the others
 
 
 class Merged(NamedTuple):
-    """Columns of one table whose cells stand together in one column of the other.
-
-    Attributes:
-        parts: places of the columns apart.
-        whole: place of the column with all.
-        in_prediction: whether the prediction has them together; else it has split one.
-    """
+    """Columns of one table whose cells stand together in a column of the other."""
 
     parts: tuple[int, ...]
     whole: int
-    in_prediction: bool
+    in_prediction: bool  # whether the prediction has them together; else it has split one
 
     def has(self, reference: int | None, prediction: int | None) -> bool:
         """Return whether a column of the reference and one of the prediction are both in it."""
@@ -323,7 +295,7 @@ def _find_merged(
         parts = [
             i
             for i, column in enumerate(apart.values)
-            if paired.get(i, j) == j and _is_held([column[r] for r, _ in rows], whole)
+            if paired.get(i, j) == j and _are_inside([column[r] for r, _ in rows], whole)
         ]
         # no part alone is the whole in most rows
         if len(parts) > 1 and all(
@@ -334,11 +306,11 @@ def _find_merged(
             return
 
 
-def _is_held(cells: Sequence[Value], whole: Sequence[str]) -> bool:
+def _are_inside(cells: Sequence[Value], whole: Sequence[str]) -> bool:
     """Return whether the cells of a column stand in those of another; empty ones do not count."""
-    held = [
+    inside = [
         f" {normalize_text(cell.text)} " in text
         for cell, text in zip(cells, whole, strict=True)
         if cell.type != "empty"
     ]
-    return bool(held) and fmean(held) >= _LEAST_MERGED
+    return bool(inside) and fmean(inside) >= _LEAST_MERGED

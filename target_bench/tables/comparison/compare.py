@@ -1,7 +1,7 @@
 """Two tables compared by rules, without a language model (TabAlign and TabCompare by rules)."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from statistics import fmean
 from typing import Any
 from unicodedata import normalize
@@ -11,17 +11,8 @@ from target_bench.core.schema import Cell, Table
 from target_bench.tables.answer_tables import MOST_CELLS, AnswerTable
 from target_bench.tables.cell_texts import strip_marks
 from target_bench.tables.comparison.align import Grid, Merged, Pairs, align, find_merged
-from target_bench.tables.comparison.differences import (
-    CellDifference,
-    compare_cells,
-    compare_texts,
-)
-from target_bench.tables.comparison.rubric import (
-    CellPair,
-    ColumnPair,
-    IndexPair,
-    Outcome,
-)
+from target_bench.tables.comparison.differences import CellDifference, compare_cells, compare_texts
+from target_bench.tables.comparison.rubric import CellPair, ColumnPair, IndexPair, Outcome
 from target_bench.tables.comparison.show import TableComparison
 from target_bench.tables.comparison.values import (
     Unit,
@@ -35,11 +26,8 @@ from target_bench.tables.comparison.values import (
 AnyTable = Table | AnswerTable | Grid | Sequence[Sequence[Cell]]
 """A table, or its rows with the header first; pandas data frames are taken, too."""
 
-MOST_ROWS = 2_000
-"""Rows of a table above which it is not compared: time grows with their square and more."""
-
+MOST_ROWS = 2_000  # of a table that is compared: time grows with their square and more
 MOST_COLUMNS = 200
-"""Columns of a table above which it is not compared."""
 
 
 def compare_tables(reference: AnyTable | Any, prediction: AnyTable | Any) -> TableComparison:
@@ -76,10 +64,10 @@ def compare_aligned(
         transposed: whether the prediction was transposed before.
     """
     merged = find_merged(reference, prediction, columns, rows)
-    for each in merged:  # the column that holds several is paired with the first of them
-        first = (each.parts[0], each.whole) if each.in_prediction else (each.whole, each.parts[0])
-        if not any(first[0] == i or first[1] == j for i, j in columns):
-            columns = sorted([*columns, first])
+    for some in merged:  # the column that holds several is paired with the first of them
+        i, j = (some.parts[0], some.whole) if some.in_prediction else (some.whole, some.parts[0])
+        if i not in dict(columns) and j not in dict(columns).values():
+            columns = sorted([*columns, (i, j)])
     pairs = _list_pairs(columns, len(reference.header), len(prediction.header))
     return TableComparison(
         reference,
@@ -96,12 +84,7 @@ def compare_aligned(
 
 
 def _make_grid(table: AnyTable | Any, role: str) -> Grid:
-    """Return a table as a rectangle; headers of several rows become paths with dots.
-
-    Raises:
-        ConfigError: it is not a table.
-        DataError: it is too large.
-    """
+    """Return a table as a rectangle; headers of several rows become paths with dots."""
     rows: Sequence[Sequence[Cell]]
     if isinstance(table, Grid):
         rows = (table.header, *table.rows)
@@ -147,15 +130,12 @@ def _check_size(grid: Grid, role: str) -> Grid:
 
 # Tables whose rows and columns were exchanged.
 
-_LEAST_ACROSS = 0.5
-
 
 def _find_transposed_names(reference: Grid, prediction: Grid) -> int | None:
-    """Return the column of a transposed prediction in which the reference's names stand.
+    """Return the column of a transposed prediction in which the reference's names stand, or None.
 
     The names of columns and the cells of each column are compared, along and across: across, half
-    of one of them has to agree, and both together better than along. None for a table that lies as
-    the reference.
+    of one of them has to agree, and both together better than along.
     """
     if not prediction.rows or not reference.header:
         return None
@@ -165,7 +145,7 @@ def _find_transposed_names(reference: Grid, prediction: Grid) -> int | None:
     keys = reference.columns[keys_across.index(max(keys_across))]
     along = _agree(names, other_names), max(_agree(keys, c) for c in prediction.columns)
     best = max(across), max(keys_across)
-    is_transposed = sum(best) > sum(along) + 0.2 and max(best) >= _LEAST_ACROSS
+    is_transposed = sum(best) > sum(along) + 0.2 and max(best) >= 0.5
     return across.index(max(across)) if is_transposed else None
 
 
@@ -190,22 +170,19 @@ def _compare_names(
     reference: Grid, prediction: Grid, pair: IndexPair, merged: Sequence[Merged]
 ) -> ColumnPair:
     i, j = pair
-    name, other = (
-        "" if i is None else reference.header[i],
-        "" if j is None else prediction.header[j],
-    )
+    other = "" if j is None else prediction.header[j]
     if i is None:
         return ColumnPair(pair, other, other)
-    apart = None
-    if j is not None and name != other and not any(each.has(i, j) for each in merged):
+    name, apart = reference.header[i], None
+    if j is not None and name != other and not any(some.has(i, j) for some in merged):
         apart = CellDifference("format", 0.0)
         if _type_plainly(name) != _type_plainly(other):
             apart = compare_texts(reference.names[i].text, prediction.names[j].text)
     return ColumnPair(pair, name, other, apart)
 
 
+# dashes are one; ^ and the dot that lower case leaves of İ go
 _TYPED = str.maketrans("ı‐‑‒–—―−", "i-------", "^\u0307")
-"""Dashes and letters of one meaning; ``^`` and the dot that lower case leaves of ``İ`` go."""
 
 
 def _type_plainly(name: str) -> str:
@@ -221,25 +198,19 @@ def _compare_all_cells(
     words = frozenset(word for text in texts for word in normalize_text(text).split())
     compared = []
     for i, j in columns:
-        holder = next((each for each in merged if each.has(i, j)), None)
+        holder = next((some for some in merged if some.has(i, j)), None)
         column, other = reference.values[i], prediction.values[j]
         cells = align_date_orders([column[r] for r, _ in rows], [other[s] for _, s in rows])
-        compared.append(
-            (i, j, holder, are_identifiers(column, other), cache(_mean_of(column)), cells)
-        )
+        mean = cache(partial(_average_size, column))
+        compared.append((i, j, holder, are_identifiers(column, other), mean, cells))
     for at, (r, s) in enumerate(rows):
         for i, j, holder, identify, mean, cells in compared:
             first, second = cells[0][at], cells[1][at]
             empty = [cell.type == "empty" for cell in (first, second)]
             if all(empty):
                 continue
-            cell = CellPair(
-                IndexPair(r, s),
-                IndexPair(i, j),
-                reference.rows[r][i],
-                prediction.rows[s][j],
-                "exact",
-            )
+            texts = reference.rows[r][i], prediction.rows[s][j]
+            cell = CellPair(IndexPair(r, s), IndexPair(i, j), *texts, "exact")
             if holder is not None:
                 apart = _compare_merged(reference.rows[r], prediction.rows[s], holder)
             elif any(empty):
@@ -251,28 +222,20 @@ def _compare_all_cells(
                 apart = None  # 1.5m is 1.5M
             else:
                 apart = compare_cells(first, second, mean(first.unit), identify, words)
+            if apart is None and cell.reference.split() != cell.prediction.split():
+                apart = CellDifference("format", 0.0)  # marks of Markdown in a cell
             outcome: Outcome = "partial" if apart and apart.share > 0 else "exact"
-            yield cell._replace(outcome=outcome, difference=apart or _find_mark(cell))
+            yield cell._replace(outcome=outcome, difference=apart)
 
 
-def _find_mark(cell: CellPair) -> CellDifference | None:
-    """Return the difference of equal cells of which one has marks of Markdown."""
-    return (
-        None if cell.reference.split() == cell.prediction.split() else CellDifference("format", 0.0)
-    )
-
-
-def _mean_of(column: Sequence[Value]) -> Any:
-    def mean(unit: Unit) -> float:
-        """Return the mean size of a column's numbers in a unit; 0 without any."""
-        numbers = [
-            (cell.in_base_unit - unit.offset) / unit.factor / unit.scale
-            for cell in column
-            if cell.type == "number" and cell.unit.kind == unit.kind
-        ]
-        return fmean(map(abs, numbers)) if numbers else 0.0
-
-    return mean
+def _average_size(column: Sequence[Value], unit: Unit) -> float:
+    """Return the mean size of a column's numbers in a unit; 0 without any."""
+    numbers = [
+        (cell.in_base_unit - unit.offset) / unit.factor / unit.scale
+        for cell in column
+        if cell.type == "number" and cell.unit.kind == unit.kind
+    ]
+    return fmean(map(abs, numbers)) if numbers else 0.0
 
 
 def _compare_merged(
@@ -280,9 +243,9 @@ def _compare_merged(
 ) -> CellDifference | None:
     """Compare the cells of columns that were merged or split; None where nothing is lost."""
     apart, together = (reference, prediction) if merged.in_prediction else (prediction, reference)
-    texts = " ".join(apart[part] for part in merged.parts), together[merged.whole]
-    parts, whole = map(strip_marks, texts)
-    if sorted(normalize_text(parts).split()) == sorted(normalize_text(whole).split()):
+    joined = strip_marks(" ".join(apart[i] for i in merged.parts))
+    whole = strip_marks(together[merged.whole])
+    if sorted(normalize_text(joined).split()) == sorted(normalize_text(whole).split()):
         return None
-    first, second = (parts, whole) if merged.in_prediction else (whole, parts)
+    first, second = (joined, whole) if merged.in_prediction else (whole, joined)
     return compare_texts(first, second)

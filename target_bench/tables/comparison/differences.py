@@ -39,14 +39,7 @@ KINDS = {
     "different": "other text",
     "type": "other type",
 }
-"""Kind of difference -> how it is called where people read it.
-
-``format``: the same value written otherwise. ``unit``: a unit is missing, added or of another kind.
-``identifier``: one that lost or won leading zeros, or is another one. ``relation``: the same
-number, but as an estimate (``~5``, ``±5``). ``numeric``, ``date``, ``time``, ``boolean``: another
-value of that type. ``abbreviation``, ``typo``, ``semantic``: text that is shortened, has a few
-other letters, or shares words. ``different``: other text. ``type``: a value of another type.
-"""
+"""Kind of difference -> how it is called where people read it; docs/table_comparison.md has all."""
 
 _ROUNDING = 0.0025  # relative difference of a converted value that rounding explains
 _NOISE = 5e-16  # of numbers that programs have calculated: 0.30000000000000004
@@ -60,19 +53,12 @@ _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 
 
 class CellDifference(NamedTuple):
-    """A difference between two cells.
+    """A difference between two cells."""
 
-    Attributes:
-        kind: what it is, one of ``KINDS``.
-        share: how much of the cell is wrong, from 0 (nothing) to 1.
-        magnitude: the difference in the unit below; None where it has no size.
-        unit: the reference's unit, ``days``, ``seconds`` or ``edits``; empty for none.
-    """
-
-    kind: str
-    share: float
-    magnitude: float | None = None
-    unit: str = ""
+    kind: str  # one of ``KINDS``
+    share: float  # how much of the cell is wrong, from 0 (nothing) to 1
+    magnitude: float | None = None  # in the unit below; None where it has no size
+    unit: str = ""  # the reference's unit, ``days``, ``seconds`` or ``edits``; empty for none
 
 
 _FORMAT = CellDifference("format", 0.0)
@@ -95,14 +81,14 @@ def compare_cells(
         are_identifiers: whether numbers of these columns are identifiers.
         words: of the reference's texts, which are no slips elsewhere.
     """
-    same_text = reference.text == prediction.text
+    is_same_text = reference.text == prediction.text
     if reference.type == prediction.type == "number":
         if are_identifiers:
-            found = _compare_identifiers(reference, prediction)
+            apart = _compare_identifiers(reference, prediction)
         else:
-            found = _compare_numbers(reference, prediction, mean)
-        return None if same_text and found == _FORMAT else found
-    if same_text:
+            apart = _compare_numbers(reference, prediction, mean)
+        return None if is_same_text and apart == _FORMAT else apart
+    if is_same_text:
         return None
     if reference.key == prediction.key:
         return _FORMAT
@@ -143,22 +129,22 @@ def _compare_numbers(reference: Value, prediction: Value, mean: float) -> CellDi
             number = (prediction.in_base_unit - unit.offset) / unit.factor
         number /= unit.scale
         is_equal = isclose(reference.number, number, rel_tol=_ROUNDING, abs_tol=1e-12)
-    found, is_left_out = _FORMAT, (unit == NO_UNIT) != (other == NO_UNIT)
+    apart, is_left_out = _FORMAT, (unit == NO_UNIT) != (other == NO_UNIT)
     if is_left_out and PERCENT in (unit.kind, other.kind):
         shares = (c.number * (0.01 if c.unit.kind else 1) for c in (reference, prediction))
         if is_equal or isclose(*shares, rel_tol=1e-9):
-            is_equal, found = True, CellDifference("unit", 0.0, 0.0, str(unit))
+            is_equal, apart = True, CellDifference("unit", 0.0, 0.0, str(unit))
     if not is_equal:
         gap = float(number - reference.number)
         size = mean or abs(reference.number)
         is_unit = is_left_out and _is_same(reference.number, prediction.number)
         share = min(1.0, abs(gap) / size) if size else 1.0
-        found = CellDifference("unit" if is_unit else "numeric", share, gap, str(unit))
+        apart = CellDifference("unit" if is_unit else "numeric", share, gap, str(unit))
     if reference.estimate == prediction.estimate:
-        return found
+        return apart
     if is_equal:
         return CellDifference("relation", _ESTIMATED)
-    return found._replace(share=min(1.0, found.share + _ESTIMATED))
+    return apart._replace(share=min(1.0, apart.share + _ESTIMATED))
 
 
 def _is_same(first: float, second: float) -> bool:
@@ -234,28 +220,29 @@ def compare_texts(reference: str, prediction: str, words: Container[str] = ()) -
     return other
 
 
+# initials may leave them out: USA is United States of America
 _SMALL_WORDS = frozenset({"of", "the", "and", "for", "in", "de", "la"})
-"""Words that initials may leave out: ``USA`` is ``United States of America``."""
 
 
 def is_abbreviation(short: str, long: str) -> bool:
     """Return whether one text, in normal form, is the initials or shortened words of another."""
-    parts, whole = short.split(), long.split()
-    if not parts or not whole or len(short) > len(long) - 2:
+    shorter, longer = short.split(), long.split()
+    if not shorter or not longer or len(short) > len(long) - 2:
         return False
-    large = [word for word in whole if word not in _SMALL_WORDS]
-    initials = {"".join(word[0] for word in some) for some in (whole, large)}
-    if len(whole) > 1 and short.replace(" ", "") in initials:
+    large = [word for word in longer if word not in _SMALL_WORDS]
+    initials = {"".join(word[0] for word in some) for some in (longer, large)}
+    if len(longer) > 1 and short.replace(" ", "") in initials:
         return True
-    least = 1 if len(whole) > 1 else 2
-    return len(parts) == len(whole) and all(
-        len(a) >= min(least, len(b)) and _shortens(a, b) for a, b in zip(parts, whole, strict=True)
+    least = 1 if len(longer) > 1 else 2
+    return len(shorter) == len(longer) and all(
+        len(a) >= min(least, len(b)) and _is_shortened(a, b)
+        for a, b in zip(shorter, longer, strict=True)
     )
 
 
-def _shortens(short: str, long: str) -> bool:
-    """Return whether a word is another one with letters left out, the first one kept."""
-    if short == long or long.startswith(short):
+def _is_shortened(short: str, long: str) -> bool:
+    """Return whether a word is another with letters left out, the first letter kept."""
+    if long.startswith(short):
         return True
     rest = iter(long)
     is_shorter = len(short) <= len(long) / 2 and short[0] == long[0]

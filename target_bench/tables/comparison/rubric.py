@@ -5,7 +5,7 @@ section 2.3 and appendix B.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
@@ -36,19 +36,12 @@ class IndexPair(NamedTuple):
 
 
 class ColumnPair(NamedTuple):
-    """A column in both tables.
-
-    Attributes:
-        pair: its indices.
-        name: its name in the reference; that in the prediction for an extra one.
-        predicted_name: its name in the prediction; empty for a missing one.
-        header: how the names differ; None where they do not.
-    """
+    """A column in both tables."""
 
     pair: IndexPair
-    name: str
-    predicted_name: str
-    header: CellDifference | None = None
+    name: str  # in the reference; that in the prediction for an extra one
+    predicted_name: str  # empty for a missing one
+    header: CellDifference | None = None  # how the names differ
 
     @property
     def is_renamed(self) -> bool:
@@ -57,23 +50,16 @@ class ColumnPair(NamedTuple):
 
 
 class CellPair(NamedTuple):
-    """A cell of a row and a column that both tables have.
-
-    Attributes:
-        row: the indices of its row.
-        column: the indices of its column.
-        reference: what it says in the reference.
-        prediction: what it says in the prediction.
-        outcome: what became of it.
-        difference: of a cell that is partially right, and of one written otherwise; else None.
-    """
+    """A cell of a row and a column that both tables have."""
 
     row: IndexPair
     column: IndexPair
     reference: str
     prediction: str
     outcome: Outcome
-    difference: CellDifference | None = None
+    difference: CellDifference | None = (
+        None  # of a cell that is partially right, or only reformatted
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +82,12 @@ class Structure:
     merged_columns: int = 0
 
     @property
-    def rows(self) -> int:
-        """Rows of both tables, matched ones once."""
-        return self.missing_rows + self.extra_rows + self.matched_rows
-
-    @property
-    def columns(self) -> int:
-        """Columns of both tables, matched ones once."""
-        return self.missing_columns + self.extra_columns + self.matched_columns
-
-
-# The score.
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of both tables, matched ones once."""
+        return (
+            self.missing_rows + self.extra_rows + self.matched_rows,
+            self.missing_columns + self.extra_columns + self.matched_columns,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,59 +121,22 @@ class RubricWeights:
 
     def __post_init__(self) -> None:
         """Check every weight."""
-        for kind in self.kinds:
-            if kind not in KINDS:
-                raise ConfigError(f"RubricWeights: kinds: {kind!r}: there are {', '.join(KINDS)}")
-        values: dict[str, Any] = {term: getattr(self, term) for term in _TERMS} | dict(self.kinds)
+        for kind in self.kinds.keys() - KINDS.keys():
+            raise ConfigError(f"RubricWeights: kinds: {kind!r}: there are {', '.join(KINDS)}")
+        terms = [name for name in self.__slots__ if name != "kinds"]
+        values: dict[str, Any] = {name: getattr(self, name) for name in terms} | dict(self.kinds)
         for name, value in values.items():
             if not (isinstance(value, int | float) and isfinite(value) and value >= 0):
                 raise ConfigError(f"RubricWeights: {name}={value!r}: expected a number from 0 on")
 
 
-_TERMS = tuple(field.name for field in fields(RubricWeights) if field.name != "kinds")
-
-
-def parse_weights(text: str) -> RubricWeights:
-    """Read weights as users write them; the others stay 1.
-
-    Args:
-        text: ``equal``, or ``name=number`` pairs divided by commas: fields of ``RubricWeights``,
-            and kinds of partial differences (the paper's gamma).
-
-    Raises:
-        ConfigError: a name is unknown or stands twice, or a weight is not a number from 0 on.
-    """
-    if text == "equal":
-        return RubricWeights()
-    weights: dict[str, Any] = {}
-    for part in text.split(","):
-        name, _, number = (side.strip() for side in part.partition("="))
-        is_new = name in (*_TERMS, *KINDS) and name not in weights
-        if not is_new or not number.replace(".", "", 1).isdecimal():
-            raise ConfigError(
-                f"--weights: {part.strip()!r} is not a weight. There is equal, or "
-                "pairs such as missing=1,numeric=0.5: a number from 0 on for each, once, of "
-                f"{', '.join((*_TERMS, *KINDS))}"
-            )
-        weights[name] = float(number)
-    terms = {name: number for name, number in weights.items() if name in _TERMS}
-    return RubricWeights(**terms, kinds={k: weights[k] for k in KINDS if k in weights})
-
-
 class Term(NamedTuple):
-    """A term of the penalty.
+    """A term of the penalty."""
 
-    Attributes:
-        name: what it counts: ``missing rows``, ``numeric`` cells.
-        weight: the product of its weights.
-        amount: how many, or for partial cells the sum of their wrong shares.
-        total: how many there are.
-    """
-
-    name: str
-    weight: float
-    amount: float
-    total: int
+    name: str  # what it counts: ``missing rows``, ``numeric cells``
+    weight: float  # the product of its weights
+    amount: float  # how many, or for partial cells the sum of their wrong shares
+    total: int  # how many there are
 
     @property
     def value(self) -> float:
@@ -230,23 +174,25 @@ def compute_penalty(
         weights: of the terms.
         shape: rows and columns that shares are of; None for those of both tables.
     """
-    if shape is None:
-        rows, columns = structure.rows, structure.columns
-    else:  # what is extra beside an empty reference is all of it
-        rows, columns = max(shape[0], 1), max(shape[1], 1)
+    # what is extra beside an empty reference is all of it
+    rows, columns = structure.shape if shape is None else (max(n, 1) for n in shape)
     sizes = {
         "rows": (weights.row, rows),
         "columns": (weights.column, columns),
         "cells": (weights.cell, rows * columns),
     }
     terms = [
-        Term(f"{side} {part}", of_side * size, getattr(structure, f"{side}_{part}"), total)
+        Term(f"{side} {kind}", of_side * weight, getattr(structure, f"{side}_{kind}"), total)
         for side, of_side in (("missing", weights.missing), ("extra", weights.extra))
-        for part, (size, total) in sizes.items()
+        for kind, (weight, total) in sizes.items()
     ]
-    for part, weight in (("renamed", weights.renamed), ("merged", weights.merged)):
-        amount = getattr(structure, f"{part}_columns")
-        terms.append(Term(f"{part} columns", weight * weights.column, amount, columns))
+    terms += [
+        Term(f"{kind} columns", weight * weights.column, amount, columns)
+        for kind, weight, amount in (
+            ("renamed", weights.renamed, structure.renamed_columns),
+            ("merged", weights.merged, structure.merged_columns),
+        )
+    ]
     partial = weights.partial * weights.cell
     terms += [
         Term(f"{kind} cells", partial * weights.kinds.get(kind, 1.0), amount, rows * columns)

@@ -20,22 +20,10 @@ from target_bench.tables.comparison.rubric import (
     compute_penalty,
 )
 
-MOST_PRINTED = 60
-"""Rows that are printed in a terminal."""
-
-MOST_SHOWN = 500
-"""Rows that are shown on a page."""
-
+_MOST_PRINTED = 60  # rows in a terminal
+_MOST_SHOWN = 500  # rows on a page
 _MOST_NAMES = 10  # columns with another name that are listed
 _SIZELESS = ("format", "typo", "semantic", "different")  # kinds whose size nobody reads
-
-
-class _Shown(NamedTuple):
-    """A cell of both tables in one text, and what became of it, which is its class on a page."""
-
-    text: str
-    mark: str
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,9 +66,9 @@ class TableComparison:
         Its shares are of the rows, columns and cells of the reference, not of both tables, and
         names of columns, and columns that were merged or split, are in no term of their own.
         """
-        own = replace(weights or RubricWeights(), renamed=0.0, merged=0.0)
+        weights = replace(weights or RubricWeights(), renamed=0.0, merged=0.0)
         shape = len(self.reference.rows), len(self.reference.header)
-        return compute_penalty(self.structure, self.partial_shares, own, shape).score
+        return compute_penalty(self.structure, self.partial_shares, weights, shape).score
 
     @cached_property
     def structure(self) -> Structure:
@@ -117,13 +105,13 @@ class TableComparison:
                 shares[kind] = shares.get(kind, 0.0) + cell.difference.share
         return shares
 
-    def to_json(self, weights: RubricWeights | None = None) -> dict[str, Any]:
-        """Return score, counts, and every difference, as JSON; ``weights`` as in ``score``."""
-        penalty = self.penalty(weights)
+    def to_json(self) -> dict[str, Any]:
+        """Return score, counts, and every difference, as JSON."""
+        penalty = self.penalty()
         return {
             "score": penalty.score,
             "penalty": penalty.total,
-            "paper_score": self.paper_score(weights),
+            "paper_score": self.paper_score(),
             "terms": [term._asdict() | {"value": term.value} for term in penalty.terms],
             "structure": asdict(self.structure),
             "transposed": self.transposed,
@@ -146,21 +134,20 @@ class TableComparison:
         return fragment(self)
 
 
-def text_tables(
-    comparison: TableComparison, weights: RubricWeights | None = None, name: str = "Comparison"
-) -> list[TextTable]:
-    """Return the aligned table with its differences, counts, and the arithmetic of the score.
-
-    Args:
-        comparison: what is shown.
-        weights: of the score; None for the default ones.
-        name: of the comparison.
-    """
-    return [_align_table(comparison, name, MOST_PRINTED)[0], *_count_tables(comparison, weights)]
+class _ShownCell(NamedTuple):
+    text: str  # of both tables
+    mark: str  # what became of it, which is its class on a page
+    note: str = ""
 
 
-def page(comparison: TableComparison, title: str, weights: RubricWeights | None = None) -> str:
-    """Return a comparison as a whole page, which needs no other file; arguments as above."""
+def text_tables(comparison: TableComparison, name: str = "Comparison") -> list[TextTable]:
+    """Return the aligned table with its differences, counts, and the arithmetic of the score."""
+    aligned, _ = _align_table(comparison, name, _MOST_PRINTED)
+    return [aligned, _count_table(comparison), _score_table(comparison)]
+
+
+def page(comparison: TableComparison, title: str) -> str:
+    """Return a comparison as a whole page, which needs no other file."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -168,49 +155,42 @@ def page(comparison: TableComparison, title: str, weights: RubricWeights | None 
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>{escape(title)}</title><style>:root {{ color-scheme: light dark; }} "
         "body { margin: 1.5rem; background: light-dark(#fff, #14171c); }"
-        f"</style></head><body>{fragment(comparison, title, weights)}</body></html>\n"
+        f"</style></head><body>{fragment(comparison, title)}</body></html>\n"
     )
 
 
-def fragment(
-    comparison: TableComparison, name: str = "Comparison", weights: RubricWeights | None = None
-) -> str:
-    """Return a comparison as the part of a page that notebooks show."""
-    aligned, shown = _align_table(comparison, name, MOST_SHOWN)
+def fragment(comparison: TableComparison, name: str = "Comparison") -> str:
+    """Return a comparison as HTML for a page or a notebook."""
+    aligned, shown = _align_table(comparison, name, _MOST_SHOWN)
     marks = [["", *(cell.mark for cell in cells)] for cells in shown]
-    tables = [_html(aligned, marks), *map(_html, _count_tables(comparison, weights))]
+    tables = [_html(aligned, marks), *map(_html, text_tables(comparison)[1:])]
     return f'<style>{_STYLE}</style><main class="tb-comparison">{"".join(tables)}</main>'
 
 
 def _align_table(
     comparison: TableComparison, name: str, most: int
-) -> tuple[TextTable, list[list[_Shown]]]:
-    """Return both tables as one, and the cells of its header and rows.
-
-    Where there are more rows than are shown, those without a difference are left out first.
-    """
+) -> tuple[TextTable, list[list[_ShownCell]]]:
+    """Return both tables as one, and the cells of its header and rows."""
     header = list(_show_header(comparison))
     rows = list(enumerate(_show_rows(comparison)))
+    # where there are more rows than are shown, those without a difference are left out first
     rows.sort(key=lambda row: all(cell.mark == "exact" and not cell.note for cell in row[1]))
     shown = sorted(rows[:most], key=lambda row: row[0])
     notes = [f"{len(rows) - most:,} more rows are not shown."] if len(rows) > most else []
     if comparison.transposed:
         notes.append("The prediction was transposed; it is compared as the reference lies.")
     sides = [pair.side for pair in comparison.rows]
-    names = {
-        i: f"{i + 1}" + ("" if side == "matched" else f" {side} row")
-        for i, side in enumerate(sides)
-    }
+    endings = {"matched": "", "missing": " missing row", "extra": " extra row"}
     table = TextTable(
         [Column("row"), *(Column(cell.text) for cell in header)],
-        [[names[i], *(cell.text for cell in cells)] for i, cells in shown],
+        [[f"{i + 1}{endings[sides[i]]}", *(cell.text for cell in cells)] for i, cells in shown],
         f"{name}: reference → prediction",
         note=" ".join(notes) or None,
     )
     return table, [header, *(cells for _, cells in shown)]
 
 
-def _show_header(comparison: TableComparison) -> Iterator[_Shown]:
+def _show_header(comparison: TableComparison) -> Iterator[_ShownCell]:
     for column in comparison.columns:
         side = column.pair.side
         mark, note = "partial" if column.is_renamed else "exact", ""
@@ -219,34 +199,36 @@ def _show_header(comparison: TableComparison) -> Iterator[_Shown]:
         elif side != "matched":
             mark, note = side, f"{side} column"
         elif column.header is not None:
-            note = f"name: {_name(column.header)}"
+            note = f"name: {_name_difference(column.header)}"
         yield _join("" if side == "extra" else column.name, column.predicted_name, mark, note)
 
 
-def _show_rows(comparison: TableComparison) -> Iterator[list[_Shown]]:
+def _show_rows(comparison: TableComparison) -> Iterator[list[_ShownCell]]:
     compared = {(cell.row, cell.column): cell for cell in comparison.cells}
     for row in comparison.rows:
         shown = []
-        for column in comparison.columns:
-            reference, prediction = (
-                "" if i is None or j is None else grid.rows[i][j]
-                for grid, i, j in zip(
-                    (comparison.reference, comparison.prediction), row, column.pair, strict=True
-                )
-            )
-            cell = compared.get((row, column.pair))
-            sides = {row.side, column.pair.side} - {"matched"}
+        for column in (column.pair for column in comparison.columns):
+            cell = compared.get((row, column))
+            sides = {row.side, column.side} - {"matched"}
             mark = cell.outcome if cell else next(iter(sides), "exact")
             if len(sides) > 1:  # in an extra row and a missing column, or the reverse
                 mark = "absent"
-            if row.is_matched and column.pair in comparison.merged_pairs:
+            if row.is_matched and column in comparison.merged_pairs:
                 mark = "partial"
-            note = _name(cell.difference) if cell and cell.difference else ""
-            shown.append(_join(reference, prediction, mark, note))
+            texts = (
+                _read_cell(comparison.reference, row.reference, column.reference),
+                _read_cell(comparison.prediction, row.prediction, column.prediction),
+            )
+            difference = cell.difference if cell else None
+            shown.append(_join(*texts, mark, _name_difference(difference) if difference else ""))
         yield shown
 
 
-def _join(reference: str, prediction: str, mark: str, note: str) -> _Shown:
+def _read_cell(grid: Grid, row: int | None, column: int | None) -> str:
+    return "" if row is None or column is None else grid.rows[row][column]
+
+
+def _join(reference: str, prediction: str, mark: str, note: str) -> _ShownCell:
     ending = f" [{note}]" if note else ""
     shown = reference or prediction
     if mark == "absent":
@@ -257,10 +239,10 @@ def _join(reference: str, prediction: str, mark: str, note: str) -> _Shown:
         shown = f"+ {prediction}{ending}"
     elif note or (mark == "partial" and reference and prediction):
         shown = f"{reference} → {prediction}{ending}"
-    return _Shown(shown, mark, note)
+    return _ShownCell(shown, mark, note)
 
 
-def _name(difference: CellDifference) -> str:
+def _name_difference(difference: CellDifference) -> str:
     """Return the name of a difference and its size."""
     name, size = KINDS[difference.kind], difference.magnitude
     if size is None or difference.kind in _SIZELESS:
@@ -268,39 +250,38 @@ def _name(difference: CellDifference) -> str:
     return f"{name} {'+' * (size > 0)}{size:,.6g} {difference.unit}".strip()
 
 
-def _count_tables(
-    comparison: TableComparison, weights: RubricWeights | None
-) -> tuple[TextTable, TextTable]:
-    """Return the counts of rows, columns and cells with what differs, and the penalty."""
-    penalty, sentences = comparison.penalty(weights), list(_describe(comparison))
+def _count_table(comparison: TableComparison) -> TextTable:
+    """Return the counts of rows, columns and cells, and what differs."""
+    sentences = list(_describe(comparison))
+    if not comparison.penalty().terms:
+        sentences.append("Nothing costs anything: the score is 1.0000.")
+    sides = ("matched", "missing", "extra")
+    counts = [
+        [kind, *(str(getattr(comparison.structure, f"{side}_{kind}")) for side in sides)]
+        for kind in ("rows", "columns", "cells")
+    ]
+    return TextTable(_name_columns("", *sides), counts, "Counts", note=" ".join(sentences))
+
+
+def _score_table(comparison: TableComparison) -> TextTable:
+    penalty = comparison.penalty()
     arithmetic = None
     if penalty.terms:
         at_least = "" if penalty.total <= 1 else ", and at least 0"
         arithmetic = (
             f"1 − {penalty.total:.4f} = {1 - penalty.total:.4f}{at_least}: the score is "
             f"{penalty.score:.4f}. With shares of the reference, as in the paper: "
-            f"{comparison.paper_score(weights):.4f}."
+            f"{comparison.paper_score():.4f}."
         )
-    else:
-        sentences.append("Nothing costs anything: the score is 1.0000.")
-    sides = ("matched", "missing", "extra")
-    counts = [
-        [part, *(str(getattr(comparison.structure, f"{side}_{part}")) for side in sides)]
-        for part in ("rows", "columns", "cells")
-    ]
     terms = [
         [t.name, f"{t.weight:.4g}", f"{t.amount:.4g}", str(t.total), f"{t.value:.4f}"]
         for t in penalty.terms
     ]
-    return (
-        TextTable(_columns("", *sides), counts, "Counts", note=" ".join(sentences)),
-        TextTable(
-            _columns("term", "weight", "amount", "of", "penalty"), terms, "Score", note=arithmetic
-        ),
-    )
+    columns = _name_columns("term", "weight", "amount", "of", "penalty")
+    return TextTable(columns, terms, "Score", note=arithmetic)
 
 
-def _columns(first: str, *numbers: str) -> list[Column]:
+def _name_columns(first: str, *numbers: str) -> list[Column]:
     return [Column(first), *(Column(name, right=True) for name in numbers)]
 
 
@@ -312,15 +293,15 @@ def _describe(comparison: TableComparison) -> Iterator[str]:
         more = f"; and {left} more" if left > 0 else ""
         yield f"Columns with another name: {'; '.join(renamed[:_MOST_NAMES])}{more}."
     for merged in comparison.merged:
-        headers = comparison.reference.header, comparison.prediction.header
-        apart, together = headers if merged.in_prediction else reversed(headers)
-        names = [" + ".join(apart[part] for part in merged.parts), together[merged.whole]]
-        first, second = names if merged.in_prediction else reversed(names)
-        yield f"Columns {'merged' if merged.in_prediction else 'split'}: {first} → {second}."
+        headers = [comparison.reference.header, comparison.prediction.header]
+        apart, together = headers if merged.in_prediction else headers[::-1]
+        names = [" + ".join(apart[i] for i in merged.parts), together[merged.whole]]
+        verb, names = ("merged", names) if merged.in_prediction else ("split", names[::-1])
+        yield f"Columns {verb}: {' → '.join(names)}."
     kinds = Counter(cell.difference.kind for cell in comparison.cells if cell.difference)
     if kinds:
-        listed = ", ".join(f"{KINDS[kind]} {n}" for kind, n in sorted(kinds.items()))
-        yield f"Matched cells that differ: {listed}."
+        counts = ", ".join(f"{KINDS[kind]} {n}" for kind, n in sorted(kinds.items()))
+        yield f"Matched cells that differ: {counts}."
     elif comparison.structure.matched_cells:
         yield "All matched cells are equal."
     else:
@@ -347,23 +328,23 @@ _STYLE = """
 
 def _html(table: TextTable, marks: Sequence[Sequence[str]] = ()) -> str:
     """Return a table and its note; marks are classes of cells, in place of those of numbers."""
-    kinds = ["number" if column.right else "" for column in table.columns]
-    classes = marks or [[""] * len(kinds), *[kinds] * len(table.rows)]
-    lines = [[column.name for column in table.columns], *table.rows]
-    head, *body = (
-        "".join(
-            f'<{tag} class="{kind}">{escape(cell)}</{tag}>'
-            if kind
-            else f"<{tag}>{escape(cell)}</{tag}>"
-            for cell, kind in zip(line, line_classes, strict=True)
-        )
-        for tag, line, line_classes in zip(
-            ["th", *["td"] * len(table.rows)], lines, classes, strict=True
-        )
-    )
-    rows = "".join(f"<tr>{line}</tr>" for line in body)
+    numbers = ["number" if column.right else "" for column in table.columns]
+    classes = marks or [[""] * len(numbers), *[numbers] * len(table.rows)]
+    names = [column.name for column in table.columns]
+    head = _html_row("th", names, classes[0])
+    rows = (_html_row("td", row, c) for row, c in zip(table.rows, classes[1:], strict=True))
     note = f"<p>{escape(table.note)}</p>" if table.note else ""
     return (
-        f"<section><table><caption>{escape(table.title or '')}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></section>{note}"
+        f"<section><table><caption>{escape(table.title)}</caption>"
+        f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody></table></section>{note}"
     )
+
+
+def _html_row(tag: str, cells: Sequence[str], classes: Sequence[str]) -> str:
+    texts = (
+        f'<{tag} class="{kind}">{escape(cell)}</{tag}>'
+        if kind
+        else f"<{tag}>{escape(cell)}</{tag}>"
+        for cell, kind in zip(cells, classes, strict=True)
+    )
+    return f"<tr>{''.join(texts)}</tr>"

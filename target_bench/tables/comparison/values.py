@@ -17,25 +17,14 @@ Day = tuple[int | None, int | None, int | None]
 """Year, month and day; None where it is not said."""
 
 
-# Units of measure, currencies, percent and scale words, as cells and headers write them.
-
-
 class Unit(NamedTuple):
-    """A unit; ``number * scale * factor + offset`` is in the base unit of its kind.
+    """A unit; ``number * scale * factor + offset`` is in the base unit of its kind."""
 
-    Attributes:
-        name: as it is shown; empty for a scale alone.
-        kind: what it measures; numbers of one kind can be converted.
-        factor: from the unit to the base unit.
-        offset: of temperatures.
-        scale: what numbers are multiplied with: 1e6 for millions.
-    """
-
-    name: str = ""
-    kind: str = ""
+    name: str = ""  # as it is shown; empty for a scale alone
+    kind: str = ""  # what it measures
     factor: float = 1.0
-    offset: float = 0.0
-    scale: float = 1.0
+    offset: float = 0.0  # of temperatures
+    scale: float = 1.0  # 1e6 for millions
 
     def __str__(self) -> str:
         scale = "" if self.scale == 1 else _SCALE_NAMES.get(self.scale, f"{self.scale:g}")
@@ -103,9 +92,8 @@ _SCALES = {
     **dict.fromkeys(("tn", "trn", "trillion", "trillions"), 1e12),
 }
 _SCALES_OF_MONEY = _SCALES | {"m": 1e6, "b": 1e9, "t": 1e12}
+# beside a number; in the name of a column M is metres
 _SCALES_IN_CELLS = {"M": Unit(scale=1e6), "B": Unit(scale=1e9), "T": Unit(scale=1e12)}
-"""Capital letters beside a number; in the name of a column ``M`` is metres."""
-
 _SCALE_NAMES = {1e3: "thousand", 1e6: "million", 1e9: "billion", 1e12: "trillion"}
 _UNIT_SYMBOL = re.compile(r"us\$|[$€£¥₹%]")
 
@@ -114,23 +102,22 @@ _UNIT_SYMBOL = re.compile(r"us\$|[$€£¥₹%]")
 def read_unit(text: str) -> Unit | None:
     """Read a unit such as ``km/h``, ``£ million``, ``%`` or ``thousands``; None if it is none."""
     rest = text.casefold().strip(" .")
-    found = {_UNITS[symbol] for symbol in _UNIT_SYMBOL.findall(rest)}
+    units = {_UNITS[symbol] for symbol in _UNIT_SYMBOL.findall(rest)}
     rest = " ".join(w for w in _UNIT_SYMBOL.sub(" ", rest).split() if w not in ("in", "of"))
-    is_money = any(
-        unit.kind in _CURRENCIES for unit in (*found, *map(_UNITS.get, rest.split())) if unit
-    )
+    candidates = {*units, *(_UNITS[word] for word in rest.split() if word in _UNITS)}
+    is_money = any(unit.kind in _CURRENCIES for unit in candidates)
     scales = _SCALES_OF_MONEY if is_money else _SCALES
     scale = 1.0
     for word in [rest] if rest in _UNITS and rest not in scales else rest.split():
         if word in scales:
             scale *= scales[word]
         elif word in _UNITS:
-            found.add(_UNITS[word])
+            units.add(_UNITS[word])
         else:
             return None
-    if len(found) > 1 or (not found and scale == 1):
+    if len(units) > 1 or (not units and scale == 1):
         return None
-    return (found.pop() if found else NO_UNIT)._replace(scale=scale)
+    return (units.pop() if units else NO_UNIT)._replace(scale=scale)
 
 
 def combine_units(cell: Unit, header: Unit) -> Unit:
@@ -152,28 +139,16 @@ def combine_units(cell: Unit, header: Unit) -> Unit:
 
 
 class Value(NamedTuple):
-    """A cell as a value.
-
-    Attributes:
-        type: its type.
-        text: what it says, without marks and without spaces around it.
-        key: equal for cells that say the same in any format.
-        number: as it is written, without unit and scale; seconds of a time, days of a date. An
-            integer of more than 15 digits, which a float would round, is an ``int``.
-        unit: of a number, from its cell and the name of its column.
-        readings: of a date; the day first, then the month first, where it may be either.
-        estimate: ``~`` or ``±`` before a number.
-        clock: of a date, the seconds of its day, where it says a time.
-    """
+    """A cell as a value."""
 
     type: ValueType
-    text: str
-    key: Hashable
-    number: float = 0.0
-    unit: Unit = NO_UNIT
-    readings: tuple[Day, ...] = ()
-    estimate: str = ""
-    clock: float = 0.0
+    text: str  # without marks and without spaces around it
+    key: Hashable  # equal for cells that say the same in any format
+    number: float = 0.0  # without unit and scale; seconds of a time, days of a date
+    unit: Unit = NO_UNIT  # of a number, from its cell and the name of its column
+    readings: tuple[Day, ...] = ()  # of a date: the day first, then the month first if it may be
+    estimate: str = ""  # ~ or ± before a number
+    clock: float = 0.0  # of a date with a time, the seconds of its day
 
     @property
     def amount(self) -> float:
@@ -190,8 +165,7 @@ Values = Sequence[Value]
 
 _EMPTY = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "none", "null", "nil", "?"})
 _NAMES_LIKE_EMPTY = frozenset({"Na", "Nan"})  # a chemical element and a name, unlike NA and NaN
-LONGEST_VALUE = 80
-"""Characters above which a cell is text."""
+LONGEST_VALUE = 80  # characters above which a cell is text
 
 
 @lru_cache(maxsize=2**17)
@@ -255,7 +229,7 @@ def _read_number(text: str) -> Value | None:
     if number and not _SMALLEST < number < _LARGEST:
         return None
     if len(digits) > _EXACT_DIGITS and digits.isdigit() and not exponent:
-        number = int(digits)
+        number = int(digits)  # which a float would round
     if match["open"] or (match["sign"] + match["sign2"]).strip("+"):
         number = -number
     sign = ("±" if estimate["plus_minus"] else "~") if estimate else ""
@@ -429,7 +403,7 @@ _LONGEST_NAME = 500  # characters above which no unit is looked for: the time is
 
 
 class Name(NamedTuple):
-    """The name of a column without the unit in it, and that unit."""
+    """The name of a column without its unit, and that unit."""
 
     text: str
     unit: Unit = NO_UNIT
@@ -450,23 +424,19 @@ def read_name(header: str) -> Name:
 
 # Texts in normal form: their words, without case and punctuation, but with signs of numbers.
 
-_SPOKEN = {
-    **dict.fromkeys("-−–", "minus"),
-    **dict.fromkeys(("<",), "under"),
-    **dict.fromkeys((">",), "over"),
-    **dict.fromkeys(("≤", "⩽", "<=", "=<"), "at most"),
-    **dict.fromkeys(("≥", "⩾", ">=", "=>"), "at least"),
-    **dict.fromkeys("~∼≈", "about"),
-    **dict.fromkeys(("±", "+/-"), "plus minus"),
-    **dict.fromkeys(("=", "=="), "equals"),
-    **dict.fromkeys(("≠", "!="), "is not"),
-    **dict.fromkeys("↑▲△⬆", "up"),
-    **dict.fromkeys("↓▼▽⬇", "down"),
-    **dict.fromkeys(("→", "->", "➔", "➡"), "to"),
-    **dict.fromkeys("%", "percent"),
-    **{"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "₹": "rupee"},
-    **{"+": "plus", "#": "sharp"},
+_SIGNS = {
+    **{
+        "minus": "- − –",
+        "under": "<",
+        "over": ">",
+        "at most": "≤ ⩽ <= =<",
+        "at least": "≥ ⩾ >= =>",
+    },
+    **{"about": "~ ∼ ≈", "plus minus": "± +/-", "equals": "= ==", "is not": "≠ !="},
+    **{"up": "↑ ▲ △ ⬆", "down": "↓ ▼ ▽ ⬇", "to": "→ -> ➔ ➡", "percent": "%", "plus": "+"},
+    **{"sharp": "#", "dollar": "$", "euro": "€", "pound": "£", "yen": "¥", "rupee": "₹"},
 }
+_SPOKEN = {sign: word for word, signs in _SIGNS.items() for sign in signs.split()}
 _SIGN = re.compile(
     r"(?<![\w)])[-−–](?=\d)"  # -5
     r"|->|[<>!=]=|=[<>]|\+/-|[<>≤≥⩽⩾=≠±↑▲△⬆↓▼▽⬇→➔➡]"
