@@ -209,8 +209,8 @@ def _compare_all_cells(
             empty = [cell.type == "empty" for cell in (first, second)]
             if all(empty):
                 continue
-            texts = reference.rows[r][i], prediction.rows[s][j]
-            cell = CellPair(IndexPair(r, s), IndexPair(i, j), *texts, "exact")
+            written = reference.rows[r][i], prediction.rows[s][j]
+            cell = CellPair(IndexPair(r, s), IndexPair(i, j), *written, "exact")
             if holder is not None:
                 apart = _compare_merged(reference.rows[r], prediction.rows[s], holder)
             elif any(empty):
