@@ -158,14 +158,14 @@ def _describe_corpus(
     from target_bench.data.formats.own_folder import TableFolder
     from target_bench.data.languages import language_name
     from target_bench.data.load import is_path, load, loader
-    from target_bench.data.table_text import languages_in, recognised_in
+    from target_bench.data.table_text import list_languages, recognize_corpus_language
 
     dataset = load(name, split, data_dir=data_dir)
     info, corpus = dataset.info, dataset.corpus
     n = len(corpus)
     copies = n - len(set(corpus.groups))
-    recognised = recognised_in(corpus)
-    languages: Sequence[str] = languages_in(corpus)
+    recognised = recognize_corpus_language(corpus)
+    languages: Sequence[str] = list_languages(corpus)
     if len(languages) == 1:
         languages = [recognised or "en"]
     plugin = loader(name)

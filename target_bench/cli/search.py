@@ -66,7 +66,7 @@ def search(
     """Print the tables that retrievers find for a question."""
     from target_bench.cli.output import agreed, announced
     from target_bench.data.load import load
-    from target_bench.data.table_text import languages_in
+    from target_bench.data.table_text import list_languages
     from target_bench.harness.search import TableSearch, matching_rows
 
     named = dict.fromkeys(retrievers or ["bm25"])
@@ -80,7 +80,7 @@ def search(
     say_notes(
         dataset.notes if as_text else [n for n in dataset.notes if LEFT_OUT in n], notes, corpus
     )
-    match = partial(matching_rows, question=question, languages=languages_in(dataset.corpus))
+    match = partial(matching_rows, question=question, languages=list_languages(dataset.corpus))
     if not as_text:
         document = {name: [_record(hit, match) for hit in hits] for name, hits in rankings.items()}
         records = [{"retriever": name, **hit} for name, hits in document.items() for hit in hits]

@@ -157,7 +157,7 @@ def _query(release: Release, place: str, record: Any) -> Query:
     if "overlap_subset" in record:
         overlaps = field(record, "overlap_subset", bool, place)
         metadata["overlap_subset"] = "overlap" if overlaps else "non-overlap"
-    fault = highlights.fault(field(record, "table", list, place), marked)
+    fault = highlights.find_fault(field(record, "table", list, place), marked)
     if fault is not None:
         metadata["highlights"] = fault
         release.remark(f"queries whose highlighted cells cannot be used: {fault}", place)

@@ -55,13 +55,13 @@ class DistractorSpec:
     near_copies: NearCopies | None = None
 
 
-def parse(spec: str) -> DistractorSpec:
+def parse_spec(spec: str) -> DistractorSpec:
     """Read distractors as they are written.
 
     Raises:
         ConfigError: a setting is invalid.
     """
-    name, rest = divided(spec)
+    name, rest = split_spec(spec)
     if inside := _SECOND_PART.search(rest):
         whole = f"{name}:{rest[: inside.start()]},{rest[inside.start() + 1 :]}"
         raise ConfigError(
@@ -81,7 +81,7 @@ def parse(spec: str) -> DistractorSpec:
     return DistractorSpec(spec, corpus, None if split is None else str(split), n, seed or 0, near)
 
 
-def divided(spec: str) -> tuple[str, str]:
+def split_spec(spec: str) -> tuple[str, str]:
     """Return the name or path in a distractor spec, and its settings as they are written."""
     name, *settings = _BEFORE_SETTINGS.split(spec, maxsplit=1)
     return name, "".join(settings)
@@ -137,7 +137,7 @@ class MixedCorpus(CorpusView):
         near: dict[int, tuple[TableId, float]] = {}
         if spec.near_copies:
             gold_tables = GoldTables(base[table_id] for table_id in base.ids if table_id in gold)
-            nearest = ((i, gold_tables.nearest(source[source.ids[i]])) for i in drawn)
+            nearest = ((i, gold_tables.find_nearest(source[source.ids[i]])) for i in drawn)
             near = {i: copy for i, copy in nearest if copy is not None}
         self.near_copies = tuple(
             NearCopy(new_ids[i], gold_id, round(similarity, 4))

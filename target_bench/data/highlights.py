@@ -6,7 +6,7 @@ from typing import Any
 
 from target_bench.core.grid import GridCell
 from target_bench.core.schema import Query, Table
-from target_bench.data.linearisation import CellHeaders, are_places
+from target_bench.data.linearisation import CellHeaders, select_places
 from target_bench.data.table_text import grid_rows
 
 HIGHLIGHTED = "highlighted_cells"
@@ -31,36 +31,38 @@ class Highlighted:
         return " ".join(dict.fromkeys(own)).strip()
 
 
-def highlighted(query: Query, table: Table) -> Table:
+def mark_highlighted(query: Query, table: Table) -> Table:
     """Return a table that says in its context which cells the query is about."""
-    places = are_places(grid_rows(table), _named(query))
+    places = select_places(grid_rows(table), _named(query))
     return replace(table, context={**table.context, HIGHLIGHTED: [list(p) for p in places]})
 
 
-def fault(rows: Sequence[Sequence[GridCell]], places: Any) -> str | None:
+def find_fault(rows: Sequence[Sequence[GridCell]], places: Any) -> str | None:
     """Describe an error in highlighted cells: there is none, or one is not in the table."""
     if not places:
         return NO_HIGHLIGHT
-    return None if len(are_places(rows, places)) == len(places) else OUT_OF_RANGE
+    return None if len(select_places(rows, places)) == len(places) else OUT_OF_RANGE
 
 
-def cells_of(table: Table) -> list[Highlighted]:
+def list_highlighted(table: Table) -> list[Highlighted]:
     """List the highlighted cells of a table, in the order given."""
     rows = grid_rows(table)
     headers = CellHeaders(rows)
     return [
         Highlighted(
             rows[i][j].text.strip(),
-            tuple(headers.of_column(i, j)),
-            tuple(headers.of_row(i, j)),
+            tuple(headers.list_above(i, j)),
+            tuple(headers.list_left(i, j)),
         )
-        for i, j in are_places(rows, table.context.get(HIGHLIGHTED) or ())
+        for i, j in select_places(rows, table.context.get(HIGHLIGHTED) or ())
     ]
 
 
-def in_words(table: Table) -> str:
+def write_highlighted(table: Table) -> str:
     """Write the highlighted cells of a table as ``name: text``, with semicolons between."""
-    parts = (f"{cell.name}: {cell.text}" if cell.name else cell.text for cell in cells_of(table))
+    parts = (
+        f"{cell.name}: {cell.text}" if cell.name else cell.text for cell in list_highlighted(table)
+    )
     return "; ".join(dict.fromkeys(part for part in parts if part))
 
 

@@ -77,7 +77,7 @@ py3langid knows more, such as Latin and Luxembourgish; names of people and colum
 
 
 def language_name(code: str) -> str:
-    """Return the English name of a language that ``recognised_language`` tells."""
+    """Return the English name of a language that ``recognize_language`` tells."""
     return _OTHER_NAMES.get(code) or dict(WORDS_OF)[code][0].title()  # type: ignore[index]
 
 
@@ -104,7 +104,7 @@ OTHER_SCRIPTS = re.compile(f"[{_UNSPACED}\u0590-\u109f\u1700-\u1cff]")
 """Those, and the scripts from Hebrew to Myanmar whose vowels may be marks on the letters."""
 
 
-def known_or_alike(tokens: Sequence[str], known: Collection[str]) -> Sequence[str]:
+def match_known_tokens(tokens: Sequence[str], known: Collection[str]) -> Sequence[str]:
     """Return the tokens of a query, or known ones that hold their characters."""
     # Pairs of characters of which none is known, as of a short query, would find nothing.
     if not tokens or any(token in known for token in tokens):
@@ -116,7 +116,7 @@ def known_or_alike(tokens: Sequence[str], known: Collection[str]) -> Sequence[st
     return [token for token in known if not expected.isdisjoint(token)]
 
 
-def recognised_language(texts: Iterable[str], sure: float = 0.99) -> str | None:
+def recognize_language(texts: Iterable[str], sure: float = 0.99) -> str | None:
     """Return the language of the first 300 texts by its code; None where it cannot be told."""
     words = [word for text in islice(texts, _READ) for word in _WORD.findall(text)]
     lower = Counter(map(str.lower, words))
@@ -137,15 +137,15 @@ def recognised_language(texts: Iterable[str], sure: float = 0.99) -> str | None:
     return language if probabilities[language] >= sure else None
 
 
-def text_language_of(texts: Iterable[str], sure: float = 0.99) -> str | None:
-    """Return the language as ``recognised_language`` does, if it is one of ``TOLD_APART``."""
-    code = recognised_language(texts, sure)
+def recognize_text_language(texts: Iterable[str], sure: float = 0.99) -> str | None:
+    """Return the language as ``recognize_language`` does, if it is one of ``TOLD_APART``."""
+    code = recognize_language(texts, sure)
     return code if code in TOLD_APART else None
 
 
-def language_of(texts: Iterable[str]) -> Language:
+def guess_language(texts: Iterable[str]) -> Language:
     """Return the language of the first 300 texts; English if none of these can be told."""
-    code = text_language_of(texts)
+    code = recognize_text_language(texts)
     return next((known for known in WORDS_OF if known == code), "en")
 
 

@@ -25,14 +25,14 @@ class CellHeaders:
         self.rows = rows
         self._above = list(map(_spans_of_headers, rows))
 
-    def of_column(self, row: int, column: int) -> list[str]:
+    def list_above(self, row: int, column: int) -> list[str]:
         """List the headers above a cell, from the top, those of a row from the left."""
         edges = _edges(self.rows[row])
         start, end = edges[:-1][column], edges[1:][column]
         above = self._above[: max(row, 0)]
         return [text for spans in above for low, high, text in spans if low < end and start < high]
 
-    def of_row(self, row: int, column: int) -> list[str]:
+    def list_left(self, row: int, column: int) -> list[str]:
         """List the header cells to the left of a cell, from the left."""
         return [cell.text for cell in self.rows[row][: max(column, 0)] if cell.is_header]
 
@@ -50,7 +50,7 @@ def _spans_of_headers(row: Sequence[GridCell]) -> list[tuple[int, int, str]]:
     return [(edges[j], edges[j + 1], c.text) for j, c in enumerate(row) if c.is_header]
 
 
-def full_table(rows: Rows, highlighted: Places = (), strict: bool = True) -> str:
+def write_full_table(rows: Rows, highlighted: Places = (), strict: bool = True) -> str:
     """Write every cell with its headers, row by row; highlighted ones carry a tag of their own.
 
     Raises:
@@ -71,7 +71,7 @@ def full_table(rows: Rows, highlighted: Places = (), strict: bool = True) -> str
     return text
 
 
-def subtable(rows: Rows, highlighted: Places) -> str:
+def write_subtable(rows: Rows, highlighted: Places) -> str:
     """Write the highlighted cells alone, in the order given, each with its headers.
 
     Raises:
@@ -93,7 +93,7 @@ def check_places(rows: Rows, highlighted: Places) -> None:
             raise DataError(f"highlighted_cells: column {column} of the {cells} in row {row}")
 
 
-def with_titles(body: str, title: object, section_title: object) -> str:
+def add_titles(body: str, title: object, section_title: object) -> str:
     """Write the titles of page and section before a table; empty ones are left out."""
     parts = []
     for tag, text in (("page_title", title), ("section_title", section_title)):
@@ -102,7 +102,7 @@ def with_titles(body: str, title: object, section_title: object) -> str:
     return " ".join([*parts, body])
 
 
-def are_places(rows: Rows, highlighted: Iterable[object]) -> list[tuple[int, int]]:
+def select_places(rows: Rows, highlighted: Iterable[object]) -> list[tuple[int, int]]:
     """List those of some values that are the row and column of a cell, counted from 0."""
     places = []
     for place in highlighted:
@@ -118,6 +118,6 @@ def are_places(rows: Rows, highlighted: Iterable[object]) -> list[tuple[int, int
 def _cell(headers: CellHeaders, row: int, column: int, marked: bool) -> str:
     tag = "highlighted_cell" if marked else "cell"
     parts = [f"<{tag}> {headers.rows[row][column].text}"]
-    parts += [f"<col_header> {text} </col_header>" for text in headers.of_column(row, column)]
-    parts += [f"<row_header> {text} </row_header>" for text in headers.of_row(row, column)]
+    parts += [f"<col_header> {text} </col_header>" for text in headers.list_above(row, column)]
+    parts += [f"<row_header> {text} </row_header>" for text in headers.list_left(row, column)]
     return " ".join([*parts, f"</{tag}>"])

@@ -100,7 +100,7 @@ def _mix_in(
     dataset: Dataset, text: str, data_dir: str | Path | None, observer: Observer | None
 ) -> Dataset:
     """Add distractors to the tables of a dataset; queries and gold tables stay as they are."""
-    spec = mixing.parse(text)
+    spec = mixing.parse_spec(text)
     plugin = loader(spec.corpus)
     split = split_of(plugin, spec.split)
     same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
@@ -216,7 +216,7 @@ class Loader:
 
 def _anywhere(spec: str) -> str:
     """Return a corpus with its settings as it is written from any folder."""
-    name = mixing.divided(spec)[0]
+    name = mixing.split_spec(spec)[0]
     if name.startswith(HUB_PREFIX):
         return spec
     whole = str(Path(name).resolve()) if is_path(name) else registry.anywhere(name)

@@ -43,20 +43,20 @@ class GoldTables:
         self._indexed: list[tuple[TableId, set[int]]] = []
         self._bands: dict[tuple[int, bytes], list[int]] = {}
         for table in tables:
-            cells = cells_of(table)
-            for band in self._bands_of(cells):
+            cells = hash_cells(table)
+            for band in self._list_bands(cells):
                 self._bands.setdefault(band, []).append(len(self._indexed))
             self._indexed.append((table.id, cells))
 
-    def nearest(self, table: Table) -> tuple[TableId, float] | None:
+    def find_nearest(self, table: Table) -> tuple[TableId, float] | None:
         """Return the table that this one is a near-copy of, and their Jaccard index, or None."""
-        cells = cells_of(table)
-        places = {place for band in self._bands_of(cells) for place in self._bands.get(band, ())}
-        similar = [(jaccard(cells, self._indexed[place][1]), -place) for place in places]
+        cells = hash_cells(table)
+        places = {place for band in self._list_bands(cells) for place in self._bands.get(band, ())}
+        similar = [(compute_jaccard(cells, self._indexed[place][1]), -place) for place in places]
         index, place = max(similar, default=(0.0, 0))
         return (self._indexed[-place][0], index) if index >= LEAST else None
 
-    def _bands_of(self, cells: set[int]) -> list[tuple[int, bytes]]:
+    def _list_bands(self, cells: set[int]) -> list[tuple[int, bytes]]:
         """Return a key for each band; none for a table without cells."""
         if not cells:
             return []
@@ -66,7 +66,7 @@ class GoldTables:
         return [(number, band.tobytes()) for number, band in enumerate(least)]
 
 
-def cells_of(table: Table) -> set[int]:
+def hash_cells(table: Table) -> set[int]:
     """Return the hashes of the normalised cells of a table, header included."""
     rows = [table.header, *table.rows]
     text = "\n".join(str(cell).replace("\n", " ") for row in rows for cell in row).casefold()
@@ -77,7 +77,7 @@ def cells_of(table: Table) -> set[int]:
     return {crc32(cell.encode("utf-8", "surrogatepass")) for cell in kept}
 
 
-def jaccard(left: set[int], right: set[int]) -> float:
+def compute_jaccard(left: set[int], right: set[int]) -> float:
     """Return shared elements / elements of either; 0 for two empty sets."""
     shared = len(left & right)
     return shared / (len(left) + len(right) - shared) if shared else 0.0

@@ -30,7 +30,7 @@ from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.record_files import drop_index, read_arrow_grid, read_arrow_values
 from target_bench.data.load import loader, split_of
 from target_bench.data.reading import make_dataset, read
-from target_bench.data.table_text import with_languages
+from target_bench.data.table_text import add_languages
 
 
 def from_dataframe(
@@ -86,7 +86,7 @@ def from_dataframe(
         if records.read_split(record, f"query {number}", default=split) == split
     ]
     return make_dataset(
-        info, split, with_languages(converted), read_queries, tables_alone=queries is None
+        info, split, add_languages(converted), read_queries, tables_alone=queries is None
     )
 
 

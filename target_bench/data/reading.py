@@ -27,7 +27,7 @@ from target_bench.data.checks import (
 from target_bench.data.databases.stored_tables import read_stored_tables
 from target_bench.data.folders import folder_of_code
 from target_bench.data.languages import TOLD_APART, WORDS_OF, language_name
-from target_bench.data.table_text import languages_in, recognised_in, with_languages
+from target_bench.data.table_text import add_languages, list_languages, recognize_corpus_language
 from target_bench.data.tables import MemoryCorpus
 
 _MOST_NAMED = 12  # databases, in a note
@@ -119,7 +119,7 @@ def _read_part(reader: CorpusLoader, folder: Path, split: str, kind: Kind) -> Ca
         notes: list[str] = []
         complete = (complete_table(release, table) for table in reader.tables(release, split))
         tables = note_peculiarities(check_tables(complete), notes)
-        tables = with_languages(tables) if reader.info.any_task else tables
+        tables = add_languages(tables) if reader.info.any_task else tables
         return Reading(release, tables, lambda: [*notes, *release.notes])
 
     with _explain_errors(reader, releases, f"{kind.name} of {split}"):
@@ -227,10 +227,10 @@ def _list_files(names: Sequence[str]) -> str:
 
 def _note_languages(tables: Corpus) -> list[str]:
     """Return what retrievers make of tables in another language than English."""
-    if len(languages := languages_in(tables)) > 1:
+    if len(languages := list_languages(tables)) > 1:
         several = f"{len(languages)} languages ({', '.join(map(language_name, languages))})"
         return [f"the tables are in {several}: bm25, rows and best read words of each"]
-    language = recognised_in(tables) or "en"
+    language = recognize_corpus_language(tables) or "en"
     if language == "en":
         return []
     name = language_name(language)

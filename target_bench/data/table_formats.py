@@ -69,17 +69,17 @@ FORMATS: dict[str, Callable[[Sequence[str], Sequence[Sequence[str]]], str]] = {
 """Format -> the function that writes header and rows."""
 
 
-def linearised(table: Table, rows: Sequence[Sequence[GridCell]], name: TableFormat) -> str:
+def linearise_table(table: Table, rows: Sequence[Sequence[GridCell]], name: TableFormat) -> str:
     """Return a table, given its grid, as ToTTo's models read it."""
-    places = linearisation.are_places(rows, table.context.get("highlighted_cells") or ())
+    places = linearisation.select_places(rows, table.context.get("highlighted_cells") or ())
     if name.startswith("totto_full"):
-        text = linearisation.full_table(rows, places, strict=False)
+        text = linearisation.write_full_table(rows, places, strict=False)
     else:
-        text = linearisation.subtable(rows, places)
+        text = linearisation.write_subtable(rows, places)
     if not name.endswith("metadata"):
         return text
     titles = (table.context.get(key) for key in ("title", "section_title"))
-    return linearisation.with_titles(text, *titles)
+    return linearisation.add_titles(text, *titles)
 
 
 def _keys(table: Table) -> str:

@@ -38,10 +38,10 @@ from target_bench.data.languages import (
     Language,
     Stemming,
     StopWords,
-    language_of,
-    recognised_language,
+    guess_language,
+    recognize_language,
 )
-from target_bench.data.table_formats import FORMATS, PARTS, as_json, linearised
+from target_bench.data.table_formats import FORMATS, PARTS, as_json, linearise_table
 
 _ROWS_OF_A_LANGUAGE = 20
 
@@ -92,7 +92,7 @@ class Serializer:
         """Return the table as text; parts that the table does not have are left out."""
         if self.format in get_args(Linearised):
             cut = table if self.rows == "all" else replace(table, rows=self._rows(table))
-            return linearised(cut, grid_rows(cut), self.format)
+            return linearise_table(cut, grid_rows(cut), self.format)
         parts = (part for part in self._parts(table) if part)
         return ("\n" if self.format != "text" else " ").join(parts)
 
@@ -319,7 +319,7 @@ def serializers(
     return [Serializer(group, format, rows) for group in groups or [tuple(names)]]
 
 
-def languages_in(corpus: Corpus, language: AnyLanguage = "auto") -> tuple[Language, ...]:
+def list_languages(corpus: Corpus, language: AnyLanguage = "auto") -> tuple[Language, ...]:
     """Return the languages whose words a corpus holds, the most frequent first.
 
     Of another setting than ``auto``, that one. English where none has a stemmer and stop words.
@@ -329,10 +329,10 @@ def languages_in(corpus: Corpus, language: AnyLanguage = "auto") -> tuple[Langua
     step = max(1, len(corpus) // _TABLES_OF_LANGUAGES)
     named = Counter(table_language(corpus[name]) for name in corpus.ids[::step])
     in_order = tuple(code for code, _ in named.most_common() if code is not None)
-    return in_order or (language_of(_first_rows(corpus)),)
+    return in_order or (guess_language(_first_rows(corpus)),)
 
 
-def with_languages(tables: Iterable[Table]) -> Iterator[Table]:
+def add_languages(tables: Iterable[Table]) -> Iterator[Table]:
     """Yield tables, and where they are in several languages, each with the code of its own."""
     rest = iter(tables)
     first = list(islice(rest, _TABLES_OF_LANGUAGES))
@@ -347,8 +347,8 @@ def with_languages(tables: Iterable[Table]) -> Iterator[Table]:
 
 def _shown_language(table: Table) -> str | None:
     """Return the language of a table whose header looks like it, too; names of people may not."""
-    header = recognised_language([" ".join(table.header).lower()], _SURE_OF_HEADER)
-    return header if header == recognised_in([table]) else None
+    header = recognize_language([" ".join(table.header).lower()], _SURE_OF_HEADER)
+    return header if header == recognize_corpus_language([table]) else None
 
 
 _SURE_OF_HEADER = 0.3
@@ -363,9 +363,9 @@ LANGUAGE = "language"
 _TABLES_OF_LANGUAGES = 300
 
 
-def recognised_in(corpus: Iterable[Table]) -> str | None:
+def recognize_corpus_language(corpus: Iterable[Table]) -> str | None:
     """Return the code of the language of titles, headers and first rows; None if it is unclear."""
-    return recognised_language(_first_rows(corpus))
+    return recognize_language(_first_rows(corpus))
 
 
 def _first_rows(corpus: Iterable[Table]) -> Iterator[str]:

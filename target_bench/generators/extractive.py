@@ -11,8 +11,8 @@ from math import log
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, check_at_least_one
 from target_bench.core.schema import GenerationRequest, Table
-from target_bench.data.highlights import HIGHLIGHTED, in_words
-from target_bench.data.languages import AnyLanguage, Language, language_of
+from target_bench.data.highlights import HIGHLIGHTED, write_highlighted
+from target_bench.data.languages import AnyLanguage, Language, guess_language
 from target_bench.data.table_text import Analyzer, Serializer, cell_text
 
 NOT_ENOUGH = "Not Enough Information"
@@ -61,7 +61,7 @@ class Extractive(Generator):
 
             return compose(request.query, request.tables) or ""
         if request.tables and request.tables[0].context.get(HIGHLIGHTED):
-            return in_words(request.tables[0])
+            return write_highlighted(request.tables[0])
         words = _words_of(self._language(request))
         best = _best_row(words, request.query, request.tables[: self.tables])
         if best is None:
@@ -74,7 +74,7 @@ class Extractive(Generator):
         if self.language != "auto":
             return self.language
         tables = map(Serializer(rows=_ROWS_OF_A_LANGUAGE), request.tables[: self.tables])
-        return language_of([request.query, *tables])
+        return guess_language([request.query, *tables])
 
     def _verdict(self, words: "_Words", statement: str, best: "_Row") -> str:
         if best.coverage < self.coverage:

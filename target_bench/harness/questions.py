@@ -32,7 +32,7 @@ from target_bench.core.schema import (
 )
 from target_bench.core.settings import read_whole
 from target_bench.core.text_tables import first_of
-from target_bench.data.languages import language_name, recognised_language
+from target_bench.data.languages import language_name, recognize_language
 from target_bench.data.load import load
 from target_bench.data.table_text import LANGUAGE, Serializer, cell_text
 from target_bench.harness.consent import Confirm, estimate_generator
@@ -368,7 +368,7 @@ def _language(table: Table) -> str | None:
     if code := table.context.get(LANGUAGE):
         return str(code)
     header = " ".join(table.header).lower()
-    return recognised_language([header], _SURE) or recognised_language([_FIRST_ROWS(table)], _SURE)
+    return recognize_language([header], _SURE) or recognize_language([_FIRST_ROWS(table)], _SURE)
 
 
 # Column names and names of people are .9 of some language, so .6 is enough to leave a table out.

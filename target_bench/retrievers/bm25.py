@@ -27,14 +27,14 @@ from target_bench.data.languages import (
     Language,
     Stemming,
     StopWords,
-    known_or_alike,
+    match_known_tokens,
 )
 from target_bench.data.table_text import (
     WORDS,
     Analyzer,
     TermNumbers,
     distinct,
-    languages_in,
+    list_languages,
     serializers,
 )
 from target_bench.search.lexical.postings import Formula, Postings
@@ -137,7 +137,7 @@ class BM25(BatchRetriever):
 
     def _start(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
-        self._analyzer = self._make_analyzer(languages_in(corpus, self.language))
+        self._analyzer = self._make_analyzer(list_languages(corpus, self.language))
 
     def _make_analyzer(self, languages: Sequence[Language]) -> Analyzer:
         return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, languages)
@@ -186,7 +186,7 @@ class BM25(BatchRetriever):
         if not np.diff(terms.indptr).all():  # of some queries no term is known
             stems = map(self._analyzer, queries)
             words = [distinct(text) if self.unique_terms else text for text in stems]
-            terms = postings.queries([known_or_alike(w, postings.vocabulary) for w in words])
+            terms = postings.queries([match_known_tokens(w, postings.vocabulary) for w in words])
         offsets = terms @ postings.absent if postings.absent.any() else None
         return rank_product(terms, postings.shards, self._ids, top_k, offsets)
 

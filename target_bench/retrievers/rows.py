@@ -20,7 +20,7 @@ from target_bench.core.ranking import (
 from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, RowLimit, Table
 from target_bench.data.languages import AnyLanguage
-from target_bench.data.table_text import Serializer, first_rows, languages_in
+from target_bench.data.table_text import Serializer, first_rows, list_languages
 from target_bench.models.encoders.encoding import Encoding
 from target_bench.search.lexical.table_evidence import KINDS, Evidence
 from target_bench.search.nested import BatchRetriever
@@ -85,7 +85,7 @@ class Rows(BatchRetriever):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index all tables and their rows."""
         self._ids = corpus.ids
-        languages = languages_in(corpus, self.language)
+        languages = list_languages(corpus, self.language)
         self._evidence = Evidence(corpus, self.rows, languages)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.data.languages import AnyLanguage, Language, Stemming, StopWords
-from target_bench.data.table_text import WORDS, Analyzer, Serializer, languages_in
+from target_bench.data.table_text import WORDS, Analyzer, Serializer, list_languages
 from target_bench.search.lexical.products import rank_product
 from target_bench.search.lexical.tfidf_vectors import NGrams
 from target_bench.search.nested import BatchRetriever
@@ -60,7 +60,7 @@ class TfIdf(BatchRetriever):
 
     def _start(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
-        self._ngrams.analyzer = self._analyzer(languages_in(corpus, self.language))
+        self._ngrams.analyzer = self._analyzer(list_languages(corpus, self.language))
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Fit the weights on the tables and keep their vectors."""

@@ -23,7 +23,7 @@ from target_bench.core.task import (
     View,
 )
 from target_bench.data import highlights
-from target_bench.data.linearisation import are_places
+from target_bench.data.linearisation import select_places
 from target_bench.data.table_text import grid_rows
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import count_references
@@ -200,10 +200,10 @@ def _evidence_of(query: Query, corpus: Corpus) -> tuple[TableEvidence, str | Non
     titles = (
         str(table.context.get(name) or "") for name in ("title", "section_title", "section_text")
     )
-    places = list(are_places(rows, named))
+    places = list(select_places(rows, named))
     evidence = totto_text.evidence(rows, places, *titles)
     blank = not all(totto_text.tokens(rows[row][column].text) for row, column in places)
-    return evidence, highlights.fault(rows, named) or (_NO_TOKEN if blank else None)
+    return evidence, highlights.find_fault(rows, named) or (_NO_TOKEN if blank else None)
 
 
 _NO_TOKEN = "a value without a token"  # noqa: S105 (of a text)

@@ -12,12 +12,12 @@ from target_bench.core.registry import create
 from target_bench.core.schema import Table, TableId
 from target_bench.data.languages import (
     StopWords,
-    language_of,
-    recognised_language,
-    text_language_of,
+    guess_language,
+    recognize_language,
+    recognize_text_language,
 )
 from target_bench.data.own_data import from_folder
-from target_bench.data.table_text import WORDS, Analyzer, languages_in, with_languages
+from target_bench.data.table_text import WORDS, Analyzer, add_languages, list_languages
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.tables import ask, names
 
@@ -59,7 +59,7 @@ def tables() -> MemoryCorpus:
     ],
 )
 def test_the_language_of_texts(text: str, words_of: str, language: str | None) -> None:
-    assert (language_of([text]), text_language_of([text])) == (words_of, language)
+    assert (guess_language([text]), recognize_text_language([text])) == (words_of, language)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_the_language_of_texts(text: str, words_of: str, language: str | None) -
 def test_a_language_without_a_stemmer_is_told_and_is_not_taken_for_another(
     text: str, code: str, name: str, tmp_path: Path
 ) -> None:
-    assert recognised_language([text]) == code
-    assert (text_language_of([text]), language_of([text])) == (None, "en")
+    assert recognize_language([text]) == code
+    assert (recognize_text_language([text]), guess_language([text])) == (None, "en")
     (tmp_path / "a.csv").write_text(f"{text},x\n1,2\n3,4\n", encoding="utf-8")
     (note,) = (n for n in from_folder(tmp_path).notes if "the tables are in" in n)
     assert f"in {name}: without a stemmer and stop words for it, words are what spaces" in note
@@ -94,7 +94,7 @@ def test_english_is_what_it_was(text: str, name: StopWords, fold: bool) -> None:
 def test_retrievers_read_the_language_of_their_tables(name: str) -> None:
     """``Fluss`` is a form of ``Flüsse`` in German and not in English, ``die`` a word in English."""
     corpus = tables()
-    assert languages_in(corpus) == ("de",)
+    assert list_languages(corpus) == ("de",)
     settings = f"{WITH_STEMS}," if name == "tfidf" else ""
     queries = ["Wie heißt der Fluss?", "Welches Haus hat einen Garten?"]
     rankings = []
@@ -133,14 +133,14 @@ def test_tables_of_several_languages_name_theirs(tmp_path: Path) -> None:
     named = {t.id.table_id: t.context.get("language") for t in dataset.corpus}
     expected = {"Flüsse": "de", "Häuser": "de", "Rivers": "en", "Houses": "en", "Codes": None}
     assert named == expected
-    assert set(languages_in(dataset.corpus)) == {"de", "en"}
+    assert set(list_languages(dataset.corpus)) == {"de", "en"}
     assert any("in 2 languages (" in note for note in dataset.notes)
-    assert list(with_languages(mixed()[:2])) == mixed()[:2]
+    assert list(add_languages(mixed()[:2])) == mixed()[:2]
 
 
 @pytest.mark.parametrize("name", ["bm25", f"tfidf:{WITH_STEMS}", "rows"])
 def test_words_of_several_languages_are_stemmed_and_stop(name: str) -> None:
-    corpus = MemoryCorpus(with_languages(mixed()))
+    corpus = MemoryCorpus(add_languages(mixed()))
     retriever = create("retriever", name)
     retriever.embed_corpus(corpus)
     queries = ["Wie heißt der Fluss?", "Which river is it?", "Welches Haus hat einen Garten?"]

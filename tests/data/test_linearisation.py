@@ -8,7 +8,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import Linearised, Query, Table, TableId
 from target_bench.data import highlights
-from target_bench.data.linearisation import full_table, subtable
+from target_bench.data.linearisation import write_full_table, write_subtable
 from target_bench.data.table_text import Serializer, grid_rows
 
 GRID = CellGrid(
@@ -51,14 +51,14 @@ def test_formats() -> None:
 @pytest.mark.parametrize("place", [[3, 0], [1, 9], [-4, 0], [0, -3]])
 def test_a_highlight_out_of_range(place: list[int]) -> None:
     with pytest.raises(DataError, match=r"highlighted_cells: (row|column) -?\d"):
-        subtable(GRID.rows, [place])
+        write_subtable(GRID.rows, [place])
 
 
 def test_no_highlight_in_the_table() -> None:
     with pytest.raises(DataError, match=r"none of .* is a cell of the table"):
-        full_table(GRID.rows, [[9, 9]])
-    assert "highlighted" not in full_table(GRID.rows, [[9, 9]], strict=False)
-    assert subtable(GRID.rows, []) == "<table> </table>"
+        write_full_table(GRID.rows, [[9, 9]])
+    assert "highlighted" not in write_full_table(GRID.rows, [[9, 9]], strict=False)
+    assert write_subtable(GRID.rows, []) == "<table> </table>"
 
 
 @given(GRIDS)
@@ -88,13 +88,13 @@ def test_header_rows_are_those_of_the_rectangle(grid: CellGrid) -> None:
     ],
 )
 def test_faults_of_highlights(named: object, fault: str | None) -> None:
-    assert highlights.fault(GRID.rows, named) == fault
+    assert highlights.find_fault(GRID.rows, named) == fault
     query = Query("q", "?", (), metadata={"highlighted_cells": named})
-    marked = highlights.highlighted(query, TABLE)
-    assert len(highlights.cells_of(marked)) == (fault is None) + (named == [[1, 0], [7, 0]])
+    marked = highlights.mark_highlighted(query, TABLE)
+    assert len(highlights.list_highlighted(marked)) == (fault is None) + (named == [[1, 0], [7, 0]])
 
 
 def test_cells_in_words() -> None:
-    assert highlights.in_words(TABLE) == "Role: lead; Year: 2001"
-    (first, _) = highlights.cells_of(TABLE)
+    assert highlights.write_highlighted(TABLE) == "Role: lead; Year: 2001"
+    (first, _) = highlights.list_highlighted(TABLE)
     assert (first.name, first.text) == ("Role", "lead")

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from target_bench.core.schema import Table, TableId
-from target_bench.data.near_copies import LEAST, GoldTables, cells_of, jaccard
+from target_bench.data.near_copies import LEAST, GoldTables, compute_jaccard, hash_cells
 
 
 def _table(name: str, *cells: str) -> Table:
@@ -27,17 +27,17 @@ def _words(random: random.Random, n: int) -> list[str]:
     ],
 )
 def test_cells_are_normalised(left: str, right: str, same: bool) -> None:
-    assert (cells_of(_table("a", left)) == cells_of(_table("b", right))) == same
+    assert (hash_cells(_table("a", left)) == hash_cells(_table("b", right))) == same
 
 
 @pytest.mark.parametrize("cells", [("1", "22"), ("北京", "二千")])
 def test_a_table_of_short_cells_alone_is_found_as_a_whole(cells: tuple[str, ...]) -> None:
     table = Table(TableId("0", "c"), ["x"], [[cell] for cell in cells])
     gold = GoldTables([table])
-    assert gold.nearest(table) == (table.id, 1.0)
-    assert gold.nearest(Table(TableId("0", "d"), ["x"], [[cells[0]]])) is None
+    assert gold.find_nearest(table) == (table.id, 1.0)
+    assert gold.find_nearest(Table(TableId("0", "d"), ["x"], [[cells[0]]])) is None
     nothing = Table(TableId("0", "e"), [""], [[""]])
-    assert GoldTables([nothing]).nearest(nothing) is None
+    assert GoldTables([nothing]).find_nearest(nothing) is None
 
 
 def test_hashing_loses_none() -> None:
@@ -50,8 +50,8 @@ def test_hashing_loses_none() -> None:
         cells = [str(row[0]) for row in table.rows]
         kept = rng.sample(cells, rng.randrange(len(cells) // 3, len(cells) + 1))
         copy = _table("copy", *kept, *_words(rng, rng.randrange(5)))
-        index = jaccard(cells_of(copy), cells_of(table))
+        index = compute_jaccard(hash_cells(copy), hash_cells(table))
         n_near += index >= LEAST
         expected = (table.id, index) if index >= LEAST else None
-        assert gold.nearest(copy) == expected
+        assert gold.find_nearest(copy) == expected
     assert n_near > 100

@@ -13,7 +13,7 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import GridCell
-from target_bench.data.linearisation import full_table, subtable, with_titles
+from target_bench.data.linearisation import add_titles, write_full_table, write_subtable
 from target_bench.tables import totto_text
 from target_bench.tables.descriptions import (
     ORDERS,
@@ -149,10 +149,10 @@ def test_linearisation(case: Case) -> None:
     rows, places = _rows(given["table"]), given["highlighted_cells"]
     titles = given.get("table_page_title"), given.get("table_section_title")
     ways: dict[str, Callable[[], str]] = {
-        "full_table": lambda: full_table(rows, places),
-        "full_table_metadata": lambda: with_titles(full_table(rows, places), *titles),
-        "subtable": lambda: subtable(rows, places),
-        "subtable_metadata": lambda: with_titles(subtable(rows, places), *titles),
+        "write_full_table": lambda: write_full_table(rows, places),
+        "full_table_metadata": lambda: add_titles(write_full_table(rows, places), *titles),
+        "write_subtable": lambda: write_subtable(rows, places),
+        "subtable_metadata": lambda: add_titles(write_subtable(rows, places), *titles),
     }
     for name, way in ways.items():
         if isinstance(expected[name], dict):

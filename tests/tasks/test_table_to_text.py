@@ -12,7 +12,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.run_config import RunConfig
 from target_bench.core.schema import GenerationRequest
 from target_bench.corpora import load
-from target_bench.data.highlights import highlighted
+from target_bench.data.highlights import mark_highlighted
 from target_bench.data.load import Loaded
 from target_bench.data.selection import select_task
 from target_bench.data.table_text import grid_rows
@@ -100,7 +100,7 @@ def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
 
 def test_extractive_lists_the_highlighted_cells() -> None:
     query = MINI.queries[0]
-    table = highlighted(query, MINI.corpus[query.gold[0]])
+    table = mark_highlighted(query, MINI.corpus[query.gold[0]])
     request = GenerationRequest("q", "table_to_text", (), "cells", (table,))
     assert Extractive().generate(request) == "Nation: Unified Team; Gold: 45; Total: 112"
 

@@ -192,7 +192,7 @@ def _specs(entry: Any, where: str) -> list[str]:
     for settings in _expanded(entry, where, distractors.SETTINGS):
         name = settings.pop("name")
         text = ",".join(f"{key}={value}" for key, value in settings.items())
-        between = "," if distractors.divided(name)[1] else ":"
+        between = "," if distractors.split_spec(name)[1] else ":"
         specs.append("" if settings.get("n") == 0 else f"{name}{between}{text}" if text else name)
     return specs
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.core.schema import NO_DATABASE, Dataset, Query, Table, TableId
-from target_bench.data.table_text import cell_text, languages_in, stop_words
+from target_bench.data.table_text import cell_text, list_languages, stop_words
 from target_bench.metrics.scores import deciding_metric
 from target_bench.reporting.report.report_runs import ReportRun, ShownTables
 from target_bench.reporting.web import valid
@@ -140,7 +140,7 @@ def collect_data(
     queries = dataset.queries
     numbers = _number_tables(runs, queries)
     return {
-        "stop_words": sorted(frozenset().union(*map(stop_words, languages_in(dataset.corpus)))),
+        "stop_words": sorted(frozenset().union(*map(stop_words, list_languages(dataset.corpus)))),
         "labelled": any(query.gold for query in queries),
         "slices": [
             {

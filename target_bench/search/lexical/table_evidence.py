@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.schema import Corpus, RowLimit, Table
-from target_bench.data.languages import Language, known_or_alike
+from target_bench.data.languages import Language, match_known_tokens
 from target_bench.data.table_text import (
     WORDS,
     Analyzer,
@@ -171,8 +171,8 @@ class Evidence:
         return masses
 
     def _words(self, query: str) -> Sequence[str]:
-        """Return the distinct stems, or where no table has any, those of ``known_or_alike``."""
-        return known_or_alike(distinct(self._texts.words(query)), self._bm25[1].vocabulary)
+        """Return the distinct stems, or where no table has any, those of ``match_known_tokens``."""
+        return match_known_tokens(distinct(self._texts.words(query)), self._bm25[1].vocabulary)
 
     def _weigh_terms(self, queries: Sequence[str], words: Sequence[Sequence[str]]) -> Any:
         """Build the (queries, terms) CSR matrix of the weights of the queries' terms."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.core.errors import ConfigError
-from target_bench.data.languages import known_or_alike
+from target_bench.data.languages import match_known_tokens
 from target_bench.data.table_text import Analyzer
 
 _HASH_BUCKETS = 2**24
@@ -59,11 +59,11 @@ class NGrams:
     def vectors(self, texts: Sequence[str]) -> Any:
         """Return the (texts, n-grams) vectors; of length 0 where no n-gram is in the vocabulary.
 
-        A text of pairs of characters without any of them is read as ``known_or_alike`` says.
+        A text of pairs of characters without any of them is read as ``match_known_tokens`` says.
         """
         if not self._hashed:
             vocabulary = self._count.vocabulary_
-            self._count.tokenizer = lambda text: known_or_alike(self.analyzer(text), vocabulary)
+            self._count.tokenizer = lambda text: match_known_tokens(self.analyzer(text), vocabulary)
         return self._weigh.transform(self._count.transform(texts))
 
     def _make_counter(self) -> Any:
