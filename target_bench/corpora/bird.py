@@ -112,22 +112,15 @@ def _questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str,
 def _descriptions(
     release: Release, databases: DatabaseFolder, name: str
 ) -> dict[str, dict[str, str]]:
-    """Return table -> column -> text for one database, names in lower case.
-
-    Empty where there are no descriptions.
-
-    Raises:
-        DataError: a file is broken.
-    """
+    """Return table -> column -> text for one database, names in lower case."""
     by_table = {
-        table.strip().lower(): _texts(_csv_rows(content, place), place)
+        table.strip().lower(): _join_texts(_read_csv(content, place), place)
         for place, table, content in databases.descriptions(name)
     }
-    return by_table or _from_json(release, name)
+    return by_table or _read_descriptions(release, name)
 
 
-def _csv_rows(content: bytes, place: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the records of a CSV file in UTF-8, or else in Windows-1252."""
+def _read_csv(content: bytes, place: str) -> Iterator[Mapping[str, Any]]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -141,7 +134,7 @@ def _csv_rows(content: bytes, place: str) -> Iterator[Mapping[str, Any]]:
         raise DataError(f"{place}, line {reader.line_num}: {error}") from error
 
 
-def _from_json(release: Release, name: str) -> dict[str, dict[str, str]]:
+def _read_descriptions(release: Release, name: str) -> dict[str, dict[str, str]]:
     path = release.find(_DESCRIPTIONS)
     if path is None:
         return {}
@@ -152,14 +145,14 @@ def _from_json(release: Release, name: str) -> dict[str, dict[str, str]]:
     if not isinstance(tables, dict):
         raise DataError(f"{path}, database {name}: expected an object keyed by table")
     return {
-        table.strip().lower(): _texts(
+        table.strip().lower(): _join_texts(
             field(tables, table, list, f"{path}, database {name}"), f"{path}, table {table}"
         )
         for table in tables
     }
 
 
-def _texts(records: Any, place: str) -> dict[str, str]:
+def _join_texts(records: Any, place: str) -> dict[str, str]:
     """Return column -> its readable name, its description and that of its values, as one text."""
     texts: dict[str, str] = {}
     for record in records:

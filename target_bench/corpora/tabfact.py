@@ -1,6 +1,6 @@
 """TabFact: statements to be verified against Wikipedia tables (Chen et al. 2020)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -42,31 +42,41 @@ class TabFact(CorpusLoader):
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield the tables that the split has statements about, in the order of its examples."""
-        examples = _examples(release, split)
-        for table_id, (place, content) in _files(release, _FILE_NAME[split], examples).items():
-            header, *rows = _grid(place, content)
-            yield Table(TableId("0", table_id), header, rows, {"title": examples[table_id][2]})
+        examples = _read_examples(release, split)
+        files = dict(_read_files(release, _FILE_NAME[split], examples.keys()))
+        missing = [table_id for table_id in examples if table_id not in files]
+        if missing:
+            raise DataError(
+                f"{release.folder}: {len(missing)} tables of {_FILE_NAME[split]}_examples.json "
+                f"have no CSV file, the first is {missing[0]}. Get all_csv/ from {release.source}."
+            )
+        for table_id, (_, _, caption) in examples.items():
+            header, *rows = _read_cells(*files[table_id])
+            yield Table(TableId("0", table_id), header, rows, {"title": caption})
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the statements of the split."""
-        for table_id, (statements, labels, _) in _examples(release, split).items():
+        for table_id, (statements, labels, _) in _read_examples(release, split).items():
             gold = (TableId("0", table_id),)
             for number, (statement, label) in enumerate(zip(statements, labels, strict=True)):
                 yield Query(f"{table_id}:{number}", statement, gold, _LABELS[label])
 
 
 Example = tuple[list[str], list[int], str]
+"""Statements, their labels, and the caption of their table."""
 
 
-def _examples(release: Release, split: str) -> dict[str, Example]:
+def _read_examples(release: Release, split: str) -> dict[str, Example]:
     path = release.require(f"{_FILE_NAME[split]}_examples.json")
     records = release.json(path)
     if not isinstance(records, dict):
         raise DataError(f"{path}: expected an object keyed by table id")
-    return {table_id: _example(f"{path}, table {table_id}", r) for table_id, r in records.items()}
+    return {
+        name: _check_example(record, f"{path}, table {name}") for name, record in records.items()
+    }
 
 
-def _example(place: str, record: Any) -> Example:
+def _check_example(record: Any, place: str) -> Example:
     try:
         statements, labels, caption = record
         pairs = list(zip(statements, labels, strict=True))
@@ -85,20 +95,8 @@ def _example(place: str, record: Any) -> Example:
     return statements, labels, caption
 
 
-def _files(release: Release, name: str, table_ids: Iterable[str]) -> dict[str, tuple[str, bytes]]:
-    """Return table id -> (place, content) of the split's tables, in the order of its examples."""
-    files = dict(_csv_files(release, name, set(table_ids)))
-    missing = [table_id for table_id in table_ids if table_id not in files]
-    if missing:
-        raise DataError(
-            f"{release.folder}: {len(missing)} tables of {name}_examples.json have no CSV file, "
-            f"the first is {missing[0]}. Get all_csv/ from {release.source}."
-        )
-    return {table_id: files[table_id] for table_id in table_ids}
-
-
-def _csv_files(
-    release: Release, name: str, table_ids: set[str]
+def _read_files(
+    release: Release, name: str, table_ids: Collection[str]
 ) -> Iterator[tuple[str, tuple[str, bytes]]]:
     """Yield (id, (place, content)) from ``<split>_csv.zip``, ``all_csv.zip`` or ``all_csv/``."""
     path = release.find(f"{name}_csv") or release.find("all_csv")
@@ -114,11 +112,12 @@ def _csv_files(
         return
     for table_id in sorted(table_ids):
         file = folder / table_id
+        # an id from a hostile file must not lead out of the folder
         if PurePosixPath(table_id).name == table_id and len(table_id) < 256 and file.is_file():
             yield table_id, (str(file), release.content(file))
 
 
-def _grid(place: str, content: bytes) -> list[list[str]]:
+def _read_cells(place: str, content: bytes) -> list[list[str]]:
     """Return the cells of a file whose separator is ``#``, without any quoting."""
     text = decode(content, place).replace("\r\n", "\n").removesuffix("\n")
     if not text:

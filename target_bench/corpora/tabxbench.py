@@ -70,10 +70,8 @@ def _records(release: Release, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _ranks(digits: str, place: str) -> list[int]:
-    """Return the rank of each perturbation, from digits that name perturbations, best first.
-
-    The first 25 records number them from 0, the others from 1.
-    """
+    """Return the rank of each perturbation, from digits that name perturbations, best first."""
+    # the first 25 records number them from 0, the others from 1
     named = [int(digit) for digit in digits if digit.isdecimal()]
     order = [number - min(named, default=0) for number in named]
     if len(named) != len(digits) or sorted(order) != list(range(5)):
