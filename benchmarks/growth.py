@@ -50,7 +50,7 @@ from target_bench.core.schema import Corpus, Table, TableId
 from target_bench.data.folders import folder_of
 from target_bench.data.load import loader
 from target_bench.data.reading import read_tables
-from target_bench.data.table_text import Analyzer, Serializer, distinct
+from target_bench.data.table_text import Analyzer, Serializer, deduplicate
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
 
@@ -293,7 +293,7 @@ def _differing(retriever: BM25, questions: list[str]) -> int:
     rankings = retriever.retrieve_batch(questions, K)
     differing = 0
     for question, ranking in zip(questions, rankings, strict=True):
-        terms = postings.queries([distinct(retriever._analyzer(question))])
+        terms = postings.queries([deduplicate(retriever._analyzer(question))])
         scores = np.hstack([(terms @ shard).toarray() for shard in postings.shards])
         places, values = top_k_positive(scores, K)
         expected = zip(places[0].tolist(), values[0].tolist(), strict=True)
@@ -315,7 +315,7 @@ def _plain(corpus: Corpus, questions: list[str], _: Path) -> Figures:
     model.index([tokens(write(table)) for table in corpus], show_progress=False)
     indexed = time.perf_counter()
     for first in range(0, len(questions), BATCH):
-        queries = [distinct(tokens(text)) for text in questions[first : first + BATCH]]
+        queries = [deduplicate(tokens(text)) for text in questions[first : first + BATCH]]
         model.retrieve(queries, k=K, show_progress=False, n_threads=count_processors())
     return {"index_s": indexed - start, "batches_s": time.perf_counter() - indexed}
 
@@ -341,7 +341,7 @@ def _tantivy(corpus: Corpus, questions: list[str], _: Path) -> Figures:
     should = tantivy.Occur.Should
 
     def ask(question: str) -> list[Any]:
-        terms = distinct(tokens(question))
+        terms = deduplicate(tokens(question))
         clauses = [(should, tantivy.Query.term_query(schema, "text", term)) for term in terms]
         hits = searcher.search(tantivy.Query.boolean_query(clauses), K, count=False).hits
         return [searcher.doc(address) for *_, address in hits]

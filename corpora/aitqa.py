@@ -35,8 +35,8 @@ class AITQA(CorpusLoader):
         """Yield the tables in the order of their file."""
         for place, record in release.json_lines(release.require("aitqa_tables.jsonl")):
             name = field(record, "id", str, place)
-            header = _joined(field(record, "column_header", list, place), place)
-            row_names = _joined(field(record, "row_header", list, place), place)
+            header = _join_levels(field(record, "column_header", list, place), place)
+            row_names = _join_levels(field(record, "row_header", list, place), place)
             rows = [list(row) for row in field(record, "data", list, place)]
             if len(row_names) > len(rows) or any(len(row) < len(header) for row in rows):
                 release.remark("tables have headers of rows or columns without cells", place, name)
@@ -63,7 +63,7 @@ class AITQA(CorpusLoader):
             )
 
 
-def _joined(paths: list[Any], place: str) -> list[str]:
+def _join_levels(paths: list[Any], place: str) -> list[str]:
     """Return the names of columns or rows: the levels of each, from the outermost one."""
     if not all(isinstance(path, list) for path in paths):
         raise DataError(f"{place}: a header should be a list of levels, but there is {paths!r:.80}")

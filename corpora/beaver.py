@@ -39,12 +39,12 @@ class Beaver(CorpusLoader):
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield the tables in the order of ``dev_tables.json``."""
-        for key, (place, record) in _schemas(release).items():
+        for key, (place, record) in _read_schemas(release).items():
             columns = texts(record, "column_names_original", place)
-            database, name = _split(key, place)
+            database, name = _split_key(key, place)
             context = {
                 "primary_key": record.get("primary_key"),
-                "foreign_keys": _foreign_keys(place, record),
+                "foreign_keys": _read_foreign_keys(place, record),
                 "column_types": field(record, "column_types", list, place),
             }
             known = {name: value for name, value in context.items() if value}
@@ -52,16 +52,16 @@ class Beaver(CorpusLoader):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002 (the contract's argument)
         """Yield the questions of ``dw``, then those of ``nw``."""
-        schemas = _schemas(release)
-        there = {key.lower(): _split(key, place) for key, (place, _) in schemas.items()}
+        schemas = _read_schemas(release)
+        there = {key.lower(): _split_key(key, place) for key, (place, _) in schemas.items()}
         for source in _SOURCES:
             path = release.require(f"dev_{source}.json")
-            for number, record in enumerate(_list(release.json(path), str(path))):
+            for number, record in enumerate(_check_list(release.json(path), str(path))):
                 place = f"{path}, question {number + 1}"
-                yield _query(release, place, f"{source}-{number}", record, there)
+                yield _read_query(release, place, f"{source}-{number}", record, there)
 
 
-def _query(
+def _read_query(
     release: Release,
     place: str,
     query_id: str,
@@ -85,7 +85,7 @@ def _query(
     )
 
 
-def _schemas(release: Release) -> dict[str, tuple[str, Any]]:
+def _read_schemas(release: Release) -> dict[str, tuple[str, Any]]:
     """Return ``<database>#sep#<table>`` -> (place, record)."""
     path = release.require("dev_tables.json")
     records = release.json(path)
@@ -94,24 +94,24 @@ def _schemas(release: Release) -> dict[str, tuple[str, Any]]:
     return {key: (f"{path}, table {key}", record) for key, record in records.items()}
 
 
-def _split(key: str, place: str) -> TableId:
+def _split_key(key: str, place: str) -> TableId:
     database, separator, name = key.partition(_BETWEEN)
     if not separator:
         raise DataError(f"{place}: expected the name <database>{_BETWEEN}<table>")
     return TableId(database, name)
 
 
-def _foreign_keys(place: str, record: Any) -> list[list[str]]:
+def _read_foreign_keys(place: str, record: Any) -> list[list[str]]:
     """Return (column, ``table.column`` it refers to)."""
     keys = []
     for key in record.get("foreign_key") or ():
-        table = _split(field(key, "referenced_table_name", str, place), place).table_id
+        table = _split_key(field(key, "referenced_table_name", str, place), place).table_id
         there = field(key, "referenced_column_name", str, place)
         keys.append([field(key, "column_name", str, place), f"{table}.{there}"])
     return keys
 
 
-def _list(value: Any, place: str) -> Iterator[Any]:
+def _check_list(value: Any, place: str) -> Iterator[Any]:
     if not isinstance(value, list):
         raise DataError(f"{place}: expected a list, found {type(value).__name__}")
     return iter(value)

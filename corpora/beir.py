@@ -40,8 +40,8 @@ class BEIR(CorpusLoader):
         splits: tuple[str, ...] = _SPLITS
         if folder:
             self.embedded = Path(folder)
-            there = _qrels(Release(self.embedded, folder))
-            splits = tuple(sorted(there, key=_preference)) or ("test",)
+            there = _list_qrels(Release(self.embedded, folder))
+            splits = tuple(sorted(there, key=_rank_split)) or ("test",)
             name = re.sub(r"[\W_]+", "-", self.embedded.resolve().name.lower()).strip("-")
             source = str(self.embedded.resolve())
         self.info = CorpusInfo(
@@ -61,8 +61,8 @@ class BEIR(CorpusLoader):
         if in_databases:
             release.notes.append(f"the ids of {path.name} are read as database__table")
         for place, record in release.json_lines(path):
-            names, *rows = _grid(place, record)
-            table_id = _table_id(_id(record, place), in_databases)
+            names, *rows = _read_grid(place, record)
+            table_id = _table_id(_read_id(record, place), in_databases)
             title = "" if record.get("title") is None else field(record, "title", str, place)
             if in_databases and not title.strip():
                 title = " / ".join(table_id.table_id.split(_BETWEEN))
@@ -71,7 +71,7 @@ class BEIR(CorpusLoader):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries for which the qrels of the split name a relevant document."""
-        path = _qrels(release).get(split)
+        path = _list_qrels(release).get(split)
         if path is None:
             raise DataError(f"{release.folder / 'qrels'}: no {split}.tsv (nor .tsv.gz)")
         gold = _read_gold(release, path)
@@ -79,10 +79,10 @@ class BEIR(CorpusLoader):
         texts: dict[str, tuple[str, Mapping[str, Any]]] = {}
         file = release.require("queries.jsonl")
         for place, record in release.json_lines(file):
-            query_id, text = _id(record, place), field(record, "text", str, place)
+            query_id, text = _read_id(record, place), field(record, "text", str, place)
             if query_id in texts:
                 raise DataError(f"{place}: _id {query_id!r} occurs twice")
-            texts[query_id] = text, _metadata(record)
+            texts[query_id] = text, _read_metadata(record)
         if missing := [query_id for query_id in gold if query_id not in texts]:
             named = ", ".join(missing[:_MOST_NAMED])
             raise DataError(
@@ -108,13 +108,13 @@ _OF_SEVERAL = (
 )
 
 
-def _preference(split: str) -> tuple[int, str]:
+def _rank_split(split: str) -> tuple[int, str]:
     """Sort the test split before the training split."""
     order = {name: i for i, name in enumerate(("test", "validation", "", "train"))}
     return order.get(split, order[""]), split
 
 
-def _qrels(release: Release) -> dict[str, Path]:
+def _list_qrels(release: Release) -> dict[str, Path]:
     """Return split -> its file of judgements."""
     files: dict[str, Path] = {}
     for path in (*release.matching("qrels/*.tsv"), *release.matching("qrels/*.tsv.gz")):
@@ -166,7 +166,7 @@ def _are_in_databases(release: Release) -> bool:
     """Return whether every id has the form ``database__table``, with several databases."""
     databases = set()
     for place, record in release.json_lines(release.require("corpus.jsonl")):
-        database, _, table = _id(record, place).partition(_BETWEEN)
+        database, _, table = _read_id(record, place).partition(_BETWEEN)
         if not database or not table:
             return False
         databases.add(database)
@@ -178,7 +178,7 @@ def _table_id(name: str, in_database: bool) -> TableId:
     return TableId(database, table)
 
 
-def _id(record: Any, place: str) -> str:
+def _read_id(record: Any, place: str) -> str:
     value = field(record, "_id", object, place)
     if isinstance(value, str):
         return normalize("NFC", value)
@@ -187,31 +187,31 @@ def _id(record: Any, place: str) -> str:
     raise DataError(f"{place}: field '_id' should be text or a whole number, but is {value!r:.80}")
 
 
-def _metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def _read_metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
     metadata = record.get("metadata")
     return metadata if isinstance(metadata, dict) else {}
 
 
-def _grid(place: str, record: Any) -> Sequence[Sequence[Any]]:
+def _read_grid(place: str, record: Any) -> Sequence[Sequence[Any]]:
     text = field(record, "text", str, place)
-    for holder in (record, _metadata(record)):
+    for holder in (record, _read_metadata(record)):
         grid = holder.get("table")
         if grid is not None:
             if not isinstance(grid, list) or not grid or not all(isinstance(r, list) for r in grid):
                 raise DataError(f"{place}: field 'table' should be a list of rows: {grid!r:.80}")
-            return [[*map(_cell, row)] for row in grid]
+            return [[*map(_read_cell, row)] for row in grid]
     lines = [line for line in text.splitlines() if line.strip()]
     has_bars = len(lines) > 1 and all(line.lstrip().startswith("|") for line in lines)
     if has_bars and _BELOW_HEADER.fullmatch(lines[1].strip()):  # one table in Markdown
-        return [list(_cut(line)) for line in (lines[0], *lines[2:])]
+        return [list(_split_line(line)) for line in (lines[0], *lines[2:])]
     return [["text"], *([line] for line in lines)]
 
 
-def _cell(value: Any) -> Any:
+def _read_cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
-def _cut(line: str) -> Iterator[str]:
+def _split_line(line: str) -> Iterator[str]:
     """Yield the cells of a line of Markdown."""
     for cell in _BAR.split(line.strip().removeprefix("|").removesuffix("|")):
         yield cell.strip().replace("\\|", "|")

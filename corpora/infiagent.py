@@ -37,12 +37,12 @@ class InfiAgentDABench(CorpusLoader):
         for place, name, content in release.bundled("da-dev-tables", "da-dev-tables"):
             path = PurePosixPath(name)
             if path.suffix == ".csv":
-                header, rows = csv_grid(release, place, _text(release, content, place))
+                header, rows = csv_grid(release, place, _read_text(release, content, place))
                 yield Table(TableId("0", path.name), header, rows, {"title": path.stem})
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002 (the contract's argument)
         """Yield the questions in the order of their file."""
-        answers = _answers(release)
+        answers = _read_answers(release)
         for place, record in release.json_lines(release.require("da-dev-questions.jsonl")):
             number = field(record, "id", int, place)
             yield Query(
@@ -57,7 +57,7 @@ class InfiAgentDABench(CorpusLoader):
             )
 
 
-def _answers(release: Release) -> Mapping[int, str]:
+def _read_answers(release: Release) -> Mapping[int, str]:
     """Return question -> its named values."""
     values_by_question: dict[int, str] = {}
     for place, record in release.json_lines(release.require("da-dev-labels.jsonl")):
@@ -75,7 +75,7 @@ def _answers(release: Release) -> Mapping[int, str]:
     return values_by_question
 
 
-def _text(release: Release, content: bytes, place: str) -> str:
+def _read_text(release: Release, content: bytes, place: str) -> str:
     """Return a file's text; one that is not UTF-8 is Latin-1, and noted."""
     try:
         return content.decode("utf-8-sig")

@@ -44,7 +44,7 @@ class Spider2Lite(CorpusLoader):
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield the tables in the order of their files."""
-        for place, table_id, record in _schemas(release):
+        for place, table_id, record in _read_schemas(release):
             columns = texts(record, "column_names", place)
             types = field(record, "column_types", list, place)
             described = zip(columns, record.get("description") or [], strict=False)
@@ -57,8 +57,8 @@ class Spider2Lite(CorpusLoader):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002 (the contract's argument)
         """Yield the questions in the order of their file."""
-        there = _Names(table_id for _, table_id, _ in _schemas(release))
-        gold = _gold(release)
+        there = _Names(table_id for _, table_id, _ in _read_schemas(release))
+        gold = _read_gold(release)
         for place, record in release.json_lines(release.require("spider2-lite.jsonl")):
             name = field(record, "instance_id", str, place)
             database = field(record, "db", str, place)
@@ -106,21 +106,21 @@ class _Names:
             database, name = table_id.database_id, table_id.table_id.lower()
             self.names[database][name] = table_id
             self.databases[database.lower()][name] = table_id
-            short, known = _short(name), self.short[database]
+            short, known = _shorten(name), self.short[database]
             known[short] = None if short in known else table_id
 
     def find(self, database: str, table: str) -> TableId | None:
         """Return the table of a database, or of one whose name differs in case."""
         exact = self.names.get(database, {}).get(table)
-        near = self.short.get(database, {}).get(_short(table))
+        near = self.short.get(database, {}).get(_shorten(table))
         return exact or near or self.databases.get(database.lower(), {}).get(table)
 
 
-def _short(table: str) -> str:
+def _shorten(table: str) -> str:
     return ".".join(table.rsplit(".", 2)[-2:])
 
 
-def _schemas(release: Release) -> Iterator[tuple[str, TableId, Any]]:
+def _read_schemas(release: Release) -> Iterator[tuple[str, TableId, Any]]:
     """Yield (place, id, record) of every table."""
     for place, name, content in release.bundled("databases", _DATABASES):
         parts = PurePosixPath(name).parts
@@ -132,7 +132,7 @@ def _schemas(release: Release) -> Iterator[tuple[str, TableId, Any]]:
         yield place, TableId(parts[3], field(record, "table_fullname", str, place)), record
 
 
-def _gold(release: Release) -> Mapping[str, list[str]]:
+def _read_gold(release: Release) -> Mapping[str, list[str]]:
     """Return question id -> the full names of its gold tables."""
     gold: dict[str, list[str]] = {}
     for place, record in release.json_lines(release.require("spider2-lite-gold-tables.jsonl")):

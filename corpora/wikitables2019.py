@@ -36,9 +36,9 @@ class WikiTables2019(CorpusLoader):
             release.require("tables_part_1.tar.gz")
         for path in archives:
             for name, content in release.members(path):
-                yield _table(release, f"{path}, {name}", PurePosixPath(name).stem, content)
+                yield _read_table(release, f"{path}, {name}", PurePosixPath(name).stem, content)
 
 
-def _table(release: Release, place: str, name: str, content: bytes) -> Table:
+def _read_table(release: Release, place: str, name: str, content: bytes) -> Table:
     header, rows = csv_grid(release, place, decode(content, place).replace("_", " "))
     return Table(TableId("0", name), header, rows)

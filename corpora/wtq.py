@@ -53,19 +53,19 @@ class WikiTableQuestions(CorpusLoader):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the questions of the split."""
-        canonical = _canonical(release, split)
-        for place, line in _lines(release, f"{_FILES[split]}.tsv", _COLUMNS):
+        canonical = _read_canonical(release, split)
+        for place, line in _read_lines(release, f"{_FILES[split]}.tsv", _COLUMNS):
             query_id, text, table, target = line
-            values = _values(target)
+            values = _split_values(target)
             known = canonical.get(query_id)
             if canonical and (known is None or len(known) != len(values)):
                 raise DataError(f"{place}: {_FILES[split]}.tagged has no such values of {query_id}")
             metadata = {"values": values} | ({"canonical_values": known} if known else {})
             gold = (TableId("0", table),)
-            yield Query(query_id, _unescaped(text), gold, " | ".join(values), metadata=metadata)
+            yield Query(query_id, _unescape(text), gold, " | ".join(values), metadata=metadata)
 
 
-def _canonical(release: Release, split: str) -> dict[str, list[str]]:
+def _read_canonical(release: Release, split: str) -> dict[str, list[str]]:
     """Return question -> the values as numbers and dates, empty text for others."""
     name = f"{_FILES[split]}.tagged"
     if release.find(name) is None:
@@ -74,11 +74,11 @@ def _canonical(release: Release, split: str) -> dict[str, list[str]]:
             "tagged/data/ there for the official answer metric"
         )
         return {}
-    lines = _lines(release, name, ["id", "targetCanon"])
-    return {query_id: _values(values) for _, (query_id, values) in lines}
+    lines = _read_lines(release, name, ["id", "targetCanon"])
+    return {query_id: _split_values(values) for _, (query_id, values) in lines}
 
 
-def _lines(
+def _read_lines(
     release: Release, name: str, columns: Sequence[str]
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield (place, the cells of some columns) of each line of a file with tabs between cells."""
@@ -98,11 +98,11 @@ def _lines(
         yield f"{path}, line {number}", [cells[place] for place in places]
 
 
-def _values(text: str) -> list[str]:
-    return [_unescaped(value) for value in text.split("|")]
+def _split_values(text: str) -> list[str]:
+    return [_unescape(value) for value in text.split("|")]
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """Return a text of the release's files with its newlines, pipes and backslashes."""
     for written, meant in ((r"\n", "\n"), (r"\p", "|"), ("\\\\", "\\")):
         text = text.replace(written, meant)

@@ -156,7 +156,7 @@ def _describe_corpus(
 ) -> Description:
     """Describe sizes as in the TARGET paper's Table 3, licence, citation and a gold table."""
     from target_bench.data.formats.own_folder import TableFolder
-    from target_bench.data.languages import language_name
+    from target_bench.data.languages import name_language
     from target_bench.data.load import is_path, load, loader
     from target_bench.data.table_text import list_languages, recognize_corpus_language
 
@@ -170,7 +170,7 @@ def _describe_corpus(
         languages = [recognised or "en"]
     plugin = loader(name)
     unread = plugin.unread() if isinstance(plugin, TableFolder) else {}
-    language = ", ".join(f"{language_name(code)} ({code})" for code in languages)
+    language = ", ".join(f"{name_language(code)} ({code})" for code in languages)
     facts = {
         "corpus": f"{info.title} ({info.name}), split {dataset.split}",
         "queries": len(dataset.queries),

@@ -54,17 +54,17 @@ class Bird(CorpusLoader):
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield the tables of all databases of the split, database after database."""
-        databases = _databases(release)
-        for schema in _schemas(release, split):
-            described = _descriptions(release, databases, schema.id)
+        databases = _find_databases(release)
+        for schema in _read_schemas(release, split):
+            described = _find_descriptions(release, databases, schema.id)
             yield from build_tables(schema, databases.find(schema.id), described)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the questions of the split."""
-        databases = _databases(release)
-        known = {schema.id: schema for schema in _schemas(release, split)}
+        databases = _find_databases(release)
+        known = {schema.id: schema for schema in _read_schemas(release, split)}
         times: Counter[str] = Counter()
-        for index, (place, record) in enumerate(_questions(release, split)):
+        for index, (place, record) in enumerate(_read_questions(release, split)):
             sql = field(record, "SQL", str, place)
             name = field(record, "db_id", str, place)
             query_id = str(field(record, "question_id", int, place))
@@ -84,32 +84,32 @@ class Bird(CorpusLoader):
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:
         """Return the database files of the split that are here."""
-        databases = _databases(release)
-        files = {schema.id: databases.find(schema.id) for schema in _schemas(release, split)}
+        databases = _find_databases(release)
+        files = {schema.id: databases.find(schema.id) for schema in _read_schemas(release, split)}
         return {name: file.path for name, file in files.items() if file}
 
 
-def _databases(release: Release) -> DatabaseFolder:
+def _find_databases(release: Release) -> DatabaseFolder:
     return DatabaseFolder(release, ("dev_databases",), ("dev_databases",))
 
 
-def _schemas(release: Release, split: str) -> list[Schema]:
+def _read_schemas(release: Release, split: str) -> list[Schema]:
     """Return the schemas of the databases that the split asks about, in the order of their file."""
     path = release.require("dev_tables.json")
     known = read_schemas(release, path)
-    names = {field(r, "db_id", str, place): place for place, r in _questions(release, split)}
+    names = {field(r, "db_id", str, place): place for place, r in _read_questions(release, split)}
     for name, place in names.items():
         if name not in known:
             raise DataError(f"{place}: db_id {name!r} is not in {path.name}")
     return [schema for name, schema in known.items() if name in names]
 
 
-def _questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _read_questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Return (place, record) of the split's questions."""
     return release.json_list(release.require(_QUESTIONS[split]), "question")
 
 
-def _descriptions(
+def _find_descriptions(
     release: Release, databases: DatabaseFolder, name: str
 ) -> dict[str, dict[str, str]]:
     """Return table -> column -> text for one database, names in lower case."""

@@ -50,10 +50,12 @@ class OTTQA(CorpusLoader):
         for place, record in _table_records(release, _FILE_NAME[split]):
             rows = field(record, "data", list, place)
             context = {name: field(record, name, str, place) for name in _CONTEXT}
-            texts = [_texts(row, f"{place}, data row {n}") for n, row in enumerate(rows, start=1)]
+            texts = [
+                _read_texts(row, f"{place}, data row {n}") for n, row in enumerate(rows, start=1)
+            ]
             yield Table(
                 id=TableId("0", field(record, "uid", str, place)),
-                header=_texts(field(record, "header", list, place), f"{place}, header"),
+                header=_read_texts(field(record, "header", list, place), f"{place}, header"),
                 rows=texts,
                 context=context,
             )
@@ -86,7 +88,7 @@ def _table_records(release: Release, name: str) -> Iterable[tuple[str, Any]]:
     return ((str(path), release.json(path)) for path in sorted(paths))
 
 
-def _texts(cells: Any, place: str) -> list[str]:
+def _read_texts(cells: Any, place: str) -> list[str]:
     """Return the texts of ``[text, [links]]`` cells."""
     if not isinstance(cells, list) or not all(map(_is_cell, cells)):
         raise DataError(f"{place}: expected [text, [links]] cells, found {cells!r:.80}")

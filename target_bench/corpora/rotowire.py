@@ -46,18 +46,18 @@ class RotoWire(CorpusLoader):
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield the Team and the Player table of each line, as far as it has them."""
-        for number, _, _, tables in self._lines(release, split):
+        for number, _, _, tables in self._read_lines(release, split):
             for table in tables:
                 yield as_table(f"{number}/{table.name}", table, {"title": table.name})
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the report of each line; its id is the number of the line, from 0."""
-        for number, text, data, tables in self._lines(release, split):
+        for number, text, data, tables in self._read_lines(release, split):
             gold = tuple(TableId("0", f"{number}/{table.name}") for table in tables)
             metadata = {"format": "text", "headers": "both", "instruction": _INSTRUCTION}
             yield Query(str(number), text, gold, data, metadata=metadata)
 
-    def _lines(
+    def _read_lines(
         self, release: Release, split: str
     ) -> Iterator[tuple[int, str, str, tuple[AnswerTable, ...]]]:
         for number, place, text, data in lines(release, "rotowire", split):

@@ -65,15 +65,15 @@ class Spider(CorpusLoader):
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield the tables of the split by database; its question file may be missing."""
-        databases = _databases(release, split)
-        for schema in _schemas(release, split):
+        databases = _find_databases(release, split)
+        for schema in _read_schemas(release, split):
             yield from build_tables(schema, databases.find(schema.id))
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the questions of the split."""
-        databases = _databases(release, split)
+        databases = _find_databases(release, split)
         known = read_schemas(release, release.require(_SCHEMAS[split]))
-        for index, (place, record) in enumerate(_questions(release, split)):
+        for index, (place, record) in enumerate(_read_questions(release, split)):
             sql = field(record, "query", str, place)
             name = field(record, "db_id", str, place)
             if name not in known:
@@ -84,17 +84,17 @@ class Spider(CorpusLoader):
                 gold=find_gold(sql, known[name], databases.find(name), place),
                 answer=sql,
                 database_id=name,
-                metadata={"hardness": _hardness(sql, place), "index": index},
+                metadata={"hardness": _rate_hardness(sql, place), "index": index},
             )
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:
         """Return the database files of the split that are here."""
-        databases = _databases(release, split)
-        files = {schema.id: databases.find(schema.id) for schema in _schemas(release, split)}
+        databases = _find_databases(release, split)
+        files = {schema.id: databases.find(schema.id) for schema in _read_schemas(release, split)}
         return {name: file.path for name, file in files.items() if file}
 
 
-def _hardness(sql: str, place: str) -> str:
+def _rate_hardness(sql: str, place: str) -> str:
     from target_bench.sql.hardness import hardness
 
     try:
@@ -103,19 +103,19 @@ def _hardness(sql: str, place: str) -> str:
         raise DataError(f"{place}: {error}") from error
 
 
-def _databases(release: Release, split: str) -> DatabaseFolder:
+def _find_databases(release: Release, split: str) -> DatabaseFolder:
     return DatabaseFolder(release, _FOLDERS[split], _ARCHIVES)
 
 
-def _schemas(release: Release, split: str) -> list[Schema]:
+def _read_schemas(release: Release, split: str) -> list[Schema]:
     """Return the schemas of the split's databases, in the order of their file."""
     path = release.require(_SCHEMAS[split])
     known = read_schemas(release, path)
-    names = _database_ids(release, split)
+    names = _list_database_ids(release, split)
     if names is None:
         if split != "train":
             release.require(*_QUESTIONS[split], _GOLD[split])
-        others = _database_ids(release, "validation") or set()
+        others = _list_database_ids(release, "validation") or set()
         return [schema for name, schema in known.items() if name not in others]
     missing = sorted(names - known.keys())
     if missing:
@@ -123,10 +123,10 @@ def _schemas(release: Release, split: str) -> list[Schema]:
     return [schema for name, schema in known.items() if name in names]
 
 
-def _database_ids(release: Release, split: str) -> set[str] | None:
+def _list_database_ids(release: Release, split: str) -> set[str] | None:
     """Return the ids of the databases that a split is about, or None where nothing here says so."""
     if all(release.find(name) for name in _QUESTIONS[split]):
-        return {field(r, "db_id", str, place) for place, r in _questions(release, split)}
+        return {field(r, "db_id", str, place) for place, r in _read_questions(release, split)}
     path = release.find(_GOLD[split])
     if path is None:
         return None
@@ -134,7 +134,7 @@ def _database_ids(release: Release, split: str) -> set[str] | None:
     return {line.rpartition("\t")[2].strip() for line in lines}
 
 
-def _questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _read_questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield (place, record) of the split's questions, file after file."""
     for name in _QUESTIONS[split]:
         yield from release.json_list(release.require(name), "question")

@@ -47,13 +47,13 @@ class StrucBench(CorpusLoader):
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield every table of every output."""
-        for _, name, _, _, tables in self._records(release, split):
+        for _, name, _, _, tables in self._read_records(release, split):
             for number, table in enumerate(tables):
                 yield as_table(f"{name}/{number}", table, {"title": table.name})
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the input of every record; ids are ``<kind>/<number from 0>``."""
-        for place, name, kind, record, tables in self._records(release, split):
+        for place, name, kind, record, tables in self._read_records(release, split):
             instruction = field(record, "instruction", str, place)
             text = field(record, "input", str, place) if "input" in record else ""
             yield Query(
@@ -64,7 +64,7 @@ class StrucBench(CorpusLoader):
                 metadata={"format": kind, "instruction": instruction if text else ""},
             )
 
-    def _records(self, release: Release, split: str) -> Iterator[tuple[Any, ...]]:
+    def _read_records(self, release: Release, split: str) -> Iterator[tuple[Any, ...]]:
         names = {kind: f"{kind}_{split}.json" for kind in _KINDS}
         paths = {kind: path for kind, name in names.items() if (path := release.find(name))}
         if not paths:

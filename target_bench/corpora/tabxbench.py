@@ -36,7 +36,7 @@ class TabXBench(CorpusLoader):
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (there is one)
         """Yield the originals; the id of each is its number, from 0."""
-        for number, (place, record) in enumerate(_records(release, _TABLES)):
+        for number, (place, record) in enumerate(_read_records(release, _TABLES)):
             read = read_pipe_tables(field(record, "original", str, place))
             if len(read.tables) != 1:
                 raise DataError(
@@ -46,8 +46,8 @@ class TabXBench(CorpusLoader):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002
         """Yield the perturbations; ids are ``<original>/<number from 0>``."""
-        rankings = list(_records(release, _RANKINGS))
-        tables = list(_records(release, _TABLES))
+        rankings = list(_read_records(release, _RANKINGS))
+        tables = list(_read_records(release, _TABLES))
         if len(tables) != len(rankings):
             counts = f"{_TABLES} has {len(tables)} records, {_RANKINGS} has {len(rankings)}"
             raise DataError(f"{release.folder}: {counts}")
@@ -57,7 +57,7 @@ class TabXBench(CorpusLoader):
             original = field(record, "original", str, place)
             if field(ranking, "original", str, where) != original:
                 raise DataError(f"{where}: field 'original' is not that of {place}")
-            ranks = _ranks(field(ranking, "rankings", str, where), where)
+            ranks = _read_ranks(field(ranking, "rankings", str, where), where)
             for i, rank in enumerate(ranks):
                 text = field(record, f"pertubation{i}", str, place)
                 gold = (TableId("0", str(number)),)
@@ -65,11 +65,11 @@ class TabXBench(CorpusLoader):
                 yield Query(f"{number}/{i}", text, gold, original, metadata=metadata)
 
 
-def _records(release: Release, name: str) -> Iterator[tuple[str, Any]]:
+def _read_records(release: Release, name: str) -> Iterator[tuple[str, Any]]:
     return release.json_list(release.require(name))
 
 
-def _ranks(digits: str, place: str) -> list[int]:
+def _read_ranks(digits: str, place: str) -> list[int]:
     """Return the rank of each perturbation, from digits that name perturbations, best first."""
     # the first 25 records number them from 0, the others from 1
     named = [int(digit) for digit in digits if digit.isdecimal()]

@@ -61,12 +61,14 @@ class ToTTo(CorpusLoader):
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield the table of every record."""
-        return (_table(release, place, record) for place, record in _records(release, split))
+        return (
+            _read_table(release, place, record) for place, record in _read_records(release, split)
+        )
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the query of every record; with ``ask=sentence`` one for each of its sentences."""
-        for place, record in _records(release, split):
-            query = _query(release, place, record)
+        for place, record in _read_records(release, split):
+            query = _read_query(release, place, record)
             if self.ask == "cells":
                 yield query
             elif not any(query.references):
@@ -76,42 +78,42 @@ class ToTTo(CorpusLoader):
                     yield replace(query, id=f"{query.id}:{number}", text=text, answer="")
 
 
-def _records(release: Release, split: str) -> Iterator[tuple[str, Any]]:
+def _read_records(release: Release, split: str) -> Iterator[tuple[str, Any]]:
     return release.json_lines(release.require(*_FILES[split]))
 
 
-def _id(place: str, record: Any) -> str:
+def _read_id(place: str, record: Any) -> str:
     number = field(record, "example_id", int, place)
     if isinstance(number, bool) or not -(2**63) <= number < 2**63:
         raise DataError(f"{place}: example_id {number!r} is not a signed 64-bit integer")
     return str(number)
 
 
-def _table(release: Release, place: str, record: Any) -> Table:
-    grid = CellGrid(_rows(release, place, record))
+def _read_table(release: Release, place: str, record: Any) -> Table:
+    grid = CellGrid(_read_rows(release, place, record))
     header, rows = grid.rectangular()
     if not header:
         raise DataError(f"{place}: the table holds no cell")
     return Table(
-        id=TableId("0", _id(place, record)),
+        id=TableId("0", _read_id(place, record)),
         header=header,
         rows=rows,
         context={
-            "title": _text(record, "table_page_title", place),
-            "section_title": _text(record, "table_section_title", place),
-            "section_text": _text(record, "table_section_text", place),
-            "url": _text(record, "table_webpage_url", place),
+            "title": _read_text(record, "table_page_title", place),
+            "section_title": _read_text(record, "table_section_title", place),
+            "section_text": _read_text(record, "table_section_text", place),
+            "url": _read_text(record, "table_webpage_url", place),
         },
         grid=grid,
     )
 
 
-def _text(record: Any, name: str, place: str) -> str:
+def _read_text(record: Any, name: str, place: str) -> str:
     """Return a text that may be missing or null."""
     return "" if record.get(name) is None else field(record, name, str, place)
 
 
-def _rows(release: Release, place: str, record: Any) -> tuple[tuple[GridCell, ...], ...]:
+def _read_rows(release: Release, place: str, record: Any) -> tuple[tuple[GridCell, ...], ...]:
     rows = field(record, "table", list, place)
     with suppress(TypeError, KeyError):
         usual = sound_rows([list(map(_FIELDS, row)) for row in rows], WIDEST)
@@ -123,12 +125,12 @@ def _rows(release: Release, place: str, record: Any) -> tuple[tuple[GridCell, ..
         if not isinstance(row, list):
             raise DataError(f"{where}: expected a list of cells, found {row!r:.60}")
         checked.append(
-            tuple(_cell(release, f"{where}, cell {n}", cell) for n, cell in enumerate(row))
+            tuple(_read_cell(release, f"{where}, cell {n}", cell) for n, cell in enumerate(row))
         )
     return tuple(checked)
 
 
-def _cell(release: Release, place: str, cell: Any) -> GridCell:
+def _read_cell(release: Release, place: str, cell: Any) -> GridCell:
     text = field(cell, "value", str, place)
     spans = {
         "row_span": cell.get("row_span", 1),
@@ -145,8 +147,8 @@ def _cell(release: Release, place: str, cell: Any) -> GridCell:
     return GridCell(text, rows, columns, field(cell, "is_header", bool, place))
 
 
-def _query(release: Release, place: str, record: Any) -> Query:
-    own = _id(place, record)
+def _read_query(release: Release, place: str, record: Any) -> Query:
+    own = _read_id(place, record)
     marked = field(record, "highlighted_cells", list, place)
     for entry in marked:
         if not isinstance(entry, list) or [type(n) for n in entry] != [int, int]:
@@ -168,7 +170,9 @@ def _query(release: Release, place: str, record: Any) -> Query:
             references.append(text)
             if not text.strip():
                 release.remark("annotations without a sentence, which are left out", place)
-    titles = (_text(record, name, place) for name in ("table_page_title", "table_section_title"))
+    titles = (
+        _read_text(record, name, place) for name in ("table_page_title", "table_section_title")
+    )
     return Query(
         id=own,
         text=" - ".join(text for text in titles if text) or f"Example {own}",

@@ -76,7 +76,7 @@ py3langid knows more, such as Latin and Luxembourgish; names of people and colum
 """
 
 
-def language_name(code: str) -> str:
+def name_language(code: str) -> str:
     """Return the English name of a language that ``recognize_language`` tells."""
     return _OTHER_NAMES.get(code) or dict(WORDS_OF)[code][0].title()  # type: ignore[index]
 

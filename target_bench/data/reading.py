@@ -26,7 +26,7 @@ from target_bench.data.checks import (
 )
 from target_bench.data.databases.stored_tables import read_stored_tables
 from target_bench.data.folders import folder_of_code
-from target_bench.data.languages import TOLD_APART, WORDS_OF, language_name
+from target_bench.data.languages import TOLD_APART, WORDS_OF, name_language
 from target_bench.data.table_text import add_languages, list_languages, recognize_corpus_language
 from target_bench.data.tables import MemoryCorpus
 
@@ -228,12 +228,12 @@ def _list_files(names: Sequence[str]) -> str:
 def _note_languages(tables: Corpus) -> list[str]:
     """Return what retrievers make of tables in another language than English."""
     if len(languages := list_languages(tables)) > 1:
-        several = f"{len(languages)} languages ({', '.join(map(language_name, languages))})"
+        several = f"{len(languages)} languages ({', '.join(map(name_language, languages))})"
         return [f"the tables are in {several}: bm25, rows and best read words of each"]
     language = recognize_corpus_language(tables) or "en"
     if language == "en":
         return []
-    name = language_name(language)
+    name = name_language(language)
     how = f"bm25, rows and best read words of {name}; bm25:language=en reads English ones"
     if language not in WORDS_OF:
         divided = "pairs of characters" if language in TOLD_APART else "what spaces divide"

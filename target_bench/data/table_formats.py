@@ -32,7 +32,7 @@ def _csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def as_json(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+def write_json(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     """Return header and rows as JSON, in which numbers stay numbers."""
     cells = [[c.hex() if isinstance(c, bytes) else c for c in row] for row in rows]
     body: dict[str, object] = {"columns": list(header)} if header else {}

@@ -41,7 +41,7 @@ from target_bench.data.languages import (
     guess_language,
     recognize_language,
 )
-from target_bench.data.table_formats import FORMATS, PARTS, as_json, linearise_table
+from target_bench.data.table_formats import FORMATS, PARTS, linearise_table, write_json
 
 _ROWS_OF_A_LANGUAGE = 20
 
@@ -110,7 +110,7 @@ class Serializer:
         if self.format == "text":
             return _text(header, rows)
         if self.format == "json":
-            return as_json(header, rows)
+            return write_json(header, rows)
         return FORMATS[self.format](header, [list(map(cell_text, row)) for row in rows])
 
     def _rows(self, table: Table) -> Sequence[Sequence[Cell]]:
@@ -214,11 +214,11 @@ class Analyzer:
         tokens = [token for raw in raw_tokens if (token := normal[raw]) is not None]
         if normal.other_scripts and not normal.other_scripts.isdisjoint(raw_tokens):
             raw_tokens = _words_with_marks()(text) if self._tokens == WORDS else raw_tokens
-            return [token for raw in raw_tokens for token in self._divided(raw)]
+            return [token for raw in raw_tokens for token in self._divide_token(raw)]
         return tokens
 
     def pieces(self, text: str) -> list[str]:
-        """Return pieces of a text that hold all its tokens, in order; see ``of_piece``."""
+        """Return pieces of a text that hold all its tokens, in order; see ``find_token``."""
         text = text.lower()
         if self._tokens != WORDS:
             return self._find(text)
@@ -228,7 +228,7 @@ class Analyzer:
         spaced = text.encode("utf-8", "surrogatepass").translate(_SPACED)
         return spaced.decode("utf-8", "surrogatepass").split()
 
-    def of_piece(self, piece: str) -> str | None:
+    def find_token(self, piece: str) -> str | None:
         """Return the one token of a piece, or None; raise _UnusualError where it may be several."""
         if piece.isascii():
             return self._normal[piece]
@@ -238,7 +238,7 @@ class Analyzer:
             raise _UnusualError
         return tokens[0] if tokens else None
 
-    def _divided(self, raw: str) -> Iterator[str]:
+    def _divide_token(self, raw: str) -> Iterator[str]:
         """Yield the tokens that a raw token is."""
         for number, piece in enumerate(UNSPACED_RUNS.split(raw)):
             if number % 2:
@@ -259,7 +259,7 @@ class _NormalForms(dict[str, str | None]):
 
         super().__init__()
         self.other_scripts: set[str] = set()  # may be more than one token, or part of one
-        self._fold = folded if fold else str
+        self._fold = fold_accents if fold else str
         self._stop_words = languages, stopwords
         names = [WORDS_OF[language][0] for language in languages if stemmer != "none"]
         self._stemmers = [Stemmer(name, 0).stemWord for name in names if name != "english"]
@@ -293,7 +293,7 @@ def stop_words(language: Language, name: StopWords = "en_plus") -> frozenset[str
     return frozenset(getattr(stopwords, f"STOPWORDS_{list_name}") if list_name else ())
 
 
-def folded(text: str) -> str:
+def fold_accents(text: str) -> str:
     """Return a text without accents: NFKD without combining marks."""
     if text.isascii():
         return text
@@ -308,7 +308,7 @@ def _words_with_marks() -> Callable[[str], list[str]]:
     return re.compile(f"[^\\W_](?:[^\\W_]|[{marks}])*").findall
 
 
-def serializers(
+def make_serializers(
     fields: Sequence[Field] | Sequence[Sequence[Field]], format: Format, rows: RowLimit
 ) -> list[Serializer]:
     """Return a serializer for each field: ``[a, b]`` is one field, ``[[a], [b]]`` is two."""
@@ -327,7 +327,7 @@ def list_languages(corpus: Corpus, language: AnyLanguage = "auto") -> tuple[Lang
     if language != "auto":
         return (language,)
     step = max(1, len(corpus) // _TABLES_OF_LANGUAGES)
-    named = Counter(table_language(corpus[name]) for name in corpus.ids[::step])
+    named = Counter(read_table_language(corpus[name]) for name in corpus.ids[::step])
     in_order = tuple(code for code, _ in named.most_common() if code is not None)
     return in_order or (guess_language(_first_rows(corpus)),)
 
@@ -336,16 +336,20 @@ def add_languages(tables: Iterable[Table]) -> Iterator[Table]:
     """Yield tables, and where they are in several languages, each with the code of its own."""
     rest = iter(tables)
     first = list(islice(rest, _TABLES_OF_LANGUAGES))
-    counts = Counter(map(_shown_language, first))
+    counts = Counter(map(_find_shown_language, first))
     # a few tables may only look like another language
     known = {code for code, n in counts.items() if code in WORDS_OF and n * 20 >= len(first)}
     for table in chain(first, rest):
-        code = _shown_language(table) if len(known) > 1 and not table_language(table) else None
+        code = (
+            _find_shown_language(table)
+            if len(known) > 1 and not read_table_language(table)
+            else None
+        )
         context = {**table.context, LANGUAGE: code}
         yield replace(table, context=context) if code in known else table
 
 
-def _shown_language(table: Table) -> str | None:
+def _find_shown_language(table: Table) -> str | None:
     """Return the language of a table whose header looks like it, too; names of people may not."""
     header = recognize_language([" ".join(table.header).lower()], _SURE_OF_HEADER)
     return header if header == recognize_corpus_language([table]) else None
@@ -354,7 +358,7 @@ def _shown_language(table: Table) -> str | None:
 _SURE_OF_HEADER = 0.3
 
 
-def table_language(table: Table) -> Language | None:
+def read_table_language(table: Table) -> Language | None:
     """Return the language that a table names in its context, if words are read of it."""
     return next((known for known in WORDS_OF if known == table.context.get(LANGUAGE)), None)
 
@@ -372,7 +376,7 @@ def _first_rows(corpus: Iterable[Table]) -> Iterator[str]:
     return map(Serializer(rows=_ROWS_OF_A_LANGUAGE), corpus)
 
 
-def distinct(tokens: Iterable[str]) -> list[str]:
+def deduplicate(tokens: Iterable[str]) -> list[str]:
     """Return each token once, in the order of first occurrence."""
     return list(dict.fromkeys(tokens))
 
@@ -403,15 +407,15 @@ class TermNumbers(dict[str, int]):
         """Return the tokens of some texts."""
         numbers, lengths = array("i"), array("i")
         for text in texts:
-            of_text = self.of_text(text)
-            numbers.fromlist(of_text)
-            lengths.append(len(of_text))
+            number_terms = self.number_terms(text)
+            numbers.fromlist(number_terms)
+            lengths.append(len(number_terms))
         every = np.array(numbers, dtype=np.int32)
         kept = every >= 0
         of_texts = np.repeat(np.arange(len(lengths)), lengths)[kept]
         return Piece(every[kept], np.bincount(of_texts, minlength=len(lengths)))
 
-    def of_text(self, text: str) -> list[int]:
+    def number_terms(self, text: str) -> list[int]:
         """Return the numbers of the tokens of one text; -1 is none."""
         n_pieces, n_terms = len(self), len(self._terms)
         try:
@@ -429,7 +433,7 @@ class TermNumbers(dict[str, int]):
         return self._terms.setdefault(token, len(self._terms))
 
     def __missing__(self, piece: str) -> int:
-        token = self._analyzer.of_piece(piece)
+        token = self._analyzer.find_token(piece)
         number = self[piece] = -1 if token is None else self._number(token)
         return number
 

@@ -32,7 +32,7 @@ from target_bench.core.schema import (
 )
 from target_bench.core.settings import read_whole
 from target_bench.core.text_tables import first_of
-from target_bench.data.languages import language_name, recognize_language
+from target_bench.data.languages import name_language, recognize_language
 from target_bench.data.load import load
 from target_bench.data.table_text import LANGUAGE, Serializer, cell_text
 from target_bench.harness.consent import Confirm, estimate_generator
@@ -264,7 +264,7 @@ class _TemplateWriter:
             return None
         language = _language(view.table) or self._corpus_language
         if language not in TEMPLATES:
-            self._foreign[language_name(language)].append(table.label)
+            self._foreign[name_language(language)].append(table.label)
             return None
         lookups = _lookups(view)
         if not lookups and not turn:

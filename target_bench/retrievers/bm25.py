@@ -33,9 +33,9 @@ from target_bench.data.table_text import (
     WORDS,
     Analyzer,
     TermNumbers,
-    distinct,
+    deduplicate,
     list_languages,
-    serializers,
+    make_serializers,
 )
 from target_bench.search.lexical.postings import Formula, Postings
 from target_bench.search.lexical.products import rank_product
@@ -104,7 +104,7 @@ class BM25(BatchRetriever):
     backend: Literal["bm25s", "rank-bm25"] = "bm25s"
 
     def __post_init__(self) -> None:
-        n, weights = len(serializers(self.fields, self.format, self.rows)), self.weights
+        n, weights = len(make_serializers(self.fields, self.format, self.rows)), self.weights
         if weights is not None and len(weights) != n:
             raise ConfigError(f"weights={list(weights)!r}: {n} fields need {n} weights")
         if weights is not None and not all(0 <= w < float("inf") for w in weights):
@@ -124,7 +124,7 @@ class BM25(BatchRetriever):
         """Return one weight per field."""
         if self.weights is not None:
             return self.weights
-        fields = tuple(s.fields for s in serializers(self.fields, self.format, self.rows))
+        fields = tuple(s.fields for s in make_serializers(self.fields, self.format, self.rows))
         return (0.4, 0.6) if fields == TITLE_AND_ALL else [1.0] * len(fields)
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -143,7 +143,7 @@ class BM25(BatchRetriever):
         return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, languages)
 
     def _build_postings(self, corpus: Corpus) -> Postings:
-        write = serializers(self.fields, self.format, self.rows)
+        write = make_serializers(self.fields, self.format, self.rows)
         texts = ([serializer(table) for serializer in write] for table in corpus)
         workers = count_processors() if len(corpus) >= _MANY and count_processors() > 1 else 0
         weights = self.field_weights()
@@ -164,7 +164,7 @@ class BM25(BatchRetriever):
         parameters = {"k1": self.k1, "b": self.b}
         if method != "okapi":
             parameters["delta"] = self.delta
-        write = serializers(self.fields, self.format, self.rows)
+        write = make_serializers(self.fields, self.format, self.rows)
         tables = [[self._analyzer(serializer(table)) for serializer in write] for table in corpus]
         documents = map(list, zip(*tables, strict=True))
         fields = zip(self.field_weights(), documents, strict=bool(tables))
@@ -179,20 +179,20 @@ class BM25(BatchRetriever):
                 self._ids, *stack_rankings([top_k_positive(row[None], top_k) for row in scores])
             )
         postings = self._postings
-        numbers = [self._numbers.of_text(query) for query in queries]
+        numbers = [self._numbers.number_terms(query) for query in queries]
         if self.unique_terms:
             numbers = [list(dict.fromkeys(of_query)) for of_query in numbers]
         terms = postings.number_queries(numbers)
         if not np.diff(terms.indptr).all():  # of some queries no term is known
             stems = map(self._analyzer, queries)
-            words = [distinct(text) if self.unique_terms else text for text in stems]
+            words = [deduplicate(text) if self.unique_terms else text for text in stems]
             terms = postings.queries([match_known_tokens(w, postings.vocabulary) for w in words])
         offsets = terms @ postings.absent if postings.absent.any() else None
         return rank_product(terms, postings.shards, self._ids, top_k, offsets)
 
     def _rank_bm25_scores(self, query: list[str]) -> NDArray[np.float64]:
         """Return the weighted sum, 0 for tables that share no term (``plus`` scores those too)."""
-        query = distinct(query) if self.unique_terms else query
+        query = deduplicate(query) if self.unique_terms else query
         shared = np.array([not terms.isdisjoint(query) for terms in self._terms], dtype=np.float64)
         scores = np.zeros(len(self._terms))
         for weight, model in self._models:

@@ -50,7 +50,7 @@ class Mini(CorpusLoader):
             text = release.text(release.require(f"tables/{name}.csv"))
             header, *rows = csv.reader(text.splitlines())
             yield Table(TableId("0", name), header, rows, context)
-        for name, script in _scripts(release).items():
+        for name, script in _read_scripts(release).items():
             path = build_sqlite(name, script)
             version = hashlib.sha256(script.encode()).hexdigest()
             for table in read_stored_tables(path):
@@ -59,8 +59,8 @@ class Mini(CorpusLoader):
                     table.header,
                     LazyRows(path, table.source, version),
                     {
-                        "title": _spaced(table.name),
-                        "columns": [_spaced(column) for column in table.header],
+                        "title": _add_spaces(table.name),
+                        "columns": [_add_spaces(column) for column in table.header],
                         **table.context,
                     },
                 )
@@ -72,7 +72,7 @@ class Mini(CorpusLoader):
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the three databases."""
-        return {name: build_sqlite(name, script) for name, script in _scripts(release).items()}
+        return {name: build_sqlite(name, script) for name, script in _read_scripts(release).items()}
 
 
 _QUERIES = (
@@ -83,10 +83,10 @@ _QUERIES = (
 )
 
 
-def _scripts(release: Release) -> dict[str, str]:
+def _read_scripts(release: Release) -> dict[str, str]:
     """Return the SQL text of each database, by its id."""
     return {path.stem: release.text(path) for path in release.matching("databases/*.sql")}
 
 
-def _spaced(name: str) -> str:
+def _add_spaces(name: str) -> str:
     return name.replace("_", " ")

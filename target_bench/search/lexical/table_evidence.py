@@ -22,7 +22,7 @@ from target_bench.data.table_text import (
     Analyzer,
     Serializer,
     cell_text,
-    distinct,
+    deduplicate,
     first_rows,
 )
 from target_bench.search.lexical.postings import Formula, Postings
@@ -172,7 +172,7 @@ class Evidence:
 
     def _words(self, query: str) -> Sequence[str]:
         """Return the distinct stems, or where no table has any, those of ``match_known_tokens``."""
-        return match_known_tokens(distinct(self._texts.words(query)), self._bm25[1].vocabulary)
+        return match_known_tokens(deduplicate(self._texts.words(query)), self._bm25[1].vocabulary)
 
     def _weigh_terms(self, queries: Sequence[str], words: Sequence[Sequence[str]]) -> Any:
         """Build the (queries, terms) CSR matrix of the weights of the queries' terms."""
