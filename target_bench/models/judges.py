@@ -3,14 +3,11 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from math import nan
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from target_bench.core import registry
 from target_bench.core.contract import check_generator
-from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, GenerationRequest, Message
@@ -151,21 +148,10 @@ _HIGHEST = 10  # what a judge says of equal tables
 
 
 class PairJudge(ModelJudge):
-    """A generator that compares two tables.
+    """A generator that compares two tables, as written on the command line or an object."""
 
-    Args:
-        generator: as written on the command line, or an object.
-        prompt_file: a text in place of the paper's prompts, with ``{first}`` and ``{second}`` for
-            the tables and perhaps ``{kind}`` and ``{mark}`` for what they are called and the mark
-            of fences; None for the paper's.
-    """
-
-    def __init__(self, generator: Any, prompt_file: str | None = None) -> None:
-        self.prompt, version = _PROMPT, _P_SCORE.version
-        if prompt_file is not None:
-            self.prompt = _read_prompt(Path(prompt_file).expanduser())
-            version = f"p-score-prompt:{sha256(self.prompt.encode()).hexdigest()[:12]}"
-        super().__init__(generator, _P_SCORE._replace(version=version))
+    def __init__(self, generator: Any) -> None:
+        super().__init__(generator, _P_SCORE)
 
     def ask(
         self, pairs: Mapping[str, tuple[str, str, TableFormat]]
@@ -180,27 +166,17 @@ class PairJudge(ModelJudge):
         """
         prompts = {}
         for name, (answer, gold, table_format) in pairs.items():
-            prompts[f"{name}#1"] = self._write_prompt(answer, gold, table_format)
-            prompts[f"{name}#2"] = self._write_prompt(gold, answer, table_format)
+            prompts[f"{name}#1"] = _write_prompt(answer, gold, table_format)
+            prompts[f"{name}#2"] = _write_prompt(gold, answer, table_format)
         replies = self.replies(prompts)
         return {name: (replies[f"{name}#1"], replies[f"{name}#2"]) for name in pairs}
 
-    def _write_prompt(self, first: str, second: str, table_format: TableFormat) -> str:
-        kind, mark = _KINDS[table_format]
-        fields = {"{kind}": kind, "{mark}": mark, "{first}": first, "{second}": second}
-        # In one pass: a table may hold the marks of the fields.
-        return _FIELD.sub(lambda field: fields[field[0]], self.prompt)
 
-
-def _read_prompt(path: Path) -> str:
-    try:
-        prompt = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"p_score_prompt={path}: cannot be read: {error}") from error
-    for field in ("{first}", "{second}"):
-        if field not in prompt:
-            raise ConfigError(f"p_score_prompt={path}: expected {field} where a table goes")
-    return prompt
+def _write_prompt(first: str, second: str, table_format: TableFormat) -> str:
+    kind, mark = _KINDS[table_format]
+    fields = {"{kind}": kind, "{mark}": mark, "{first}": first, "{second}": second}
+    # In one pass: a table may hold the marks of the fields.
+    return _FIELD.sub(lambda field: fields[field[0]], _PROMPT)
 
 
 class PScore(NamedTuple):

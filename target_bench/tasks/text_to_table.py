@@ -60,8 +60,6 @@ class TextToTable(Task[Compared], AnswerJudge):
         table_format: the format of queries that name none.
         judged_by: a generator that compares answer and reference for the P-Score, as written on
             the command line; None for none. Its replies are recorded with the judgements.
-        p_score_prompt: a file with another prompt for the P-Score, in which ``{first}`` and
-            ``{second}`` stand for the tables.
     """
 
     name = "text_to_table"
@@ -79,19 +77,13 @@ class TextToTable(Task[Compared], AnswerJudge):
         summary=lambda report: _summary(report),
     )
 
-    def __init__(
-        self,
-        table_format: TableFormat = "text",
-        judged_by: Any = None,
-        p_score_prompt: str | None = None,
-    ) -> None:
-        self.p_score_prompt = p_score_prompt
+    def __init__(self, table_format: TableFormat = "text", judged_by: Any = None) -> None:
         self.table_format: TableFormat = table_format
         self.judged_by = judged_by
         self.judge = self
         self.prompt = PromptStyle(writer=self._prompt_writer)
         self.replays = judged_by is not None
-        self._pair_judge = None if judged_by is None else PairJudge(judged_by, p_score_prompt)
+        self._pair_judge = None if judged_by is None else PairJudge(judged_by)
         self._judge_settings = [self._pair_judge.setting()] if self._pair_judge else []
 
     def parts(self) -> Mapping[str, object]:

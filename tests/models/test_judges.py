@@ -1,7 +1,6 @@
 """Judges: their prompts, and what they make of replies in and out of form."""
 
 import json
-from pathlib import Path
 from time import process_time
 
 import pytest
@@ -85,9 +84,9 @@ class Listener:
 )
 def test_each_format_has_its_prompt(table_format: TableFormat, kind: str, mark: str) -> None:
     listener = Listener()
-    PairJudge(listener).ask({"q": ("{answer}", "gold", table_format)})
+    PairJudge(listener).ask({"q": ("{second}", "gold", table_format)})
     assert [request.query_id for request in listener.requests] == ["q#1", "q#2"]
-    orders = (("{answer}", "gold"), ("gold", "{answer}"))
+    orders = (("{second}", "gold"), ("gold", "{second}"))
     for request, (first, second) in zip(listener.requests, orders, strict=True):
         system, user = request.messages
         assert system.content == "You are a helpful data-processing assistant."
@@ -106,25 +105,6 @@ def test_the_temperature_is_that_of_the_request(own: float | None, sent: float |
     PairJudge(listener).ask({"q": ("a", "b", "text")})
     body = OpenAI("m", "http://127.0.0.1:9", temperature=own).body(listener.requests[0])
     assert body.get("temperature") == sent
-
-
-def test_another_prompt(tmp_path: Path) -> None:
-    """Of a file, with its own version in the settings; a table may hold the marks of the fields."""
-    file = tmp_path / "p_score.txt"
-    file.write_text("{kind}: is {first} like {second}? {No JSON is asked for.}")
-    listener = Listener()
-    judge = PairJudge(listener, str(file))
-    judge.ask({"q": ("{second}", "b", "html")})
-    assert [request.messages[1].content for request in listener.requests] == [
-        "HTML tables/data structures: is {second} like b? {No JSON is asked for.}",
-        "HTML tables/data structures: is b like {second}? {No JSON is asked for.}",
-    ]
-    assert judge.setting() != PairJudge(listener).setting()
-    file.write_text("Which is better, {first}?")
-    with pytest.raises(ConfigError, match=r"p_score_prompt=.*: expected {second} where"):
-        PairJudge(listener, str(file))
-    with pytest.raises(ConfigError, match=r"p_score_prompt=.*cannot be read"):
-        PairJudge(listener, str(tmp_path / "none"))
 
 
 REFERENCE = [["city", "country", "people"], ["Vienna", "Austria", "2"], ["Rome", "Italy", "3"]]
