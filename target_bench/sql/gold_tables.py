@@ -21,9 +21,8 @@ _COMPILING = (
 def gold_tables(sql: str, database: Path | sqlite3.Connection) -> tuple[str, ...]:
     """Return the base tables that a query reads.
 
-    The statement is compiled and never run. SQLite's authorizer gets every table and column
-    that it reads: views are resolved to the tables under them, and the names of common table
-    expressions are not tables. SQLite's own tables are left out.
+    The statement is compiled and never run. Views are resolved to the tables under them, and the
+    names of common table expressions are not tables. SQLite's own tables are left out.
 
     Args:
         sql: one SELECT statement.
@@ -64,14 +63,22 @@ def _read(sql: str, database: sqlite3.Connection) -> set[str]:
         declares = action == sqlite3.SQLITE_UPDATE and first == "sqlite_master"
         return sqlite3.SQLITE_OK if action in _COMPILING or declares else sqlite3.SQLITE_DENY
 
+    pages = dict(database.execute("SELECT rootpage, tbl_name FROM sqlite_master").fetchall())
     late = monotonic() + _SECONDS
     database.set_authorizer(authorize)
     database.set_progress_handler(lambda: monotonic() > late, _OPCODES)
     try:
-        database.execute(f"EXPLAIN {sql}").close()
+        program = database.execute(f"EXPLAIN {sql}").fetchall()
     except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as error:
         raise ValueError(f"{error}: {sql[:_SHOWN]}") from error
     finally:
         database.set_authorizer(None)
         database.set_progress_handler(None, 0)
-    return surely | (perhaps - expressions)
+    # The authorizer hears nothing of columns that USING or NATURAL compares, so a table of which
+    # no other column is read shows in the compiled program alone.
+    opens = {
+        pages[page].lower()
+        for _, opcode, _, page, schema, *_ in program
+        if opcode == "OpenRead" and schema == 0 and page in pages
+    }
+    return surely | (perhaps - expressions) | opens

@@ -7,6 +7,8 @@ import pytest
 from target_bench.sql.gold_tables import gold_tables
 from tests.sql.written import CONCERTS, sqlite_file
 
+BOTH = ("singer", "the concert")
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -17,13 +19,16 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("sql", "expected"),
     [
         ("SELECT count(*) FROM SINGER", ("singer",)),
-        ("SELECT 1 FROM `the concert`, singer", ("singer", "the concert")),
+        ("SELECT 1 FROM `the concert`, singer", BOTH),
         ("SELECT name FROM french", ("singer",)),
         ("SELECT count(*) FROM french", ("singer",)),
         ("WITH c AS (SELECT * FROM singer) SELECT count(*) FROM c", ("singer",)),
         ("WITH singer AS (SELECT 1 AS x) SELECT count(*) FROM singer", ()),
         ("WITH singer AS (SELECT 1 AS x) SELECT x FROM singer", ()),
         ("WITH a AS (SELECT 1), singer AS (SELECT 2) SELECT * FROM a, main.singer", ("singer",)),
+        ("SELECT s.name FROM singer s JOIN `the concert` USING (singer_id)", BOTH),
+        ("SELECT name FROM singer NATURAL JOIN `the concert`", BOTH),
+        ("WITH c AS (SELECT 1 AS age) SELECT name FROM singer JOIN c USING (age)", ("singer",)),
         ("SELECT name FROM sqlite_master", ()),
         ("SELECT 1", ()),
         ("SELECT 1 WHERE EXISTS (SELECT * FROM singer) -- the concert", ("singer",)),
