@@ -41,9 +41,10 @@ def print_results(results: "Sequence[Result]", on_data: Sequence[str], every: bo
         say("")
         table, *others = group_tables(group, every)
         print_tables(replace(table, title=""), *others, *slice_tables(group))
-        for result in group if every else ():
+        for result in group:
             for block in describe_answers(result):
-                say_wrapped(f"{result.label}: {block}", "  ")
+                if every or block.is_first:
+                    say_wrapped(f"{result.label}: {block}", "  ")
         say("")
     if len(groups) > 1:
         _print_by_corpus(results)

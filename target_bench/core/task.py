@@ -70,11 +70,13 @@ class SummaryBlock:
         label: what it is about; may be empty.
         counts: name -> number, or a number as it is to be shown.
         text: a sentence; shown in place of, or before, the counts.
+        is_first: whether ``run`` and ``score`` print it without ``--verbose``, too.
     """
 
     label: str
     counts: Mapping[str, int | str] = field(default_factory=dict)
     text: str = ""
+    is_first: bool = False
 
     def __str__(self) -> str:
         listed = ", ".join(f"{name} {value}" for name, value in self.counts.items())
@@ -286,6 +288,13 @@ class Task(ABC, Generic[ExamplesT]):
         An empty list says that every answer is readable.
         """
         return ()
+
+    def properties(self, examples: ExamplesT) -> Mapping[str, Sequence[Any]]:  # noqa: ARG002
+        """Return property -> its value of every answer, for ``--by``. Default: none.
+
+        A value is a text or None.
+        """
+        return {}
 
     def report(self, dataset: Dataset, examples: ExamplesT) -> Mapping[str, Any]:  # noqa: ARG002
         """Return further findings about the answers, as JSON. Default: nothing."""

@@ -5,7 +5,7 @@ written.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -40,7 +40,7 @@ from target_bench.metrics import stats
 from target_bench.metrics.scores import check_names, in_order, is_built_in, spec_of
 from target_bench.models.answer_reading import check_time
 from target_bench.runs.record_log import Answered
-from target_bench.runs.slicing import report_by
+from target_bench.runs.slicing import by_property, report_by
 
 Amount = TypeVar("Amount", int, float)
 CountsT = TypeVar("CountsT", Counts, AnswerCounts)
@@ -62,6 +62,7 @@ class Scored(Generic[CountsT]):
             are more than the per-query values.
         counts: the denominators.
         report: what else a task says of the answers: outcomes, scores of groups of queries.
+        properties: property of the answers -> (n,) its value of each.
     """
 
     query_ids: Sequence[str]
@@ -70,6 +71,7 @@ class Scored(Generic[CountsT]):
     statistics: Mapping[str, Floats]
     counts: CountsT
     report: Mapping[str, Any] | None = None
+    properties: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 def score_rankings(
@@ -202,11 +204,13 @@ def score_answers(
     counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)
     scores, per_query, statistics = values
     report = {**scored_task.report(scored, examples)}
+    properties = scored_task.properties(examples)
     if scored_task.view.slices:
-        slicing = (scored.queries, scored_task.view.slices, computed)
+        columns = by_property(scored.queries) | {**properties}
+        slicing = (columns, scored_task.view.slices, computed)
         report["by"] = report_by(*slicing, per_query, statistics)
     in_their_order = in_order(scores, scored_task.main_metric(scored.queries))
-    return Scored(ids, in_their_order, per_query, statistics, counts, report or None)
+    return Scored(ids, in_their_order, per_query, statistics, counts, report or None, properties)
 
 
 def metrics_of(

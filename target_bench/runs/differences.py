@@ -253,5 +253,7 @@ def check_same_slices(
             if theirs is not None and theirs != runs[0].values.properties.get(name):
                 raise DataError(
                     f"{runs[0].folder.name} and {other.folder.name} differ in the {name} of their "
-                    "queries: the data were changed in between. Run both again; rankings are reused"
+                    "queries. A property of answers is shown of one run: runs show RUN --by "
+                    f"{name}. Else the data were changed in between: run both again; rankings are "
+                    "reused"
                 )

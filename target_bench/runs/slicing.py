@@ -287,7 +287,7 @@ def part_score(measured: Measured, mask: Mask, whole: Score | None) -> Score:
 
 
 def report_by(
-    queries: Sequence[Query],
+    columns: Columns,
     names: Sequence[str],
     metrics: Sequence[Metric[Any]],
     per_query: Mapping[str, Floats],
@@ -299,7 +299,7 @@ def report_by(
     tables: dict[str, dict[str, dict[str, Any]]] = {}
     for name in names:
         with suppress(ConfigError):  # these queries have no such property
-            for value, mask in by_name(by_property(queries), name).masks(none=False).items():
+            for value, mask in by_name(columns, name).masks(none=False).items():
                 rows = {metric.name: contributions[metric.name][mask] for metric in metrics}
                 scores = {
                     metric.name: compute_score(metric, rows[metric.name]) for metric in metrics

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -52,12 +52,12 @@ class JudgedStatements(JudgedSQL):
 
     Attributes:
         judged: what became of each answer.
-        unretrieved: outcome -> of how many queries a gold table had not been retrieved; empty
-            where nothing was retrieved.
+        gold_retrieved: whether all gold tables of each query had been retrieved; None for a query
+            without a ranking.
     """
 
     judged: Sequence[JudgedAnswer] = ()
-    unretrieved: Mapping[str, int] = field(default_factory=dict)
+    gold_retrieved: Sequence[bool | None] = ()
 
     @cached_property
     def notes(self) -> list[str]:
@@ -69,6 +69,7 @@ class JudgedStatements(JudgedSQL):
         ]
 
 
+_RETRIEVED = "gold_retrieved"
 _COMPARED = {
     "sqlite": "gold and predictions run in DuckDB and in SQLite, and are scored by SQLite's rows; "
     "floats of both engines within 1e-9 of each other are equal",
@@ -113,7 +114,7 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
     view = View(
         "the schema of the database of the tables that were retrieved for a question",
         "a SQL statement",
-        slices=("hardness", "difficulty", "database"),
+        slices=("hardness", "difficulty", "database", _RETRIEVED),
         summary=lambda report: _summarize(report),
         detail=lambda record: {name: record[name] for name in _DETAIL if name in record},
     )
@@ -244,14 +245,20 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         """Return the judged answers to all queries of the dataset, in its order."""
         judgements = (predictions.judgements[query.id] for query in dataset.queries)
         judged = [JudgedAnswer.from_json(stored.query_id, stored.record) for stored in judgements]
-        unretrieved = Counter(
-            answer.query.verdict
-            for query, answer in zip(dataset.queries, judged, strict=True)
-            if query.id in predictions.rankings
-            and not set(query.gold) <= set(predictions.rankings[query.id].tables)
-        )
-        queries = [answer.query for answer in judged]
-        return JudgedStatements(queries, judged, dict(unretrieved.most_common()))
+        rankings = predictions.rankings
+        retrieved = [
+            set(query.gold) <= set(rankings[query.id].tables) if query.id in rankings else None
+            for query in dataset.queries
+        ]
+        return JudgedStatements([answer.query for answer in judged], judged, retrieved)
+
+    def properties(self, examples: JudgedStatements) -> dict[str, list[str | None]]:
+        """Return the outcome of each answer, and whether the gold tables had been retrieved."""
+        words = {True: "yes", False: "no", None: None}
+        return {
+            "outcome": [query.verdict for query in examples.queries],
+            _RETRIEVED: [words[each] for each in examples.gold_retrieved],
+        }
 
     def parse_query(self, examples: JudgedStatements) -> list[str | None]:
         """Return the SQL in each answer; None if there is none or a limit stopped its parsing."""
@@ -270,13 +277,23 @@ class TextToSQL(Task[JudgedStatements], AnswerJudge):
         engines = {answer.engine for answer in examples.judged if answer.engine is not None}
         counts = report(examples.judged, "+".join(sorted(engines)) or self.engine)
         more: dict[str, Any] = {"notes": examples.notes} if examples.notes else {}
-        if examples.unretrieved:
-            more["unretrieved"] = examples.unretrieved
+        if wrong := self._count_wrong(examples):
+            more["wrong"] = wrong
         if self.engine == "duckdb":
             more["compared"] = _COMPARED[self.dialect]
         return counts | more
 
+    def _count_wrong(self, examples: JudgedStatements) -> dict[str, dict[str, int]]:
+        """Count the outcomes of wrong predictions by whether the gold tables were retrieved."""
+        counts: dict[str, Counter[str]] = {}
+        for query, retrieved in zip(examples.queries, examples.gold_retrieved, strict=True):
+            if query.verdict not in _UNSCORED and not getattr(query, self.rule):
+                names = {True: "retrieved", False: "not_retrieved", None: "not_ranked"}
+                counts.setdefault(names[retrieved], Counter())[query.verdict] += 1
+        return {name: dict(counted.most_common()) for name, counted in sorted(counts.items())}
 
+
+_UNSCORED = ("not_runnable", "gold_failed")  # no fault of the prediction
 _NOTES = 5
 _DETAIL: tuple[str, ...] = (
     "verdict",
@@ -299,8 +316,9 @@ _LEFT_OUT = {
 def _summarize(report: Mapping[str, Any]) -> list[SummaryBlock]:
     """Return scored and excluded queries, outcomes, notes, and accuracy by group."""
     blocks = [_count_judged(report), SummaryBlock("outcomes", report["outcomes"])]
-    if "unretrieved" in report:
-        blocks.append(SummaryBlock("a gold table was not retrieved", report["unretrieved"]))
+    if "wrong" in report:
+        shares = [_describe_wrong(name, counts) for name, counts in report["wrong"].items()]
+        blocks.append(SummaryBlock("wrong", text=", ".join(shares), is_first=True))
     notes = report.get("notes", ())
     blocks += [SummaryBlock("note", text=note) for note in notes[:_NOTES]]
     if len(notes) > _NOTES:
@@ -316,7 +334,26 @@ def _count_judged(report: Mapping[str, Any]) -> SummaryBlock:
     counts = f"{report['judged']} of {report['judged'] + sum(left_out.values())} queries"
     if differing := report["outcomes"].get("translation_differs"):
         reasons.append(f"{counted(differing, 'prediction')} {DIFFER}")
-    return SummaryBlock(f"judged in {report['engine']}", text="; ".join([counts, *reasons]))
+    text = "; ".join([counts, *reasons])
+    return SummaryBlock(f"judged in {report['engine']}", text=text, is_first=bool(differing))
+
+
+_WHY = {
+    "not_retrieved": " because not retrieved",
+    "retrieved": " although retrieved",
+    "not_ranked": "",
+}
+
+
+def _describe_wrong(name: str, counts: Mapping[str, int]) -> str:
+    """Say how many predictions are wrong for one reason, and how many name what is not there."""
+    unknown = [
+        f"{counts[outcome]} of unknown {what}s"
+        for outcome, what in (("unknown_table", "table"), ("unknown_column", "column"))
+        if outcome in counts
+    ]
+    details = f" ({', '.join(unknown)})" if unknown else ""
+    return f"{sum(counts.values())}{_WHY[name]}{details}"
 
 
 def _list_groups(by: Mapping[str, Mapping[str, Any]]) -> Iterator[SummaryBlock]:

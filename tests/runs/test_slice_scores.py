@@ -91,7 +91,7 @@ def test_of_sql(sql: Result, name: str) -> None:
         assert reported["runnable"] == scores["ex[bird]"].n
         for metric, score in scores.items():
             assert reported[metric] == pytest.approx(score.value)
-    assert list(sql.report["by"]) == ["hardness", "difficulty", "database"]
+    assert list(sql.report["by"]) == ["hardness", "difficulty", "database", "gold_retrieved"]
 
 
 def test_some_metrics_of_some_names(runs: Runs, sql: Result) -> None:
